@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The runtime: joins relocatable objects into the running process.
+ *
+ * A session owns executable memory. A library is a symbol table in it: objects, archives and host symbols are added to a
+ * library, and looking a symbol up links what it needs. Nothing here prints, exits, aborts or touches a page that is both
+ * writable and executable.
+ *
+ * Threads: functions on different sessions may run at the same time; calls on one session serialise on its lock. Looked-up
+ * addresses may be called from any thread. Every function that can fail returns 0 or a negative code of enum tn_code and,
+ * when `err` is not NULL, describes the failure there; `err` is left alone on success. */
+
+#ifndef TENON_H
+#define TENON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TN_VERSION_MAJOR 0
+#define TN_VERSION_MINOR 1
+#define TN_VERSION_PATCH 0
+#define TN_VERSION_STRING "0.1.0"
+
+/* Number of the contract between compiled code and this runtime; images carry it. */
+#define TN_RUNTIME_ABI 1
+
+#if defined(__GNUC__)
+#define TN_API __attribute__((visibility("default")))
+#else
+#define TN_API
+#endif
+
+/* ---- versions and errors ---- */
+
+/* The one error list: name, code, text. */
+#define TN_ERROR_LIST(X)                                          \
+    X(TN_EINVAL, -1, "invalid argument")                          \
+    X(TN_ENOMEM, -2, "out of memory")                             \
+    X(TN_EPERM, -3, "executable memory refused")                  \
+    X(TN_EIO, -4, "input or output failed")                       \
+    X(TN_EFORMAT, -5, "malformed or foreign input")               \
+    X(TN_ENOTSUP, -6, "valid input that is not supported")        \
+    X(TN_ERANGE, -7, "value out of a relocation's or field's range") \
+    X(TN_EUNDEF, -8, "undefined symbol")                          \
+    X(TN_EDUP, -9, "duplicate definition")                        \
+    X(TN_ECOMPILE, -10, "the IR was rejected")                    \
+    X(TN_EFATAL, -11, "the code generator gave up")
+
+enum tn_code {
+    TN_OK = 0,
+#define TN_X(name, code, text) name = code,
+    TN_ERROR_LIST(TN_X)
+#undef TN_X
+};
+
+/* Owned by the caller; need not be initialised. `text` is NUL-terminated, one sentence or several lines, and cut with an
+ * ellipsis where it does not fit. */
+struct tn_error {
+    int code; /* enum tn_code */
+    char text[2044];
+};
+
+TN_API const char *tn_version(void);          /* "0.1.0", static */
+TN_API const char *tn_error_name(int code);   /* "TN_EUNDEF"; "TN_?" for a number not in the list; static */
+TN_API const char *tn_error_string(int code); /* the list's text; static */
+
+/* ---- sessions ---- */
+
+struct tn_session; /* opaque */
+struct tn_library; /* opaque; lives until its session is destroyed */
+
+/* How executable memory is obtained; tn_stats.strategy tells which one was taken. */
+enum tn_strategy {
+    TN_STRATEGY_AUTO = 0,     /* the first of the following that the system permits */
+    TN_STRATEGY_DUAL = 1,     /* a memfd mapped twice: writable here, executable there */
+    TN_STRATEGY_SEALED = 2,   /* a memfd written, sealed against writing, then mapped executable */
+    TN_STRATEGY_MPROTECT = 3, /* pages written, then made executable and never writable again */
+};
+
+struct tn_session_options {
+    size_t size;           /* sizeof(struct tn_session_options) */
+    size_t window_size;    /* bytes of address space reserved for code and data; 0: 1 GiB, or less where the system allows less */
+    uint64_t window_near;  /* place the window within reach of this address; 0: near this program's text */
+    enum tn_strategy strategy;
+    /* Called once per undefined symbol and place that needs it, before TN_EUNDEF is returned (its text may be cut). */
+    void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
+    void *context;
+};
+
+/* Creates a session. `options` may be NULL (defaults) and is not kept.
+ * TN_EINVAL (bad size, window or strategy), TN_ENOMEM (no address space), TN_EPERM (the system refuses every strategy;
+ * the text names the policy). */
+TN_API int tn_session_create(const struct tn_session_options *options, struct tn_session **out, struct tn_error *err);
+
+/* Unmaps everything the session linked and releases every borrowed input. No thread may run or unwind through its code.
+ * Finalizers are not run: call tn_run_finalizers first where they matter. NULL is ignored. */
+TN_API void tn_session_destroy(struct tn_session *session);
+
+struct tn_stats {
+    size_t size;          /* in: sizeof(struct tn_stats) as the caller knows it */
+    const char *strategy; /* "dual", "sealed" or "mprotect"; static */
+    uint64_t objects;     /* linked so far */
+    uint64_t sections, symbols, relocations;
+    uint64_t got_slots, stubs;
+    uint64_t code_bytes, rodata_bytes, data_bytes; /* in use */
+    uint64_t reserved_bytes;                       /* address space of the windows */
+    uint64_t mappings;                             /* made by the session and still there */
+    uint64_t read_ns, resolve_ns, layout_ns, copy_ns, relocate_ns, publish_ns; /* time spent, summed over all links */
+};
+
+TN_API void tn_session_stats(struct tn_session *session, struct tn_stats *stats);
+
+/* ---- libraries ---- */
+
+/* Creates an empty library; `name` is copied and appears in errors. TN_ENOMEM. */
+TN_API int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err);
+
+/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (objects: once linked;
+ * archives: when the session ends). If adding fails, `release` is not called and nothing is kept. */
+struct tn_input {
+    size_t size;      /* sizeof(struct tn_input) */
+    const char *name; /* for errors; copied */
+    const void *bytes;
+    size_t length; /* in bytes */
+    void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
+    void *context;
+};
+
+/* Enters the definitions of one relocatable object (ELF, 64-bit, little-endian). It is linked when something needs it.
+ * TN_EFORMAT (the text names section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects), TN_ENOMEM. */
+TN_API int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
+
+/* Enters an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is needed.
+ * Members of thin archives are read from files beside `name`. TN_EFORMAT, TN_ENOMEM. */
+TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
+
+/* Maps the file and adds it as an object or an archive, whichever its first bytes say. TN_EIO besides the codes above. */
+TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
+
+/* Defines an absolute symbol. TN_EDUP, TN_ENOMEM. */
+TN_API int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
+
+/* ---- host symbols ---- */
+
+/* Answers the address of `name`, or NULL. Called under the session's lock: it must not call back into the session. */
+typedef void *tn_resolver(void *context, const char *name);
+
+/* Asked, in the order they were added, for what the library itself does not define. TN_ENOMEM. */
+TN_API int tn_add_resolver(struct tn_library *library, tn_resolver *resolver, void *context, struct tn_error *err);
+
+/* Resolvers to add; each is linked into the program only where it is named. */
+TN_API void *tn_resolve_exports(void *unused, const char *name); /* what this program marked with TN_EXPORT */
+TN_API void *tn_resolve_table(void *table, const char *name);    /* a struct tn_symbol_table, see below */
+TN_API void *tn_resolve_symtab(void *unused, const char *name);  /* this program's own .symtab (libelf); unless stripped */
+TN_API void *tn_resolve_dlsym(void *unused, const char *name);   /* dlsym, in programs that have it */
+
+struct tn_export {
+    const char *name;
+    const void *address;
+};
+
+/* Makes a function or object of this program visible to tn_resolve_exports, also in static and stripped programs. The
+ * attribute `retain` keeps it through --gc-sections. */
+#define TN_EXPORT(symbol)                                                                                        \
+    __attribute__((used, retain, section("tn_exports"))) static const struct tn_export tn_export_of_##symbol = { \
+        #symbol, (const void *)&symbol}
+
+/* A table of symbols sorted by strcmp of the name, as tools can generate it. */
+struct tn_symbol_table {
+    const struct tn_export *entries;
+    size_t count;
+};
+
+/* ---- linking ---- */
+
+/* Links every object added so far (not the archive members that nobody needs). All objects it takes become callable
+ * together or not at all; after an error the library is as it was before the call.
+ * TN_EUNDEF (all undefined symbols, each with who needs it), TN_ERANGE, TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM, TN_EPERM. */
+TN_API int tn_link(struct tn_library *library, struct tn_error *err);
+
+/* Answers the address of a global symbol, first linking the object that defines it and all it needs. Errors as tn_link. */
+TN_API int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err);
+
+/* Runs the initializers of what was linked since the last call, in the order a static program would run them: by
+ * priority, then by link order. They receive the three arguments, as glibc passes them. The lock is not held meanwhile. */
+TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
+
+/* Runs the finalizers of what was initialised, in the opposite order; each runs once. */
+TN_API void tn_run_finalizers(struct tn_library *library);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

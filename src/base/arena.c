@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Bump allocation in chunks that grow: small owners stay small, large ones call the allocator rarely. */
+
+#include "base.h"
+
+enum { ALIGNMENT = 16, FIRST_CHUNK = 512, LARGEST_CHUNK = 256 * 1024 };
+
+struct tn__arena_chunk {
+    struct tn__arena_chunk *next;
+    size_t size;
+    _Alignas(ALIGNMENT) char data[];
+};
+
+static bool add_chunk(struct tn__arena *arena, size_t need)
+{
+    size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
+    if (size > LARGEST_CHUNK)
+        size = LARGEST_CHUNK;
+    if (size < need)
+        size = need;
+    if (size > SIZE_MAX - sizeof(struct tn__arena_chunk))
+        return false;
+    struct tn__arena_chunk *chunk = tn__alloc(sizeof *chunk + size);
+    if (!chunk)
+        return false;
+    chunk->next = arena->chunks;
+    chunk->size = size;
+    arena->chunks = chunk;
+    arena->at = chunk->data;
+    arena->end = chunk->data + size;
+    return true;
+}
+
+void *tn__arena_alloc(struct tn__arena *arena, size_t size)
+{
+    if (size > SIZE_MAX - ALIGNMENT)
+        return NULL;
+    size = (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT;
+    if ((size_t)(arena->end - arena->at) < size && !add_chunk(arena, size))
+        return NULL;
+    void *block = arena->at;
+    arena->at += size;
+    return block;
+}
+
+void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    void *block = tn__arena_alloc(arena, bytes);
+    if (block)
+        memset(block, 0, bytes);
+    return block;
+}
+
+char *tn__arena_text(struct tn__arena *arena, const char *text, size_t length)
+{
+    char *copy = length < SIZE_MAX ? tn__arena_alloc(arena, length + 1) : NULL;
+    if (copy) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+void tn__arena_free(struct tn__arena *arena)
+{
+    for (struct tn__arena_chunk *chunk = arena->chunks, *next; chunk; chunk = next) {
+        next = chunk->next;
+        tn__free(chunk);
+    }
+    *arena = (struct tn__arena){0};
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The ground floor: errors, allocation, arenas, reading foreign bytes. Knows nobody above it. */
+
+#ifndef TENON_BASE_H
+#define TENON_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tenon.h"
+
+#define TN_HIDDEN __attribute__((visibility("hidden")))
+#define TN_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#pragma GCC visibility push(hidden)
+
+/* ---- errors (error.c) ---- */
+
+/* Fills *err (if any) and returns `code`, so that a failing function can end in `return tn__fail(err, ...)`. */
+int tn__fail(struct tn_error *err, int code, const char *format, ...) TN_PRINTF(3, 4);
+
+/* Appends to the text of an error that was already filled. */
+void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);
+
+/* ---- allocation (alloc.c) ---- */
+
+/* Every allocation of the runtime that is not code memory goes through these. They answer NULL when memory is out. */
+void *tn__alloc(size_t size);
+void *tn__alloc_zeroed(size_t count, size_t size);
+void *tn__realloc(void *block, size_t size);
+void tn__free(void *block);
+
+/* ---- arenas (arena.c) ---- */
+
+/* Memory that is given back all at once. A zeroed struct is an empty arena. One owner at a time, no lock. */
+struct tn__arena {
+    struct tn__arena_chunk *chunks;
+    char *at, *end;
+};
+
+/* Uninitialised memory aligned to 16 bytes; NULL when memory is out. */
+void *tn__arena_alloc(struct tn__arena *arena, size_t size);
+/* The same for an array, zeroed; NULL also when count * size overflows. */
+void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size);
+/* A NUL-terminated copy of `length` bytes. */
+char *tn__arena_text(struct tn__arena *arena, const char *text, size_t length);
+void tn__arena_free(struct tn__arena *arena);
+
+/* ---- growing arrays (alloc.c) ---- */
+
+/* Makes room for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is unchanged). */
+bool tn__grow(void *array_pointer, size_t *capacity, size_t need, size_t size);
+
+/* ---- foreign bytes ---- */
+
+/* Little-endian loads and stores that need no alignment. The caller has checked the bounds. */
+static inline uint16_t tn__get16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint32_t tn__get32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint64_t tn__get64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void tn__put32(void *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+static inline void tn__put64(void *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+/* True if [offset, offset + length) lies inside `size` bytes; safe for any input. */
+static inline bool tn__inside(uint64_t offset, uint64_t length, uint64_t size)
+{
+    return offset <= size && length <= size - offset;
+}
+
+/* Rounds up to a power of two. */
+static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
+{
+    return (value + alignment - 1) & -alignment;
+}
+
+static inline uint64_t tn__min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t tn__max64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The contract with the operating system. Everything that can be refused is asked for here, so that faults can be injected
+ * here as well. Addresses and lengths are multiples of tn__os_page_size() unless said otherwise; functions that can fail
+ * answer 0 or an errno value and never touch errno's owner otherwise. */
+
+#ifndef TENON_OS_H
+#define TENON_OS_H
+
+#include "base.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- fault injection ---- */
+
+/* Every request below, and every heap allocation, first asks the fault plan. The plan comes from the environment variable
+ * TENON_TEST_MEM (read when the first session is created) or from tn__os_set_faults. It is a list of space-separated
+ * words, each consumed by one memory request in order:
+ *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
+ *     a<N>  not a request: let the Nth heap allocation from now on fail (counted from 1), once
+ *     x     not a request: from now on refuse every executable mapping with EACCES
+ * A word with * behind it (F*) stays for all further requests. Returns 0, or EINVAL for an unknown word.
+ * Not thread-safe: for tests that set the stage before they act. NULL clears the plan. */
+int tn__os_set_faults(const char *plan);
+bool tn__os_alloc_fault(void); /* true if this heap allocation has to fail */
+void tn__os_read_fault_environment(void);
+
+/* ---- address space ---- */
+
+enum tn__prot { TN__PROT_NONE = 0, TN__PROT_R = 1, TN__PROT_RW = 3, TN__PROT_RX = 5 };
+
+size_t tn__os_page_size(void);
+
+/* Reserves inaccessible address space at `hint` if that is free, else (hint_required false) anywhere. */
+int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *address);
+
+/* Replaces reserved space by fresh zeroed private memory. */
+int tn__os_commit(uint64_t address, size_t size, enum tn__prot prot);
+/* Turns it back into reserved space; its contents are gone. */
+int tn__os_decommit(uint64_t address, size_t size);
+int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot);
+void tn__os_release(uint64_t address, size_t size);
+
+/* Backs writable memory with pages now instead of one fault each. A hint: failure is ignored. */
+void tn__os_prefault(uint64_t address, size_t size);
+
+/* ---- memory shared between two views ---- */
+
+/* An anonymous file that may be mapped executable; *fd is closed by tn__os_close. */
+int tn__os_memfd(size_t size, int *fd);
+/* A writable view anywhere; it does not survive into a forked child. */
+int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
+/* A view over reserved space. `copy` maps privately: later writes to the file need not be seen. */
+int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy);
+/* Forbids every further write to the file; no writable view may exist. */
+int tn__os_seal(int fd);
+int tn__os_write(int fd, uint64_t offset, const void *bytes, size_t size);
+void tn__os_close(int fd);
+
+/* ---- the process ---- */
+
+/* Makes code that was written visible to instruction fetch on all cores. Any alignment. */
+void tn__os_flush_code(uint64_t address, size_t size);
+
+/* Changes in parent and child whenever the process forks. */
+uint64_t tn__os_fork_generation(void);
+
+/* First and last+1 address of this program's own image. */
+void tn__os_program_range(uint64_t *start, uint64_t *end);
+
+uint64_t tn__os_now_ns(void);
+
+/* A file mapped read-only and private; an empty file has size 0 and no mapping. EISDIR, ENOENT ... as the system says. */
+struct tn__os_file {
+    const void *bytes;
+    size_t size;
+};
+int tn__os_map_file(const char *path, struct tn__os_file *file);
+void tn__os_unmap_file(struct tn__os_file *file);
+
+#pragma GCC visibility pop
+#endif
