@@ -20,9 +20,9 @@
 extern "C" {
 #endif
 
-#define TN_VERSION_MAJOR 0
-#define TN_VERSION_MINOR 1
-#define TN_VERSION_PATCH 0
+#define TN_VERSION_MAJOR  0
+#define TN_VERSION_MINOR  1
+#define TN_VERSION_PATCH  0
 #define TN_VERSION_STRING "0.1.0"
 
 /* Number of the contract between compiled code and this runtime; images carry it. */
@@ -37,17 +37,17 @@ extern "C" {
 /* ---- versions and errors ---- */
 
 /* The one error list: name, code, text. */
-#define TN_ERROR_LIST(X)                                          \
-    X(TN_EINVAL, -1, "invalid argument")                          \
-    X(TN_ENOMEM, -2, "out of memory")                             \
-    X(TN_EPERM, -3, "executable memory refused")                  \
-    X(TN_EIO, -4, "input or output failed")                       \
-    X(TN_EFORMAT, -5, "malformed or foreign input")               \
-    X(TN_ENOTSUP, -6, "valid input that is not supported")        \
-    X(TN_ERANGE, -7, "value out of a relocation's or field's range") \
-    X(TN_EUNDEF, -8, "undefined symbol")                          \
-    X(TN_EDUP, -9, "duplicate definition")                        \
-    X(TN_ECOMPILE, -10, "the IR was rejected")                    \
+#define TN_ERROR_LIST(X)                                                                                               \
+    X(TN_EINVAL, -1, "invalid argument")                                                                               \
+    X(TN_ENOMEM, -2, "out of memory")                                                                                  \
+    X(TN_EPERM, -3, "executable memory refused")                                                                       \
+    X(TN_EIO, -4, "input or output failed")                                                                            \
+    X(TN_EFORMAT, -5, "malformed or foreign input")                                                                    \
+    X(TN_ENOTSUP, -6, "valid input that is not supported")                                                             \
+    X(TN_ERANGE, -7, "value out of a relocation's or field's range")                                                   \
+    X(TN_EUNDEF, -8, "undefined symbol")                                                                               \
+    X(TN_EDUP, -9, "duplicate definition")                                                                             \
+    X(TN_ECOMPILE, -10, "the IR was rejected")                                                                         \
     X(TN_EFATAL, -11, "the code generator gave up")
 
 enum tn_code {
@@ -82,9 +82,10 @@ enum tn_strategy {
 };
 
 struct tn_session_options {
-    size_t size;           /* sizeof(struct tn_session_options) */
-    size_t window_size;    /* bytes of address space reserved for code and data; 0: 1 GiB, or less where the system allows less */
-    uint64_t window_near;  /* place the window within reach of this address; 0: near this program's text */
+    size_t size; /* sizeof(struct tn_session_options) */
+    size_t
+        window_size; /* bytes of address space reserved for code and data; 0: 1 GiB, or less where the system allows less */
+    uint64_t window_near; /* place the window within reach of this address; 0: near this program's text */
     enum tn_strategy strategy;
     /* Called once per undefined symbol and place that needs it, before TN_EUNDEF is returned (its text may be cut). */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
@@ -106,9 +107,9 @@ struct tn_stats {
     uint64_t objects;     /* linked so far */
     uint64_t sections, symbols, relocations;
     uint64_t got_slots, stubs;
-    uint64_t code_bytes, rodata_bytes, data_bytes; /* in use */
-    uint64_t reserved_bytes;                       /* address space of the windows */
-    uint64_t mappings;                             /* made by the session and still there */
+    uint64_t code_bytes, rodata_bytes, data_bytes;                             /* in use */
+    uint64_t reserved_bytes;                                                   /* address space of the windows */
+    uint64_t mappings;                                                         /* made by the session and still there */
     uint64_t read_ns, resolve_ns, layout_ns, copy_ns, relocate_ns, publish_ns; /* time spent, summed over all links */
 };
 
@@ -117,7 +118,8 @@ TN_API void tn_session_stats(struct tn_session *session, struct tn_stats *stats)
 /* ---- libraries ---- */
 
 /* Creates an empty library; `name` is copied and appears in errors. TN_ENOMEM. */
-TN_API int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err);
+TN_API int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out,
+                             struct tn_error *err);
 
 /* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (objects: once linked;
  * archives: when the session ends). If adding fails, `release` is not called and nothing is kept. */
@@ -125,7 +127,7 @@ struct tn_input {
     size_t size;      /* sizeof(struct tn_input) */
     const char *name; /* for errors; copied */
     const void *bytes;
-    size_t length; /* in bytes */
+    size_t length;                                                    /* in bytes */
     void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
     void *context;
 };
@@ -155,8 +157,9 @@ TN_API int tn_add_resolver(struct tn_library *library, tn_resolver *resolver, vo
 /* Resolvers to add; each is linked into the program only where it is named. */
 TN_API void *tn_resolve_exports(void *unused, const char *name); /* what this program marked with TN_EXPORT */
 TN_API void *tn_resolve_table(void *table, const char *name);    /* a struct tn_symbol_table, see below */
-TN_API void *tn_resolve_symtab(void *unused, const char *name);  /* this program's own .symtab (libelf); unless stripped */
-TN_API void *tn_resolve_dlsym(void *unused, const char *name);   /* dlsym, in programs that have it */
+TN_API void *tn_resolve_symtab(void *unused,
+                               const char *name); /* this program's own .symtab (libelf); unless stripped */
+TN_API void *tn_resolve_dlsym(void *unused, const char *name); /* dlsym, in programs that have it */
 
 struct tn_export {
     const char *name;
@@ -165,8 +168,8 @@ struct tn_export {
 
 /* Makes a function or object of this program visible to tn_resolve_exports, also in static and stripped programs. The
  * attribute `retain` keeps it through --gc-sections. */
-#define TN_EXPORT(symbol)                                                                                        \
-    __attribute__((used, retain, section("tn_exports"))) static const struct tn_export tn_export_of_##symbol = { \
+#define TN_EXPORT(symbol)                                                                                              \
+    __attribute__((used, retain, section("tn_exports"))) static const struct tn_export tn_export_of_##symbol = {       \
         #symbol, (const void *)&symbol}
 
 /* A table of symbols sorted by strcmp of the name, as tools can generate it. */

@@ -20,9 +20,10 @@ enum tn_reloc_model { TN_RELOC_PIC = 0, TN_RELOC_STATIC };
 enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 
 struct tn_compile_options {
-    size_t size;          /* sizeof(struct tn_compile_options) */
-    const char *triple;   /* NULL: the module's own, or the host's where it has none */
-    const char *cpu;      /* NULL: the host's CPU for the host's architecture, else generic; "native", "generic" or LLVM's name */
+    size_t size;        /* sizeof(struct tn_compile_options) */
+    const char *triple; /* NULL: the module's own, or the host's where it has none */
+    const char
+        *cpu; /* NULL: the host's CPU for the host's architecture, else generic; "native", "generic" or LLVM's name */
     const char *features; /* "+avx2,-fma", LLVM's names; NULL: what cpu implies */
     int opt_level;        /* 0..3: 0 runs no IR pass */
     enum tn_reloc_model reloc_model;
@@ -55,7 +56,8 @@ TN_API void tn_buffer_free(struct tn_buffer *buffer);
 TN_API const char *tn_codegen_llvm_version(void); /* "22.1.8", static */
 TN_API const char *tn_codegen_host_triple(void);  /* static */
 TN_API const char *tn_codegen_host_cpu(void);     /* static */
-TN_API const char *const *tn_codegen_targets(void); /* NULL-terminated names of the built-in targets: "X86", "AArch64" ...; static */
+TN_API const char *const *
+tn_codegen_targets(void); /* NULL-terminated names of the built-in targets: "X86", "AArch64" ...; static */
 
 /* Compilations whose memory was abandoned because LLVM reported a fatal error, since the process started. */
 TN_API uint64_t tn_codegen_abandoned(void);

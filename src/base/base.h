@@ -13,9 +13,9 @@
 
 #include "tenon.h"
 
-#define TN_HIDDEN __attribute__((visibility("hidden")))
-#define TN_PRINTF(format, first) __attribute__((format(printf, format, first)))
-#define TN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TN_HIDDEN              __attribute__((visibility("hidden")))
+#define TN_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#define TN_COUNT(array)        (sizeof(array) / sizeof((array)[0]))
 
 #pragma GCC visibility push(hidden)
 

@@ -11,10 +11,9 @@ struct code_text {
     const char *name, *text;
 };
 
-static const struct code_text codes[] = {
-    {TN_OK, "TN_OK", "no error"},
+static const struct code_text codes[] = {{TN_OK, "TN_OK", "no error"},
 #define TN_X(name, code, text) {code, #name, text},
-    TN_ERROR_LIST(TN_X)
+                                         TN_ERROR_LIST(TN_X)
 #undef TN_X
 };
 

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The fault plan of os.h: which request to the system or the allocator has to fail, so that tests reach every such path
+ * without a broken machine. Outside tests the plan is empty and costs one load per request. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "faults.h"
+#include "os.h"
+
+enum { MAX_WORDS = 64 };
+
+static struct {
+    bool active;
+    bool refuse_executable;
+    uint64_t failing_alloc; /* counts down to the allocation that fails; 0: none */
+    unsigned count, at;
+    struct {
+        char action;
+        bool forever;
+    } words[MAX_WORDS];
+} plan;
+
+static bool parse_word(const char *word, size_t length)
+{
+    char *end;
+    switch (*word) {
+    case 'a':
+        plan.failing_alloc = strtoull(word + 1, &end, 10);
+        return length > 1 && end == word + length && plan.failing_alloc;
+    case 'x':
+        plan.refuse_executable = true;
+        return length == 1;
+    case '.':
+    case 'h':
+    case 'F':
+    case 'P':
+        if (plan.count == MAX_WORDS || length > 2 || (length == 2 && word[1] != '*'))
+            return false;
+        plan.words[plan.count].action = *word;
+        plan.words[plan.count++].forever = length == 2;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int tn__os_set_faults(const char *text)
+{
+    memset(&plan, 0, sizeof plan);
+    if (!text)
+        return 0;
+    for (;;) {
+        text += strspn(text, " ");
+        size_t length = strcspn(text, " ");
+        if (!length)
+            break;
+        if (!parse_word(text, length)) {
+            memset(&plan, 0, sizeof plan);
+            return EINVAL;
+        }
+        text += length;
+    }
+    plan.active = true;
+    return 0;
+}
+
+void tn__os_read_fault_environment(void)
+{
+    const char *text = secure_getenv("TENON_TEST_MEM");
+    if (text)
+        tn__os_set_faults(text);
+}
+
+bool tn__os_alloc_fault(void)
+{
+    return plan.active && plan.failing_alloc && --plan.failing_alloc == 0;
+}
+
+int tn__os_fault(bool executable, bool *ignore_hint)
+{
+    if (!plan.active)
+        return 0;
+    if (executable && plan.refuse_executable)
+        return EACCES;
+    if (plan.at == plan.count)
+        return 0;
+    char action = plan.words[plan.at].action;
+    if (!plan.words[plan.at].forever)
+        plan.at++;
+    if (action == 'h' && ignore_hint)
+        *ignore_hint = true;
+    return action == 'F' ? ENOMEM : action == 'P' ? EACCES : 0;
+}

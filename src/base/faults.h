@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Between the fault plan and the files that implement os.h. */
+
+#ifndef TENON_FAULTS_H
+#define TENON_FAULTS_H
+
+#include "base.h"
+
+/* Takes the next word of the fault plan for one memory request: 0 to go ahead, else the errno to fail with. */
+TN_HIDDEN int tn__os_fault(bool executable, bool *ignore_hint);
+
+#endif

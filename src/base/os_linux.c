@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* os.h for Linux: glibc and musl, x86-64 and others. See mmap(2), memfd_create(2), fcntl(2) F_ADD_SEALS, madvise(2). */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "os.h"
+
+/* Newer than the headers of Debian 12, or absent from musl's. */
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+_Static_assert((int)TN__PROT_R == PROT_READ && (int)TN__PROT_RW == (PROT_READ | PROT_WRITE) &&
+                   (int)TN__PROT_RX == (PROT_READ | PROT_EXEC),
+               "enum tn__prot is passed to the system as it is");
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* ---- address space ---- */
+
+size_t tn__os_page_size(void)
+{
+    static size_t size;
+    if (!size)
+        size = (size_t)sysconf(_SC_PAGESIZE);
+    return size;
+}
+
+int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *address)
+{
+    bool ignore_hint = false;
+    int fault = tn__os_fault(false, &ignore_hint);
+    if (fault)
+        return fault;
+    if (ignore_hint && hint_required)
+        return EEXIST;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (hint_required ? MAP_FIXED_NOREPLACE : 0);
+    void *p = mmap(pointer(ignore_hint ? 0 : hint), size, PROT_NONE, flags, -1, 0);
+    if (p == MAP_FAILED)
+        return errno;
+    *address = (uintptr_t)p;
+    if (hint_required && *address != hint) { /* kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint */
+        munmap(p, size);
+        return EEXIST;
+    }
+    return 0;
+}
+
+static int map_fixed(uint64_t address, size_t size, int prot, int flags, int fd, uint64_t offset)
+{
+    int fault = tn__os_fault(prot & PROT_EXEC, NULL);
+    if (fault)
+        return fault;
+    void *p = mmap(pointer(address), size, prot, MAP_FIXED | flags, fd, (off_t)offset);
+    return p == MAP_FAILED ? errno : 0;
+}
+
+int tn__os_commit(uint64_t address, size_t size, enum tn__prot prot)
+{
+    return map_fixed(address, size, (int)prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+int tn__os_decommit(uint64_t address, size_t size)
+{
+    /* Not through the fault plan: giving memory back must work on every error path. */
+    void *p = mmap(pointer(address), size, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? errno : 0;
+}
+
+int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot)
+{
+    int fault = tn__os_fault(prot == TN__PROT_RX, NULL);
+    if (fault)
+        return fault;
+    return mprotect(pointer(address), size, (int)prot) ? errno : 0;
+}
+
+void tn__os_release(uint64_t address, size_t size)
+{
+    munmap(pointer(address), size);
+}
+
+void tn__os_prefault(uint64_t address, size_t size)
+{
+    int saved = errno;
+    madvise(pointer(address), size, MADV_POPULATE_WRITE);
+    errno = saved;
+}
+
+/* ---- memory shared between two views ---- */
+
+int tn__os_memfd(size_t size, int *fd)
+{
+    int fault = tn__os_fault(true, NULL);
+    if (fault)
+        return fault;
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    *fd = memfd_create("tenon", flags | MFD_EXEC);
+    if (*fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd was executable */
+        *fd = memfd_create("tenon", flags);
+    if (*fd < 0)
+        return errno;
+    if (ftruncate(*fd, (off_t)size) == 0)
+        return 0;
+    int error = errno;
+    close(*fd);
+    return error;
+}
+
+int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    if (p == MAP_FAILED)
+        return errno;
+    if (madvise(p, size, MADV_DONTFORK)) {
+        int error = errno;
+        munmap(p, size);
+        return error;
+    }
+    *alias = p;
+    return 0;
+}
+
+int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy)
+{
+    return map_fixed(address, size, (int)prot, copy ? MAP_PRIVATE : MAP_SHARED, fd, offset);
+}
+
+int tn__os_seal(int fd)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ? errno : 0;
+}
+
+int tn__os_write(int fd, uint64_t offset, const void *bytes, size_t size)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return 0;
+}
+
+void tn__os_close(int fd)
+{
+    close(fd);
+}
+
+/* ---- the process ---- */
+
+void tn__os_flush_code(uint64_t address, size_t size)
+{
+    __builtin___clear_cache(pointer(address), pointer(address + size));
+}
+
+static uint64_t fork_generation;
+
+static void count_fork(void)
+{
+    __atomic_add_fetch(&fork_generation, 1, __ATOMIC_RELAXED);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, count_fork, count_fork);
+}
+
+uint64_t tn__os_fork_generation(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return __atomic_load_n(&fork_generation, __ATOMIC_RELAXED);
+}
+
+/* Defined by every ELF linker for the file that holds this object. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[];
+
+void tn__os_program_range(uint64_t *start, uint64_t *end)
+{
+    *start = (uintptr_t)__ehdr_start;
+    *end = (uintptr_t)_end;
+}
+
+uint64_t tn__os_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static int map_open_file(int fd, struct tn__os_file *file)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    if (!S_ISREG(st.st_mode))
+        return ENODEV;
+    file->size = (size_t)st.st_size;
+    if (!file->size)
+        return 0;
+    void *p = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return errno;
+    file->bytes = p;
+    return 0;
+}
+
+int tn__os_map_file(const char *path, struct tn__os_file *file)
+{
+    *file = (struct tn__os_file){0};
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = map_open_file(fd, file);
+    close(fd);
+    return error;
+}
+
+void tn__os_unmap_file(struct tn__os_file *file)
+{
+    if (file->size)
+        munmap((void *)file->bytes, file->size);
+    *file = (struct tn__os_file){0};
+}
