@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* tenon compile, and compiling for `tenon run`. */
+
+#include <string.h>
+
+#include "tool.h"
+
+/* True if nothing but our guess says that the file holds IR text. */
+static bool is_guess(const struct file *file)
+{
+    size_t length = strlen(file->name);
+    return file->is_text && (length < 3 || strcmp(file->name + length - 3, ".ll") != 0);
+}
+
+bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
+                  struct tn_compile_stats *stats)
+{
+    struct tn_compile_options options = {
+        .size = sizeof options,
+        .triple = settings->triple,
+        .cpu = settings->cpu,
+        .features = settings->features,
+        .opt_level = settings->opt_level,
+        .reloc_model = (enum tn_reloc_model)settings->reloc_model,
+        .code_model = (enum tn_code_model)settings->code_model,
+        .emit = (enum tn_emit)settings->emit,
+        .function_sections = settings->function_sections,
+    };
+    struct tn_compile_stats one = {.size = sizeof one};
+    struct tn_error error;
+    int rc = tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
+    if (rc) {
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+        if (rc == TN_ECOMPILE && is_guess(file))
+            tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind",
+                      file->name);
+        return false;
+    }
+    stats->parse_ns += one.parse_ns;
+    stats->optimize_ns += one.optimize_ns;
+    stats->emit_ns += one.emit_ns;
+    stats->functions += one.functions;
+    stats->instructions += one.instructions;
+    return true;
+}
+
+int command_compile(struct settings *settings)
+{
+    if (settings->file_count != 1)
+        return tool_fail(STATUS_USAGE, "one FILE at a time, not %d ('%s' ...)", settings->file_count,
+                         settings->files[0]);
+    if (settings->argument_count)
+        return tool_fail(STATUS_USAGE, "nothing may follow '--'");
+    if (!settings->output)
+        return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)");
+    struct file file;
+    if (!tool_read(settings->files[0], &file))
+        return STATUS_FAILURE;
+    int status = STATUS_FAILURE;
+    struct tn_buffer out = {0};
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    if (file.kind != FILE_IR)
+        tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; there is nothing to compile", file.name,
+                  file.kind == FILE_OBJECT ? "an ELF object" : "an archive");
+    else if (tool_compile(&file, settings, &out, &stats) && tool_write(settings->output, out.data, out.size))
+        status = STATUS_OK;
+    tn_buffer_free(&out);
+    tool_release(&file);
+    return status;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Reading inputs, telling their kind, and writing outputs so that no partial file stays behind. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "tool.h"
+
+/* ---- kinds ---- */
+
+static const struct {
+    const char *bytes;
+    size_t length;
+    enum file_kind kind;
+} magics[] = {
+    {"\177ELF", 4, FILE_OBJECT}, {"!<arch>\n", 8, FILE_ARCHIVE},   {"!<thin>\n", 8, FILE_ARCHIVE},
+    {"BC\xC0\xDE", 4, FILE_IR},  {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
+};
+
+/* Text if there is no control character in its first bytes that no source file has. */
+static bool looks_like_text(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size && i < 512; i++)
+        if (bytes[i] < ' ' && !strchr("\t\n\v\f\r", bytes[i] ? bytes[i] : 1))
+            return false;
+    return true;
+}
+
+static bool tell_kind(struct file *file)
+{
+    for (size_t i = 0; i < TN_COUNT(magics); i++) {
+        if (file->size >= magics[i].length && memcmp(file->bytes, magics[i].bytes, magics[i].length) == 0) {
+            file->kind = magics[i].kind;
+            return true;
+        }
+    }
+    file->kind = FILE_IR;
+    file->is_text = looks_like_text(file->bytes, file->size);
+    if (!file->is_text) {
+        const unsigned char *b = file->bytes;
+        tool_fail(STATUS_FAILURE,
+                  "'%s' is neither LLVM IR nor an ELF object nor an archive; it begins with bytes %02x %02x",
+                  file->name, b[0], file->size > 1 ? b[1] : 0);
+    }
+    return file->is_text;
+}
+
+/* ---- reading ---- */
+
+static int read_stdin(struct file *file)
+{
+    size_t capacity = 0;
+    char *bytes = NULL;
+    for (;;) {
+        if (file->size == capacity) {
+            capacity = capacity ? capacity * 2 : 1 << 16;
+            char *larger = realloc(bytes, capacity);
+            if (!larger)
+                return free(bytes), ENOMEM;
+            bytes = larger;
+        }
+        ssize_t got = read(STDIN_FILENO, bytes + file->size, capacity - file->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return free(bytes), errno;
+        file->bytes = bytes;
+        file->size += (size_t)got;
+        if (!got)
+            return 0;
+    }
+}
+
+static int map_file(const char *name, struct file *file)
+{
+    struct tn__os_file mapped;
+    int error = tn__os_map_file(name, &mapped);
+    if (error)
+        return error;
+    file->bytes = mapped.bytes;
+    file->size = mapped.size;
+    file->is_mapped = true;
+    return 0;
+}
+
+bool tool_read(const char *name, struct file *file)
+{
+    bool is_stdin = strcmp(name, "-") == 0;
+    *file = (struct file){.name = is_stdin ? "<stdin>" : name};
+    int error = is_stdin ? read_stdin(file) : map_file(name, file);
+    if (error == EISDIR)
+        return tool_fail(STATUS_FAILURE, "'%s' is a directory; name the files in it", file->name), false;
+    if (error)
+        return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", file->name, strerror(error)), false;
+    if (!file->size)
+        tool_fail(STATUS_FAILURE, "'%s' is empty; it must be LLVM IR, an object or an archive", file->name);
+    if (file->size && tell_kind(file))
+        return true;
+    tool_release(file);
+    return false;
+}
+
+void tool_release(struct file *file)
+{
+    if (file->is_mapped)
+        tn__os_unmap_file(&(struct tn__os_file){.bytes = file->bytes, .size = file->size});
+    else
+        free((void *)file->bytes);
+    file->bytes = NULL;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t put = write(fd, bytes, size);
+        if (put < 0 && errno != EINTR)
+            return errno;
+        if (put > 0) {
+            bytes += put;
+            size -= (size_t)put;
+        }
+    }
+    return 0;
+}
+
+/* mkstemp makes private files; an output has the mode that open() would have given it. */
+static void set_usual_mode(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+}
+
+static int write_and_rename(const char *name, const void *bytes, size_t size)
+{
+    size_t length = strlen(name);
+    char *temporary = malloc(length + sizeof ".XXXXXX");
+    if (!temporary)
+        return ENOMEM;
+    memcpy(temporary, name, length);
+    memcpy(temporary + length, ".XXXXXX", sizeof ".XXXXXX");
+    int fd = mkstemp(temporary);
+    int error = fd < 0 ? errno : write_all(fd, bytes, size);
+    if (fd >= 0) {
+        set_usual_mode(fd);
+        if (close(fd) < 0 && !error)
+            error = errno;
+        if (!error && rename(temporary, name) < 0)
+            error = errno;
+        if (error)
+            unlink(temporary);
+    }
+    free(temporary);
+    return error;
+}
+
+/* A device or pipe is written in place: renaming would replace it. */
+static int write_in_place(FILE *out, const void *bytes, size_t size)
+{
+    if (!out)
+        return errno;
+    int error = write_all(fileno(out), bytes, size);
+    if (out != stdout)
+        fclose(out);
+    return error;
+}
+
+bool tool_write(const char *name, const void *bytes, size_t size)
+{
+    struct stat status;
+    int error;
+    if (strcmp(name, "-") == 0)
+        error = write_in_place(stdout, bytes, size);
+    else if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
+        error = EISDIR;
+    else if (stat(name, &status) == 0 && !S_ISREG(status.st_mode))
+        error = write_in_place(fopen(name, "wb"), bytes, size);
+    else
+        error = write_and_rename(name, bytes, size);
+    if (error)
+        tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(error));
+    return error == 0;
+}

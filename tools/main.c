@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The command table, help, and dispatch. */
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const struct command commands[] = {
+    {"run", "[OPTION...] FILE... [-- ARG...]", "compile, link and run a program in this process",
+     "FILE is LLVM IR (text or bitcode), a relocatable object or an archive, whatever its name; - is standard input.\n"
+     "Archive members are taken as they are needed. The program may use all of libc, libm and pthread: they are "
+     "inside\n"
+     "this command. It sees the first FILE as argv[0]; its exit status is the status of the command.\n",
+     FOR_RUN, command_run},
+    {"compile", "[OPTION...] FILE -o OUT", "compile LLVM IR to an object, assembly, IR or bitcode",
+     "FILE is LLVM IR, text or bitcode; - is standard input. OUT is complete or is not written at all.\n", FOR_COMPILE,
+     command_compile},
+    {"inspect", "FILE...", "show what the linker sees in an object or archive",
+     "Sections, symbols, relocations by type, and what would be undefined.\n", FOR_INSPECT, command_inspect},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static const struct command *current; /* for messages */
+
+int tool_fail(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fprintf(stderr, "tenon%s%s: ", current ? " " : "", current ? current->name : "");
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return status;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+static void print_overview(FILE *out)
+{
+    fputs("usage: tenon COMMAND ...\n\n", out);
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        fprintf(out, "  tenon %-8s %-34s %s\n", c->name, c->arguments, c->summary);
+    fprintf(out, "  tenon %-8s %-34s %s\n", "help", "[COMMAND]", "show this, or the options of a command");
+    fprintf(out, "  tenon %-43s %s\n", "--version", "show versions and built-in targets");
+}
+
+static int print_help(const struct command *command)
+{
+    printf("usage: tenon %s %s\n\n%s\n", command->name, command->arguments, command->details);
+    tool_print_options(command, stdout);
+    return STATUS_OK;
+}
+
+static int print_version(void)
+{
+    printf("tenon %s\nLLVM %s, targets", tn_version(), tn_codegen_llvm_version());
+    for (const char *const *target = tn_codegen_targets(); *target; target++)
+        printf(" %s", *target);
+    printf("\nhost %s, CPU %s\n", tn_codegen_host_triple(), tn_codegen_host_cpu());
+    return STATUS_OK;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc > 1)
+        return tool_fail(STATUS_USAGE, "help takes one command");
+    const struct command *command = argc ? find_command(argv[0]) : NULL;
+    if (argc && !command)
+        return tool_fail(STATUS_USAGE, "unknown command '%s'; 'tenon help' lists the commands", argv[0]);
+    if (command)
+        return print_help(command);
+    print_overview(stdout);
+    return STATUS_OK;
+}
+
+static int dispatch(const struct command *command, int argc, char **argv)
+{
+    struct settings settings = {.opt_level = 2, .entry = "main"};
+    current = command;
+    if (!tool_parse(command, argc, argv, &settings))
+        return STATUS_USAGE;
+    if (settings.help)
+        return print_help(command);
+    if (!settings.file_count)
+        return tool_fail(STATUS_USAGE, "no FILE given; usage: tenon %s %s", command->name, command->arguments);
+    return command->run(&settings);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return STATUS_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(argc - 2, argv + 2);
+    if (strcmp(name, "--version") == 0)
+        return print_version();
+    const struct command *command = find_command(name);
+    if (!command)
+        return tool_fail(STATUS_USAGE, "unknown %s '%s'; 'tenon help' lists the commands",
+                         name[0] == '-' ? "option" : "command", name);
+    return dispatch(command, argc - 2, argv + 2);
+}

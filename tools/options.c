@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The option table and its parser. */
+
+#include <stddef.h>
+#include <string.h>
+
+#include "tool.h"
+
+/* With choices the member is an int and gets the index of the word; with another argument it is a text; else it is an
+ * int that becomes 1. Arguments may be attached ("-O2", "--emit=asm") or follow ("-O 2", "--emit asm"). */
+struct option {
+    unsigned commands;
+    const char *name, *alias;
+    const char *argument; /* NULL: a flag */
+    const char *choices;  /* words separated by '|', or NULL */
+    size_t member;
+    const char *help;
+};
+
+#define M(member) offsetof(struct settings, member)
+
+static const struct option options[] = {
+    {FOR_COMPILE, "-o", "--output", "OUT", NULL, M(output), "the file to write; - is standard output"},
+    {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
+    {FOR_RUN | FOR_COMPILE, "-O", NULL, "N", "0|1|2|3", M(opt_level), "optimise; 0 runs no IR pass, default 2"},
+    {FOR_COMPILE, "--triple", NULL, "TRIPLE", NULL, M(triple), "target; default: the module's own, else the host's"},
+    {FOR_RUN | FOR_COMPILE, "--cpu", NULL, "CPU", NULL, M(cpu),
+     "native, generic or LLVM's name; default: native on the host"},
+    {FOR_RUN | FOR_COMPILE, "--features", NULL, "LIST", NULL, M(features), "LLVM's features, as in +avx2,-fma"},
+    {FOR_COMPILE, "--reloc", NULL, "MODEL", "pic|static", M(reloc_model), "relocation model, default pic"},
+    {FOR_COMPILE, "--code-model", NULL, "MODEL", "small|medium|large", M(code_model), "code model, default small"},
+    {FOR_COMPILE, "--function-sections", NULL, NULL, NULL, M(function_sections), "a section per function and datum"},
+    {FOR_RUN, "--entry", NULL, "SYM", NULL, M(entry), "the function to call as main(argc, argv, envp); default main"},
+    {FOR_RUN, "--stats", "-v", NULL, NULL, M(stats), "at exit, print times, sizes and mappings to standard error"},
+    {FOR_ALL, "--help", "-h", NULL, NULL, M(help), "show this"},
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+static bool is_word_option(const char *name)
+{
+    return name[0] == '-' && name[1] == '-';
+}
+
+/* If `argument` spells the option `name`, points *value at an attached value (or NULL) and answers true. */
+static bool matches(const struct option *option, const char *name, const char *argument, const char **value)
+{
+    size_t length = name ? strlen(name) : 0;
+    *value = NULL;
+    if (!length || strncmp(argument, name, length) != 0)
+        return false;
+    const char *rest = argument + length;
+    if (!*rest)
+        return true;
+    if (is_word_option(name)) {
+        *value = rest + 1;
+        return *rest == '=';
+    }
+    *value = rest;
+    return option->argument != NULL;
+}
+
+static const struct option *find_option(const struct command *command, const char *argument, const char **value)
+{
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++)
+        if ((o->commands & command->mask) &&
+            (matches(o, o->name, argument, value) || matches(o, o->alias, argument, value)))
+            return o;
+    return NULL;
+}
+
+/* The index of `word` in "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    for (int index = 0;; index++) {
+        size_t size = strcspn(choices, "|");
+        if (size == length && strncmp(choices, word, size) == 0)
+            return index;
+        if (!choices[size])
+            return -1;
+        choices += size + 1;
+    }
+}
+
+static bool store(const struct option *option, const char *value, struct settings *settings)
+{
+    void *member = (char *)settings + option->member;
+    if (!option->argument) {
+        if (value)
+            return tool_fail(STATUS_USAGE, "option '%s' takes no value", option->name), false;
+        *(int *)member = 1;
+        return true;
+    }
+    if (!option->choices) {
+        *(const char **)member = value;
+        return true;
+    }
+    int index = choice_index(option->choices, value);
+    if (index < 0)
+        return tool_fail(STATUS_USAGE, "option '%s': '%s' is not one of %s", option->name, value, option->choices),
+               false;
+    *(int *)member = index;
+    return true;
+}
+
+bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings)
+{
+    settings->files = argv;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            settings->arguments = argv + i + 1;
+            settings->argument_count = argc - i - 1;
+            return true;
+        }
+        if (argv[i][0] != '-' || !argv[i][1]) {
+            argv[settings->file_count++] = argv[i];
+            continue;
+        }
+        const char *value;
+        const struct option *option = find_option(command, argv[i], &value);
+        if (!option)
+            return tool_fail(STATUS_USAGE, "unknown option '%s'; 'tenon help %s' lists the options", argv[i],
+                             command->name),
+                   false;
+        if (option->argument && !value && i + 1 == argc)
+            return tool_fail(STATUS_USAGE, "option '%s' needs %s", option->name, option->argument), false;
+        if (option->argument && !value)
+            value = argv[++i];
+        if (!store(option, value, settings))
+            return false;
+    }
+    return true;
+}
+
+void tool_print_options(const struct command *command, FILE *out)
+{
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++) {
+        if (!(o->commands & command->mask))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
+                 o->argument ? " " : "",
+                 o->choices    ? o->choices
+                 : o->argument ? o->argument
+                               : "");
+        fprintf(out, "  %-32s %s\n", left, o->help);
+    }
+}
