@@ -3,24 +3,88 @@
 #   make demo     installs what is missing, builds, runs the main job on real programs and shows what happened
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
 #   make          the static tool and both archives; names what is missing and how to install it
-#   make LLVM=0   the runtime alone: no LLVM, no C++
-#   make help     all targets and variables
+#   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
+#   make setup    installs what is missing: Debian packages, the source of mimalloc
+#   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
+#   make tsan     the unit tests with ThreadSanitizer
+#   make lint     formatting, layering, calls that src/ must not make, file lengths
+#   make bench    the figures of README.md
+#   make size     text and data of each member of libtenon.a
+#   make clean    removes what was built, keeps what was fetched; make distclean removes both
+#
+# Variables, with their defaults; a changed one rebuilds what it concerns:
+#   TARGETS="X86 AArch64 RISCV"    code generators in the tool; the smallest is TARGETS=X86
+#   LLVM_CONFIG=llvm-config-22     which LLVM
+#   MIMALLOC_DIR=build/deps/mimalloc
+#   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 
 LLVM ?= 1
 TARGETS ?= X86 AArch64 RISCV
 LLVM_CONFIG ?= llvm-config-22
 MIMALLOC_DIR ?= build/deps/mimalloc
 BUILD ?= build
-SANITIZE ?=
-WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPT ?= -O2
-CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-CXX ?= g++
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
+JOBS ?= $(shell nproc)
 
-include tools/build/rules.mk
+export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS
+
+# The rules proper ask llvm-config for flags, so they are read by a make of their own, once everything is installed.
+setup = tools/build/setup.sh
+make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
+
+.PHONY: all setup test demo asan tsan lint bench size clean distclean help
+.DEFAULT_GOAL := all
+
+all:
+	@$(setup) check build
+	@$(make_in) all
+
+setup:
+	@$(setup) install build test lint
+
+test:
+	@$(setup) install build test
+	@$(make_in) test
+
+demo:
+	@$(setup) install build test
+	@$(make_in) demo
+
+bench:
+	@$(setup) install build test
+	@$(make_in) bench
+
+size:
+	@$(setup) install build
+	@$(make_in) size
+
+asan: SANITIZE := address,undefined
+tsan: SANITIZE := thread
+asan tsan:
+	@$(setup) install build test
+	@$(make_in) BUILD=$(BUILD)/$@ SANITIZE=$(SANITIZE) unit
+
+lint:
+	@$(setup) install lint
+	@tools/build/lint
+
+clean:
+	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+
+distclean:
+	rm -rf $(BUILD) build
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# A single file of the build: make build/libtenon.a
+$(BUILD)/%: FORCE
+	@$(make_in) $@
+FORCE:
+Makefile: ;

@@ -1,81 +1,182 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What the Makefile's variables turn into. One rule per kind of file; the lists come from the folders.
+# How everything is built and tested. The Makefile above sets the variables and has seen to it that what is needed is
+# installed. Sources are found by folder: a new file or folder in `runtime_parts` needs no entry here.
 
+MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-MAKEFLAGS += --no-builtin-rules
+.SECONDARY:
+.PHONY: all unit test demo bench size
 
-# ---- flags ----
-
-SAN_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-CPPFLAGS += -Iinclude -Isrc -D_GNU_SOURCE
-CFLAGS += -std=c11 $(OPT) -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden $(WARN) $(SAN_FLAGS)
-DEPFLAGS = -MMD -MP -MF $@.d
-
-# LLVM is asked lazily: `make setup` has to work before it is there.
-llvm = $(shell $(LLVM_CONFIG) $(1))
-LLVM_BIN = $(call llvm,--bindir)
-LLVM_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -isystem $(call llvm,--includedir) -D_GNU_SOURCE \
-	-D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS
-LLVM_TARGET_DEFS = $(foreach t,$(TARGETS),-DTN_TARGET_$(t)=1)
-LLVM_COMPONENTS = irreader bitreader bitwriter $(foreach t,$(TARGETS),$(lower)) \
-	$(foreach t,$(TARGETS),$(t)codegen $(t)asmparser)
+with_llvm := $(filter-out 0,$(LLVM))
 
 # ---- sources ----
 
-BASE_SRC := $(wildcard src/base/*.c)
-LINK_SRC := $(wildcard src/link/*.c)
-CODEGEN_SRC := $(wildcard src/codegen/*.c)
-CODEGEN_CXX := $(wildcard src/codegen/*.cpp)
-TOOL_SRC := $(wildcard tools/*.c)
+runtime_parts := base cpu link gc image
+runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
+codegen_src := $(wildcard src/codegen/*.c)
+codegen_cxx := $(wildcard src/codegen/*.cpp)
+tool_src := $(wildcard tools/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-# alloc.c is bound to mimalloc below.
-RUNTIME_OBJ := $(filter-out %/alloc.c.o,$(call obj,$(BASE_SRC) $(LINK_SRC))) $(BUILD)/obj/alloc_mimalloc.o
+# ---- flags ----
 
-.PHONY: all runtime setup check-setup
-all: check-setup
-	$(MAKE) --no-print-directory $(if $(filter 0,$(LLVM)),runtime,tool)
+warnings := -Wall -Wextra -Werror
+c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+common := $(OPT) -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) -D_GNU_SOURCE -Iinclude -Isrc
+dependencies = -MMD -MP -MF $@.d
 
-runtime: $(BUILD)/libtenon.a
-tool: $(BUILD)/libtenon.a $(BUILD)/libtenon_codegen.a $(BUILD)/tenon
+compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
+compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden -w -DNDEBUG \
+	-I$(MIMALLOC_DIR)/include $(CFLAGS)
 
-setup check-setup:
-	@LLVM=$(LLVM) LLVM_CONFIG=$(LLVM_CONFIG) MIMALLOC_DIR=$(MIMALLOC_DIR) tools/build/setup.sh $@
+ifdef with_llvm
+# LLVM_COMPONENTS and what else depends on TARGETS stands beside the code that needs it.
+include $(wildcard src/codegen/libs.mk)
+llvm := $(shell $(LLVM_CONFIG) --bindir --includedir)
+llvm_bin := $(word 1,$(llvm))
+llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1) $(LLVM_DEFINES)
+compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
+# The dialect and the ABI macros are LLVM's; warnings and optimisation are ours.
+llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
+compile_cxx := $(CXX) $(llvm_cxxflags) $(common) $(warnings) $(llvm_defines) $(CXXFLAGS)
+llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
+link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,--gc-sections,--icf=all $(sanitizer) $(LDFLAGS)
+endif
+
+# $(call step,WORD)COMMAND: runs the command and shows one short line for it; V=1 shows the command.
+step = $(if $(V),,@printf '  %-7s %s\n' $(1) $@;)
+
+# $(call stamp,NAME): a file that changes when the variable NAME does. What depends on it is made anew with new flags.
+define stamp_rule
+ifneq ($$(strip $$(file <$(BUILD)/flags/$(1))),$$(strip $$($(1))))
+$$(shell mkdir -p $(BUILD)/flags)$$(file >$(BUILD)/flags/$(1),$$(strip $$($(1))))
+endif
+endef
+stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
+
+# ---- what is made ----
+
+archives := $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/libtenon_codegen.a)
+all: $(archives) $(if $(with_llvm),$(BUILD)/tenon)
 
 # ---- compiling ----
 
-$(BUILD)/obj/%.c.o: %.c
+$(BUILD)/obj/%.c.o: %.c $(call stamp,compile_c)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA_$(notdir $*)) $(DEPFLAGS) -c $< -o $@
+	$(call step,CC)$(compile_c) $(extra) $(dependencies) -c $< -o $@
 
-$(call obj,$(CODEGEN_SRC)): CPPFLAGS += -isystem $(call llvm,--includedir) $(LLVM_TARGET_DEFS)
-$(BUILD)/obj/src/base/alloc.c.o: CPPFLAGS += -isystem $(MIMALLOC_DIR)/include
-
-$(BUILD)/obj/%.cpp.o: %.cpp
+ifdef with_llvm
+$(BUILD)/obj/src/codegen/%.c.o: src/codegen/%.c $(call stamp,compile_codegen)
 	@mkdir -p $(@D)
-	$(CXX) -Iinclude -Isrc $(LLVM_CXXFLAGS) $(OPT) -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden \
-		-Wall -Wextra -Werror $(SAN_FLAGS) $(DEPFLAGS) -c $< -o $@
+	$(call step,CC)$(compile_codegen) $(dependencies) -c $< -o $@
 
-# mimalloc comes as one source file. Only tn__ names leave the member that holds it.
-$(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c
+$(BUILD)/obj/%.cpp.o: %.cpp $(call stamp,compile_cxx)
 	@mkdir -p $(@D)
-	$(CC) -O2 -fPIC -DNDEBUG -ffunction-sections -fdata-sections -fvisibility=hidden -I$(MIMALLOC_DIR)/include -w -c $< -o $@
+	$(call step,CXX)$(compile_cxx) $(dependencies) -c $< -o $@
+endif
 
-$(BUILD)/obj/alloc_mimalloc.o: $(BUILD)/obj/src/base/alloc.c.o $(BUILD)/obj/mimalloc.o
-	ld -r $^ -o $@.tmp
-	objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
+# ---- the allocator ----
+
+# mimalloc and its one caller become one member of which only tn__ names leave, so that a product may link its own copy.
+# Sanitizers know malloc only: under them a header of ours takes mimalloc's place.
+alloc := $(BUILD)/obj/src/base/alloc.c.o
+$(alloc): extra := -isystem $(if $(SANITIZE),tools/build/malloc,$(MIMALLOC_DIR)/include)
+
+$(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(call stamp,compile_mimalloc)
+	@mkdir -p $(@D)
+	$(call step,CC)$(compile_mimalloc) -c $< -o $@
+
+$(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
+	$(call step,BIND)ld -r $^ -o $@.tmp && objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
 	@rm $@.tmp
 
 # ---- archives ----
 
-$(BUILD)/libtenon.a: $(RUNTIME_OBJ)
-	@rm -f $@
-	ar rcsD $@ $^
+runtime_obj := $(call obj,$(runtime_src))
+ifndef SANITIZE
+runtime_obj := $(patsubst $(alloc),$(BUILD)/obj/alloc.o,$(runtime_obj))
+endif
+codegen_obj := $(call obj,$(codegen_src) $(codegen_cxx))
 
-$(BUILD)/libtenon_codegen.a: $(call obj,$(CODEGEN_SRC) $(CODEGEN_CXX))
+# The lists are stamps too, so that a member whose source was removed leaves the archive.
+$(BUILD)/libtenon.a: $(runtime_obj) $(call stamp,runtime_obj)
 	@rm -f $@
-	ar rcsD $@ $^
+	$(call step,AR)ar rcsD $@ $(runtime_obj)
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+ifdef with_llvm
+$(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
+	@rm -f $@
+	$(call step,AR)ar rcsD $@ $(codegen_obj)
+
+# ---- the tool: one static file, its unstripped twin and the link map ----
+
+tool_obj := $(call obj,$(tool_src))
+# The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it.
+-include $(wildcard tools/host_symbols.mk)
+link_tool = $(link_llvm) -static $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
+
+$(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(call stamp,link_tool)
+	$(call step,LINK)$(link_tool) -Wl,-Map=$(BUILD)/tenon.map -o $@
+
+$(BUILD)/tenon.map: $(BUILD)/tenon.debug
+
+$(BUILD)/tenon: $(BUILD)/tenon.debug
+	$(call step,STRIP)objcopy --strip-all $< $@
+endif
+
+# ---- tests ----
+
+# tests/AREA/*.c: one cmocka program each. Those of the runtime are ordinary dynamic programs around libtenon.a; those of
+# the code generator and the tool are linked with LLVM as well. tests/AREA/data/*: objects that tests load.
+llvm_areas := codegen tool
+runtime_tests := $(foreach part,$(runtime_parts),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(part)/*.c)))
+llvm_tests := $(if $(with_llvm),$(foreach part,$(llvm_areas),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(part)/*.c))))
+unit_tests := $(runtime_tests) $(llvm_tests)
+test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
+test_program = $(BUILD)/obj/tests/%.c.o $(archives)
+test_libs := -lcmocka -lelf -lz
+
+# Areas may add their own rules and prerequisites: variables and targets of tests/AREA/rules.mk.
+-include $(wildcard tests/*/rules.mk)
+
+$(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
+	@mkdir -p $(@D)
+	$(call step,LINK)$(CC) $(sanitizer) $(LDFLAGS) $(filter %.o %.a,$^) $(test_libs) -o $@
+
+$(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(archives)
+	@mkdir -p $(@D)
+	$(call step,LINK)$(link_llvm) $(filter %.o %.a,$^) $(llvm_libs) $(test_libs) -lzstd -o $@
+
+$(BUILD)/tests/%.o: tests/%.c $(call stamp,compile_c)
+	@mkdir -p $(@D)
+	$(call step,CC)$(CC) -O2 -fPIC $(dependencies) -c $< -o $@
+
+$(BUILD)/tests/%.o: tests/%.s
+	@mkdir -p $(@D)
+	$(call step,AS)$(CC) -c $< -o $@
+
+# Checks are shell scripts: those whose name begins with runtime_ need libtenon.a only. tests/tool and tests/ir are lit's.
+checks := $(wildcard tests/build/$(if $(with_llvm),*,runtime_*).sh)
+programs := $(if $(with_llvm),$(wildcard tests/programs/*.sh))
+lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
+run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
+
+unit: $(unit_tests) $(test_data)
+	@$(run_tests) $(unit_tests)
+
+test: all $(unit_tests) $(test_data)
+	@$(run_tests) $(unit_tests) $(checks) $(lit_suites) $(programs)
+
+demo: all
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh
+
+bench: all
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
+
+size: $(BUILD)/libtenon.a
+	@tools/build/size $<
+
+-include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# lit suites: tests/tool (the command), tests/ir (passes). tests/run calls lit with BUILD and LLVM_BIN set; by hand:
+#   BUILD=build LLVM_BIN=$(llvm-config-22 --bindir) $(llvm-config-22 --bindir)/lit -v tests/tool
+
+import os
+import shutil
+
+import lit.formats
+
+top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+build = os.path.join(top, os.environ["BUILD"])
+llvm_bin = os.environ["LLVM_BIN"]
+
+config.name = "tenon"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".ll", ".test", ".c", ".s"]
+config.excludes = ["Inputs", "data"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(build, "lit")
+config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
+config.environment["BUILD"] = build
+config.environment.pop("TENON_TEST_MEM", None)
+
+# A command that hangs ends its test, not the whole run.
+limit = "timeout --foreground 60 "
+config.substitutions += [
+    ("%tenon", limit + os.path.join(build, "tenon")),
+    ("%clang", os.path.join(llvm_bin, "clang")),
+    ("%cc", os.environ.get("CC", "gcc")),
+    ("%split-file", os.path.join(llvm_bin, "split-file")),
+    ("%include", os.path.join(top, "include")),
+]
+
+for target in os.environ.get("TARGETS", "X86 AArch64 RISCV").split():
+    config.available_features.add(target.lower())
+if shutil.which("lua5.4"):
+    config.available_features.add("lua")
