@@ -34,7 +34,7 @@ packages_of() {
     test-0) echo libcmocka-dev ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
         lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
-    lint-*) echo clang-format-14 ;;
+    lint-*) echo clang-format-14 python3 ;;
     *) fail "unknown group '$1'" ;;
     esac
 }
@@ -118,25 +118,29 @@ check | install) shift ;;
 *) fail "usage: setup.sh check|install GROUP..." ;;
 esac
 
-packages=
+packages= builds=false
 for group; do
     packages="$packages $(packages_of "$group")"
+    [ "$group" != build ] || builds=true
 done
 missing=$(missing_packages $packages | tr '\n' ' ')
-if ! has_mimalloc && [ "$MIMALLOC_DIR" != "$own_mimalloc" ]; then
-    fail "MIMALLOC_DIR=$MIMALLOC_DIR has no src/static.c and include/mimalloc.h (the source of mimalloc 2)"
+source_there=true
+if $builds && ! has_mimalloc; then
+    [ "$MIMALLOC_DIR" = "$own_mimalloc" ] ||
+        fail "MIMALLOC_DIR=$MIMALLOC_DIR has no src/static.c and include/mimalloc.h (the source of mimalloc 2)"
+    source_there=false
 fi
 
 if [ "$action" = install ]; then
     [ -z "$missing" ] || install_packages $missing
-    has_mimalloc || fetch_mimalloc
-elif [ -n "$missing" ] || ! has_mimalloc; then
+    $source_there || fetch_mimalloc
+elif [ -n "$missing" ] || ! $source_there; then
     say "not everything is there; 'make setup' gets it, or:"
     [ -z "$missing" ] || say "    apt-get install --no-install-recommends $missing"
-    has_mimalloc || say "    make setup      # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
+    $source_there || say "    make setup      # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
     exit 1
 fi
 
-if [ "$LLVM" != 0 ]; then
+if $builds && [ "$LLVM" != 0 ]; then
     "$LLVM_CONFIG" --version >/dev/null 2>&1 || fail "LLVM_CONFIG=$LLVM_CONFIG cannot be run"
 fi

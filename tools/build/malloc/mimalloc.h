@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define mi_malloc malloc
-#define mi_calloc calloc
+#define mi_malloc  malloc
+#define mi_calloc  calloc
 #define mi_realloc realloc
-#define mi_free free
+#define mi_free    free
