@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int main(void)
+{
+    int pair[2];
+    char text[50] = {0};
+    printf("%d\n", socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+    struct iovec parts[] = {{.iov_base = (void *)"mess", .iov_len = 4}, {.iov_base = (void *)"age", .iov_len = 3}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    printf("%zd ", sendmsg(pair[0], &message, 0));
+    printf("%zd %s\n", recv(pair[1], text, sizeof text, 0), text);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+    printf("%d %d\n", bind(server, (struct sockaddr *)&address, sizeof address), listen(server, 1));
+    getsockname(server, (struct sockaddr *)&address, &size);
+    printf("%d ", connect(client, (struct sockaddr *)&address, sizeof address));
+    int accepted = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+    printf("%d %zd ", accepted >= 0, send(client, "over tcp", 9, MSG_NOSIGNAL));
+    printf("%zd %s\n", recv(accepted, text, sizeof text, MSG_WAITALL & 0), text);
+    return shutdown(client, SHUT_RDWR);
+}
