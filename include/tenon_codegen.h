@@ -3,8 +3,11 @@
 /* The code generator: LLVM IR to relocatable objects, through LLVM's targets and machine-code layer only.
  *
  * Threads: every call owns its LLVMContext, so calls may run side by side on different threads. Nothing is printed.
- * Errors: LLVM's diagnostics come back as TN_ECOMPILE with file:line:column where LLVM knows them; what would have ended
- * the process comes back as TN_EFATAL, and the memory of that one compilation is abandoned (tn_codegen_abandoned counts). */
+ * Errors: LLVM's diagnostics come back as TN_ECOMPILE, one line each, with file:line:column where LLVM knows them.
+ * What would have ended the process comes back as TN_EFATAL, and the memory of that one compilation is abandoned
+ * (tn_codegen_abandoned counts). For that the first call takes over LLVM's process-wide fatal-error and out-of-memory
+ * handlers; on threads that are not inside tn_compile they do nothing.
+ * Trust: LLVM's readers are not hardened. IR from a hostile source needs a process of its own. */
 
 #ifndef TENON_CODEGEN_H
 #define TENON_CODEGEN_H
@@ -19,20 +22,23 @@ enum tn_emit { TN_EMIT_OBJECT = 0, TN_EMIT_ASM, TN_EMIT_LLVM, TN_EMIT_BITCODE };
 enum tn_reloc_model { TN_RELOC_PIC = 0, TN_RELOC_STATIC };
 enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 
+/* A zeroed struct with `size` set asks for the defaults. */
 struct tn_compile_options {
     size_t size;        /* sizeof(struct tn_compile_options) */
     const char *triple; /* NULL: the module's own, or the host's where it has none */
-    const char
-        *cpu; /* NULL: the host's CPU for the host's architecture, else generic; "native", "generic" or LLVM's name */
-    const char *features; /* "+avx2,-fma", LLVM's names; NULL: what cpu implies */
-    int opt_level;        /* 0..3: 0 runs no IR pass */
+    /* LLVM's name, "generic" or "native". NULL: the host's CPU for the host's architecture, else the baseline of its
+     * Linux distributions; functions that name a "target-cpu" keep theirs. A CPU named here holds for every function.
+     * What a function's own "target-features" enable stays enabled in any case. */
+    const char *cpu;
+    const char *features; /* "+avx2,-fma", LLVM's names, on top of `cpu` and of each function's own; NULL: none */
+    int opt_level;        /* 0..3: 0 runs no IR pass; 2 and 3 inline and vectorise */
     enum tn_reloc_model reloc_model;
     enum tn_code_model code_model;
     enum tn_emit emit;
     int function_sections; /* nonzero: one section per function and datum */
 };
 
-/* Times in ns, sizes in bytes. */
+/* Times in ns. */
 struct tn_compile_stats {
     size_t size; /* in: sizeof(struct tn_compile_stats) as the caller knows it */
     uint64_t parse_ns, optimize_ns, emit_ns;
@@ -46,20 +52,19 @@ struct tn_buffer {
 };
 
 /* Compiles IR text or bitcode of `length` bytes (borrowed for the call; need not be NUL-terminated). `name` appears in
- * diagnostics. `options` and `stats` may be NULL.
- * TN_EINVAL (options, unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+ * diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty after an error.
+ * TN_EINVAL (options; unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
-TN_API void tn_buffer_free(struct tn_buffer *buffer);
+TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffer are ignored */
 
-TN_API const char *tn_codegen_llvm_version(void); /* "22.1.8", static */
-TN_API const char *tn_codegen_host_triple(void);  /* static */
-TN_API const char *tn_codegen_host_cpu(void);     /* static */
-TN_API const char *const *
-tn_codegen_targets(void); /* NULL-terminated names of the built-in targets: "X86", "AArch64" ...; static */
+TN_API const char *tn_codegen_llvm_version(void);   /* "22.1.8", static */
+TN_API const char *tn_codegen_host_triple(void);    /* static */
+TN_API const char *tn_codegen_host_cpu(void);       /* LLVM's name, static */
+TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64" ...; ends with NULL; static */
 
-/* Compilations whose memory was abandoned because LLVM reported a fatal error, since the process started. */
+/* Compilations whose memory was abandoned because LLVM gave up, since the process started. */
 TN_API uint64_t tn_codegen_abandoned(void);
 
 #ifdef __cplusplus

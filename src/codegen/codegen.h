@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The parts of the code generator and what they expect of each other:
+ *     compile.c      tn_compile: the phases of one compilation
+ *     targets.c      triple, CPU and features to a target machine; nothing unknown gets as far as LLVM, which would print
+ *     diagnostics.c  LLVM's diagnostics into struct tn_error
+ *     fatal.c        what would end the process into an error code
+ *     llvm.cpp       what LLVM's C API lacks, behind llvm.h */
+
+#ifndef TENON_CODEGEN_INTERNAL_H
+#define TENON_CODEGEN_INTERNAL_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "base/base.h"
+#include "tenon_codegen.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- targets.c ---- */
+
+/* What one compilation generates code for. */
+struct tn__target {
+    char *triple;                /* normalised; LLVM's allocation */
+    const char *cpu;             /* for functions that name none */
+    char *cpu_features;          /* what the CPU stands for beyond its name ("native"); "" where nothing */
+    const char *features;        /* the client's; "" where none */
+    bool cpu_given;              /* the client's CPU replaces that of the functions */
+    struct tn__subtarget *names; /* the CPUs and features this target knows */
+    LLVMTargetMachineRef machine;
+};
+
+/* Fills a zeroed *target; `module_triple` counts when the options name none and may be empty. The options' strings are
+ * borrowed. TN_EINVAL, TN_ENOMEM; tn__target_close is needed in any case. */
+int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
+                    struct tn_error *err);
+void tn__target_close(struct tn__target *target);
+
+/* Brings the CPU and feature attributes of each defined function in line with the options. TN_ECOMPILE where one asks for
+ * something that the target does not know, TN_ENOMEM. */
+int tn__target_apply(const struct tn__target *target, LLVMModuleRef module, const char *name, struct tn_error *err);
+
+/* ---- diagnostics.c ---- */
+
+struct tn__diagnostics {
+    const char *name; /* of the input */
+    struct tn_error *err;
+    size_t errors; /* seen so far; all of them went into *err as far as it holds them */
+};
+
+/* Routes the context's diagnostics into *diagnostics, which must live as long as the context. */
+void tn__diagnostics_attach(struct tn__diagnostics *diagnostics, LLVMContextRef context);
+
+/* Adds one error; `user` is a struct tn__diagnostics. `file` NULL or empty: the input's name; line 0: no position. */
+void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigned column, const char *message);
+
+/* ---- fatal.c ---- */
+
+/* Calls `body` and answers what it answers. If LLVM gives up meanwhile: TN_EFATAL with LLVM's text, or TN_ENOMEM; whatever
+ * `body` had created is then abandoned, because LLVM's state is unknown. Does not nest. */
+int tn__contain(int (*body)(void *context), void *context, struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* LLVM ends the process where it cannot go on ("Cannot select ..."). Its handler here leaves by longjmp instead: the only
+ * one of the project. C++ destructors on the way are skipped, so the compilation's memory is abandoned and counted. LLVM
+ * calls handlers without holding its lock, and each compilation has a context of its own, so other threads and later
+ * compilations are not affected. */
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+
+#include <llvm-c/ErrorHandling.h>
+
+#include "codegen/codegen.h"
+#include "codegen/llvm.h"
+
+struct trap {
+    jmp_buf return_point;
+    int (*body)(void *context);
+    void *context;
+    struct tn_error *err;
+    int result;
+};
+
+static _Thread_local struct trap *current;
+static atomic_uint_least64_t abandoned;
+
+static void leave(int code, const char *reason)
+{
+    struct trap *trap = current;
+    if (!trap) /* not our thread's doing: LLVM goes on as if no handler were there */
+        return;
+    trap->result = tn__fail(trap->err, code, "LLVM: %s", reason);
+    longjmp(trap->return_point, 1);
+}
+
+static void on_fatal(const char *reason)
+{
+    leave(TN_EFATAL, reason);
+}
+
+static void on_bad_alloc(void *user, const char *reason, bool crash)
+{
+    (void)user;
+    (void)crash;
+    leave(TN_ENOMEM, reason);
+}
+
+static void install(void)
+{
+    LLVMInstallFatalErrorHandler(on_fatal);
+    tn__llvm_on_bad_alloc(on_bad_alloc);
+}
+
+static void run(void *user)
+{
+    struct trap *trap = user;
+    trap->result = trap->body(trap->context);
+}
+
+int tn__contain(int (*body)(void *context), void *context, struct tn_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install);
+
+    struct trap trap = {.body = body, .context = context, .err = err};
+    const void *frames = tn__llvm_save_frames();
+    current = &trap;
+    bool whole = false;
+    if (setjmp(trap.return_point) == 0) {
+        whole = tn__llvm_call(run, &trap);
+        if (!whole)
+            trap.result = tn__fail(err, TN_ENOMEM, "LLVM: out of memory");
+    }
+    current = NULL;
+    if (!whole) {
+        tn__llvm_restore_frames(frames);
+        atomic_fetch_add(&abandoned, 1);
+    }
+    return trap.result;
+}
+
+uint64_t tn_codegen_abandoned(void)
+{
+    return atomic_load(&abandoned);
+}

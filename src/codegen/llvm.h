@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp. */
+
+#ifndef TENON_CODEGEN_LLVM_H
+#define TENON_CODEGEN_LLVM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Types.h>
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const char *tn__llvm_version(void); /* "22.1.8", static */
+
+/* ---- reading ---- */
+
+/* Sees the module's triple and layout before anything is read that depends on them. Answers the layout to use where the
+ * module has none, or NULL; it must stay valid until the reader returns. */
+typedef const char *tn__layout_fn(void *user, const char *triple, const char *layout);
+
+/* Receives a message with its position; line 0: the input as a whole. Columns count from 1. */
+typedef void tn__report_fn(void *user, const char *file, unsigned line, unsigned column, const char *message);
+
+/* Reads IR text (`length` bytes and a NUL behind them) or bitcode. NULL after calling `report` once. */
+LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length,
+                             tn__layout_fn *layout, void *layout_user, tn__report_fn *report, void *report_user);
+bool tn__llvm_is_bitcode(const char *bytes, size_t length);
+
+/* True if the module's data layout means what the machine's does; the texts may differ. */
+bool tn__llvm_same_layout(LLVMModuleRef module, LLVMTargetMachineRef machine);
+
+uint64_t tn__llvm_count_instructions(LLVMModuleRef module);
+
+/* ---- diagnostics ---- */
+
+/* Calls `report` with the best position LLVM has: debug location, else line and column of inline assembly, else none. */
+void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, tn__report_fn *report, void *user);
+
+/* ---- targets ---- */
+
+/* The names a target knows; asking for others anywhere makes LLVM print. NULL: no machine-code support for the triple. */
+struct tn__subtarget;
+struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple);
+void tn__llvm_subtarget_free(struct tn__subtarget *subtarget);
+bool tn__llvm_has_cpu(const struct tn__subtarget *subtarget, const char *cpu);
+bool tn__llvm_has_feature(const struct tn__subtarget *subtarget, const char *feature, size_t length);
+
+/* Initialisers through .init_array, and on demand a section per function and datum. */
+void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
+
+/* ---- passes ---- */
+
+/* Runs the pipeline of level 1..3. The module was verified and has the machine's triple and data layout. */
+void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level);
+
+/* ---- failing ---- */
+
+/* Calls `body`; false if it was left because memory ran out in a place where C++ throws. */
+bool tn__llvm_call(void (*body)(void *context), void *context);
+
+/* Where LLVM reports that memory ran out in a place where it cannot throw. `handler` must not return. */
+void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash));
+
+/* LLVM keeps a list of stack frames per thread; who leaves frames by longjmp restores it. */
+const void *tn__llvm_save_frames(void);
+void tn__llvm_restore_frames(const void *frames);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

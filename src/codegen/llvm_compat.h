@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Differences between the LLVM releases that are supported, 19 and 22; nothing else may ask for the version. */
+
+#ifndef TENON_CODEGEN_LLVM_COMPAT_H
+#define TENON_CODEGEN_LLVM_COMPAT_H
+
+#include "llvm/Config/llvm-config.h"
+
+#if LLVM_VERSION_MAJOR >= 22
+
+#include "llvm/Analysis/EphemeralValuesCache.h"
+#include "llvm/Analysis/LastRunTrackingAnalysis.h"
+#include "llvm/Analysis/RuntimeLibcallInfo.h"
+
+#define TN_TRIPLE(text)                    llvm::Triple(text)
+#define TN_MODULE_TRIPLE(module)           (module).getTargetTriple()
+#define TN_LOOP_ADAPTOR(loops, memory_ssa) createFunctionToLoopPassAdaptor(loops, memory_ssa)
+#define TN_NEWER_FUNCTION_ANALYSES         , llvm::EphemeralValuesAnalysis, llvm::LastRunTrackingAnalysis
+#define TN_NEWER_MODULE_ANALYSES
+
+#else
+
+#include "llvm/TargetParser/Triple.h"
+
+#define TN_TRIPLE(text)          text
+#define TN_MODULE_TRIPLE(module) llvm::Triple((module).getTargetTriple())
+#define TN_LOOP_ADAPTOR(loops, memory_ssa)                                                                             \
+    createFunctionToLoopPassAdaptor(loops, memory_ssa, /*UseBlockFrequencyInfo=*/memory_ssa)
+#define TN_NEWER_FUNCTION_ANALYSES
+#define TN_NEWER_MODULE_ANALYSES
+
+#endif
+#endif

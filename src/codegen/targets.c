@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From triple, CPU and features to a target machine. LLVM prints a warning for each CPU or feature it does not know and
+ * goes on without it, so every name, also those in the module's function attributes, is looked up before LLVM sees it.
+ * Only the target that is asked for is initialised: registering the passes of one costs about as much as starting. */
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include <llvm-c/Target.h>
+
+#include "codegen/codegen.h"
+#include "codegen/llvm.h"
+
+/* ---- the targets that are built in ---- */
+
+#define TARGET_INIT(Name)                                                                                              \
+    static void init_info_##Name(void)                                                                                 \
+    {                                                                                                                  \
+        LLVMInitialize##Name##TargetInfo();                                                                            \
+    }                                                                                                                  \
+    static void init_##Name(void)                                                                                      \
+    {                                                                                                                  \
+        LLVMInitialize##Name##Target();                                                                                \
+        LLVMInitialize##Name##TargetMC();                                                                              \
+        LLVMInitialize##Name##AsmParser();                                                                             \
+        LLVMInitialize##Name##AsmPrinter();                                                                            \
+    }
+
+#if TN_TARGET_X86
+TARGET_INIT(X86)
+#endif
+#if TN_TARGET_AArch64
+TARGET_INIT(AArch64)
+#endif
+#if TN_TARGET_RISCV
+TARGET_INIT(RISCV)
+#endif
+
+#define TARGET_ROW(Name) .name = #Name, .init_info = init_info_##Name, .init = init_##Name, .once = PTHREAD_ONCE_INIT
+
+static struct target_row {
+    const char *name;
+    void (*init_info)(void);
+    void (*init)(void);
+    pthread_once_t once;
+    const char *prefix;   /* of LLVM's names for the architectures of this target */
+    const char *baseline; /* features of "generic" that every Linux distribution assumes */
+    bool medium;          /* has the medium code model */
+} rows[] = {
+#if TN_TARGET_X86
+    {TARGET_ROW(X86), .prefix = "x86", .baseline = "", .medium = true},
+#endif
+#if TN_TARGET_AArch64
+    {TARGET_ROW(AArch64), .prefix = "aarch64", .baseline = "", .medium = false},
+#endif
+#if TN_TARGET_RISCV
+    {TARGET_ROW(RISCV), .prefix = "riscv64", .baseline = "+m,+a,+f,+d,+c,+zicsr,+zifencei", .medium = true},
+#endif
+};
+
+static const char *names[TN_COUNT(rows) + 1];
+static char *host_triple, *host_cpu, *host_features;
+
+static void init_once(void)
+{
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        rows[i].init_info();
+        names[i] = rows[i].name;
+    }
+    /* Leaked: asked for once and valid for the rest of the process. */
+    char *triple = LLVMGetDefaultTargetTriple();
+    host_triple = LLVMNormalizeTargetTriple(triple);
+    LLVMDisposeMessage(triple);
+    host_cpu = LLVMGetHostCPUName();
+    host_features = LLVMGetHostCPUFeatures();
+}
+
+static void init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_once);
+}
+
+const char *const *tn_codegen_targets(void)
+{
+    init();
+    return names;
+}
+
+const char *tn_codegen_host_triple(void)
+{
+    init();
+    return host_triple;
+}
+
+const char *tn_codegen_host_cpu(void)
+{
+    init();
+    return host_cpu;
+}
+
+/* ---- lookup ---- */
+
+static LLVMTargetRef find_llvm_target(const char *triple)
+{
+    LLVMTargetRef found = NULL;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple(triple, &found, &message)) {
+        LLVMDisposeMessage(message);
+        return NULL;
+    }
+    return found;
+}
+
+static struct target_row *find_row(LLVMTargetRef target)
+{
+    for (size_t i = 0; target && i < TN_COUNT(rows); i++)
+        if (strncmp(LLVMGetTargetName(target), rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static int unknown_triple(const char *triple, struct tn_error *err)
+{
+    int code = tn__fail(err, TN_EINVAL, "unknown target triple '%s'; built in:", triple);
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        tn__append(err, " %s", rows[i].name);
+    return code;
+}
+
+/* Answers the first feature of "+a,-b,..." that is malformed or unknown, or NULL; its length goes to *length. */
+static const char *find_unknown(const struct tn__subtarget *subtarget, const char *features, size_t *length)
+{
+    for (const char *at = features; *at; at += *length + (at[*length] == ',')) {
+        *length = strcspn(at, ",");
+        bool sign = *at == '+' || *at == '-';
+        if (*length && !(sign && tn__llvm_has_feature(subtarget, at + 1, *length - 1)))
+            return at;
+    }
+    return NULL;
+}
+
+static int check_names(const struct tn__target *target, struct tn_error *err)
+{
+    size_t length;
+    const char *unknown = find_unknown(target->names, target->features, &length);
+    if (unknown)
+        return tn__fail(err, TN_EINVAL, "unknown feature '%.*s' for target triple '%s' (want +name or -name)",
+                        (int)length, unknown, target->triple);
+    if (strcmp(target->cpu, "generic") != 0 && !tn__llvm_has_cpu(target->names, target->cpu))
+        return tn__fail(err, TN_EINVAL, "unknown CPU '%s' for target triple '%s'", target->cpu, target->triple);
+    return TN_OK;
+}
+
+/* ---- joining feature lists ---- */
+
+/* Joins non-empty lists with commas. NULL when memory is out. */
+static char *join(const char *first, const char *second, const char *third)
+{
+    const char *parts[] = {first, second, third};
+    size_t size = 1;
+    for (size_t i = 0; i < TN_COUNT(parts); i++)
+        size += strlen(parts[i]) + 1;
+    char *joined = tn__alloc(size), *at = joined;
+    if (!joined)
+        return NULL;
+    *at = 0;
+    for (size_t i = 0; i < TN_COUNT(parts); i++)
+        if (*parts[i])
+            at += sprintf(at, "%s%s", at == joined ? "" : ",", parts[i]);
+    return joined;
+}
+
+/* ---- opening ---- */
+
+/* Decides which CPU is meant, and by which features. */
+static int choose_cpu(struct tn__target *target, const struct target_row *row, LLVMTargetRef llvm,
+                      const struct tn_compile_options *options, struct tn_error *err)
+{
+    bool native_arch = find_llvm_target(host_triple) == llvm;
+    bool native = options->cpu ? strcmp(options->cpu, "native") == 0 : native_arch;
+    if (native && !native_arch)
+        return tn__fail(err, TN_EINVAL, "CPU 'native' means %s, but the target triple is '%s'", host_triple,
+                        target->triple);
+
+    target->cpu_given = options->cpu != NULL;
+    target->cpu = native ? host_cpu : options->cpu ? options->cpu : "generic";
+    target->features = options->features ? options->features : "";
+    /* A CPU newer than this LLVM still has features that LLVM can name. */
+    if (native && !tn__llvm_has_cpu(target->names, target->cpu))
+        target->cpu = "generic";
+    target->cpu_features = join(native ? host_features : options->cpu ? "" : row->baseline, "", "");
+    return target->cpu_features ? TN_OK : tn__fail(err, TN_ENOMEM, "out of memory");
+}
+
+static LLVMTargetMachineRef create_machine(const struct tn__target *target, LLVMTargetRef llvm, const char *features,
+                                           const struct tn_compile_options *options)
+{
+    static const LLVMCodeModel models[] = {LLVMCodeModelSmall, LLVMCodeModelMedium, LLVMCodeModelLarge};
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        llvm, target->triple, target->cpu, features, (LLVMCodeGenOptLevel)options->opt_level,
+        options->reloc_model == TN_RELOC_PIC ? LLVMRelocPIC : LLVMRelocStatic, models[options->code_model]);
+    if (!machine)
+        return NULL;
+    /* AArch64 would take GlobalISel at level 0; FastISel is what level 0 means on every target. */
+    LLVMSetTargetMachineGlobalISel(machine, 0);
+    tn__llvm_set_sections(machine, options->function_sections != 0);
+    return machine;
+}
+
+int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
+                    struct tn_error *err)
+{
+    init();
+    const char *wanted = options->triple ? options->triple : *module_triple ? module_triple : host_triple;
+    target->triple = LLVMNormalizeTargetTriple(wanted);
+    LLVMTargetRef llvm = find_llvm_target(target->triple);
+    struct target_row *row = find_row(llvm);
+    if (!row)
+        return unknown_triple(wanted, err);
+    if (options->code_model == TN_CODE_MEDIUM && !row->medium)
+        return tn__fail(err, TN_EINVAL, "%s has no medium code model", row->name);
+    pthread_once(&row->once, row->init);
+
+    target->names = tn__llvm_subtarget(llvm, target->triple);
+    if (!target->names)
+        return unknown_triple(wanted, err);
+    int code = choose_cpu(target, row, llvm, options, err);
+    if (code == TN_OK)
+        code = check_names(target, err);
+    if (code != TN_OK)
+        return code;
+
+    char *features = join(target->cpu_features, target->features, "");
+    if (!features)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    target->machine = create_machine(target, llvm, features, options);
+    tn__free(features);
+    return target->machine ? TN_OK : unknown_triple(wanted, err);
+}
+
+void tn__target_close(struct tn__target *target)
+{
+    if (target->machine)
+        LLVMDisposeTargetMachine(target->machine);
+    if (target->names)
+        tn__llvm_subtarget_free(target->names);
+    if (target->triple)
+        LLVMDisposeMessage(target->triple);
+    tn__free(target->cpu_features);
+}
