@@ -33,7 +33,7 @@ compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvis
 	-I$(MIMALLOC_DIR)/include $(CFLAGS)
 
 ifdef with_llvm
-# LLVM_COMPONENTS and what else depends on TARGETS stands beside the code that needs it.
+# LLVM_COMPONENTS, LLVM_DEFINES and LLVM_CXXFLAGS stand beside the code that needs them.
 include $(wildcard src/codegen/libs.mk)
 llvm := $(shell $(LLVM_CONFIG) --bindir --includedir)
 llvm_bin := $(word 1,$(llvm))
@@ -41,7 +41,7 @@ llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1) $(LLVM_DEFINES)
 compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
 # The dialect and the ABI macros are LLVM's; warnings and optimisation are ours.
 llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
-compile_cxx := $(CXX) $(llvm_cxxflags) $(common) $(warnings) $(llvm_defines) $(CXXFLAGS)
+compile_cxx := $(CXX) $(llvm_cxxflags) $(common) $(warnings) $(llvm_defines) $(LLVM_CXXFLAGS) $(CXXFLAGS)
 llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
 link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,--gc-sections,--icf=all $(sanitizer) $(LDFLAGS)
 endif
@@ -158,9 +158,8 @@ $(BUILD)/tests/%.o: tests/%.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(CC) -c $< -o $@
 
-# Checks are shell scripts: those whose name begins with runtime_ need libtenon.a only. tests/tool and tests/ir are lit's.
-checks := $(wildcard tests/build/$(if $(with_llvm),*,runtime_*).sh)
-programs := $(if $(with_llvm),$(wildcard tests/programs/*.sh))
+# Scripts: tests/AREA/*.sh; those whose name begins with runtime_ need libtenon.a only. tests/tool and tests/ir are lit's.
+scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)
 lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
@@ -168,7 +167,7 @@ unit: $(unit_tests) $(test_data)
 	@$(run_tests) $(unit_tests)
 
 test: all $(unit_tests) $(test_data)
-	@$(run_tests) $(unit_tests) $(checks) $(lit_suites) $(programs)
+	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
 
 demo: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh
