@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codemem.h"
+#include "placement.h"
+
+enum { FIRST_CHUNK = 4 << 20, LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10 };
+
+static const size_t DEFAULT_WINDOW = (size_t)1 << 30, SMALLEST_WINDOW = (size_t)16 << 20;
+
+static const struct {
+    const char *name;
+    enum tn__prot prot;
+} zone_kinds[TN__ZONES] = {
+    [TN__ZONE_CODE] = {"code", TN__PROT_RX},
+    [TN__ZONE_RODATA] = {"read-only data", TN__PROT_R},
+    [TN__ZONE_DATA] = {"data", TN__PROT_RW},
+};
+
+static const struct tn__strategy *const strategies[] = {&tn__strategy_dual, &tn__strategy_sealed,
+                                                        &tn__strategy_mprotect};
+
+static uint64_t page_up(uint64_t value)
+{
+    return tn__align_up(value, tn__os_page_size());
+}
+
+static uint64_t page_down(uint64_t value)
+{
+    return value & -(uint64_t)tn__os_page_size();
+}
+
+/* A refusal by policy and a lack of memory want different answers from the user. */
+static int fail_with(struct tn_error *err, int error, const struct tn__strategy *strategy, const char *what)
+{
+    if (error == EACCES || error == EPERM)
+        return tn__fail(err, TN_EPERM, "no memory for %s: %s (strategy %s); usually refused by %s", what,
+                        strerror(error), strategy->name, strategy->policy);
+    return tn__fail(err, TN_ENOMEM, "no memory for %s: %s (strategy %s)", what, strerror(error), strategy->name);
+}
+
+/* ---- zones ---- */
+
+/* Cuts the next chunk off the free middle of the window. False if it is used up. */
+static bool cut_chunk(struct tn__window *window, enum tn__zone_kind kind, size_t size, uint64_t *address)
+{
+    if (size > window->high - window->low)
+        return false;
+    if (kind == TN__ZONE_CODE) {
+        *address = window->low;
+        window->low += size;
+    } else {
+        window->high -= size;
+        *address = window->high;
+    }
+    return true;
+}
+
+/* Undoes the last cut_chunk. */
+static void uncut_chunk(struct tn__window *window, enum tn__zone_kind kind, size_t size)
+{
+    if (kind == TN__ZONE_CODE)
+        window->low -= size;
+    else
+        window->high += size;
+}
+
+static int map_chunk(struct tn__zone *zone, struct tn__chunk *chunk, struct tn_error *err, const char *what)
+{
+    int error = zone->strategy->packs ? zone->strategy->map(chunk, zone->prot) : 0;
+    if (error)
+        return fail_with(err, error, zone->strategy, what);
+    if (!tn__ranges_add(&zone->ranges, chunk->address, chunk->size, chunk->alias)) {
+        if (zone->strategy->packs)
+            zone->strategy->unmap(chunk);
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    }
+    chunk->next = zone->chunks;
+    zone->chunks = chunk;
+    zone->touched_end = chunk->address;
+    zone->chunk_end = chunk->address + chunk->size;
+    if (zone->chunk_size < LARGEST_CHUNK)
+        zone->chunk_size *= 2;
+    return 0;
+}
+
+static int grow_zone(struct tn__window *window, enum tn__zone_kind kind, size_t need, struct tn_error *err)
+{
+    struct tn__zone *zone = &window->zones[kind];
+    size_t least = page_up(need), size = least < zone->chunk_size ? zone->chunk_size : least;
+    struct tn__chunk *chunk = tn__alloc_zeroed(1, sizeof *chunk);
+    if (!chunk)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!cut_chunk(window, kind, size, &chunk->address) && !cut_chunk(window, kind, size = least, &chunk->address)) {
+        tn__free(chunk);
+        return tn__fail(err, TN_ENOMEM,
+                        "the window of %zu MiB has no room for %zu more bytes of %s; use a larger window",
+                        (size_t)(window->end - window->start) >> 20, need, zone_kinds[kind].name);
+    }
+    chunk->size = size;
+    int code = map_chunk(zone, chunk, err, zone_kinds[kind].name);
+    if (code) {
+        uncut_chunk(window, kind, size);
+        tn__free(chunk);
+    }
+    return code;
+}
+
+/* After a fork, parent and child go on in chunks of their own. */
+static void leave_shared_chunks(struct tn__zone *zone)
+{
+    uint64_t generation = tn__os_fork_generation();
+    if (!zone->strategy->shared || zone->generation == generation)
+        return;
+    zone->generation = generation;
+    tn__ranges_new_era(&zone->ranges);
+    for (struct tn__chunk *chunk = zone->chunks; chunk; chunk = chunk->next) {
+        if (chunk->alias && chunk->pid == getpid())
+            tn__os_release((uintptr_t)chunk->alias, chunk->size);
+        chunk->alias = NULL;
+    }
+    zone->chunk_size = FIRST_CHUNK;
+}
+
+/* Pages are cheaper to get together than by one fault each. */
+static void touch_ahead(struct tn__zone *zone, const struct tn__range *range, size_t touch)
+{
+    uint64_t from = tn__max64(zone->touched_end, page_down(range->address)), end = range->address + touch;
+    if (!range->fresh || end <= zone->touched_end || end > zone->chunk_end)
+        return;
+    uint64_t to = tn__min64(tn__max64(page_up(end), from + TOUCH_STEP), zone->chunk_end);
+    tn__os_prefault((uintptr_t)range->write - (range->address - from), to - from);
+    zone->touched_end = to;
+}
+
+/* Where ranges do not share pages, each is a chunk by itself. */
+static struct tn__chunk chunk_of(const struct tn__range *range)
+{
+    return (struct tn__chunk){.address = range->address, .size = range->size, .alias = range->write};
+}
+
+int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+                     struct tn__range **out, struct tn_error *err)
+{
+    struct tn__zone *zone = &window->zones[kind];
+    bool no_memory;
+    leave_shared_chunks(zone);
+    if (size > window->end - window->start || alignment > window->end - window->start)
+        return tn__fail(err, TN_ENOMEM, "%zu bytes of %s aligned to %zu do not fit a window of %zu MiB", size,
+                        zone_kinds[kind].name, alignment, (size_t)(window->end - window->start) >> 20);
+    if (!zone->strategy->packs) {
+        size = page_up(size ? size : 1);
+        alignment = alignment < tn__os_page_size() ? tn__os_page_size() : alignment;
+    }
+    struct tn__range *range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
+    if (!range && !no_memory) {
+        /* Room for the alignment, and for the search that looks among sizes an eighth larger. */
+        int code = grow_zone(window, kind, size + size / 8 + alignment + 256, err);
+        if (code)
+            return code;
+        range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
+    }
+    if (!range)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!zone->strategy->packs) {
+        struct tn__chunk chunk = chunk_of(range);
+        int error = zone->strategy->map(&chunk, zone->prot);
+        if (error) {
+            tn__ranges_give(&zone->ranges, range);
+            return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
+        }
+        range->write = chunk.alias;
+        range->fresh = true;
+    } else if (touch) {
+        touch_ahead(zone, range, touch);
+    }
+    *out = range;
+    return 0;
+}
+
+int tn__codemem_publish(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,
+                        struct tn_error *err)
+{
+    struct tn__zone *zone = &window->zones[kind];
+    struct tn__chunk chunk = chunk_of(range);
+    int error = zone->strategy->publish(&chunk, zone->prot);
+    if (error)
+        return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
+    if (kind == TN__ZONE_CODE)
+        tn__os_flush_code(range->address, range->size);
+    return 0;
+}
+
+void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range)
+{
+    struct tn__zone *zone = &window->zones[kind];
+    if (!zone->strategy->packs) {
+        struct tn__chunk chunk = chunk_of(range);
+        zone->strategy->unmap(&chunk);
+    }
+    tn__ranges_give(&zone->ranges, range);
+}
+
+/* ---- windows ---- */
+
+static void open_window(struct tn__window *window, uint64_t address, size_t size, const struct tn__strategy *strategy)
+{
+    *window = (struct tn__window){.start = address, .end = address + size, .low = address, .high = address + size};
+    for (int kind = 0; kind < TN__ZONES; kind++)
+        window->zones[kind] = (struct tn__zone){
+            .strategy = kind == TN__ZONE_DATA ? &tn__strategy_data : strategy,
+            .prot = zone_kinds[kind].prot,
+            .chunk_size = FIRST_CHUNK,
+            .generation = tn__os_fork_generation(),
+        };
+}
+
+static void close_zone(struct tn__zone *zone)
+{
+    for (struct tn__chunk *chunk = zone->chunks, *next; chunk; chunk = next) {
+        next = chunk->next;
+        if (zone->strategy->packs)
+            zone->strategy->unmap(chunk);
+        tn__free(chunk);
+    }
+    tn__ranges_close(&zone->ranges);
+}
+
+static void close_window(struct tn__window *window)
+{
+    if (!window->end)
+        return;
+    for (int kind = 0; kind < TN__ZONES; kind++)
+        close_zone(&window->zones[kind]);
+    tn__os_release(window->start, window->end - window->start);
+    *window = (struct tn__window){0};
+}
+
+bool tn__window_reaches(const struct tn__window *window, uint64_t address)
+{
+    int64_t limit = INT32_MAX - 64, from_start = (int64_t)(address - window->start),
+            from_end = (int64_t)(address - window->end);
+    return from_start <= limit && from_start >= -limit && from_end <= limit && from_end >= -limit;
+}
+
+/* Walks one page through the strategy, because only trying tells what the system's policies permit. */
+static int try_strategy(const struct tn__strategy *strategy, uint64_t address)
+{
+    struct tn__chunk chunk = {.address = address, .size = tn__os_page_size()};
+    int error = strategy->map(&chunk, TN__PROT_RX);
+    if (error)
+        return error;
+    error = strategy->publish(&chunk, TN__PROT_RX);
+    strategy->unmap(&chunk);
+    return error;
+}
+
+static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_strategy wanted, struct tn_error *err)
+{
+    struct tn_error refusals;
+    tn__fail(&refusals, TN_EPERM, "the system refuses executable memory:");
+    for (size_t i = 0; i < TN_COUNT(strategies); i++) {
+        if (wanted != TN_STRATEGY_AUTO && wanted != strategies[i]->id)
+            continue;
+        int error = try_strategy(strategies[i], probe);
+        if (!error) {
+            memory->strategy = strategies[i];
+            return 0;
+        }
+        tn__append(&refusals, "\n  %s: %s (usually %s)", strategies[i]->name, strerror(error), strategies[i]->policy);
+    }
+    return tn__fail(err, TN_EPERM, "%s", refusals.text);
+}
+
+static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__codemem *memory, uint64_t *address,
+                        size_t *got, struct tn_error *err)
+{
+    uint64_t start = near, end = near + 1;
+    if (!near)
+        tn__os_program_range(&start, &end);
+    int error;
+    for (*got = size; (error = tn__place_near(start, end, *got, address)); *got /= 2)
+        if (!may_shrink || *got <= SMALLEST_WINDOW)
+            return tn__fail(err, TN_ENOMEM, "no address space for a window of %zu MiB: %s", *got >> 20,
+                            strerror(error));
+    memory->low_size = *got;
+    return 0;
+}
+
+int tn__codemem_open(struct tn__codemem *memory, size_t size, uint64_t near, enum tn_strategy wanted,
+                     struct tn_error *err)
+{
+    *memory = (struct tn__codemem){0};
+    if ((unsigned)wanted > TN_STRATEGY_MPROTECT)
+        return tn__fail(err, TN_EINVAL, "unknown strategy %d", (int)wanted);
+    if (size > DEFAULT_WINDOW || (size && size < 4 * tn__os_page_size()))
+        return tn__fail(err, TN_EINVAL, "a window of %zu bytes: it must have 4 pages to 1 GiB", size);
+    uint64_t address;
+    size_t got;
+    int code = reserve_near(size ? page_up(size) : DEFAULT_WINDOW, !size, near, memory, &address, &got, err);
+    if (code)
+        return code;
+    code = pick_strategy(memory, address, wanted, err);
+    if (code)
+        tn__os_release(address, got);
+    else
+        open_window(&memory->windows[TN__WINDOW_NEAR], address, got, memory->strategy);
+    return code;
+}
+
+void tn__codemem_close(struct tn__codemem *memory)
+{
+    for (int i = 0; i < TN__WINDOWS; i++)
+        close_window(&memory->windows[i]);
+}
+
+int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err)
+{
+    struct tn__window *near = &memory->windows[TN__WINDOW_NEAR], *low = &memory->windows[TN__WINDOW_LOW];
+    *window = near->end <= 1ULL << 31 ? near : low;
+    if ((*window)->end)
+        return 0;
+    uint64_t address;
+    size_t size = memory->low_size;
+    int error = ENOMEM;
+    for (; size && (error = tn__place_low(size, &address)); size = size > SMALLEST_WINDOW ? size / 2 : 0)
+        ;
+    if (error)
+        return tn__fail(err, TN_ENOMEM,
+                        "no address space below 2 GiB for objects with 32-bit absolute addresses: %s; "
+                        "compile them with -fPIC",
+                        strerror(error));
+    open_window(low, address, size, memory->strategy);
+    return 0;
+}
+
+uint64_t tn__codemem_mappings(const struct tn__codemem *memory)
+{
+    uint64_t count = 0;
+    for (int i = 0; i < TN__WINDOWS; i++) {
+        const struct tn__window *window = &memory->windows[i];
+        count += window->end != 0;
+        for (int kind = 0; kind < TN__ZONES; kind++)
+            for (const struct tn__chunk *chunk = window->zones[kind].chunks; chunk; chunk = chunk->next)
+                count += 1 + (chunk->alias && chunk->alias != (uint8_t *)(uintptr_t)chunk->address);
+    }
+    return count;
+}

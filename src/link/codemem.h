@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Code memory: windows of reserved address space, divided into zones by permission, packed side by side.
+ *
+ * A window holds code from its low end upwards, read-only and writable data from its high end downwards, in chunks that
+ * grow. How a chunk becomes writable here and executable there is the strategy's business (strategy.h). The first window
+ * lies within reach of the program; a second one below 2 GiB is made when an object needs 32-bit absolute addresses.
+ *
+ * Not locked: the session's lock covers it. */
+
+#ifndef TENON_CODEMEM_H
+#define TENON_CODEMEM_H
+
+#include "ranges.h"
+#include "strategy.h"
+
+#pragma GCC visibility push(hidden)
+
+enum tn__zone_kind { TN__ZONE_CODE, TN__ZONE_RODATA, TN__ZONE_DATA, TN__ZONES };
+
+enum { TN__WINDOW_NEAR, TN__WINDOW_LOW, TN__WINDOWS };
+
+struct tn__zone {
+    const struct tn__strategy *strategy;
+    enum tn__prot prot;
+    struct tn__ranges ranges;
+    size_t chunk_size;    /* of the next chunk */
+    uint64_t touched_end; /* the newest chunk is backed by pages up to here */
+    uint64_t chunk_end;
+    uint64_t generation; /* of forks, when the newest chunk was made */
+    struct tn__chunk *chunks;
+};
+
+struct tn__window {
+    uint64_t start, end; /* 0, 0: not there */
+    uint64_t low, high;  /* what is still free in the middle */
+    struct tn__zone zones[TN__ZONES];
+};
+
+struct tn__codemem {
+    const struct tn__strategy *strategy;
+    struct tn__window windows[TN__WINDOWS];
+    size_t low_size; /* of the low window, when it has to be made */
+};
+
+/* Reserves the near window and picks the strategy. `size` 0: a default that shrinks where the system allows less.
+ * TN_EINVAL, TN_ENOMEM, TN_EPERM (the text names what refused). */
+int tn__codemem_open(struct tn__codemem *memory, size_t size, uint64_t near, enum tn_strategy wanted,
+                     struct tn_error *err);
+void tn__codemem_close(struct tn__codemem *memory);
+
+/* The window for objects that need absolute 32-bit addresses, made on first use. TN_ENOMEM. */
+int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err);
+
+/* Takes `size` bytes in a zone; they are written at range->write and seen at range->address. The first `touch` bytes are
+ * about to be written. TN_ENOMEM, TN_EPERM. */
+int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+                     struct tn__range **range, struct tn_error *err);
+
+/* Makes what was written final: code becomes executable, read-only data read-only. TN_EPERM, TN_ENOMEM. */
+int tn__codemem_publish(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,
+                        struct tn_error *err);
+
+void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range);
+
+/* True if every place in the window reaches `address` with a signed 32-bit displacement. */
+bool tn__window_reaches(const struct tn__window *window, uint64_t address);
+
+/* Mappings this memory has made and not given back. */
+uint64_t tn__codemem_mappings(const struct tn__codemem *memory);
+
+#pragma GCC visibility pop
+#endif

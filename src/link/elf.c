@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. libelf decodes the
+ * headers in place; contents are borrowed from the caller's bytes, and every offset, count and index is checked here. */
+
+#include <elf.h>
+#include <libelf.h>
+
+#include "object.h"
+#include "reloc.h"
+
+/* Not in the elf.h of every system. */
+#define SHT_X86_64_UNWIND_ 0x70000001
+
+struct reader {
+    struct tn__object_data *object;
+    const Elf64_Shdr **headers;
+    const uint8_t *symtab, *xindex;
+    const char *strings;
+    uint64_t strings_size, xindex_count;
+    uint32_t symtab_index;
+    struct tn_error *err;
+};
+
+#define FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
+
+static bool claims(const uint8_t *bytes, size_t size)
+{
+    return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
+}
+
+static int check_header(struct reader *r)
+{
+    const struct tn__object_data *object = r->object;
+    const uint8_t *b = object->bytes;
+    if (object->size < sizeof(Elf64_Ehdr))
+        return FAIL(r, "%s: truncated: %zu bytes are no ELF header", object->name, object->size);
+    if (b[EI_CLASS] != ELFCLASS64)
+        return FAIL(r, "%s: ELF class %u; only 64-bit objects can be linked", object->name, b[EI_CLASS]);
+    if (b[EI_DATA] != ELFDATA2LSB)
+        return FAIL(r, "%s: byte order %u; only little-endian objects can be linked", object->name, b[EI_DATA]);
+    unsigned type = tn__get16(b + offsetof(Elf64_Ehdr, e_type));
+    if (type != ET_REL)
+        return FAIL(r, "%s: ELF type %u is not a relocatable object%s", object->name, type,
+                    type == ET_DYN    ? " but a shared library or program"
+                    : type == ET_EXEC ? " but a program"
+                                      : "");
+    unsigned machine = tn__get16(b + offsetof(Elf64_Ehdr, e_machine));
+    r->object->arch = tn__arch_of_elf((uint16_t)machine);
+    if (!r->object->arch)
+        return FAIL(r, "%s: made for machine %u, which this linker does not know", object->name, machine);
+    return 0;
+}
+
+/* ---- sections ---- */
+
+/* True for `name` itself and for name.anything. */
+static bool is_section(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    return !strncmp(name, base, length) && (name[length] == '\0' || name[length] == '.');
+}
+
+static const struct {
+    const char *name;
+    uint8_t role;
+    bool reversed;
+    bool counts_down; /* .ctors.N runs in the order of 65535 - N */
+} arrays[] = {
+    {".preinit_array", TN__ROLE_INIT, false, false}, {".init_array", TN__ROLE_INIT, false, false},
+    {".ctors", TN__ROLE_INIT, true, true},           {".fini_array", TN__ROLE_FINI, true, false},
+    {".dtors", TN__ROLE_FINI, false, true},
+};
+
+static uint32_t priority_of(const char *name, const char *base, bool counts_down)
+{
+    if (!strcmp(base, ".preinit_array"))
+        return TN__PRIORITY_FIRST;
+    const char *digits = name + strlen(base);
+    if (*digits != '.')
+        return TN__PRIORITY_LAST;
+    uint32_t value = 0;
+    for (digits++; *digits >= '0' && *digits <= '9' && value < TN__PRIORITY_LAST; digits++)
+        value = value * 10 + (uint32_t)(*digits - '0');
+    if (value >= TN__PRIORITY_LAST)
+        return TN__PRIORITY_LAST;
+    return counts_down ? TN__PRIORITY_LAST - 1 - value : value;
+}
+
+static void set_role(struct tn__section *section, uint32_t type)
+{
+    if (type == SHT_X86_64_UNWIND_ || !strcmp(section->name, ".eh_frame")) {
+        section->role = TN__ROLE_UNWIND;
+        return;
+    }
+    for (size_t i = 0; i < TN_COUNT(arrays); i++)
+        if (is_section(section->name, arrays[i].name)) {
+            section->role = arrays[i].role;
+            section->reversed = arrays[i].reversed;
+            section->priority = priority_of(section->name, arrays[i].name, arrays[i].counts_down);
+            return;
+        }
+}
+
+static uint8_t kind_of(const struct tn__section *section, const Elf64_Shdr *header)
+{
+    if (!(header->sh_flags & SHF_ALLOC) || header->sh_type == SHT_NOTE)
+        return TN__SECTION_UNLOADED;
+    if (header->sh_flags & SHF_EXECINSTR)
+        return TN__SECTION_CODE;
+    if (!(header->sh_flags & SHF_WRITE) || section->role != TN__ROLE_NONE || is_section(section->name, ".data.rel.ro"))
+        return TN__SECTION_RODATA;
+    return header->sh_type == SHT_NOBITS ? TN__SECTION_ZERO : TN__SECTION_DATA;
+}
+
+static int read_section(struct reader *r, uint32_t index, const char *names, uint64_t names_size)
+{
+    struct tn__object_data *object = r->object;
+    const Elf64_Shdr *header = r->headers[index];
+    struct tn__section *section = &object->sections[index];
+    if (header->sh_name >= names_size)
+        return FAIL(r, "%s: section %u: its name lies outside the string table", object->name, index);
+    section->name = names + header->sh_name;
+    section->size = header->sh_size;
+    section->alignment = header->sh_addralign ? header->sh_addralign : 1;
+    if (section->alignment & (section->alignment - 1))
+        return FAIL(r, "%s: section %u (%s): alignment %llu is no power of two", object->name, index, section->name,
+                    (unsigned long long)section->alignment);
+    if (header->sh_type != SHT_NOBITS) {
+        if (!tn__inside(header->sh_offset, header->sh_size, object->size))
+            return FAIL(r, "%s: section %u (%s): %llu bytes at offset %llu lie outside the file's %zu", object->name,
+                        index, section->name, (unsigned long long)header->sh_size,
+                        (unsigned long long)header->sh_offset, object->size);
+        section->bytes = object->bytes + header->sh_offset;
+    }
+    set_role(section, header->sh_type);
+    section->kind = kind_of(section, header);
+    if (section->kind == TN__SECTION_UNLOADED) {
+        section->role = TN__ROLE_NONE;
+        return 0;
+    }
+    if (header->sh_flags & SHF_TLS)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): thread-local storage is not supported yet",
+                        object->name, index, section->name);
+    if (header->sh_flags & SHF_COMPRESSED)
+        return FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", object->name, index,
+                    section->name);
+    if (header->sh_type == SHT_NOBITS && section->kind != TN__SECTION_ZERO)
+        return FAIL(r, "%s: section %u (%s): code or constants without bytes", object->name, index, section->name);
+    return 0;
+}
+
+static int read_headers(struct reader *r, Elf *elf)
+{
+    struct tn__object_data *object = r->object;
+    size_t count, names_index;
+    if (elf_getshdrnum(elf, &count) || elf_getshdrstrndx(elf, &names_index))
+        return FAIL(r, "%s: section headers: %s", object->name, elf_errmsg(-1));
+    uint64_t at = tn__get64(object->bytes + offsetof(Elf64_Ehdr, e_shoff));
+    if (count > UINT32_MAX / 2 || !tn__inside(at, count * sizeof(Elf64_Shdr), object->size))
+        return FAIL(r, "%s: %zu section headers at offset %llu lie outside the file's %zu bytes", object->name, count,
+                    (unsigned long long)at, object->size);
+    if (names_index >= count)
+        return FAIL(r, "%s: no section names: header %zu of %zu", object->name, names_index, count);
+    object->section_count = (uint32_t)count;
+    object->sections = tn__arena_array(&object->arena, count, sizeof *object->sections);
+    r->headers = tn__arena_array(&object->arena, count, sizeof *r->headers);
+    if (!object->sections || !r->headers)
+        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+    for (size_t i = 0; i < count; i++)
+        if (!(r->headers[i] = elf64_getshdr(elf_getscn(elf, i))))
+            return FAIL(r, "%s: section header %zu: %s", object->name, i, elf_errmsg(-1));
+
+    const Elf64_Shdr *names = r->headers[names_index];
+    if (names->sh_type == SHT_NOBITS || !tn__inside(names->sh_offset, names->sh_size, object->size) ||
+        !names->sh_size || object->bytes[names->sh_offset + names->sh_size - 1])
+        return FAIL(r, "%s: section %zu is no table of section names", object->name, names_index);
+    for (uint32_t i = 1; i < object->section_count; i++) {
+        int code = read_section(r, i, (const char *)object->bytes + names->sh_offset, names->sh_size);
+        if (code)
+            return code;
+    }
+    if (count)
+        object->sections[0].name = "";
+    return 0;
+}
+
+/* ---- tables that refer to sections ---- */
+
+static int read_relocs(struct reader *r, uint32_t index)
+{
+    struct tn__object_data *object = r->object;
+    const Elf64_Shdr *header = r->headers[index];
+    const char *name = object->sections[index].name;
+    if (!header->sh_info || header->sh_info >= object->section_count)
+        return FAIL(r, "%s: section %u (%s) relocates section %u, which does not exist", object->name, index, name,
+                    header->sh_info);
+    struct tn__section *target = &object->sections[header->sh_info];
+    if (target->kind == TN__SECTION_UNLOADED)
+        return 0;
+    if (header->sh_type == SHT_REL)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations without addends", object->name, index,
+                        name);
+    if (header->sh_link != r->symtab_index)
+        return FAIL(r, "%s: section %u (%s) uses section %u, which is not the symbol table", object->name, index, name,
+                    header->sh_link);
+    if (target->relocs)
+        return FAIL(r, "%s: section %u (%s) is a second set of relocations for %s", object->name, index, name,
+                    target->name);
+    if (header->sh_size % sizeof(Elf64_Rela))
+        return FAIL(r, "%s: section %u (%s): %llu bytes are no whole relocations", object->name, index, name,
+                    (unsigned long long)header->sh_size);
+    if (target->kind == TN__SECTION_ZERO && header->sh_size)
+        return FAIL(r, "%s: section %u (%s) relocates %s, which has no bytes", object->name, index, name, target->name);
+    target->relocs = object->sections[index].bytes;
+    target->reloc_count = header->sh_size / sizeof(Elf64_Rela);
+    return 0;
+}
+
+static int read_group(struct reader *r, uint32_t index)
+{
+    struct tn__object_data *object = r->object;
+    const Elf64_Shdr *header = r->headers[index];
+    const uint8_t *bytes = object->sections[index].bytes;
+    uint64_t words = header->sh_size / 4;
+    if (!words || header->sh_size % 4 || header->sh_link != r->symtab_index || header->sh_info >= object->symbol_count)
+        return FAIL(r, "%s: section %u (%s) is a malformed section group", object->name, index,
+                    object->sections[index].name);
+    if (!(tn__get32(bytes) & GRP_COMDAT))
+        return 0;
+    const struct tn__symbol *signature = &object->symbols[header->sh_info];
+    uint32_t *members = tn__arena_array(&object->arena, words, sizeof *members);
+    if (!members)
+        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+    for (uint64_t i = 1; i < words; i++) {
+        members[i - 1] = tn__get32(bytes + i * 4);
+        if (members[i - 1] >= object->section_count)
+            return FAIL(r, "%s: section %u (%s): group member %u does not exist", object->name, index,
+                        object->sections[index].name, members[i - 1]);
+    }
+    object->groups[object->group_count++] = (struct tn__group){
+        .signature = signature->type == TN__TYPE_SECTION ? object->sections[signature->section].name : signature->name,
+        .members = members,
+        .count = (uint32_t)(words - 1),
+    };
+    return 0;
+}
+
+/* ---- symbols ---- */
+
+static const uint8_t types[16] = {
+    [STT_FUNC] = TN__TYPE_FUNCTION,
+    [STT_SECTION] = TN__TYPE_SECTION,
+    [STT_TLS] = TN__TYPE_TLS,
+    [STT_GNU_IFUNC] = TN__TYPE_IFUNC,
+};
+
+static int place_symbol(struct reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
+{
+    const struct tn__object_data *object = r->object;
+    switch (section) {
+    case SHN_UNDEF:
+        symbol->place = TN__PLACE_UNDEFINED;
+        return 0;
+    case SHN_ABS:
+        symbol->place = TN__PLACE_ABSOLUTE;
+        return 0;
+    case SHN_COMMON:
+        symbol->place = TN__PLACE_COMMON;
+        if (!symbol->value || symbol->value & (symbol->value - 1))
+            return FAIL(r, "%s: symbol %u (%s): alignment %llu is no power of two", object->name, index, symbol->name,
+                        (unsigned long long)symbol->value);
+        return 0;
+    case SHN_XINDEX:
+        if (index >= r->xindex_count)
+            return FAIL(r, "%s: symbol %u (%s): no extended section index", object->name, index, symbol->name);
+        section = tn__get32(r->xindex + (size_t)index * 4);
+        break;
+    default:
+        if (section >= SHN_LORESERVE)
+            return tn__fail(r->err, TN_ENOTSUP, "%s: symbol %u (%s): special section %#x", object->name, index,
+                            symbol->name, section);
+    }
+    if (!section || section >= object->section_count)
+        return FAIL(r, "%s: symbol %u (%s) lies in section %u, which does not exist", object->name, index, symbol->name,
+                    section);
+    if (symbol->value > object->sections[section].size)
+        return FAIL(r, "%s: symbol %u (%s) lies at %#llx, outside section %s", object->name, index, symbol->name,
+                    (unsigned long long)symbol->value, object->sections[section].name);
+    symbol->place = TN__PLACE_SECTION;
+    symbol->section = section;
+    return 0;
+}
+
+static int read_symbol(struct reader *r, uint32_t index)
+{
+    struct tn__symbol *symbol = &r->object->symbols[index];
+    const uint8_t *bytes = r->symtab + (size_t)index * sizeof(Elf64_Sym);
+    uint32_t name = tn__get32(bytes + offsetof(Elf64_Sym, st_name));
+    uint8_t info = bytes[offsetof(Elf64_Sym, st_info)], bind = ELF64_ST_BIND(info);
+    if (name >= r->strings_size)
+        return FAIL(r, "%s: symbol %u: its name lies outside the string table", r->object->name, index);
+    symbol->name = r->strings + name;
+    symbol->value = tn__get64(bytes + offsetof(Elf64_Sym, st_value));
+    symbol->size = tn__get64(bytes + offsetof(Elf64_Sym, st_size));
+    symbol->type = types[ELF64_ST_TYPE(info)];
+    symbol->binding = bind == STB_LOCAL ? TN__BIND_LOCAL : bind == STB_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL;
+    unsigned visibility = ELF64_ST_VISIBILITY(bytes[offsetof(Elf64_Sym, st_other)]);
+    symbol->hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL;
+    int code = place_symbol(r, index, tn__get16(bytes + offsetof(Elf64_Sym, st_shndx)), symbol);
+    if (!code && symbol->type == TN__TYPE_IFUNC && symbol->place != TN__PLACE_UNDEFINED)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: symbol %u (%s): indirect functions are not supported yet",
+                        r->object->name, index, symbol->name);
+    if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
+        return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
+    return code;
+}
+
+static int find_symtab(struct reader *r)
+{
+    struct tn__object_data *object = r->object;
+    for (uint32_t i = 1; i < object->section_count; i++) {
+        if (r->headers[i]->sh_type != SHT_SYMTAB)
+            continue;
+        if (r->symtab_index)
+            return FAIL(r, "%s: sections %u and %u are both symbol tables", object->name, r->symtab_index, i);
+        r->symtab_index = i;
+    }
+    if (!r->symtab_index)
+        return 0;
+    const Elf64_Shdr *header = r->headers[r->symtab_index];
+    uint32_t strings = header->sh_link;
+    if (header->sh_size % sizeof(Elf64_Sym) || header->sh_size / sizeof(Elf64_Sym) > UINT32_MAX / 2)
+        return FAIL(r, "%s: section %u: %llu bytes are no symbol table", object->name, r->symtab_index,
+                    (unsigned long long)header->sh_size);
+    if (!strings || strings >= object->section_count || r->headers[strings]->sh_type != SHT_STRTAB ||
+        !r->headers[strings]->sh_size || object->sections[strings].bytes[r->headers[strings]->sh_size - 1])
+        return FAIL(r, "%s: section %u is no table of symbol names", object->name, strings);
+    r->symtab = object->sections[r->symtab_index].bytes;
+    r->strings = (const char *)object->sections[strings].bytes;
+    r->strings_size = r->headers[strings]->sh_size;
+    object->symbol_count = (uint32_t)(header->sh_size / sizeof(Elf64_Sym));
+    for (uint32_t i = 1; i < object->section_count; i++)
+        if (r->headers[i]->sh_type == SHT_SYMTAB_SHNDX && r->headers[i]->sh_link == r->symtab_index) {
+            r->xindex = object->sections[i].bytes;
+            r->xindex_count = r->headers[i]->sh_size / 4;
+        }
+    return 0;
+}
+
+static int read_symbols(struct reader *r)
+{
+    struct tn__object_data *object = r->object;
+    int code = find_symtab(r);
+    object->symbols = tn__arena_array(&object->arena, object->symbol_count, sizeof *object->symbols);
+    if (!code && !object->symbols)
+        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+    for (uint32_t i = 1; !code && i < object->symbol_count; i++)
+        code = read_symbol(r, i);
+    if (object->symbol_count)
+        object->symbols[0].name = "";
+    return code;
+}
+
+static int read_tables(struct reader *r)
+{
+    struct tn__object_data *object = r->object;
+    uint32_t groups = 0;
+    for (uint32_t i = 1; i < object->section_count; i++)
+        groups += r->headers[i]->sh_type == SHT_GROUP;
+    object->groups = tn__arena_array(&object->arena, groups, sizeof *object->groups);
+    if (!object->groups)
+        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+    for (uint32_t i = 1; i < object->section_count; i++) {
+        uint32_t type = r->headers[i]->sh_type;
+        int code = 0;
+        if (type == SHT_RELA || type == SHT_REL)
+            code = read_relocs(r, i);
+        else if (type == SHT_GROUP)
+            code = read_group(r, i);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int read(struct tn__object_data *object, struct tn_error *err)
+{
+    struct reader r = {.object = object, .err = err};
+    int code = check_header(&r);
+    if (code)
+        return code;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_memory((char *)object->bytes, object->size); /* libelf only reads */
+    if (!elf)
+        return FAIL(&r, "%s: %s", object->name, elf_errmsg(-1));
+    code = read_headers(&r, elf);
+    if (!code)
+        code = read_symbols(&r);
+    if (!code)
+        code = read_tables(&r);
+    elf_end(elf);
+    return code;
+}
+
+static void decode(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
+{
+    const uint8_t *bytes = section->relocs + first * sizeof(Elf64_Rela);
+    for (size_t i = 0; i < count; i++, bytes += sizeof(Elf64_Rela)) {
+        uint64_t info = tn__get64(bytes + offsetof(Elf64_Rela, r_info));
+        out[i] = (struct tn__reloc){
+            .offset = tn__get64(bytes + offsetof(Elf64_Rela, r_offset)),
+            .addend = (int64_t)tn__get64(bytes + offsetof(Elf64_Rela, r_addend)),
+            .symbol = (uint32_t)ELF64_R_SYM(info),
+            .type = (uint32_t)ELF64_R_TYPE(info),
+        };
+    }
+}
+
+const struct tn__format tn__format_elf = {
+    .name = "ELF",
+    .claims = claims,
+    .read = read,
+    .decode = decode,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Initializers and finalizers: .init_array, .ctors and their opposites (gABI, chapter 5, "Initialization and Termination
+ * Functions"; priorities as GNU ld sorts them). */
+
+#include <stdlib.h>
+
+#include "link.h"
+
+void tn__calls_add(struct tn__calls_list *list, const struct tn__section *section, uint32_t sequence)
+{
+    list->items[list->count++] = (struct tn__calls){
+        .address = section->address,
+        .count = section->size / sizeof(uint64_t),
+        .priority = section->priority,
+        .sequence = sequence,
+        .reversed = section->reversed,
+    };
+}
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct tn__calls *x = a, *y = b;
+    if (x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : 1;
+}
+
+static void call_array(const struct tn__calls *calls, int argc, char **argv, char **envp)
+{
+    for (uint64_t i = 0; i < calls->count; i++) {
+        uint64_t at = calls->address + (calls->reversed ? calls->count - 1 - i : i) * sizeof(uint64_t);
+        uint64_t function = tn__get64((const void *)(uintptr_t)at);
+        if (function != 0 && function != UINT64_MAX) /* what .ctors begins and ends with */
+            ((void (*)(int, char **, char **))(uintptr_t)function)(argc, argv, envp);
+    }
+}
+
+/* Takes the list away from the library, so that it can be run without the lock. */
+static struct tn__calls_list take(struct tn__calls_list *list)
+{
+    struct tn__calls_list taken = *list;
+    *list = (struct tn__calls_list){0};
+    return taken;
+}
+
+static void run(struct tn__calls_list *list, bool backwards, int argc, char **argv, char **envp)
+{
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_priority);
+    for (size_t i = 0; i < list->count; i++)
+        call_array(&list->items[backwards ? list->count - 1 - i : i], argc, argv, envp);
+    tn__free(list->items);
+}
+
+int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    pthread_mutex_lock(&library->session->lock);
+    struct tn__calls_list initializers = take(&library->initializers);
+    for (size_t i = 0; i < library->finalizers.count; i++)
+        library->finalizers.items[i].armed = true;
+    pthread_mutex_unlock(&library->session->lock);
+    run(&initializers, false, argc, argv, envp);
+    return 0;
+}
+
+void tn_run_finalizers(struct tn_library *library)
+{
+    if (!library)
+        return;
+    pthread_mutex_lock(&library->session->lock);
+    struct tn__calls_list all = take(&library->finalizers);
+    size_t armed = 0;
+    for (size_t i = 0; i < all.count; i++)
+        if (all.items[i].armed)
+            all.items[armed++] = all.items[i];
+    all.count = armed;
+    pthread_mutex_unlock(&library->session->lock);
+    run(&all, true, 0, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Adding objects and archives: reading them and entering what they define. */
+
+#include <errno.h>
+
+#include "link.h"
+
+/* ---- definitions ---- */
+
+static uint8_t strength_of(const struct tn__symbol *symbol)
+{
+    if (symbol->binding == TN__BIND_WEAK)
+        return TN__STRENGTH_WEAK;
+    return symbol->place == TN__PLACE_COMMON ? TN__STRENGTH_COMMON : TN__STRENGTH_STRONG;
+}
+
+static const char *owner_of(const struct tn__entry *entry)
+{
+    return entry->object ? entry->object->data.name : "the client";
+}
+
+/* Common definitions of one name share the largest size and alignment. */
+static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbol)
+{
+    entry->common_size = tn__max64(entry->common_size, symbol->size);
+    entry->common_alignment = tn__max64(entry->common_alignment, symbol->value);
+}
+
+/* Enters one definition; the stronger one wins, among equal ones the first. */
+static int define(struct tn__object *object, uint32_t index, struct tn__journal *journal, struct tn_error *err)
+{
+    const struct tn__symbol *symbol = &object->data.symbols[index];
+    struct tn__entry *entry = symbol->entry;
+    uint8_t strength = strength_of(symbol);
+    bool common = strength == TN__STRENGTH_COMMON;
+    if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
+        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry),
+                        object->data.name);
+    bool overrides = strength > entry->strength;
+    if (overrides && entry->kind == TN__ENTRY_LINKED)
+        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is linked already",
+                        entry->name, object->data.name, owner_of(entry));
+    bool merges = common && entry->strength == TN__STRENGTH_COMMON && entry->kind == TN__ENTRY_OBJECT;
+    if (!overrides && !merges)
+        return 0;
+    if (!tn__journal_note(journal, entry))
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    if (merges) {
+        merge_common(entry, symbol);
+        return 0;
+    }
+    entry->kind = TN__ENTRY_OBJECT;
+    entry->strength = strength;
+    entry->hidden = symbol->hidden;
+    entry->object = object;
+    entry->symbol = index;
+    entry->common_size = entry->common_alignment = 0;
+    if (common)
+        merge_common(entry, symbol);
+    return 0;
+}
+
+/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
+static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
+                        struct tn_error *err)
+{
+    for (uint32_t i = 0; i < object->data.group_count; i++) {
+        const struct tn__group *group = &object->data.groups[i];
+        struct tn__entry *entry = tn__symtab_intern(&library->symtab, group->signature);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        if (!entry->group_owner) {
+            if (!tn__journal_note(journal, entry))
+                return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+            entry->group_owner = object;
+            continue;
+        }
+        for (uint32_t m = 0; m < group->count; m++)
+            object->data.sections[group->members[m]].discarded = true;
+    }
+    return 0;
+}
+
+static int enter_symbols(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
+                         struct tn_error *err)
+{
+    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
+        struct tn__symbol *symbol = &object->data.symbols[i];
+        if (symbol->binding == TN__BIND_LOCAL)
+            continue;
+        symbol->entry = tn__symtab_intern(&library->symtab, symbol->name);
+        if (!symbol->entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        if (symbol->place == TN__PLACE_SECTION && object->data.sections[symbol->section].discarded)
+            symbol->place = TN__PLACE_UNDEFINED;
+        if (symbol->place == TN__PLACE_UNDEFINED)
+            continue;
+        int code = define(object, i, journal, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- objects ---- */
+
+void tn__object_release_input(struct tn__object *object)
+{
+    if (object->input.release)
+        object->input.release(object->input.context, object->input.bytes, object->input.length);
+    object->input.release = NULL;
+}
+
+static void free_object(struct tn__object *object)
+{
+    tn__arena_free(&object->data.arena);
+    tn__free((char *)object->data.name);
+    tn__free(object);
+}
+
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = tn__alloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+int tn__library_add(struct tn_library *library, const struct tn_input *input, bool on_demand,
+                    struct tn__journal *journal, struct tn__object **out, struct tn_error *err)
+{
+    struct tn__object *object = tn__alloc_zeroed(1, sizeof *object);
+    if (!object)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+    object->input = *input;
+    object->on_demand = on_demand;
+    object->data.name = copy_text(input->name);
+    object->data.bytes = input->bytes;
+    object->data.size = input->length;
+    int code = object->data.name ? tn__object_read(&object->data, err)
+                                 : tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+    if (!code)
+        code = claim_groups(library, object, journal, err);
+    if (!code)
+        code = enter_symbols(library, object, journal, err);
+    if (code) {
+        free_object(object);
+        return code;
+    }
+    library->session->stats.sections += object->data.section_count;
+    library->session->stats.symbols += object->data.symbol_count;
+    *library->objects_end = object;
+    library->objects_end = &object->next;
+    *out = object;
+    return 0;
+}
+
+void tn__library_drop_after(struct tn_library *library, struct tn__object **last)
+{
+    for (struct tn__object *object = *last, *next; object; object = next) {
+        next = object->next;
+        tn__object_give_back(object);
+        tn__object_release_input(object);
+        free_object(object);
+    }
+    *last = NULL;
+    library->objects_end = last;
+}
+
+/* ---- public ---- */
+
+static int check_input(const struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    if (!library || !input)
+        return tn__fail(err, TN_EINVAL, "no library or no input given");
+    if (input->size != sizeof *input)
+        return tn__fail(err, TN_EINVAL, "struct tn_input of %zu bytes; this library knows %zu", input->size,
+                        sizeof *input);
+    if (!input->name || (!input->bytes && input->length))
+        return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
+    return 0;
+}
+
+static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    struct tn__journal journal = {0};
+    struct tn__object *object;
+    uint64_t start = tn__os_now_ns();
+    int code = tn__library_add(library, input, false, &journal, &object, err);
+    if (code)
+        tn__journal_undo(&journal);
+    tn__journal_free(&journal);
+    library->session->stats.read_ns += tn__os_now_ns() - start;
+    return code;
+}
+
+struct lazy_context {
+    struct tn_library *library;
+    struct tn__archive *archive;
+    struct tn__journal *journal;
+};
+
+static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err)
+{
+    const struct lazy_context *c = context;
+    struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
+    if (!entry)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
+    if (entry->kind != TN__ENTRY_UNDEFINED)
+        return 0;
+    if (!tn__journal_note(c->journal, entry))
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
+    entry->kind = TN__ENTRY_LAZY;
+    entry->archive = c->archive;
+    entry->member = member;
+    return 0;
+}
+
+static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    struct tn__archive *archive = tn__alloc_zeroed(1, sizeof *archive);
+    struct tn__journal journal = {0};
+    if (!archive || !(archive->name = copy_text(input->name))) {
+        tn__free(archive);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+    }
+    uint64_t start = tn__os_now_ns();
+    archive->input = *input;
+    int code = tn__archive_open(archive, err);
+    if (!code)
+        code = tn__archive_symbols(archive, define_lazy, &(struct lazy_context){library, archive, &journal}, err);
+    if (code) {
+        tn__journal_undo(&journal);
+        tn__free(archive->name);
+        tn__free(archive);
+    } else {
+        archive->next = library->archives;
+        library->archives = archive;
+    }
+    tn__journal_free(&journal);
+    library->session->stats.read_ns += tn__os_now_ns() - start;
+    return code;
+}
+
+static int locked(int (*add)(struct tn_library *, const struct tn_input *, struct tn_error *),
+                  struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    int code = check_input(library, input, err);
+    if (code)
+        return code;
+    pthread_mutex_lock(&library->session->lock);
+    code = add(library, input, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
+int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    return locked(add_object, library, input, err);
+}
+
+int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    return locked(add_archive, library, input, err);
+}
+
+static void unmap_input(void *unused, const void *bytes, size_t length)
+{
+    (void)unused;
+    tn__os_unmap_file(&(struct tn__os_file){bytes, length});
+}
+
+int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err)
+{
+    if (!library || !path)
+        return tn__fail(err, TN_EINVAL, "no library or no path given");
+    struct tn__os_file file;
+    int error = tn__os_map_file(path, &file);
+    if (error)
+        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
+    struct tn_input input = {
+        .size = sizeof input, .name = path, .bytes = file.bytes, .length = file.size, .release = unmap_input};
+    int code = locked(tn__archive_claims(file.bytes, file.size) ? add_archive : add_object, library, &input, err);
+    if (code)
+        tn__os_unmap_file(&file);
+    return code;
+}
+
+int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
+{
+    if (!library || !name || !*name)
+        return tn__fail(err, TN_EINVAL, "no library or no name given");
+    pthread_mutex_lock(&library->session->lock);
+    int code = 0;
+    struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
+    if (!entry)
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    else if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
+        code = tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", name, owner_of(entry));
+    else {
+        entry->kind = TN__ENTRY_ABSOLUTE;
+        entry->strength = TN__STRENGTH_STRONG;
+        entry->object = NULL;
+        entry->address = (uintptr_t)address;
+    }
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
+int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *context, struct tn_error *err)
+{
+    if (!library || !function)
+        return tn__fail(err, TN_EINVAL, "no library or no resolver given");
+    struct tn__resolver *resolver = tn__alloc(sizeof *resolver);
+    if (!resolver)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    *resolver = (struct tn__resolver){.function = function, .context = context};
+    pthread_mutex_lock(&library->session->lock);
+    *library->resolvers_end = resolver;
+    library->resolvers_end = &resolver->next;
+    pthread_mutex_unlock(&library->session->lock);
+    return 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* One link from first to last: the phases in order, each over all objects of the link, and the way back. */
+
+#include "link.h"
+
+static int scan_all(struct tn__link *link)
+{
+    bool low = link->session->memory.windows[TN__WINDOW_LOW].end != 0;
+    for (size_t i = 0; i < link->count; i++) {
+        int code = tn__object_scan(link, link->objects[i]);
+        if (code)
+            return code;
+        low |= link->objects[i]->low;
+    }
+    if (link->undefined)
+        return TN_EUNDEF;
+    /* Objects in different windows may be out of each other's reach. */
+    low &= link->session->memory.windows[TN__WINDOW_NEAR].end > 1ULL << 31;
+    for (size_t i = 0; low && i < link->count; i++)
+        tn__object_scan_branches(link, link->objects[i]);
+    return 0;
+}
+
+static int place_all(struct tn__link *link)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = tn__object_layout(link, link->objects[i]);
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = tn__object_place(link, link->objects[i]);
+    return code;
+}
+
+static int copy_all(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_copy(link->objects[i]);
+    return 0;
+}
+
+static int apply_all(struct tn__link *link)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = tn__object_apply(link, link->objects[i]);
+    return code;
+}
+
+/* ---- publish ---- */
+
+static int protect_object(struct tn__link *link, struct tn__object *object)
+{
+    int code = 0;
+    for (int zone = 0; !code && zone < TN__ZONES; zone++)
+        if (object->ranges[zone])
+            code = tn__codemem_publish(object->window, zone, object->ranges[zone], link->err);
+    return code;
+}
+
+/* Makes room for what registering an object needs, so that nothing can fail halfway. */
+static int reserve_lists(struct tn__link *link)
+{
+    struct tn_library *library = link->library;
+    struct tn__unwind *unwind = &link->session->unwind;
+    size_t inits = 0, finis = 0, tables = 0;
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 0; s < link->objects[i]->data.section_count; s++) {
+            const struct tn__section *section = &link->objects[i]->data.sections[s];
+            inits += section->role == TN__ROLE_INIT;
+            finis += section->role == TN__ROLE_FINI;
+            tables += section->role == TN__ROLE_UNWIND;
+        }
+    if (tn__grow(&library->initializers.items, &library->initializers.capacity, library->initializers.count + inits,
+                 sizeof *library->initializers.items) &&
+        tn__grow(&library->finalizers.items, &library->finalizers.capacity, library->finalizers.count + finis,
+                 sizeof *library->finalizers.items) &&
+        tn__grow(&unwind->tables, &unwind->capacity, unwind->count + tables, sizeof *unwind->tables))
+        return 0;
+    return tn__fail(link->err, TN_ENOMEM, "out of memory");
+}
+
+static void register_sections(struct tn__link *link, const struct tn__object *object)
+{
+    struct tn_library *library = link->library;
+    for (uint32_t i = 0; i < object->data.section_count; i++) {
+        const struct tn__section *section = &object->data.sections[i];
+        if (!tn__section_is_loaded(section) || !section->size)
+            continue;
+        if (section->role == TN__ROLE_INIT)
+            tn__calls_add(&library->initializers, section, library->sequence++);
+        else if (section->role == TN__ROLE_FINI)
+            tn__calls_add(&library->finalizers, section, library->sequence++);
+        else if (section->role == TN__ROLE_UNWIND)
+            tn__unwind_register(&link->session->unwind, section->address);
+    }
+}
+
+static void publish_symbols(struct tn__object *object)
+{
+    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
+        struct tn__entry *entry = object->data.symbols[i].entry;
+        if (entry && entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == i) {
+            entry->kind = TN__ENTRY_LINKED;
+            entry->address = object->addresses[i];
+        }
+    }
+}
+
+static int count_relocs(const struct tn__object *object, uint64_t *count)
+{
+    for (uint32_t i = 0; i < object->data.section_count; i++)
+        if (tn__section_is_loaded(&object->data.sections[i]))
+            *count += object->data.sections[i].reloc_count;
+    return 0;
+}
+
+/* The bytes and the arrays made from them are not needed any more. */
+static void retire(struct tn__object *object)
+{
+    object->state = TN__OBJECT_LINKED;
+    object->symbol_flags = NULL;
+    object->got_index = object->stub_index = NULL;
+    object->addresses = object->common_offset = NULL;
+    tn__arena_free(&object->data.arena);
+    object->data = (struct tn__object_data){.name = object->data.name};
+    tn__object_release_input(object);
+}
+
+static int publish_all(struct tn__link *link)
+{
+    int code = reserve_lists(link);
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = protect_object(link, link->objects[i]);
+    if (code)
+        return code;
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn__object *object = link->objects[i];
+        struct tn_stats *stats = &link->session->stats;
+        stats->objects++;
+        stats->got_slots += object->got_count;
+        stats->stubs += object->stub_count;
+        count_relocs(object, &stats->relocations);
+        register_sections(link, object);
+        publish_symbols(object);
+    }
+    for (size_t i = 0; i < link->count; i++)
+        retire(link->objects[i]);
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+static int resolve_from(struct tn__link *link, struct tn__entry *entry)
+{
+    int code = 0;
+    if (entry)
+        code = tn__link_need_entry(link, entry);
+    else
+        for (struct tn__object *object = link->library->objects; object && !code; object = object->next)
+            if (!object->on_demand)
+                code = tn__link_need_object(link, object);
+    return code ? code : tn__link_resolve(link);
+}
+
+static int run_phases(struct tn__link *link, struct tn__entry *entry)
+{
+    struct tn_stats *stats = &link->session->stats;
+    uint64_t before = tn__os_now_ns(), now;
+    int code = resolve_from(link, entry);
+    stats->resolve_ns += (now = tn__os_now_ns()) - before;
+    if (code || !link->count)
+        return code;
+    const struct {
+        int (*run)(struct tn__link *);
+        uint64_t *ns;
+    } phases[] = {
+        {scan_all, &stats->resolve_ns},   {place_all, &stats->layout_ns},    {copy_all, &stats->copy_ns},
+        {apply_all, &stats->relocate_ns}, {publish_all, &stats->publish_ns},
+    };
+    for (size_t i = 0; !code && i < TN_COUNT(phases); i++) {
+        before = now;
+        code = phases[i].run(link);
+        *phases[i].ns += (now = tn__os_now_ns()) - before;
+    }
+    return code;
+}
+
+int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
+{
+    struct tn__link link = {.library = library, .session = library->session, .err = err};
+    struct tn__object **last = library->objects_end;
+    int code = run_phases(&link, entry);
+    if (code) {
+        for (size_t i = 0; i < link.count; i++) {
+            tn__object_give_back(link.objects[i]);
+            link.objects[i]->state = TN__OBJECT_PENDING;
+        }
+        tn__journal_undo(&link.journal);
+        tn__library_drop_after(library, last);
+    }
+    tn__journal_free(&link.journal);
+    tn__arena_free(&link.arena);
+    tn__free(link.objects);
+    return code;
+}

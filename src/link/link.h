@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the phases of the linker share. Data flows one way:
+ *
+ *     add      bytes -> neutral object, its definitions entered in the library's table      library.c, symtab.c
+ *     resolve  which objects belong to this link, archive members pulled in, host symbols   resolve.c
+ *     scan     relocations checked, GOT slots and stubs counted                             relocate.c
+ *     layout   sections, GOT and stubs placed in code memory                                layout.c
+ *     apply    bytes copied, rows applied                                                   layout.c, relocate.c
+ *     publish  protected, unwind tables registered, symbols get their addresses             link.c
+ *
+ * All of it happens under the session's lock. Until publish nothing outside the link sees it, so an error undoes it. */
+
+#ifndef TENON_LINK_H
+#define TENON_LINK_H
+
+#include <pthread.h>
+
+#include "codemem.h"
+#include "object.h"
+#include "reloc.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- symbol table of a library (symtab.c) ---- */
+
+enum tn__entry_kind {
+    TN__ENTRY_UNDEFINED = 0, /* only referred to so far */
+    TN__ENTRY_HOST,          /* a resolver answered */
+    TN__ENTRY_LAZY,          /* an archive member would define it */
+    TN__ENTRY_OBJECT,        /* defined by an object that is not linked yet */
+    TN__ENTRY_LINKED,        /* has its final address */
+    TN__ENTRY_ABSOLUTE,      /* defined by the client */
+};
+
+/* Which definition wins; equal strong ones clash. */
+enum tn__strength { TN__STRENGTH_NONE = 0, TN__STRENGTH_WEAK, TN__STRENGTH_COMMON, TN__STRENGTH_STRONG };
+
+/* One per name that any object of the library mentions. */
+struct tn__entry {
+    const char *name;
+    uint32_t hash, length;
+    uint8_t kind, strength;
+    bool hidden;
+    uint32_t symbol;           /* OBJECT: its number in `object` */
+    struct tn__object *object; /* OBJECT, LINKED: who defines it */
+    union {
+        uint64_t address;     /* HOST, LINKED, ABSOLUTE */
+        uint64_t member;      /* LAZY: the member's offset in `archive` */
+        uint64_t common_size; /* OBJECT with TN__STRENGTH_COMMON */
+    };
+    union {
+        struct tn__archive *archive; /* LAZY */
+        uint64_t common_alignment;
+    };
+    struct tn__object *group_owner; /* whose copy of the COMDAT group of this name is kept */
+};
+
+struct tn__symtab {
+    struct tn__entry **slots;
+    size_t mask, count;
+    struct tn__arena arena;
+};
+
+/* Old values of entries, so that a failed addition or link can be undone. */
+struct tn__journal {
+    struct tn__journal_record {
+        struct tn__entry *entry, old;
+    } * records;
+    size_t count, capacity;
+};
+
+/* The entry of a name, made if it is new. NULL when memory is out. */
+struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
+struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name);
+void tn__symtab_free(struct tn__symtab *table);
+
+/* Call before changing an entry. False when memory is out. */
+bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry);
+void tn__journal_undo(struct tn__journal *journal);
+void tn__journal_free(struct tn__journal *journal);
+
+/* ---- objects, archives, libraries (library.c) ---- */
+
+enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_LINKED };
+
+struct tn__object {
+    struct tn__object_data data; /* emptied, but for the name, once linked */
+    struct tn__object *next;     /* in the library */
+    uint8_t state;
+    bool on_demand; /* an archive member: only linked where needed */
+    struct tn_input input;
+
+    /* From layout on. */
+    struct tn__window *window;
+    struct tn__range *ranges[TN__ZONES];
+
+    /* During a link, in the link's arena. */
+    uint8_t *symbol_flags;   /* TN__SYMBOL_..., by symbol */
+    uint32_t *got_index;     /* by symbol: number of its GOT slot, from 1 */
+    uint32_t *stub_index;    /* the same for stubs */
+    uint64_t *addresses;     /* by symbol */
+    uint64_t *common_offset; /* by symbol, in the data zone's range; NULL if there are none */
+    uint32_t got_count, stub_count;
+    bool low; /* wants to be below 2 GiB */
+    size_t sizes[TN__ZONES], alignments[TN__ZONES], touch[TN__ZONES];
+    uint64_t got_offset, stub_offset; /* in the range of read-only data, of code */
+    uint64_t got_address;
+};
+
+enum {
+    TN__SYMBOL_UNRESOLVED = 1, /* nobody defines it */
+    TN__SYMBOL_DISCARDED = 2,  /* local, in a section that is not loaded */
+    TN__SYMBOL_FAR = 4,        /* known to be out of reach of the window: branches need a stub */
+    TN__SYMBOL_ELSEWHERE = 8,  /* defined by another object, whose window may differ */
+};
+
+struct tn__archive {
+    struct tn__archive *next;
+    struct tn_input input;
+    char *name;
+    bool thin;
+    struct tn__archive_names {
+        const char *text; /* the GNU table of long names */
+        size_t size;
+    } long_names;
+};
+
+struct tn__resolver {
+    struct tn__resolver *next;
+    tn_resolver *function;
+    void *context;
+};
+
+/* A published array of functions to call. */
+struct tn__calls {
+    uint64_t address; /* of the array */
+    uint64_t count;
+    uint32_t priority, sequence;
+    bool reversed;
+    bool armed; /* finalizers: the initializers have run */
+};
+
+struct tn__calls_list {
+    struct tn__calls *items;
+    size_t count, capacity;
+};
+
+struct tn_library {
+    struct tn_session *session;
+    struct tn_library *next;
+    char *name;
+    struct tn__symtab symtab;
+    struct tn__object *objects, **objects_end;
+    struct tn__archive *archives;
+    struct tn__resolver *resolvers, **resolvers_end;
+    struct tn__calls_list initializers, finalizers;
+    uint32_t sequence; /* numbers linked arrays */
+};
+
+struct tn__unwind {
+    uint64_t *tables;
+    size_t count, capacity;
+};
+
+struct tn_session {
+    pthread_mutex_t lock;
+    struct tn__codemem memory;
+    struct tn_library *libraries;
+    struct tn__unwind unwind;
+    struct tn_stats stats;
+    void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
+    void *context;
+};
+
+/* Reads an object and enters its definitions; changes are noted in `journal`. `name` is copied. On an error nothing but
+ * journalled entries has changed. */
+int tn__library_add(struct tn_library *library, const struct tn_input *input, bool on_demand,
+                    struct tn__journal *journal, struct tn__object **out, struct tn_error *err);
+/* Takes the newest objects away again, down to `last`. Their entries are the journal's business. */
+void tn__library_drop_after(struct tn_library *library, struct tn__object **last);
+void tn__object_release_input(struct tn__object *object);
+
+/* ---- archives (archive.c) ---- */
+
+struct tn__member {
+    const char *name; /* not terminated */
+    size_t name_length;
+    const uint8_t *bytes; /* NULL in a thin archive */
+    size_t size;
+    uint64_t offset, next; /* of this member's header and of the one behind it */
+};
+
+bool tn__archive_claims(const uint8_t *bytes, size_t size);
+/* Checks the magic and finds the table of long names. TN_EFORMAT. */
+int tn__archive_open(struct tn__archive *archive, struct tn_error *err);
+/* Reads the member whose header is at `offset`; offset 0 is the first one. `*end` tells that there is none. */
+int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struct tn__member *member, bool *end,
+                       struct tn_error *err);
+/* Calls `define` for every symbol of the archive's index, or, without one, for every definition of every member. */
+typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
+int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
+                        struct tn_error *err);
+/* Bytes and full name "archive.a(member.o)" of a member. `input->release` frees what had to be mapped; the name is
+ * allocated and belongs to the caller. */
+int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct tn_input *input, char **name,
+                     struct tn_error *err);
+
+/* ---- one link ---- */
+
+struct tn__link {
+    struct tn_library *library;
+    struct tn_session *session;
+    struct tn__object **objects; /* all that become callable together */
+    size_t count, capacity;
+    struct tn__journal journal;
+    struct tn__arena arena;
+    size_t undefined; /* references reported so far */
+    struct tn_error *err;
+};
+
+/* Links the object that defines `entry` and all it needs; with entry NULL, every object that was added. */
+int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err);
+
+/* resolve.c */
+int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry);
+int tn__link_need_object(struct tn__link *link, struct tn__object *object);
+int tn__link_resolve(struct tn__link *link);
+
+/* relocate.c */
+int tn__object_scan(struct tn__link *link, struct tn__object *object);
+/* Counts stubs for branches to other objects, when some of them lie in another window. */
+int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
+int tn__object_apply(struct tn__link *link, struct tn__object *object);
+
+/* layout.c */
+int tn__object_layout(struct tn__link *link, struct tn__object *object);
+int tn__object_place(struct tn__link *link, struct tn__object *object);
+void tn__object_copy(struct tn__object *object);
+void tn__object_give_back(struct tn__object *object);
+
+/* unwind.c */
+void tn__unwind_register(struct tn__unwind *unwind, uint64_t table);
+void tn__unwind_deregister_all(struct tn__unwind *unwind);
+
+/* init.c */
+void tn__calls_add(struct tn__calls_list *list, const struct tn__section *section, uint32_t sequence);
+
+static inline bool tn__section_is_loaded(const struct tn__section *section)
+{
+    return section->kind != TN__SECTION_UNLOADED && !section->discarded;
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The neutral object: what every reader turns its bytes into and all later phases work on. Flat arrays; no phase behind
+ * the readers knows a file format.
+ *
+ * Relocations stay in the file's bytes and are decoded in blocks when they are scanned and applied: decoded, they would
+ * be the largest array of the link, and touching fresh memory costs more than decoding twice. */
+
+#ifndef TENON_OBJECT_H
+#define TENON_OBJECT_H
+
+#include "base/base.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__arch;
+struct tn__entry;
+struct tn__range;
+struct tn__window;
+
+enum tn__section_kind {
+    TN__SECTION_UNLOADED = 0, /* debug data, symbol tables ... */
+    TN__SECTION_CODE,
+    TN__SECTION_RODATA, /* also data that is final once relocated */
+    TN__SECTION_DATA,
+    TN__SECTION_ZERO, /* data without bytes in the file */
+};
+
+enum tn__section_role {
+    TN__ROLE_NONE = 0,
+    TN__ROLE_INIT, /* array of functions to run before, */
+    TN__ROLE_FINI, /* and after */
+    TN__ROLE_UNWIND,
+};
+
+/* Order of .init_array and the like: smaller runs first. */
+enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_LAST = 65536 };
+
+struct tn__section {
+    const char *name;
+    const uint8_t *bytes; /* in the file; NULL for TN__SECTION_ZERO */
+    uint64_t size, alignment;
+    const uint8_t *relocs; /* in the file, undecoded */
+    uint64_t reloc_count;
+    uint64_t address; /* once placed */
+    uint8_t *write;   /* where the bytes at `address` are written */
+    uint64_t offset;  /* in its zone's range */
+    uint32_t priority;
+    uint8_t kind, role;
+    bool reversed;  /* its functions run from the last to the first */
+    bool discarded; /* another object's copy of its COMDAT group was taken */
+};
+
+enum tn__symbol_place {
+    TN__PLACE_UNDEFINED = 0,
+    TN__PLACE_SECTION,
+    TN__PLACE_ABSOLUTE,
+    TN__PLACE_COMMON, /* value is the alignment */
+};
+
+enum tn__binding { TN__BIND_LOCAL = 0, TN__BIND_WEAK, TN__BIND_GLOBAL };
+
+enum tn__symbol_type { TN__TYPE_OTHER = 0, TN__TYPE_FUNCTION, TN__TYPE_SECTION, TN__TYPE_TLS, TN__TYPE_IFUNC };
+
+struct tn__symbol {
+    const char *name;        /* in the file, NUL-terminated */
+    struct tn__entry *entry; /* in the library's table; NULL for local symbols */
+    uint64_t value, size;
+    uint32_t section;
+    uint8_t place, binding, type;
+    bool hidden; /* not visible to other libraries */
+};
+
+/* Sections of which a library keeps only one object's copy. */
+struct tn__group {
+    const char *signature;
+    const uint32_t *members;
+    uint32_t count;
+};
+
+struct tn__reloc {
+    uint64_t offset; /* in its section */
+    int64_t addend;
+    uint32_t symbol;
+    uint32_t type; /* an index into the architecture's rows */
+};
+
+enum { TN__RELOC_BLOCK = 128 };
+
+struct tn__object_data {
+    const char *name; /* "file.o", "archive.a(member.o)"; in `arena` */
+    const uint8_t *bytes;
+    size_t size;
+    const struct tn__format *format;
+    const struct tn__arch *arch;
+    struct tn__section *sections;
+    struct tn__symbol *symbols;
+    struct tn__group *groups;
+    uint32_t section_count, symbol_count, group_count;
+    struct tn__arena arena; /* holds the arrays */
+};
+
+/* A file format. */
+struct tn__format {
+    const char *name;
+    bool (*claims)(const uint8_t *bytes, size_t size);
+    /* Fills the arrays of an object whose name, bytes and size are set. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM; what was
+     * allocated is in the arena. */
+    int (*read)(struct tn__object_data *object, struct tn_error *err);
+    /* Decodes `count` relocations from number `first` on. The caller stays below reloc_count; nothing decoded is trusted. */
+    void (*decode)(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
+};
+
+extern const struct tn__format tn__format_elf;
+
+/* Reads bytes of any known format; name, bytes and size are set. */
+int tn__object_read(struct tn__object_data *object, struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

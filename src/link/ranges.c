@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Free ranges of similar size share a list: the class is the power of two, each split in TN__RANGE_STEPS steps. A bitmap
+ * over classes and one per class over steps find the first list that surely fits. */
+
+#include "ranges.h"
+
+enum { STEP_BITS = 3, SMALLEST_CLASS = 4 + STEP_BITS }; /* below 128 bytes one list per granule */
+
+_Static_assert(1 << STEP_BITS == TN__RANGE_STEPS, "steps are addressed by STEP_BITS bits");
+_Static_assert(1 << (SMALLEST_CLASS - STEP_BITS) == TN__RANGE_GRANULE, "the first class has one list per granule");
+
+struct slot {
+    unsigned class, step;
+};
+
+static struct slot slot_of(size_t size)
+{
+    if (size < (size_t)1 << SMALLEST_CLASS)
+        return (struct slot){0, (unsigned)(size / TN__RANGE_GRANULE)};
+    unsigned log = 63U - (unsigned)__builtin_clzll(size);
+    return (struct slot){log - SMALLEST_CLASS + 1, (unsigned)(size >> (log - STEP_BITS)) - TN__RANGE_STEPS};
+}
+
+/* The first list all of whose ranges hold at least `size` bytes. */
+static struct slot slot_that_fits(size_t size)
+{
+    if (size < (size_t)1 << SMALLEST_CLASS)
+        return slot_of(size);
+    unsigned log = 63U - (unsigned)__builtin_clzll(size);
+    return slot_of(size + ((size_t)1 << (log - STEP_BITS)) - 1);
+}
+
+static void insert(struct tn__ranges *ranges, struct tn__range *range)
+{
+    struct slot slot = slot_of(range->size);
+    struct tn__range **head = &ranges->heads[slot.class][slot.step];
+    range->free = true;
+    range->previous = NULL;
+    range->next = *head;
+    if (*head)
+        (*head)->previous = range;
+    *head = range;
+    ranges->class_bits |= 1ULL << slot.class;
+    ranges->step_bits[slot.class] |= (uint8_t)(1U << slot.step);
+}
+
+static void unlink_free(struct tn__ranges *ranges, struct tn__range *range)
+{
+    struct slot slot = slot_of(range->size);
+    range->free = false;
+    if (range->next)
+        range->next->previous = range->previous;
+    if (range->previous) {
+        range->previous->next = range->next;
+        return;
+    }
+    ranges->heads[slot.class][slot.step] = range->next;
+    if (range->next)
+        return;
+    ranges->step_bits[slot.class] &= (uint8_t) ~(1U << slot.step);
+    if (!ranges->step_bits[slot.class])
+        ranges->class_bits &= ~(1ULL << slot.class);
+}
+
+static struct tn__range *find(const struct tn__ranges *ranges, size_t size)
+{
+    struct slot slot = slot_that_fits(size);
+    if (slot.class >= TN__RANGE_CLASSES)
+        return NULL;
+    unsigned steps = ranges->step_bits[slot.class] & (~0U << slot.step);
+    if (!steps) {
+        uint64_t classes = ranges->class_bits & (~1ULL << slot.class);
+        if (!classes)
+            return NULL;
+        slot.class = (unsigned)__builtin_ctzll(classes);
+        steps = ranges->step_bits[slot.class];
+    }
+    return ranges->heads[slot.class][__builtin_ctz(steps)];
+}
+
+static struct tn__range *new_descriptor(struct tn__ranges *ranges)
+{
+    struct tn__range *range = ranges->spare;
+    if (range)
+        ranges->spare = range->next;
+    else
+        range = tn__arena_alloc(&ranges->descriptors, sizeof *range);
+    return range;
+}
+
+static void drop_descriptor(struct tn__ranges *ranges, struct tn__range *range)
+{
+    range->next = ranges->spare;
+    ranges->spare = range;
+}
+
+bool tn__ranges_add(struct tn__ranges *ranges, uint64_t address, size_t size, uint8_t *write)
+{
+    struct tn__range *range = new_descriptor(ranges);
+    if (!range)
+        return false;
+    *range = (struct tn__range){.address = address, .size = size, .write = write, .era = ranges->era, .fresh = true};
+    insert(ranges, range);
+    return true;
+}
+
+/* Cuts `range` after `size` bytes; `rest` becomes the part behind. */
+static void split(struct tn__range *range, size_t size, struct tn__range *rest)
+{
+    *rest = *range;
+    rest->address += size;
+    rest->write += size;
+    rest->size -= size;
+    rest->before = range;
+    range->size = size;
+    range->after = rest;
+    if (rest->after)
+        rest->after->before = rest;
+}
+
+struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory)
+{
+    *no_memory = false;
+    if (size > SIZE_MAX / 4 || alignment > SIZE_MAX / 4)
+        return NULL;
+    size = size ? (size_t)tn__align_up(size, TN__RANGE_GRANULE) : TN__RANGE_GRANULE;
+    size_t slack = alignment > TN__RANGE_GRANULE ? alignment - TN__RANGE_GRANULE : 0;
+    struct tn__range *range = find(ranges, size + slack);
+    if (!range)
+        return NULL;
+    /* Both descriptors first, so that running out of memory leaves nothing half cut. */
+    struct tn__range *front = new_descriptor(ranges), *rest = front ? new_descriptor(ranges) : NULL;
+    if (!rest) {
+        if (front)
+            drop_descriptor(ranges, front);
+        *no_memory = true;
+        return NULL;
+    }
+    unlink_free(ranges, range);
+    size_t padding = (size_t)(tn__align_up(range->address, alignment) - range->address);
+    if (padding) {
+        split(range, padding, front);
+        insert(ranges, range);
+        range = front;
+    } else {
+        drop_descriptor(ranges, front);
+    }
+    if (range->size > size) {
+        split(range, size, rest);
+        insert(ranges, rest);
+    } else {
+        drop_descriptor(ranges, rest);
+    }
+    ranges->used += range->size;
+    return range;
+}
+
+static bool can_merge(const struct tn__range *a, const struct tn__range *b)
+{
+    return a && b && a->free && b->free;
+}
+
+/* Joins `range` with the one behind it; neither is in a list. */
+static void absorb_after(struct tn__ranges *ranges, struct tn__range *range)
+{
+    struct tn__range *after = range->after;
+    range->size += after->size;
+    range->fresh = range->fresh && after->fresh;
+    range->after = after->after;
+    if (range->after)
+        range->after->before = range;
+    drop_descriptor(ranges, after);
+}
+
+void tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range)
+{
+    ranges->used -= range->size;
+    if (range->era != ranges->era)
+        return;
+    range->fresh = false;
+    range->free = true;
+    if (can_merge(range, range->after)) {
+        unlink_free(ranges, range->after);
+        absorb_after(ranges, range);
+    }
+    if (can_merge(range->before, range)) {
+        range = range->before;
+        unlink_free(ranges, range);
+        absorb_after(ranges, range);
+    }
+    insert(ranges, range);
+}
+
+void tn__ranges_new_era(struct tn__ranges *ranges)
+{
+    memset(ranges->heads, 0, sizeof ranges->heads);
+    memset(ranges->step_bits, 0, sizeof ranges->step_bits);
+    ranges->class_bits = 0;
+    ranges->era++;
+}
+
+void tn__ranges_close(struct tn__ranges *ranges)
+{
+    tn__arena_free(&ranges->descriptors);
+    *ranges = (struct tn__ranges){0};
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Relocations are data: a row tells which value is computed, which field it goes into and what is checked. The generic
+ * loops in relocate.c do the rest; only laying bits into an instruction is code. */
+
+#ifndef TENON_RELOC_H
+#define TENON_RELOC_H
+
+#include "object.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Letters as in the psABIs: S symbol, A addend, P place, G address of the symbol's GOT slot, GOT address of the object's
+ * GOT, Z symbol size. */
+enum tn__value {
+    TN__V_UNKNOWN = 0, /* no such type */
+    TN__V_NONE,        /* nothing to do */
+    TN__V_UNSUPPORTED, /* known, and refused by name */
+    TN__V_S_A,
+    TN__V_S_A_P,
+    TN__V_S_A_GOT,
+    TN__V_G_A,     /* G + A */
+    TN__V_G_A_P,   /* G + A - P */
+    TN__V_G_A_GOT, /* G + A - GOT */
+    TN__V_GOT_A_P, /* GOT + A - P */
+    TN__V_Z_A,
+};
+
+enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
+
+enum {
+    TN__R_SIGNED = 1,   /* has to fit `bits` as a signed number, */
+    TN__R_UNSIGNED = 2, /* as an unsigned one; both: as either; neither: the low bits are taken */
+    TN__R_STUB = 4,     /* a branch: may go through a stub when the target is out of range */
+    TN__R_LOW = 8,      /* wants the object below 2 GiB */
+};
+
+struct tn__row {
+    const char *name;
+    uint8_t value, field, bits, flags;
+};
+
+struct tn__arch {
+    const char *name;
+    uint16_t elf_machine;
+    const struct tn__row *rows;
+    uint32_t row_count;
+    const char *got_symbol; /* stands for the object's GOT */
+    size_t stub_size;
+    /* Writes a jump through the pointer at `slot`; it will run at `address`. */
+    void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
+};
+
+extern const struct tn__arch tn__arch_x86_64;
+
+/* NULL if there is none. */
+const struct tn__arch *tn__arch_of_elf(uint16_t machine);
+
+static inline bool tn__value_needs_got_slot(uint8_t value)
+{
+    return value >= TN__V_G_A && value <= TN__V_G_A_GOT;
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The two scans over an object's relocations: the first checks every record and counts GOT slots and stubs, the second,
+ * when everything has its address, computes and stores the values. Both are written once for all architectures. */
+
+#include <inttypes.h>
+
+#include "link.h"
+
+static const uint8_t field_bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
+
+/* One relocation and what its messages need. */
+struct site {
+    struct tn__link *link;
+    struct tn__object *object;
+    const struct tn__section *section;
+    const struct tn__reloc *reloc;
+    const struct tn__row *row;
+};
+
+/* Calls `visit` for every relocation of the loaded sections until one fails. Inlined, so that each loop is its own. */
+typedef int visit_reloc(const struct site *site);
+
+__attribute__((always_inline)) static inline int for_each_reloc(struct tn__link *link, struct tn__object *object,
+                                                                visit_reloc *visit)
+{
+    struct tn__reloc block[TN__RELOC_BLOCK];
+    struct site site = {.link = link, .object = object};
+    for (uint32_t i = 0; i < object->data.section_count; i++) {
+        const struct tn__section *section = &object->data.sections[i];
+        if (!tn__section_is_loaded(section))
+            continue;
+        site.section = section;
+        for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
+            size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
+            object->data.format->decode(section, first, block, count);
+            for (size_t k = 0; k < count; k++) {
+                site.reloc = &block[k];
+                int code = visit(&site);
+                if (code)
+                    return code;
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- messages ---- */
+
+/* "file.o(.text+0x10)" */
+struct place_text {
+    char text[256];
+};
+
+static struct place_text place_of(const struct site *site)
+{
+    struct tn_error text;
+    struct place_text place;
+    tn__fail(&text, 0, "%s(%s+%#" PRIx64 ")", site->object->data.name, site->section->name, site->reloc->offset);
+    size_t length = strnlen(text.text, sizeof place.text - 1);
+    memcpy(place.text, text.text, length);
+    place.text[length] = '\0';
+    return place;
+}
+
+static const char *symbol_name(const struct site *site)
+{
+    const struct tn__symbol *symbol = &site->object->data.symbols[site->reloc->symbol];
+    if (symbol->type == TN__TYPE_SECTION && symbol->place == TN__PLACE_SECTION)
+        return site->object->data.sections[symbol->section].name;
+    return *symbol->name ? symbol->name : "(no name)";
+}
+
+/* ---- scan ---- */
+
+static int report_undefined(const struct site *site)
+{
+    struct tn__link *link = site->link;
+    uint8_t *flags = &site->object->symbol_flags[site->reloc->symbol];
+    *flags &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
+    struct place_text place = place_of(site);
+    if (link->session->on_undefined)
+        link->session->on_undefined(link->session->context, symbol_name(site), place.text);
+    if (!link->undefined++)
+        tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
+    tn__append(link->err, "\n  '%s' needed by %s", symbol_name(site), place.text);
+    return 0;
+}
+
+/* What symbols out of the ordinary mean for a relocation. */
+static int scan_special(const struct site *site, uint8_t flags)
+{
+    if (flags & TN__SYMBOL_DISCARDED && site->section->role != TN__ROLE_UNWIND)
+        return tn__fail(site->link->err, TN_EFORMAT,
+                        "%s: %s refers to '%s', which lies in a section that is not loaded", place_of(site).text,
+                        site->row->name, symbol_name(site));
+    if (flags & TN__SYMBOL_UNRESOLVED)
+        return report_undefined(site);
+    return 0;
+}
+
+static void need_got_slot(struct tn__object *object, uint32_t symbol)
+{
+    if (!object->got_index[symbol])
+        object->got_index[symbol] = ++object->got_count;
+}
+
+static void need_stub(struct tn__object *object, uint32_t symbol)
+{
+    if (object->stub_index[symbol])
+        return;
+    object->stub_index[symbol] = ++object->stub_count;
+    need_got_slot(object, symbol);
+}
+
+static int fail_type(const struct site *site, const struct tn__row *row)
+{
+    const char *arch = site->object->data.arch->name;
+    if (row && row->value == TN__V_UNSUPPORTED)
+        return tn__fail(site->link->err, TN_ENOTSUP, "%s: relocation %s against '%s' is not supported",
+                        place_of(site).text, row->name, symbol_name(site));
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation type %" PRIu32 " does not exist on %s",
+                    place_of(site).text, site->reloc->type, arch);
+}
+
+static int scan_one(const struct site *given)
+{
+    struct site site = *given;
+    struct tn__object *object = site.object;
+    const struct tn__reloc *reloc = site.reloc;
+    const struct tn__arch *arch = object->data.arch;
+    if (reloc->symbol >= object->data.symbol_count)
+        return tn__fail(site.link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
+                        place_of(&site).text, reloc->symbol);
+    site.row = reloc->type < arch->row_count ? &arch->rows[reloc->type] : NULL;
+    if (!site.row || site.row->value == TN__V_UNKNOWN || site.row->value == TN__V_UNSUPPORTED)
+        return fail_type(&site, site.row);
+    if (site.row->value == TN__V_NONE)
+        return 0;
+    if (!tn__inside(reloc->offset, field_bytes[site.row->field], site.section->size))
+        return tn__fail(site.link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
+                        place_of(&site).text, site.row->name, site.section->size);
+    uint8_t flags = object->symbol_flags[reloc->symbol];
+    if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED)) {
+        int code = scan_special(&site, flags);
+        if (code)
+            return code;
+    }
+    if (site.row->flags & TN__R_LOW)
+        object->low = true;
+    if (tn__value_needs_got_slot(site.row->value))
+        need_got_slot(object, reloc->symbol);
+    if (flags & TN__SYMBOL_FAR && site.row->flags & TN__R_STUB)
+        need_stub(object, reloc->symbol);
+    return 0;
+}
+
+/* What is known of a symbol before anything has been placed. */
+static uint8_t flags_of(const struct tn__link *link, const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__entry *entry = symbol->entry;
+    if (!entry)
+        return symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data.sections[symbol->section])
+                   ? TN__SYMBOL_DISCARDED
+                   : 0;
+    switch (entry->kind) {
+    case TN__ENTRY_OBJECT:
+        return entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE;
+    case TN__ENTRY_LINKED:
+    case TN__ENTRY_HOST:
+    case TN__ENTRY_ABSOLUTE:
+        return tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], entry->address)
+                   ? TN__SYMBOL_ELSEWHERE
+                   : TN__SYMBOL_ELSEWHERE | TN__SYMBOL_FAR;
+    default:
+        if (symbol->binding == TN__BIND_WEAK)
+            return TN__SYMBOL_FAR;
+        return strcmp(symbol->name, object->data.arch->got_symbol) ? TN__SYMBOL_UNRESOLVED : 0;
+    }
+}
+
+int tn__object_scan(struct tn__link *link, struct tn__object *object)
+{
+    size_t count = object->data.symbol_count;
+    object->symbol_flags = tn__arena_alloc(&link->arena, count);
+    object->got_index = tn__arena_array(&link->arena, count, sizeof *object->got_index);
+    object->stub_index = tn__arena_array(&link->arena, count, sizeof *object->stub_index);
+    object->addresses = tn__arena_alloc(&link->arena, count * sizeof *object->addresses);
+    if (!object->symbol_flags || !object->got_index || !object->stub_index || !object->addresses)
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    object->got_count = object->stub_count = 0;
+    object->low = false;
+    if (count)
+        object->symbol_flags[0] = 0;
+    for (uint32_t i = 1; i < count; i++)
+        object->symbol_flags[i] = flags_of(link, object, i);
+    return for_each_reloc(link, object, scan_one);
+}
+
+static int scan_branch(const struct site *site)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__row *row = &object->data.arch->rows[site->reloc->type];
+    if (row->flags & TN__R_STUB && object->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
+        need_stub(site->object, site->reloc->symbol);
+    return 0;
+}
+
+int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
+{
+    return for_each_reloc(link, object, scan_branch);
+}
+
+/* ---- apply ---- */
+
+static bool fits(uint64_t value, const struct tn__row *row)
+{
+    if (!(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED)))
+        return true;
+    bool as_signed = (uint64_t)((int64_t)(value << (64 - row->bits)) >> (64 - row->bits)) == value;
+    bool as_unsigned = value >> row->bits == 0;
+    return (row->flags & TN__R_SIGNED && as_signed) || (row->flags & TN__R_UNSIGNED && as_unsigned);
+}
+
+static uint64_t got_slot(const struct tn__object *object, uint32_t symbol)
+{
+    return object->got_address + (uint64_t)(object->got_index[symbol] - 1) * 8;
+}
+
+static uint64_t stub_address(const struct tn__object *object, uint32_t symbol)
+{
+    return object->ranges[TN__ZONE_CODE]->address + object->stub_offset +
+           (uint64_t)(object->stub_index[symbol] - 1) * object->data.arch->stub_size;
+}
+
+__attribute__((always_inline)) static inline uint64_t value_of(const struct tn__object *object,
+                                                               const struct tn__row *row, const struct tn__reloc *reloc,
+                                                               uint64_t S, uint64_t P)
+{
+    uint64_t A = (uint64_t)reloc->addend;
+    switch (row->value) {
+    case TN__V_S_A:
+        return S + A;
+    case TN__V_S_A_P:
+        return S + A - P;
+    case TN__V_S_A_GOT:
+        return S + A - object->got_address;
+    case TN__V_G_A:
+        return got_slot(object, reloc->symbol) + A;
+    case TN__V_G_A_P:
+        return got_slot(object, reloc->symbol) + A - P;
+    case TN__V_G_A_GOT:
+        return got_slot(object, reloc->symbol) + A - object->got_address;
+    case TN__V_GOT_A_P:
+        return object->got_address + A - P;
+    case TN__V_Z_A:
+        return object->data.symbols[reloc->symbol].size + A;
+    default:
+        return 0;
+    }
+}
+
+static void put_field(uint8_t *at, uint8_t field, uint64_t value)
+{
+    memcpy(at, &value, field_bytes[field]);
+}
+
+static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint64_t P)
+{
+    const struct tn__row *row = site->row;
+    bool absolute = row->flags & TN__R_LOW;
+    return tn__fail(site->link->err, TN_ERANGE,
+                    "%s: %s against '%s' is out of range: from %#" PRIx64 " to %#" PRIx64 " gives %s%#" PRIx64
+                    ", the limit is %u bits %s; %s",
+                    place_of(site).text, row->name, symbol_name(site), P, S, (int64_t)value < 0 ? "-" : "",
+                    (int64_t)value < 0 ? -value : value, row->bits,
+                    !(row->flags & TN__R_UNSIGNED) ? "signed"
+                    : row->flags & TN__R_SIGNED    ? "signed or unsigned"
+                                                   : "unsigned",
+                    absolute ? "compile it with -fPIC, or keep program and window below 2 GiB"
+                             : "compile it with -fPIC, or open the session with window_near at what it refers to");
+}
+
+/* The rare cases of apply_one: a branch that needs its stub, unwind data of a discarded function, an error. */
+__attribute__((noinline)) static int apply_unusual(const struct site *site, uint8_t *at, uint64_t value, uint64_t P)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__reloc *reloc = site->reloc;
+    if (object->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
+        put_field(at, site->row->field, 0); /* unwinders skip a function that begins at 0 */
+        return 0;
+    }
+    if (site->row->flags & TN__R_STUB && object->stub_index[reloc->symbol]) {
+        value = value_of(object, site->row, reloc, stub_address(object, reloc->symbol), P);
+        if (fits(value, site->row)) {
+            put_field(at, site->row->field, value);
+            return 0;
+        }
+    }
+    return fail_range(site, value, object->addresses[reloc->symbol], P);
+}
+
+static int apply_one(const struct site *given)
+{
+    const struct tn__object *object = given->object;
+    const struct tn__reloc *reloc = given->reloc;
+    const struct tn__row *row = &object->data.arch->rows[reloc->type];
+    if (row->value == TN__V_NONE)
+        return 0;
+    uint64_t P = given->section->address + reloc->offset;
+    uint8_t *at = given->section->write + reloc->offset;
+    uint64_t value = value_of(object, row, reloc, object->addresses[reloc->symbol], P);
+    if (__builtin_expect(!fits(value, row) || object->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0)) {
+        struct site site = *given;
+        site.row = row;
+        return apply_unusual(&site, at, value, P);
+    }
+    put_field(at, row->field, value);
+    return 0;
+}
+
+static uint64_t address_of(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__entry *entry = symbol->entry;
+    if (entry && entry->kind == TN__ENTRY_OBJECT && (entry->object != object || entry->symbol != index))
+        return address_of(entry->object, entry->symbol);
+    if (entry && entry->kind != TN__ENTRY_OBJECT) {
+        if (entry->kind == TN__ENTRY_HOST || entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE)
+            return entry->address;
+        return strcmp(symbol->name, object->data.arch->got_symbol) ? 0 : object->got_address;
+    }
+    switch (symbol->place) {
+    case TN__PLACE_SECTION:
+        return object->data.sections[symbol->section].address + symbol->value;
+    case TN__PLACE_COMMON:
+        return object->ranges[TN__ZONE_DATA]->address + object->common_offset[index];
+    default:
+        return symbol->place == TN__PLACE_ABSOLUTE ? symbol->value : 0;
+    }
+}
+
+static void fill_got_and_stubs(struct tn__object *object)
+{
+    const struct tn__arch *arch = object->data.arch;
+    struct tn__range *rodata = object->ranges[TN__ZONE_RODATA], *code = object->ranges[TN__ZONE_CODE];
+    for (uint32_t i = 0; i < object->data.symbol_count; i++) {
+        if (object->got_index[i])
+            tn__put64(rodata->write + object->got_offset + (size_t)(object->got_index[i] - 1) * 8,
+                      object->addresses[i]);
+        if (object->stub_index[i]) {
+            uint64_t at = stub_address(object, i);
+            arch->write_stub(code->write + (at - code->address), at, got_slot(object, i));
+        }
+    }
+}
+
+int tn__object_apply(struct tn__link *link, struct tn__object *object)
+{
+    if (object->data.symbol_count)
+        object->addresses[0] = 0;
+    for (uint32_t i = 1; i < object->data.symbol_count; i++)
+        object->addresses[i] = address_of(object, i);
+    if (object->got_count)
+        fill_got_and_stubs(object);
+    return for_each_reloc(link, object, apply_one);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Which objects belong to a link: the ones asked for, and from them whatever their references lead to, members of
+ * archives included. A worklist, each object and each reference once. */
+
+#include "link.h"
+
+int tn__link_need_object(struct tn__link *link, struct tn__object *object)
+{
+    if (object->state != TN__OBJECT_PENDING)
+        return 0;
+    if (!tn__grow(&link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    object->state = TN__OBJECT_LINKING;
+    link->objects[link->count++] = object;
+    return 0;
+}
+
+static int load_member(struct tn__link *link, struct tn__entry *entry)
+{
+    struct tn_input input;
+    char *name;
+    struct tn__archive *archive = entry->archive;
+    int code = tn__archive_load(archive, entry->member, &input, &name, link->err);
+    if (code)
+        return code;
+    struct tn__object *object;
+    code = tn__library_add(link->library, &input, true, &link->journal, &object, link->err);
+    tn__free(name);
+    if (code) {
+        if (input.release)
+            input.release(input.context, input.bytes, input.length);
+        return code;
+    }
+    if (entry->kind != TN__ENTRY_LAZY)
+        return 0;
+    if (!tn__journal_note(&link->journal, entry))
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", archive->name);
+    entry->kind = TN__ENTRY_UNDEFINED; /* the archive's index promised what the member does not define */
+    return 0;
+}
+
+static void ask_resolvers(struct tn__link *link, struct tn__entry *entry)
+{
+    for (const struct tn__resolver *r = link->library->resolvers; r; r = r->next) {
+        void *address = r->function(r->context, entry->name);
+        if (address) {
+            entry->kind = TN__ENTRY_HOST;
+            entry->address = (uintptr_t)address;
+            return;
+        }
+    }
+}
+
+int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry)
+{
+    if (entry->kind == TN__ENTRY_LAZY) {
+        int code = load_member(link, entry);
+        if (code)
+            return code;
+    }
+    if (entry->kind == TN__ENTRY_OBJECT)
+        return tn__link_need_object(link, entry->object);
+    if (entry->kind == TN__ENTRY_UNDEFINED)
+        ask_resolvers(link, entry);
+    return 0;
+}
+
+static int resolve_object(struct tn__link *link, const struct tn__object *object)
+{
+    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data.symbols[i];
+        /* A weak reference is satisfied by what is there, but pulls no member in (gABI, archive files). */
+        if (!symbol->entry || (symbol->place == TN__PLACE_UNDEFINED && symbol->binding == TN__BIND_WEAK &&
+                               symbol->entry->kind == TN__ENTRY_LAZY))
+            continue;
+        int code = tn__link_need_entry(link, symbol->entry);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+int tn__link_resolve(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++) {
+        int code = resolve_object(link, link->objects[i]);
+        if (code)
+            return code;
+    }
+    return 0;
+}

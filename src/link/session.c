@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Sessions and libraries, from creation to the end, and what is asked of them. */
+
+#include "link.h"
+
+static int check_options(const struct tn_session_options *options, struct tn_error *err)
+{
+    if (options && options->size != sizeof *options)
+        return tn__fail(err, TN_EINVAL, "struct tn_session_options of %zu bytes; this library knows %zu", options->size,
+                        sizeof *options);
+    return 0;
+}
+
+int tn_session_create(const struct tn_session_options *options, struct tn_session **out, struct tn_error *err)
+{
+    static const struct tn_session_options defaults = {.size = sizeof defaults};
+    int code = out ? check_options(options, err) : tn__fail(err, TN_EINVAL, "nowhere to put the session");
+    if (code)
+        return code;
+    if (!options)
+        options = &defaults;
+    tn__os_read_fault_environment();
+    struct tn_session *session = tn__alloc_zeroed(1, sizeof *session);
+    if (!session)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    code = tn__codemem_open(&session->memory, options->window_size, options->window_near, options->strategy, err);
+    if (!code && pthread_mutex_init(&session->lock, NULL)) {
+        tn__codemem_close(&session->memory);
+        code = tn__fail(err, TN_ENOMEM, "no lock for the session");
+    }
+    if (code) {
+        tn__free(session);
+        return code;
+    }
+    session->on_undefined = options->on_undefined;
+    session->context = options->context;
+    *out = session;
+    return 0;
+}
+
+static void free_archives(struct tn_library *library)
+{
+    for (struct tn__archive *archive = library->archives, *next; archive; archive = next) {
+        next = archive->next;
+        if (archive->input.release)
+            archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
+        tn__free(archive->name);
+        tn__free(archive);
+    }
+}
+
+static void free_library(struct tn_library *library)
+{
+    tn__library_drop_after(library, &library->objects);
+    free_archives(library);
+    for (struct tn__resolver *resolver = library->resolvers, *next; resolver; resolver = next) {
+        next = resolver->next;
+        tn__free(resolver);
+    }
+    tn__symtab_free(&library->symtab);
+    tn__free(library->initializers.items);
+    tn__free(library->finalizers.items);
+    tn__free(library->name);
+    tn__free(library);
+}
+
+void tn_session_destroy(struct tn_session *session)
+{
+    if (!session)
+        return;
+    tn__unwind_deregister_all(&session->unwind);
+    for (struct tn_library *library = session->libraries, *next; library; library = next) {
+        next = library->next;
+        free_library(library);
+    }
+    tn__codemem_close(&session->memory);
+    pthread_mutex_destroy(&session->lock);
+    tn__free(session);
+}
+
+int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    if (!session || !name || !out)
+        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
+    struct tn_library *library = tn__alloc_zeroed(1, sizeof *library);
+    char *copy = library ? tn__alloc(strlen(name) + 1) : NULL;
+    if (!copy) {
+        tn__free(library);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    }
+    library->name = strcpy(copy, name);
+    library->session = session;
+    library->objects_end = &library->objects;
+    library->resolvers_end = &library->resolvers;
+    /* What atexit and C++ destructors are registered under: any address of the library's own. */
+    int code = tn_define(library, "__dso_handle", library, err);
+    if (code) {
+        free_library(library);
+        return code;
+    }
+    tn__symtab_find(&library->symtab, "__dso_handle")->hidden = true;
+    pthread_mutex_lock(&session->lock);
+    library->next = session->libraries;
+    session->libraries = library;
+    pthread_mutex_unlock(&session->lock);
+    *out = library;
+    return 0;
+}
+
+void tn_session_stats(struct tn_session *session, struct tn_stats *out)
+{
+    pthread_mutex_lock(&session->lock);
+    struct tn_stats stats = session->stats;
+    const struct tn__codemem *memory = &session->memory;
+    stats.strategy = memory->strategy->name;
+    stats.mappings = tn__codemem_mappings(memory);
+    for (int i = 0; i < TN__WINDOWS; i++) {
+        const struct tn__window *window = &memory->windows[i];
+        stats.reserved_bytes += window->end - window->start;
+        stats.code_bytes += window->zones[TN__ZONE_CODE].ranges.used;
+        stats.rodata_bytes += window->zones[TN__ZONE_RODATA].ranges.used;
+        stats.data_bytes += window->zones[TN__ZONE_DATA].ranges.used;
+    }
+    pthread_mutex_unlock(&session->lock);
+    stats.size = out->size < sizeof stats ? out->size : sizeof stats;
+    memcpy(out, &stats, stats.size);
+}
+
+int tn_link(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    pthread_mutex_lock(&library->session->lock);
+    int code = tn__link_run(library, NULL, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
+static bool has_address(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE || entry->kind == TN__ENTRY_HOST;
+}
+
+static int lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
+{
+    struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
+    if (!entry)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    int code = has_address(entry) ? 0 : tn__link_run(library, entry, err);
+    if (code)
+        return code;
+    if (!has_address(entry) || entry->hidden)
+        return tn__fail(err, TN_EUNDEF, "'%s' is %s in library %s", name, entry->hidden ? "hidden" : "not defined",
+                        library->name);
+    *address = (void *)(uintptr_t)entry->address;
+    return 0;
+}
+
+int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
+{
+    if (!library || !name || !address)
+        return tn__fail(err, TN_EINVAL, "a lookup needs a library, a name and a place for the answer");
+    pthread_mutex_lock(&library->session->lock);
+    int code = lookup(library, name, address, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* One memfd mapped twice: a writable alias somewhere, a read-only or executable view in the window. No system call per
+ * object. The alias is not inherited by a fork; a chunk made before one is never written again (see codemem.c), because
+ * parent and child share the file. */
+
+#include <unistd.h>
+
+#include "strategy.h"
+
+static int map_both(int fd, struct tn__chunk *chunk, enum tn__prot prot)
+{
+    int error = tn__os_map_alias(fd, 0, chunk->size, &chunk->alias);
+    if (error)
+        return error;
+    error = tn__os_map_view(fd, 0, chunk->address, chunk->size, prot, false);
+    if (error) {
+        tn__os_release((uintptr_t)chunk->alias, chunk->size);
+        chunk->alias = NULL;
+    }
+    return error;
+}
+
+static int map(struct tn__chunk *chunk, enum tn__prot prot)
+{
+    int fd, error = tn__os_memfd(chunk->size, &fd);
+    if (error)
+        return error;
+    error = map_both(fd, chunk, prot);
+    tn__os_close(fd); /* the mappings keep the memory */
+    chunk->pid = getpid();
+    return error;
+}
+
+static int publish(struct tn__chunk *chunk, enum tn__prot prot)
+{
+    (void)chunk, (void)prot;
+    return 0;
+}
+
+static void unmap(struct tn__chunk *chunk)
+{
+    if (chunk->alias && chunk->pid == getpid())
+        tn__os_release((uintptr_t)chunk->alias, chunk->size);
+    chunk->alias = NULL;
+    tn__os_decommit(chunk->address, chunk->size);
+}
+
+const struct tn__strategy tn__strategy_dual = {
+    .id = TN_STRATEGY_DUAL,
+    .name = "dual",
+    .policy = "vm.memfd_noexec, SELinux execmem, or a seccomp filter on memfd_create",
+    .packs = true,
+    .shared = true,
+    .map = map,
+    .publish = publish,
+    .unmap = unmap,
+};

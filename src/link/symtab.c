@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The table of a library: every name that its objects define or mention has one entry, found by one hash probe when the
+ * object is added; all later phases hold pointers to entries, which never move. */
+
+#include "link.h"
+
+static uint32_t hash_name(const char *name, size_t length)
+{
+    uint64_t hash = length * 0x9e3779b97f4a7c15ULL;
+    for (; length >= 8; name += 8, length -= 8)
+        hash = (hash ^ tn__get64(name)) * 0xff51afd7ed558ccdULL, hash ^= hash >> 32;
+    uint64_t rest = 0;
+    memcpy(&rest, name, length);
+    hash = (hash ^ rest) * 0xff51afd7ed558ccdULL;
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static struct tn__entry **probe(const struct tn__symtab *table, const char *name, size_t length, uint32_t hash)
+{
+    for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
+        const struct tn__entry *entry = table->slots[i];
+        if (!entry || (entry->hash == hash && entry->length == length && !memcmp(entry->name, name, length)))
+            return &table->slots[i];
+    }
+}
+
+static bool grow(struct tn__symtab *table)
+{
+    size_t old_size = table->slots ? table->mask + 1 : 0, size = old_size ? old_size * 2 : 64;
+    struct tn__entry **old = table->slots, **slots = tn__alloc_zeroed(size, sizeof *slots);
+    if (!slots)
+        return false;
+    table->slots = slots;
+    table->mask = size - 1;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i])
+            *probe(table, old[i]->name, old[i]->length, old[i]->hash) = old[i];
+    tn__free(old);
+    return true;
+}
+
+struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name)
+{
+    size_t length = strlen(name);
+    if (length > UINT32_MAX || (table->count * 4 >= (table->slots ? table->mask + 1 : 0) * 3 && !grow(table)))
+        return NULL;
+    uint32_t hash = hash_name(name, length);
+    struct tn__entry **slot = probe(table, name, length, hash);
+    if (*slot)
+        return *slot;
+    struct tn__entry *entry = tn__arena_alloc(&table->arena, sizeof *entry + length + 1);
+    if (!entry)
+        return NULL;
+    char *copy = (char *)(entry + 1);
+    memcpy(copy, name, length + 1);
+    *entry = (struct tn__entry){.name = copy, .hash = hash, .length = (uint32_t)length};
+    table->count++;
+    return *slot = entry;
+}
+
+struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name)
+{
+    size_t length = strlen(name);
+    return table->slots && length <= UINT32_MAX ? *probe(table, name, length, hash_name(name, length)) : NULL;
+}
+
+void tn__symtab_free(struct tn__symtab *table)
+{
+    tn__free(table->slots);
+    tn__arena_free(&table->arena);
+    *table = (struct tn__symtab){0};
+}
+
+bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
+{
+    if (!tn__grow(&journal->records, &journal->capacity, journal->count + 1, sizeof *journal->records))
+        return false;
+    journal->records[journal->count++] = (struct tn__journal_record){entry, *entry};
+    return true;
+}
+
+void tn__journal_undo(struct tn__journal *journal)
+{
+    while (journal->count) {
+        const struct tn__journal_record *record = &journal->records[--journal->count];
+        *record->entry = record->old;
+    }
+}
+
+void tn__journal_free(struct tn__journal *journal)
+{
+    tn__free(journal->records);
+    *journal = (struct tn__journal){0};
+}
