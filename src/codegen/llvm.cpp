@@ -47,6 +47,7 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/OptimizationLevel.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/PrettyStackTrace.h"
@@ -517,6 +518,10 @@ void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int l
     analyses analyses(*unwrap(module), unwrap(machine));
     build(pipeline, level).run(*unwrap(module), analyses.modules);
 }
+
+/* The targets of AArch64 and RISC-V name this one constant of the Passes library. Weak, because a program that has codegen
+ * linked in may use that library as well. */
+__attribute__((weak)) const OptimizationLevel OptimizationLevel::O0 = {0, 0};
 
 /* ---- failing ---- */
 
