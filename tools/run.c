@@ -168,6 +168,7 @@ static int call_program(const struct settings *settings, void *entry)
     int argc = settings->argument_count + 1;
     if (!argv || atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
+    tool_use_built_in_name_services();
     struct tn_error error;
     program.stats.run_start = tool_now_ns();
     if (tn_run_initializers(program.library, argc, argv, environ, &error))

@@ -69,6 +69,11 @@ bool tool_write(const char *name, const void *bytes, size_t size);
 
 extern const struct tn_symbol_table tn__host_symbols __attribute__((visibility("hidden")));
 
+/* ---- name services (name_services.c) ---- */
+
+/* From now on getpwnam(), getaddrinfo() and their like never load a shared object. */
+void tool_use_built_in_name_services(void);
+
 /* ---- compiling (compile.c) ---- */
 
 /* Compiles the IR in *file as the settings say; sums times up in *stats. What is wrong is reported and false answered. */
