@@ -43,7 +43,7 @@ compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
 llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
 compile_cxx := $(CXX) $(llvm_cxxflags) $(common) $(warnings) $(llvm_defines) $(LLVM_CXXFLAGS) $(CXXFLAGS)
 llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
-link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,--gc-sections,--icf=all $(sanitizer) $(LDFLAGS)
+link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(sanitizer) $(LDFLAGS)
 endif
 
 # $(call step,WORD)COMMAND: runs the command and shows one short line for it; V=1 shows the command.
