@@ -168,7 +168,7 @@ static char *join(const char *first, const char *second, const char *third)
     *at = 0;
     for (size_t i = 0; i < TN_COUNT(parts); i++)
         if (*parts[i])
-            at += sprintf(at, "%s%s", at == joined ? "" : ",", parts[i]);
+            at += snprintf(at, size - (size_t)(at - joined), "%s%s", at == joined ? "" : ",", parts[i]);
     return joined;
 }
 

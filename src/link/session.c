@@ -84,12 +84,13 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
     if (!session || !name || !out)
         return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
     struct tn_library *library = tn__alloc_zeroed(1, sizeof *library);
-    char *copy = library ? tn__alloc(strlen(name) + 1) : NULL;
+    size_t name_size = strlen(name) + 1;
+    char *copy = library ? tn__alloc(name_size) : NULL;
     if (!copy) {
         tn__free(library);
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     }
-    library->name = strcpy(copy, name);
+    library->name = memcpy(copy, name, name_size);
     library->session = session;
     library->objects_end = &library->objects;
     library->resolvers_end = &library->resolvers;
