@@ -41,8 +41,10 @@ int tn__os_decommit(uint64_t address, size_t size);
 int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot);
 void tn__os_release(uint64_t address, size_t size);
 
-/* Backs writable memory with pages now instead of one fault each. A hint: failure is ignored. */
+/* Backs memory with pages now instead of one fault each. Hints: failure is ignored. The first makes new pages, the
+ * second maps pages that a shared file has already. */
 void tn__os_prefault(uint64_t address, size_t size);
+void tn__os_prefault_shared(uint64_t address, size_t size);
 
 /* ---- memory shared between two views ---- */
 
@@ -54,7 +56,12 @@ int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
 int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy);
 /* Forbids every further write to the file; no writable view may exist. */
 int tn__os_seal(int fd);
-int tn__os_write(int fd, uint64_t offset, const void *bytes, size_t size);
+/* Writes the pieces one after the other from `offset` on. */
+struct tn__piece {
+    const void *bytes;
+    size_t size;
+};
+int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count);
 void tn__os_close(int fd);
 
 /* ---- the process ---- */

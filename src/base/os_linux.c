@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #define MFD_EXEC 0x10U
 #endif
 #ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 #ifndef MAP_FIXED_NOREPLACE
@@ -97,11 +100,21 @@ void tn__os_release(uint64_t address, size_t size)
     munmap(pointer(address), size);
 }
 
-void tn__os_prefault(uint64_t address, size_t size)
+static void populate(uint64_t address, size_t size, int advice)
 {
     int saved = errno;
-    madvise(pointer(address), size, MADV_POPULATE_WRITE);
+    madvise(pointer(address), size, advice);
     errno = saved;
+}
+
+void tn__os_prefault(uint64_t address, size_t size)
+{
+    populate(address, size, MADV_POPULATE_WRITE);
+}
+
+void tn__os_prefault_shared(uint64_t address, size_t size)
+{
+    populate(address, size, MADV_POPULATE_READ); /* maps 16 pages at a time; writing then needs no fault on a memfd */
 }
 
 /* ---- memory shared between two views ---- */
@@ -154,17 +167,45 @@ int tn__os_seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ? errno : 0;
 }
 
-int tn__os_write(int fd, uint64_t offset, const void *bytes, size_t size)
+_Static_assert(sizeof(struct tn__piece) == sizeof(struct iovec) &&
+                   offsetof(struct tn__piece, bytes) == offsetof(struct iovec, iov_base) &&
+                   offsetof(struct tn__piece, size) == offsetof(struct iovec, iov_len),
+               "struct tn__piece is passed to the system as it is");
+
+/* Writes what a short write left of one piece. */
+static int write_rest(int fd, uint64_t offset, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        size_t done = n > 0 ? (size_t)n : 0;
+        bytes += done, offset += done, size -= done;
+    }
+    return 0;
+}
+
+int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count)
 {
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+    while (count) {
+        int batch = count < IOV_MAX ? (int)count : IOV_MAX;
+        ssize_t n = pwritev(fd, (const struct iovec *)(const void *)pieces, batch, (off_t)offset);
         if (n < 0 && errno != EINTR)
             return errno;
-        if (n > 0)
-            done += (size_t)n;
+        size_t done = n > 0 ? (size_t)n : 0;
+        offset += done;
+        for (; count && done >= pieces->size; pieces++, count--)
+            done -= pieces->size;
+        if (done) { /* a piece in part */
+            int error = write_rest(fd, offset, (const char *)pieces->bytes + done, pieces->size - done);
+            if (error)
+                return error;
+            offset += pieces->size - done;
+            pieces++, count--;
+        }
     }
     return 0;
 }

@@ -2,12 +2,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codemem.h"
 #include "placement.h"
 
-enum { FIRST_CHUNK = 4 << 20, LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10 };
+enum { FIRST_CHUNK = 4 << 20, LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10, LARGE = 32 << 10 };
 
 static const size_t DEFAULT_WINDOW = (size_t)1 << 30, SMALLEST_WINDOW = (size_t)16 << 20;
 
@@ -78,6 +77,10 @@ static int map_chunk(struct tn__zone *zone, struct tn__chunk *chunk, struct tn_e
             zone->strategy->unmap(chunk);
         return tn__fail(err, TN_ENOMEM, "out of memory");
     }
+    if (zone->chunks && zone->chunks->has_file) { /* only the newest chunk keeps its file open */
+        tn__os_close(zone->chunks->fd);
+        zone->chunks->has_file = false;
+    }
     chunk->next = zone->chunks;
     zone->chunks = chunk;
     zone->touched_end = chunk->address;
@@ -117,23 +120,55 @@ static void leave_shared_chunks(struct tn__zone *zone)
         return;
     zone->generation = generation;
     tn__ranges_new_era(&zone->ranges);
-    for (struct tn__chunk *chunk = zone->chunks; chunk; chunk = chunk->next) {
-        if (chunk->alias && chunk->pid == getpid())
-            tn__os_release((uintptr_t)chunk->alias, chunk->size);
-        chunk->alias = NULL;
-    }
+    for (struct tn__chunk *chunk = zone->chunks; chunk; chunk = chunk->next)
+        zone->strategy->leave(chunk);
     zone->chunk_size = FIRST_CHUNK;
 }
 
 /* Pages are cheaper to get together than by one fault each. */
-static void touch_ahead(struct tn__zone *zone, const struct tn__range *range, size_t touch)
+static void touch_ahead(struct tn__zone *zone, uint64_t start, uint64_t end, uint8_t *write)
 {
-    uint64_t from = tn__max64(zone->touched_end, page_down(range->address)), end = range->address + touch;
-    if (!range->fresh || end <= zone->touched_end || end > zone->chunk_end)
+    uint64_t from = tn__max64(zone->touched_end, page_down(start));
+    if (end <= zone->touched_end || end > zone->chunk_end)
         return;
     uint64_t to = tn__min64(tn__max64(page_up(end), from + TOUCH_STEP), zone->chunk_end);
-    tn__os_prefault((uintptr_t)range->write - (range->address - from), to - from);
+    tn__os_prefault((uintptr_t)write - (start - from), to - from);
     zone->touched_end = to;
+}
+
+/* Writing to the newest chunk's file makes its pages without zeroing or faulting them, at half the cost (measured: 1 MB
+ * in 0.29 ms and 0.1 to map it, against 0.6). */
+static int write_large(struct tn__zone *zone, const struct tn__range *range, size_t offset,
+                       const struct tn__piece *pieces, size_t count, size_t size)
+{
+    uint64_t start = range->address + offset, from = page_down(start), to = page_up(start + size);
+    int error = tn__os_write(zone->chunks->fd, start - zone->chunks->address, pieces, count);
+    if (error)
+        return error;
+    tn__os_prefault_shared((uintptr_t)range->write + offset - (start - from), to - from);
+    zone->touched_end = tn__max64(zone->touched_end, to);
+    return 0;
+}
+
+int tn__codemem_fill(struct tn__window *window, enum tn__zone_kind kind, const struct tn__range *range, size_t offset,
+                     const struct tn__piece *pieces, size_t count, struct tn_error *err)
+{
+    struct tn__zone *zone = &window->zones[kind];
+    uint64_t start = range->address + offset;
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += pieces[i].size;
+    bool newest = zone->chunks && start >= zone->chunks->address && start < zone->chunk_end && range->fresh;
+    if (size >= LARGE && newest && zone->chunks->has_file && start + size > zone->touched_end) {
+        int error = write_large(zone, range, offset, pieces, count, size);
+        return error ? fail_with(err, error, zone->strategy, zone_kinds[kind].name) : 0;
+    }
+    uint8_t *write = range->write + offset;
+    if (newest)
+        touch_ahead(zone, start, start + size, write);
+    for (size_t i = 0; i < count; write += pieces[i++].size)
+        memcpy(write, pieces[i].bytes, pieces[i].size);
+    return 0;
 }
 
 /* Where ranges do not share pages, each is a chunk by itself. */
@@ -142,7 +177,7 @@ static struct tn__chunk chunk_of(const struct tn__range *range)
     return (struct tn__chunk){.address = range->address, .size = range->size, .alias = range->write};
 }
 
-int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment,
                      struct tn__range **out, struct tn_error *err)
 {
     struct tn__zone *zone = &window->zones[kind];
@@ -174,8 +209,6 @@ int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t 
         }
         range->write = chunk.alias;
         range->fresh = true;
-    } else if (touch) {
-        touch_ahead(zone, range, touch);
     }
     *out = range;
     return 0;

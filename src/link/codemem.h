@@ -52,10 +52,13 @@ void tn__codemem_close(struct tn__codemem *memory);
 /* The window for objects that need absolute 32-bit addresses, made on first use. TN_ENOMEM. */
 int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err);
 
-/* Takes `size` bytes in a zone; they are written at range->write and seen at range->address. The first `touch` bytes are
- * about to be written. TN_ENOMEM, TN_EPERM. */
-int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+/* Takes `size` bytes in a zone; they are written at range->write and seen at range->address. TN_ENOMEM, TN_EPERM. */
+int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment,
                      struct tn__range **range, struct tn_error *err);
+
+/* Writes the pieces one after the other from `offset` of the range on. TN_ENOMEM. */
+int tn__codemem_fill(struct tn__window *window, enum tn__zone_kind kind, const struct tn__range *range, size_t offset,
+                     const struct tn__piece *pieces, size_t count, struct tn_error *err);
 
 /* Makes what was written final: code becomes executable, read-only data read-only. TN_EPERM, TN_ENOMEM. */
 int tn__codemem_publish(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,

@@ -7,7 +7,7 @@
 
 #include "link.h"
 
-enum { UNWIND_END = 4, GOT_ALIGNMENT = 8 };
+enum { UNWIND_END = 4, GOT_ALIGNMENT = 8, BATCH = 512 };
 
 static const uint8_t zone_of[] = {
     [TN__SECTION_CODE] = TN__ZONE_CODE,
@@ -72,7 +72,7 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     memset(object->sizes, 0, sizeof object->sizes);
     memset(object->alignments, 0, sizeof object->alignments);
     int code = append_sections(link, object, false);
-    memcpy(object->touch, object->sizes, sizeof object->touch);
+    object->zero_offset = object->sizes[TN__ZONE_DATA];
     if (!code)
         code = append_commons(link, object);
     if (!code)
@@ -84,8 +84,6 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
                 &object->stub_offset) ||
         !append(object, TN__ZONE_RODATA, (uint64_t)object->got_count * 8, GOT_ALIGNMENT, &object->got_offset))
         return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->data.name);
-    object->touch[TN__ZONE_CODE] = object->sizes[TN__ZONE_CODE];
-    object->touch[TN__ZONE_RODATA] = object->sizes[TN__ZONE_RODATA];
     return 0;
 }
 
@@ -97,7 +95,7 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     for (int zone = 0; !code && zone < TN__ZONES; zone++)
         if (object->sizes[zone])
             code = tn__codemem_take(object->window, zone, object->sizes[zone], object->alignments[zone],
-                                    object->touch[zone], &object->ranges[zone], link->err);
+                                    &object->ranges[zone], link->err);
     if (code)
         return code;
     const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
@@ -116,20 +114,76 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
-void tn__object_copy(struct tn__object *object)
+/* Sections of one zone and the gaps between them, collected so that many small ones are written together. */
+struct batch {
+    struct tn__link *link;
+    struct tn__object *object;
+    int zone;
+    size_t start, end; /* in the zone's range */
+    size_t count;
+    struct tn__piece pieces[BATCH];
+};
+
+static int flush(struct batch *batch)
+{
+    int code = batch->count ? tn__codemem_fill(batch->object->window, batch->zone, batch->object->ranges[batch->zone],
+                                               batch->start, batch->pieces, batch->count, batch->link->err)
+                            : 0;
+    batch->start = batch->end;
+    batch->count = 0;
+    return code;
+}
+
+static int add_piece(struct batch *batch, const void *bytes, size_t size)
+{
+    int code = batch->count == BATCH ? flush(batch) : 0;
+    if (size) {
+        batch->pieces[batch->count++] = (struct tn__piece){bytes, size};
+        batch->end += size;
+    }
+    return code;
+}
+
+static int add_zeros(struct batch *batch, size_t size)
+{
+    static const uint8_t zeros[256];
+    int code = 0;
+    for (size_t n; size && !code; size -= n) {
+        n = size < sizeof zeros ? size : sizeof zeros;
+        code = add_piece(batch, zeros, n);
+    }
+    return code;
+}
+
+static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
+{
+    struct batch batch;
+    batch.link = link, batch.object = object, batch.zone = zone;
+    batch.start = batch.end = batch.count = 0;
+    int code = 0;
+    for (uint32_t i = 0; !code && i < object->data.section_count; i++) {
+        const struct tn__section *section = &object->data.sections[i];
+        if (!tn__section_is_loaded(section) || !section->bytes || zone_of[section->kind] != zone)
+            continue;
+        code = add_zeros(&batch, section->offset - batch.end);
+        if (!code)
+            code = add_piece(&batch, section->bytes, section->size);
+        if (!code && section->role == TN__ROLE_UNWIND)
+            code = add_zeros(&batch, UNWIND_END);
+    }
+    return code ? code : flush(&batch);
+}
+
+int tn__object_copy(struct tn__link *link, struct tn__object *object)
 {
     struct tn__range *data = object->ranges[TN__ZONE_DATA];
-    size_t touched = object->touch[TN__ZONE_DATA];
-    if (data && !data->fresh)
-        memset(data->write + touched, 0, object->sizes[TN__ZONE_DATA] - touched);
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        const struct tn__section *section = &object->data.sections[i];
-        if (!tn__section_is_loaded(section) || !section->bytes || !section->write)
-            continue;
-        memcpy(section->write, section->bytes, section->size);
-        if (section->role == TN__ROLE_UNWIND)
-            memset(section->write + section->size, 0, UNWIND_END);
-    }
+    int code = 0;
+    for (int zone = 0; !code && zone < TN__ZONES; zone++)
+        if (object->ranges[zone])
+            code = copy_zone(link, object, zone);
+    if (!code && data && !data->fresh)
+        memset(data->write + object->zero_offset, 0, object->sizes[TN__ZONE_DATA] - object->zero_offset);
+    return code;
 }
 
 void tn__object_give_back(struct tn__object *object)

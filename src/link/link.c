@@ -34,9 +34,10 @@ static int place_all(struct tn__link *link)
 
 static int copy_all(struct tn__link *link)
 {
-    for (size_t i = 0; i < link->count; i++)
-        tn__object_copy(link->objects[i]);
-    return 0;
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = tn__object_copy(link, link->objects[i]);
+    return code;
 }
 
 static int apply_all(struct tn__link *link)

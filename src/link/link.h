@@ -103,7 +103,8 @@ struct tn__object {
     uint64_t *common_offset; /* by symbol, in the data zone's range; NULL if there are none */
     uint32_t got_count, stub_count;
     bool low; /* wants to be below 2 GiB */
-    size_t sizes[TN__ZONES], alignments[TN__ZONES], touch[TN__ZONES];
+    size_t sizes[TN__ZONES], alignments[TN__ZONES];
+    size_t zero_offset;               /* where data without bytes in the file begins */
     uint64_t got_offset, stub_offset; /* in the range of read-only data, of code */
     uint64_t got_address;
 };
@@ -236,7 +237,7 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object);
 /* layout.c */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
-void tn__object_copy(struct tn__object *object);
+int tn__object_copy(struct tn__link *link, struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
 
 /* unwind.c */

@@ -14,8 +14,8 @@
  * GOT, Z symbol size. */
 enum tn__value {
     TN__V_UNKNOWN = 0, /* no such type */
-    TN__V_NONE,        /* nothing to do */
     TN__V_UNSUPPORTED, /* known, and refused by name */
+    TN__V_NONE,        /* nothing to do */
     TN__V_S_A,
     TN__V_S_A_P,
     TN__V_S_A_GOT,

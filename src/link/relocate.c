@@ -24,6 +24,8 @@ typedef int visit_reloc(const struct site *site);
 __attribute__((always_inline)) static inline int for_each_reloc(struct tn__link *link, struct tn__object *object,
                                                                 visit_reloc *visit)
 {
+    static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
+    const struct tn__arch *arch = object->data.arch;
     struct tn__reloc block[TN__RELOC_BLOCK];
     struct site site = {.link = link, .object = object};
     for (uint32_t i = 0; i < object->data.section_count; i++) {
@@ -36,6 +38,7 @@ __attribute__((always_inline)) static inline int for_each_reloc(struct tn__link 
             object->data.format->decode(section, first, block, count);
             for (size_t k = 0; k < count; k++) {
                 site.reloc = &block[k];
+                site.row = block[k].type < arch->row_count ? &arch->rows[block[k].type] : &unknown;
                 int code = visit(&site);
                 if (code)
                     return code;
@@ -113,44 +116,49 @@ static void need_stub(struct tn__object *object, uint32_t symbol)
     need_got_slot(object, symbol);
 }
 
-static int fail_type(const struct site *site, const struct tn__row *row)
+__attribute__((noinline)) static int fail_type(const struct site *site)
 {
-    const char *arch = site->object->data.arch->name;
-    if (row && row->value == TN__V_UNSUPPORTED)
+    if (site->row->value == TN__V_UNSUPPORTED)
         return tn__fail(site->link->err, TN_ENOTSUP, "%s: relocation %s against '%s' is not supported",
-                        place_of(site).text, row->name, symbol_name(site));
+                        place_of(site).text, site->row->name, symbol_name(site));
     return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation type %" PRIu32 " does not exist on %s",
-                    place_of(site).text, site->reloc->type, arch);
+                    place_of(site).text, site->reloc->type, site->object->data.arch->name);
 }
 
-static int scan_one(const struct site *given)
+__attribute__((noinline)) static int fail_offset(const struct site *site)
 {
-    struct site site = *given;
-    struct tn__object *object = site.object;
-    const struct tn__reloc *reloc = site.reloc;
-    const struct tn__arch *arch = object->data.arch;
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
+                    place_of(site).text, site->row->name, site->section->size);
+}
+
+__attribute__((noinline)) static int fail_symbol(const struct site *site)
+{
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
+                    place_of(site).text, site->reloc->symbol);
+}
+
+static int scan_one(const struct site *site)
+{
+    struct tn__object *object = site->object;
+    const struct tn__reloc *reloc = site->reloc;
+    const struct tn__row *row = site->row;
     if (reloc->symbol >= object->data.symbol_count)
-        return tn__fail(site.link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
-                        place_of(&site).text, reloc->symbol);
-    site.row = reloc->type < arch->row_count ? &arch->rows[reloc->type] : NULL;
-    if (!site.row || site.row->value == TN__V_UNKNOWN || site.row->value == TN__V_UNSUPPORTED)
-        return fail_type(&site, site.row);
-    if (site.row->value == TN__V_NONE)
-        return 0;
-    if (!tn__inside(reloc->offset, field_bytes[site.row->field], site.section->size))
-        return tn__fail(site.link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
-                        place_of(&site).text, site.row->name, site.section->size);
+        return fail_symbol(site);
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE ? 0 : fail_type(site);
+    if (!tn__inside(reloc->offset, field_bytes[row->field], site->section->size))
+        return fail_offset(site);
+    if (row->flags & TN__R_LOW)
+        object->low = true;
     uint8_t flags = object->symbol_flags[reloc->symbol];
     if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED)) {
-        int code = scan_special(&site, flags);
+        int code = scan_special(site, flags);
         if (code)
             return code;
     }
-    if (site.row->flags & TN__R_LOW)
-        object->low = true;
-    if (tn__value_needs_got_slot(site.row->value))
+    if (tn__value_needs_got_slot(row->value))
         need_got_slot(object, reloc->symbol);
-    if (flags & TN__SYMBOL_FAR && site.row->flags & TN__R_STUB)
+    if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
         need_stub(object, reloc->symbol);
     return 0;
 }
@@ -201,8 +209,7 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
 static int scan_branch(const struct site *site)
 {
     const struct tn__object *object = site->object;
-    const struct tn__row *row = &object->data.arch->rows[site->reloc->type];
-    if (row->flags & TN__R_STUB && object->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
+    if (site->row->flags & TN__R_STUB && object->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
         need_stub(site->object, site->reloc->symbol);
     return 0;
 }
@@ -263,7 +270,12 @@ __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__
 
 static void put_field(uint8_t *at, uint8_t field, uint64_t value)
 {
-    memcpy(at, &value, field_bytes[field]);
+    if (field == TN__F_LE32) /* nearly always: a store instead of a call */
+        tn__put32(at, (uint32_t)value);
+    else if (field == TN__F_LE64)
+        tn__put64(at, value);
+    else
+        memcpy(at, &value, field_bytes[field]);
 }
 
 static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint64_t P)
@@ -301,21 +313,18 @@ __attribute__((noinline)) static int apply_unusual(const struct site *site, uint
     return fail_range(site, value, object->addresses[reloc->symbol], P);
 }
 
-static int apply_one(const struct site *given)
+static int apply_one(const struct site *site)
 {
-    const struct tn__object *object = given->object;
-    const struct tn__reloc *reloc = given->reloc;
-    const struct tn__row *row = &object->data.arch->rows[reloc->type];
+    const struct tn__object *object = site->object;
+    const struct tn__reloc *reloc = site->reloc;
+    const struct tn__row *row = site->row;
     if (row->value == TN__V_NONE)
         return 0;
-    uint64_t P = given->section->address + reloc->offset;
-    uint8_t *at = given->section->write + reloc->offset;
+    uint64_t P = site->section->address + reloc->offset;
+    uint8_t *at = site->section->write + reloc->offset;
     uint64_t value = value_of(object, row, reloc, object->addresses[reloc->symbol], P);
-    if (__builtin_expect(!fits(value, row) || object->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0)) {
-        struct site site = *given;
-        site.row = row;
-        return apply_unusual(&site, at, value, P);
-    }
+    if (__builtin_expect(!fits(value, row) || object->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
+        return apply_unusual(site, at, value, P);
     put_field(at, row->field, value);
     return 0;
 }

@@ -16,6 +16,8 @@ struct tn__chunk {
     size_t size;
     uint8_t *alias; /* where it is written; NULL once that is over */
     int pid;        /* of the process that mapped `alias` */
+    bool has_file;  /* `fd` is open: large pieces are written through it */
+    int fd;
 };
 
 struct tn__strategy {
@@ -28,6 +30,8 @@ struct tn__strategy {
     int (*map)(struct tn__chunk *chunk, enum tn__prot prot);
     int (*publish)(struct tn__chunk *chunk, enum tn__prot prot);
     void (*unmap)(struct tn__chunk *chunk);
+    /* Ends writing, in this process or in the parent that it was forked from. NULL if `shared` is false. */
+    void (*leave)(struct tn__chunk *chunk);
 };
 
 extern const struct tn__strategy tn__strategy_dual, tn__strategy_sealed, tn__strategy_mprotect;

@@ -23,11 +23,13 @@ static int map_both(int fd, struct tn__chunk *chunk, enum tn__prot prot)
 
 static int map(struct tn__chunk *chunk, enum tn__prot prot)
 {
-    int fd, error = tn__os_memfd(chunk->size, &fd);
+    int error = tn__os_memfd(chunk->size, &chunk->fd);
     if (error)
         return error;
-    error = map_both(fd, chunk, prot);
-    tn__os_close(fd); /* the mappings keep the memory */
+    error = map_both(chunk->fd, chunk, prot);
+    if (error)
+        tn__os_close(chunk->fd);
+    chunk->has_file = !error;
     chunk->pid = getpid();
     return error;
 }
@@ -38,11 +40,20 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot)
     return 0;
 }
 
-static void unmap(struct tn__chunk *chunk)
+/* The mappings keep the memory without the descriptor; a forked child has not inherited the alias. */
+static void leave(struct tn__chunk *chunk)
 {
+    if (chunk->has_file)
+        tn__os_close(chunk->fd);
+    chunk->has_file = false;
     if (chunk->alias && chunk->pid == getpid())
         tn__os_release((uintptr_t)chunk->alias, chunk->size);
     chunk->alias = NULL;
+}
+
+static void unmap(struct tn__chunk *chunk)
+{
+    leave(chunk);
     tn__os_decommit(chunk->address, chunk->size);
 }
 
@@ -55,4 +66,5 @@ const struct tn__strategy tn__strategy_dual = {
     .map = map,
     .publish = publish,
     .unmap = unmap,
+    .leave = leave,
 };

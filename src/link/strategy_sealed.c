@@ -10,7 +10,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot)
     int fd, error = tn__os_memfd(chunk->size, &fd);
     if (error)
         return error;
-    error = tn__os_write(fd, 0, chunk->alias, chunk->size);
+    error = tn__os_write(fd, 0, &(struct tn__piece){chunk->alias, chunk->size}, 1);
     if (!error)
         error = tn__os_seal(fd);
     if (!error)
