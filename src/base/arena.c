@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Bump allocation in chunks that grow: small owners stay small, large ones call the allocator rarely. */
+/* Bump allocation in chunks that grow fast: small owners stay small, large ones call the allocator rarely, and few of its
+ * size classes are opened (each costs fresh pages). Sizes include the header, so that they fit those classes. */
 
 #include "base.h"
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 512, LARGEST_CHUNK = 256 * 1024 };
+enum { ALIGNMENT = 16, FIRST_CHUNK = 1 << 10, GROWTH = 16, LARGEST_CHUNK = 256 << 10 };
 
 struct tn__arena_chunk {
     struct tn__arena_chunk *next;
-    size_t size;
+    size_t total; /* bytes, this header included */
     _Alignas(ALIGNMENT) char data[];
 };
 
 static bool add_chunk(struct tn__arena *arena, size_t need)
 {
-    size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
-    if (size > LARGEST_CHUNK)
-        size = LARGEST_CHUNK;
-    if (size < need)
-        size = need;
-    if (size > SIZE_MAX - sizeof(struct tn__arena_chunk))
+    size_t total = arena->chunks ? arena->chunks->total * GROWTH : FIRST_CHUNK;
+    if (total > LARGEST_CHUNK)
+        total = LARGEST_CHUNK;
+    if (need > SIZE_MAX - sizeof(struct tn__arena_chunk))
         return false;
-    struct tn__arena_chunk *chunk = tn__alloc(sizeof *chunk + size);
+    if (total < need + sizeof(struct tn__arena_chunk))
+        total = need + sizeof(struct tn__arena_chunk);
+    struct tn__arena_chunk *chunk = tn__alloc(total);
     if (!chunk)
         return false;
-    chunk->next = arena->chunks;
-    chunk->size = size;
+    *chunk = (struct tn__arena_chunk){.next = arena->chunks, .total = total};
     arena->chunks = chunk;
     arena->at = chunk->data;
-    arena->end = chunk->data + size;
+    arena->end = (char *)chunk + total;
     return true;
 }
 
