@@ -75,7 +75,7 @@ lint:
 	@tools/build/lint
 
 clean:
-	find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
 
 distclean:
 	rm -rf $(BUILD) build
