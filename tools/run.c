@@ -36,13 +36,14 @@ static void note_undefined(void *context, const char *symbol, const char *needed
         fprintf(undefined->stream, "  %s, needed by %s\n", symbol, needed_by);
 }
 
-static int report_link_error(const struct tn_error *error, struct undefined *undefined)
+static void report_link_error(const struct tn_error *error, struct undefined *undefined)
 {
-    if (error->code != TN_EUNDEF || !undefined->stream || fclose(undefined->stream) != 0)
-        return tool_fail(STATUS_FAILURE, "%s", error->text);
+    if (error->code != TN_EUNDEF || !undefined->stream || fclose(undefined->stream) != 0) {
+        tool_fail(STATUS_FAILURE, "%s", error->text);
+        return;
+    }
     tool_fail(STATUS_FAILURE, "undefined symbols; name the object or archive that defines them:");
     fputs(undefined->text, stderr);
-    return STATUS_FAILURE;
 }
 
 /* ---- inputs ---- */
@@ -142,7 +143,9 @@ static bool link_program(const char *entry, struct undefined *undefined, void **
     if (!rc)
         rc = tn_lookup(program.library, entry, address, &error);
     program.stats.link_ns += tool_now_ns() - start;
-    if (rc)
+    if (rc == TN_EUNDEF && !undefined->stream)
+        tool_fail(STATUS_FAILURE, "no FILE defines '%s', the function to call; --entry names another one", entry);
+    else if (rc)
         report_link_error(&error, undefined);
     return rc == 0;
 }
