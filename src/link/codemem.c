@@ -308,17 +308,23 @@ static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_str
     return tn__fail(err, TN_EPERM, "%s", refusals.text);
 }
 
+/* A smaller window near the program serves better than a large one out of its reach, where data of the program cannot be
+ * referred to by PC32: between a static program and its brk heap, which starts at random, there may be less than 1 GiB. */
 static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__codemem *memory, uint64_t *address,
                         size_t *got, struct tn_error *err)
 {
+    size_t smallest = may_shrink ? SMALLEST_WINDOW : size;
     uint64_t start = near, end = near + 1;
     if (!near)
         tn__os_program_range(&start, &end);
     int error;
-    for (*got = size; (error = tn__place_near(start, end, *got, address)); *got /= 2)
-        if (!may_shrink || *got <= SMALLEST_WINDOW)
-            return tn__fail(err, TN_ENOMEM, "no address space for a window of %zu MiB: %s", *got >> 20,
-                            strerror(error));
+    for (*got = size; (error = tn__place_near(start, end, *got, address)) && *got > smallest;)
+        *got /= 2;
+    if (error == EEXIST)
+        for (*got = size; (error = tn__os_reserve(0, *got, false, address)) && *got > smallest;)
+            *got /= 2;
+    if (error)
+        return tn__fail(err, TN_ENOMEM, "no address space for a window of %zu MiB: %s", *got >> 20, strerror(error));
     memory->low_size = *got;
     return 0;
 }

@@ -38,7 +38,7 @@ int tn__place_near(uint64_t start, uint64_t end, size_t size, uint64_t *address)
             if (try((start - gap - size) & -(uint64_t)(64 << 10), size, &error, address))
                 return error;
     }
-    return tn__os_reserve(0, size, false, address);
+    return EEXIST;
 }
 
 int tn__place_low(size_t size, uint64_t *address)
