@@ -36,7 +36,8 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size)
 {
     if (size > SIZE_MAX - ALIGNMENT)
         return NULL;
-    size = (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT;
+    /* An empty block takes room too: NULL means that memory is out, even in an arena without a chunk. */
+    size = size ? (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT : ALIGNMENT;
     if ((size_t)(arena->end - arena->at) < size && !add_chunk(arena, size))
         return NULL;
     void *block = arena->at;

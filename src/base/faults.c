@@ -28,7 +28,7 @@ static bool parse_word(const char *word, size_t length)
     switch (*word) {
     case 'a':
         plan.failing_alloc = strtoull(word + 1, &end, 10);
-        return length > 1 && end == word + length && plan.failing_alloc;
+        return word[1] >= '0' && word[1] <= '9' && end == word + length && plan.failing_alloc;
     case 'x':
         plan.refuse_executable = true;
         return length == 1;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Arenas, growing arrays, and what they do when memory is out. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/os.h"
+
+static bool aligned(const void *p)
+{
+    return (uintptr_t)p % 16 == 0;
+}
+
+static void blocks_are_aligned_and_do_not_overlap(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 2000 };
+    static struct {
+        unsigned char *at;
+        size_t size;
+    } blocks[BLOCKS];
+    struct tn__arena arena = {0};
+    srand(1);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        blocks[i].size = (size_t)rand() % (i % 100 ? 300 : 400000);
+        blocks[i].at = tn__arena_alloc(&arena, blocks[i].size);
+        assert_non_null(blocks[i].at);
+        assert_true(aligned(blocks[i].at));
+        memset(blocks[i].at, (int)(i & 0xff), blocks[i].size);
+    }
+    for (size_t i = 0; i < BLOCKS; i++)
+        for (size_t k = 0; k < blocks[i].size; k++)
+            assert_int_equal(blocks[i].at[k], i & 0xff);
+    tn__arena_free(&arena);
+    assert_null(arena.chunks);
+}
+
+static void an_empty_block_is_no_failure(void **state)
+{
+    (void)state;
+    struct tn__arena arena = {0};
+    assert_non_null(tn__arena_alloc(&arena, 0));
+    assert_non_null(tn__arena_array(&arena, 0, 8));
+    assert_non_null(tn__arena_array(&arena, 8, 0));
+    assert_string_equal(tn__arena_text(&arena, "", 0), "");
+    tn__arena_free(&arena);
+    tn__arena_free(&arena); /* once more is harmless */
+}
+
+static void arrays_are_zeroed_and_texts_terminated(void **state)
+{
+    (void)state;
+    struct tn__arena arena = {0};
+    memset(tn__arena_alloc(&arena, 100), 0xff, 100);
+    unsigned char *array = tn__arena_array(&arena, 10, 7);
+    for (size_t i = 0; i < 70; i++)
+        assert_int_equal(array[i], 0);
+    assert_string_equal(tn__arena_text(&arena, "abcdef", 3), "abc");
+    tn__arena_free(&arena);
+}
+
+static void sizes_that_overflow_are_refused(void **state)
+{
+    (void)state;
+    struct tn__arena arena = {0};
+    static const struct {
+        size_t count, size;
+    } rows[] = {
+        {SIZE_MAX, 1}, {SIZE_MAX - 15, 1}, {SIZE_MAX / 2 + 1, 2}, {SIZE_MAX, SIZE_MAX}, {1ULL << 33, 1ULL << 31}};
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        assert_null(tn__arena_array(&arena, rows[i].count, rows[i].size));
+    assert_null(tn__arena_text(&arena, "", SIZE_MAX));
+    assert_non_null(tn__arena_alloc(&arena, 16)); /* still good */
+    tn__arena_free(&arena);
+}
+
+static void an_array_grows_and_keeps_its_contents(void **state)
+{
+    (void)state;
+    uint32_t *array = NULL;
+    size_t capacity = 0;
+    assert_true(tn__grow(&array, &capacity, 0, sizeof *array));
+    assert_null(array);
+    for (uint32_t i = 0; i < 10000; i++) {
+        assert_true(tn__grow(&array, &capacity, i + 1, sizeof *array));
+        assert_true(capacity > i);
+        array[i] = i;
+    }
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(array[i], i);
+    const uint32_t *before = array;
+    assert_false(tn__grow(&array, &capacity, SIZE_MAX / 2, sizeof *array));
+    assert_false(tn__grow(&array, &capacity, SIZE_MAX, sizeof *array));
+    assert_ptr_equal(array, before);
+    tn__free(array);
+}
+
+static void running_out_of_memory_leaves_things_as_they_were(void **state)
+{
+    (void)state;
+    struct tn__arena arena = {0};
+    char *first = tn__arena_text(&arena, "first", 5);
+    assert_int_equal(tn__os_set_faults("a1"), 0);
+    assert_null(tn__arena_alloc(&arena, 100000));
+    assert_non_null(tn__arena_alloc(&arena, 100000)); /* the plan fails once */
+    assert_string_equal(first, "first");
+
+    uint64_t *array = NULL;
+    size_t capacity = 0;
+    assert_true(tn__grow(&array, &capacity, 8, sizeof *array));
+    array[7] = 7;
+    tn__os_set_faults("a1");
+    assert_false(tn__grow(&array, &capacity, capacity + 1, sizeof *array));
+    assert_int_equal(array[7], 7);
+    tn__os_set_faults("a2");
+    void *block = tn__alloc(1);
+    assert_non_null(block);
+    assert_null(tn__alloc_zeroed(1, 1));
+    tn__os_set_faults(NULL);
+    tn__free(block);
+    tn__free(array);
+    tn__arena_free(&arena);
+}
+
+static void little_helpers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t offset, length, size;
+        bool inside;
+    } rows[] = {
+        {0, 0, 0, true},           {0, 1, 0, false},          {0, 8, 8, true},
+        {1, 8, 8, false},          {8, 0, 8, true},           {9, 0, 8, false},
+        {UINT64_MAX, 1, 8, false}, {1, UINT64_MAX, 8, false}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, false},
+    };
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        assert_int_equal(tn__inside(rows[i].offset, rows[i].length, rows[i].size), rows[i].inside);
+    assert_int_equal(tn__align_up(0, 16), 0);
+    assert_int_equal(tn__align_up(16, 16), 16);
+    assert_int_equal(tn__align_up(17, 16), 32);
+    static const uint8_t bytes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    assert_int_equal(tn__get16(bytes + 1), 0x0201);
+    assert_int_equal(tn__get32(bytes + 1), 0x04030201);
+    assert_true(tn__get64(bytes + 1) == 0x0807060504030201);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_aligned_and_do_not_overlap),
+        cmocka_unit_test(an_empty_block_is_no_failure),
+        cmocka_unit_test(arrays_are_zeroed_and_texts_terminated),
+        cmocka_unit_test(sizes_that_overflow_are_refused),
+        cmocka_unit_test(an_array_grows_and_keeps_its_contents),
+        cmocka_unit_test(running_out_of_memory_leaves_things_as_they_were),
+        cmocka_unit_test(little_helpers),
+    };
+    return cmocka_run_group_tests_name("base/memory", tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the contract with the system promises beyond success and failure. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/os.h"
+
+/* Runs `body` in a child and answers its exit status. */
+static int in_child(int (*body)(void))
+{
+    pid_t pid = fork();
+    if (!pid) {
+        signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
+        _exit(body());
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void a_decommitted_page_comes_back_zeroed(void **state)
+{
+    (void)state;
+    size_t size = tn__os_page_size();
+    uint64_t address;
+    assert_int_equal(tn__os_reserve(0, size, false, &address), 0);
+    volatile char *p = (char *)(uintptr_t)address;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tn__os_commit(address, size, TN__PROT_RW), 0);
+        tn__os_prefault(address, size);
+        assert_int_equal(p[5], 0);
+        p[5] = 7;
+        assert_int_equal(tn__os_decommit(address, size), 0);
+    }
+    tn__os_release(address, size);
+}
+
+static uint8_t *alias;
+
+static int write_alias(void)
+{
+    *(volatile uint8_t *)alias = 2;
+    return 0;
+}
+
+static void two_views_of_a_memfd_are_one_memory_and_the_alias_is_not_inherited(void **state)
+{
+    (void)state;
+    size_t size = tn__os_page_size();
+    uint64_t view;
+    int fd;
+    assert_int_equal(tn__os_reserve(0, size, false, &view), 0);
+    assert_int_equal(tn__os_memfd(size, &fd), 0);
+    assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), 0);
+    assert_int_equal(tn__os_map_view(fd, 0, view, size, TN__PROT_RX, false), 0);
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    tn__os_close(fd);
+    alias[0] = 1;
+    assert_int_equal(*(uint8_t *)(uintptr_t)view, 1);
+    assert_int_equal(in_child(write_alias), 128 + SIGSEGV);
+    assert_int_equal(alias[0], 1);
+    tn__os_release((uintptr_t)alias, size);
+    tn__os_release(view, size);
+}
+
+static void a_sealed_memfd_cannot_be_written(void **state)
+{
+    (void)state;
+    size_t size = tn__os_page_size();
+    int fd;
+    assert_int_equal(tn__os_memfd(size, &fd), 0);
+    assert_int_equal(tn__os_write(fd, 3, (struct tn__piece[]){{"ab", 2}, {"", 0}, {"c", 1}}, 3), 0);
+    assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), 0);
+    assert_int_equal(tn__os_seal(fd), EBUSY); /* a writable view exists */
+    assert_memory_equal(alias + 3, "abc", 3);
+    tn__os_release((uintptr_t)alias, size);
+    assert_int_equal(tn__os_seal(fd), 0);
+    assert_int_equal(tn__os_write(fd, 3, &(struct tn__piece){"xyz", 3}, 1), EPERM);
+    assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), EPERM);
+    assert_int_equal(ftruncate(fd, 1), -1);
+    tn__os_close(fd);
+}
+
+static void many_pieces_are_written_one_after_the_other(void **state)
+{
+    (void)state;
+    enum { PIECES = 3000 }; /* more than the system takes at once */
+    static uint16_t numbers[PIECES];
+    static struct tn__piece pieces[PIECES];
+    size_t size = 2 * tn__os_page_size();
+    int fd;
+    assert_int_equal(tn__os_memfd(size, &fd), 0);
+    for (uint16_t i = 0; i < PIECES; i++) {
+        numbers[i] = i;
+        pieces[i] = (struct tn__piece){&numbers[i], sizeof *numbers};
+    }
+    assert_int_equal(tn__os_write(fd, 7, pieces, PIECES), 0);
+    assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), 0);
+    tn__os_prefault_shared((uintptr_t)alias, size);
+    assert_memory_equal(alias + 7, numbers, sizeof numbers);
+    assert_int_equal(alias[6], 0);
+    assert_int_equal(alias[7 + sizeof numbers], 0);
+    tn__os_release((uintptr_t)alias, size);
+    tn__os_close(fd);
+}
+
+static int forked;
+
+static int generation_changed(void)
+{
+    return tn__os_fork_generation() != (uint64_t)forked;
+}
+
+static void a_fork_changes_the_generation_on_both_sides(void **state)
+{
+    (void)state;
+    forked = (int)tn__os_fork_generation();
+    assert_int_equal(generation_changed(), 0);
+    assert_int_equal(in_child(generation_changed), 1);
+    assert_int_equal(generation_changed(), 1);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int error;
+    } rows[] = {{"/nonexistent/file", ENOENT}, {"/", EISDIR}, {"/dev/null", ENODEV}, {"/proc/self/exe", 0}};
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        struct tn__os_file file;
+        assert_int_equal(tn__os_map_file(rows[i].path, &file), rows[i].error);
+        assert_int_equal(file.size != 0, rows[i].error == 0);
+        if (!rows[i].error)
+            assert_memory_equal(file.bytes, "\177ELF", 4);
+        tn__os_unmap_file(&file);
+        assert_null(file.bytes);
+    }
+}
+
+static void an_empty_file_has_no_mapping(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/tenon-os-XXXXXX";
+    int fd = mkstemp(path);
+    struct tn__os_file file;
+    assert_true(fd >= 0);
+    close(fd);
+    int error = tn__os_map_file(path, &file);
+    unlink(path);
+    assert_int_equal(error, 0);
+    assert_int_equal(file.size, 0);
+    assert_null(file.bytes);
+    tn__os_unmap_file(&file);
+}
+
+static void the_program_range_holds_its_code_and_data(void **state)
+{
+    (void)state;
+    uint64_t start, end;
+    static int data = 1;
+    tn__os_program_range(&start, &end);
+    const uint64_t inside[] = {(uintptr_t)&data, (uintptr_t)&in_child};
+    for (size_t i = 0; i < TN_COUNT(inside); i++)
+        assert_true(inside[i] >= start && inside[i] < end);
+    assert_true((uintptr_t)&start >= end || (uintptr_t)&start < start);
+}
+
+static void time_does_not_go_back(void **state)
+{
+    (void)state;
+    uint64_t before = tn__os_now_ns();
+    usleep(2000);
+    assert_true(tn__os_now_ns() >= before + 2000000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_decommitted_page_comes_back_zeroed),
+        cmocka_unit_test(two_views_of_a_memfd_are_one_memory_and_the_alias_is_not_inherited),
+        cmocka_unit_test(a_sealed_memfd_cannot_be_written),
+        cmocka_unit_test(many_pieces_are_written_one_after_the_other),
+        cmocka_unit_test(a_fork_changes_the_generation_on_both_sides),
+        cmocka_unit_test(files),
+        cmocka_unit_test(an_empty_file_has_no_mapping),
+        cmocka_unit_test(the_program_range_holds_its_code_and_data),
+        cmocka_unit_test(time_does_not_go_back),
+    };
+    return cmocka_run_group_tests_name("base/os", tests, NULL, NULL);
+}
