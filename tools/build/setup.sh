@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build test lint
+# setup.sh check|install GROUP...     GROUP: build test lint bench
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
-# alone: mimalloc comes as Debian's source package through a list of ours, see fetch_mimalloc.
+# alone: mimalloc and, for the benchmarks, SQLite come as Debian's source packages through a list of ours, see
+# fetch_source.
 #
 # Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MIMALLOC_DIR; SUDO (the word before apt-get).
 
@@ -13,6 +14,7 @@ set -eu
 
 : "${LLVM:=1}" "${LLVM_CONFIG:=llvm-config-22}" "${MIMALLOC_DIR:=build/deps/mimalloc}"
 own_mimalloc=build/deps/mimalloc # fetched by us; any other MIMALLOC_DIR is the user's
+sqlite=build/deps/sqlite3
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -34,6 +36,8 @@ packages_of() {
     test-0) echo libcmocka-dev ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
         lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
+    bench-0) echo tcl ;;
+    bench-*) echo "$(LLVM=0 packages_of bench)" "$(llvm_packages 'clang-%s')" ;;
     lint-*) echo clang-format-14 python3 ;;
     *) fail "unknown group '$1'" ;;
     esac
@@ -86,9 +90,10 @@ source_lines() {
     done
 }
 
-# apt checks the archive's signature and the checksum of each file; the lists and caches it makes are ours and go away.
-fetch_mimalloc() {
-    say "fetching the source package of mimalloc"
+# The source package $1, unpacked into the folder $2, without Debian's patches. apt checks the archive's signature and the
+# checksum of each file; the lists and caches it makes are ours and go away.
+fetch_source() {
+    say "fetching the source package of $1"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     chmod 755 "$work"
@@ -98,16 +103,29 @@ fetch_mimalloc() {
     [ -s "$work/sources.list" ] || as_root apt-get update </dev/null # the mirrors' origin stands in their lists
     [ -s "$work/sources.list" ] || source_lines >"$work/sources.list"
     [ -s "$work/sources.list" ] ||
-        fail "apt knows no Debian mirror; give the unpacked source of mimalloc 2 as MIMALLOC_DIR=..."
-    set -- -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache"
-    apt-get "$@" update </dev/null
-    (cd "$work/source" && apt-get "$@" source -qq --download-only mimalloc </dev/null)
-    mkdir -p "$work/tree" "$(dirname "$own_mimalloc")"
-    tar -xf "$work"/source/mimalloc_*.orig.tar.* -C "$work/tree" --strip-components=1
-    rm -rf "$own_mimalloc"
-    mv "$work/tree" "$own_mimalloc"
+        fail "apt knows no Debian mirror; put the unpacked source of $1 into $2"
+    apt="-o Dir::Etc::SourceList=$work/sources.list -o Dir::Etc::SourceParts=/dev/null
+        -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
+    apt-get $apt update </dev/null
+    (cd "$work/source" && apt-get $apt source -qq --download-only "$1" </dev/null)
+    mkdir -p "$work/tree" "$(dirname "$2")"
+    tar -xf "$work/source/$1"_*.orig.tar.* -C "$work/tree" --strip-components=1
+    rm -rf "$2"
+    mv "$work/tree" "$2"
+    rm -rf "$work"
+}
+
+fetch_mimalloc() {
+    fetch_source mimalloc "$own_mimalloc"
     has_mimalloc || fail "the source package of mimalloc has no src/static.c"
+}
+
+# All of SQLite in one file, which is the object that the linker is measured with.
+make_sqlite() {
+    [ -f $sqlite/tool/mksqlite3c.tcl ] || fetch_source sqlite3 $sqlite
+    say "making SQLite's amalgamation"
+    (cd $sqlite && ./configure --disable-tcl --disable-readline >configure.log 2>&1 && make sqlite3.c >make.log 2>&1) &&
+        [ -f $sqlite/sqlite3.c ] || fail "SQLite's own make failed; see $sqlite/make.log"
 }
 
 # ---- the two commands ----
@@ -118,26 +136,31 @@ check | install) shift ;;
 *) fail "usage: setup.sh check|install GROUP..." ;;
 esac
 
-packages= builds=false
+packages= builds=false sqlite_there=true
 for group; do
     packages="$packages $(packages_of "$group")"
-    [ "$group" != build ] || builds=true
+    case $group in
+    build) builds=true ;;
+    bench) [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
+    esac
 done
 missing=$(missing_packages $packages | tr '\n' ' ')
-source_there=true
+mimalloc_there=true
 if $builds && ! has_mimalloc; then
     [ "$MIMALLOC_DIR" = "$own_mimalloc" ] ||
         fail "MIMALLOC_DIR=$MIMALLOC_DIR has no src/static.c and include/mimalloc.h (the source of mimalloc 2)"
-    source_there=false
+    mimalloc_there=false
 fi
 
 if [ "$action" = install ]; then
     [ -z "$missing" ] || install_packages $missing
-    $source_there || fetch_mimalloc
-elif [ -n "$missing" ] || ! $source_there; then
+    $mimalloc_there || fetch_mimalloc
+    $sqlite_there || make_sqlite
+elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there; then
     say "not everything is there; 'make setup' gets it, or:"
     [ -z "$missing" ] || say "    apt-get install --no-install-recommends $missing"
-    $source_there || say "    make setup      # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
+    $mimalloc_there || say "    make setup      # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
+    $sqlite_there || say "    make bench      # the source of SQLite"
     exit 1
 fi
 
