@@ -57,7 +57,7 @@ demo:
 	@$(make_in) demo
 
 bench:
-	@$(setup) install build test
+	@$(setup) install build bench
 	@$(make_in) bench
 
 size:

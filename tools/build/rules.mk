@@ -17,6 +17,7 @@ runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
 codegen_src := $(wildcard src/codegen/*.c)
 codegen_cxx := $(wildcard src/codegen/*.cpp)
+absent_cxx := $(wildcard src/codegen/absent/*.cpp)
 tool_src := $(wildcard tools/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
@@ -43,7 +44,7 @@ compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
 llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
 compile_cxx := $(CXX) $(llvm_cxxflags) $(common) $(warnings) $(llvm_defines) $(LLVM_CXXFLAGS) $(CXXFLAGS)
 llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
-link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(sanitizer) $(LDFLAGS)
+link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(LLVM_LDFLAGS) $(sanitizer) $(LDFLAGS)
 endif
 
 # $(call step,WORD)COMMAND: runs the command and shows one short line for it; V=1 shows the command.
@@ -113,7 +114,9 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 
 # ---- the tool: one static file, its unstripped twin and the link map ----
 
-tool_obj := $(call obj,$(tool_src))
+# What stands in for unused parts of LLVM is linked into programs of ours only, ahead of LLVM's archives.
+absent_obj := $(call obj,$(absent_cxx))
+tool_obj := $(call obj,$(tool_src)) $(absent_obj)
 # The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it.
 -include $(wildcard tools/host_symbols.mk)
 link_tool = $(link_llvm) -static $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
@@ -146,7 +149,7 @@ $(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)
 	$(call step,LINK)$(CC) $(sanitizer) $(LDFLAGS) $(filter %.o %.a,$^) $(test_libs) -o $@
 
-$(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(archives)
+$(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(absent_obj) $(archives)
 	@mkdir -p $(@D)
 	$(call step,LINK)$(link_llvm) $(filter %.o %.a,$^) $(llvm_libs) $(test_libs) -lzstd -o $@
 
