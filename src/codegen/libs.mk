@@ -2,10 +2,14 @@
 #
 # What the code generator takes from LLVM, for each of $(TARGETS).
 
-# Reading and writing IR; the targets with their assemblers (inline assembly); inliner and vectorisers. Everything else
-# is what these bring along. libz and libzstd belong to LLVMSupport; -lz3 and -lxml2, which llvm-config lists as well, to
-# libraries that are not used.
+# Reading and writing IR; inliner and vectorisers; the targets with their assemblers (inline assembly). Everything else
+# is what these bring along. Of the system libraries that llvm-config lists only libz is used (a checksum); libzstd too
+# where absent/absent.cpp is not linked.
 LLVM_COMPONENTS := irreader bitreader bitwriter ipo vectorize $(foreach t,$(TARGETS),$(t)codegen $(t)asmparser)
 
-# bad_alloc is caught in one place.
-LLVM_CXXFLAGS := -fexceptions
+# bad_alloc is caught in one place. What is compiled here only strings LLVM's passes together: small is better.
+LLVM_CXXFLAGS := -fexceptions -Os
+
+# LLVM's 600 static initialisers lie side by side then: they are what runs first, and every page between them would be
+# mapped in (1.9 MB of resident memory).
+LLVM_LDFLAGS := -Wl,-z,keep-text-section-prefix

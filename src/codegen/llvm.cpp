@@ -18,8 +18,6 @@
 #include "llvm/Analysis/CallGraph.h"
 #include "llvm/Analysis/CycleAnalysis.h"
 #include "llvm/Analysis/DemandedBits.h"
-#include "llvm/Analysis/DependenceAnalysis.h"
-#include "llvm/Analysis/DominanceFrontier.h"
 #include "llvm/Analysis/GlobalsModRef.h"
 #include "llvm/Analysis/IVUsers.h"
 #include "llvm/Analysis/InlineAdvisor.h"
@@ -476,10 +474,9 @@ struct analyses {
         register_own(module, machine);
         provide<ShouldRunExtraSimpleLoopUnswitch, IVUsersAnalysis>(loops);
         provide<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, CycleAnalysis,
-                DemandedBitsAnalysis, DependenceAnalysis, DominanceFrontierAnalysis, DominatorTreeAnalysis,
-                LazyValueAnalysis, LoopAccessAnalysis, LoopAnalysis, MemoryDependenceAnalysis, MemorySSAAnalysis,
-                OptimizationRemarkEmitterAnalysis, PhiValuesAnalysis, PostDominatorTreeAnalysis,
-                ScalarEvolutionAnalysis, ScopedNoAliasAA, ShouldNotRunFunctionPassesAnalysis,
+                DemandedBitsAnalysis, DominatorTreeAnalysis, LazyValueAnalysis, LoopAccessAnalysis, LoopAnalysis,
+                MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis, PhiValuesAnalysis,
+                PostDominatorTreeAnalysis, ScalarEvolutionAnalysis, ScopedNoAliasAA, ShouldNotRunFunctionPassesAnalysis,
                 ShouldRunExtraVectorPasses, TypeBasedAA, UniformityInfoAnalysis TN_NEWER_FUNCTION_ANALYSES>(functions);
         provide<CallGraphAnalysis, GlobalsAA, InlineAdvisorAnalysis, LazyCallGraphAnalysis,
                 ProfileSummaryAnalysis TN_NEWER_MODULE_ANALYSES>(modules);

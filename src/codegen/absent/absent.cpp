@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the tool leaves out of LLVM to stay small: 3.3 MB of machine code that is linked only because something that is
+ * never asked for could lead there. Each row defines a symbol weakly, so that the linker does not take the member of
+ * LLVM's archive that defines it; where a member comes along for another reason, its own definition wins. A name that
+ * another release of LLVM spells differently does no harm: its row has no effect.
+ *
+ * What is called all the same ends as any failure of LLVM does, in TN_EFATAL.
+ * This file is linked into the tool and the tests of the code generator, before LLVM's archives. It is not part of
+ * libtenon_codegen.a, because a product may use these parts of LLVM for purposes of its own. */
+
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+extern "C" {
+
+[[noreturn]] HIDDEN void tn__llvm_absent();
+HIDDEN void tn__llvm_nothing();
+HIDDEN uintptr_t tn__llvm_zero();
+HIDDEN uintptr_t tn__llvm_true();
+HIDDEN void tn__llvm_stand_in(void *place);
+
+void tn__llvm_absent()
+{
+    llvm::report_fatal_error("this part of LLVM was left out of the program");
+}
+
+void tn__llvm_nothing()
+{
+}
+
+uintptr_t tn__llvm_zero()
+{
+    return 0;
+}
+
+uintptr_t tn__llvm_true()
+{
+    return 1;
+}
+}
+
+namespace {
+/* An object that is made, kept and destroyed, but not used. */
+struct stand_in {
+    virtual ~stand_in() = default;
+};
+} // namespace
+
+void tn__llvm_stand_in(void *place)
+{
+    new (place) stand_in;
+}
+
+#define ROW(symbol, stub) __asm__(".weak " #symbol "\n.set " #symbol ", " #stub);
+#define ABSENT(symbol)    ROW(symbol, tn__llvm_absent)   /* not reached */
+#define NOTHING(symbol)   ROW(symbol, tn__llvm_nothing)  /* reached; there is nothing to do: the pass is not there */
+#define ZERO(symbol)      ROW(symbol, tn__llvm_zero)     /* reached; answers null or false */
+#define TRUE(symbol)      ROW(symbol, tn__llvm_true)     /* reached; answers true */
+#define STAND_IN(symbol)  ROW(symbol, tn__llvm_stand_in) /* a constructor */
+
+/* GlobalISel: FastISel and SelectionDAG select everything. X86's subtarget makes these objects all the same, which used
+ * to take a tenth of the time from start to a first function. */
+STAND_IN(_ZN4llvm16X86LegalizerInfoC1ERKNS_12X86SubtargetERKNS_16X86TargetMachineE)
+ZERO(_ZN4llvm28createX86InstructionSelectorERKNS_16X86TargetMachineERKNS_12X86SubtargetERKNS_19X86RegisterBankInfoE)
+ABSENT(_ZN4llvm29createX86PreLegalizerCombinerEv)
+ABSENT(_ZN4llvm12IRTranslatorC1ENS_15CodeGenOptLevelE)
+ABSENT(_ZN4llvm13RegBankSelectC1ENS0_4ModeE)
+ABSENT(_ZN4llvm17InstructionSelectC1ENS_15CodeGenOptLevelERc)
+ABSENT(_ZN4llvm9LegalizerC1Ev)
+NOTHING(_ZN4llvm37initializeX86PreLegalizerCombinerPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm20initializeGlobalISelERNS_12PassRegistryE)
+
+/* Machine code through the new pass manager. */
+ABSENT(
+    _ZN4llvm16X86TargetMachine20buildCodeGenPipelineERNS_11PassManagerINS_6ModuleENS_15AnalysisManagerIS2_JEEEJEEERNS_17raw_pwrite_streamEPS7_NS_15CodeGenFileTypeERKNS_19CGPassBuilderOptionEPNS_28PassInstrumentationCallbacksE)
+ABSENT(_ZN4llvm16X86TargetMachine28registerPassBuilderCallbacksERNS_11PassBuilderE)
+
+/* Debug information for COFF; profiles of samples. */
+ABSENT(_ZN4llvm13CodeViewDebugC1EPNS_10AsmPrinterE)
+ABSENT(
+    _ZN4llvm26createMIRProfileLoaderPassENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES5_NS_10sampleprof19FSDiscriminatorPassENS_18IntrusiveRefCntPtrINS_3vfs10FileSystemEEE)
+NOTHING(_ZN4llvm34initializeMIRProfileLoaderPassPassERNS_12PassRegistryE)
+
+/* Passes that no built-in target asks for: software pipelining, outlining, merging by profile. */
+NOTHING(_ZN4llvm30initializeMachinePipelinerPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm29initializeMachineOutlinerPassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm25createMachineOutlinerPassENS_11RunOutlinerE)
+NOTHING(_ZN4llvm40initializeGlobalMergeFuncPassWrapperPassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm25createGlobalMergeFuncPassEv)
+
+/* Printing and checking machine instructions, comments on shuffles in assembly: for LLVM's developers. */
+NOTHING(_ZN4llvm29initializeMIRPrintingPassPassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm18createPrintMIRPassERNS_11raw_ostreamE)
+ABSENT(
+    _ZN4llvm32createMachineFunctionPrinterPassERNS_11raw_ostreamERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE)
+ABSENT(_ZN4llvm25createMachineVerifierPassERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE)
+TRUE(_ZNK4llvm15MachineFunction6verifyEPNS_4PassEPKcPNS_11raw_ostreamEb)
+TRUE(_ZNK4llvm15MachineFunction6verifyERNS_15AnalysisManagerIS0_JEEEPKcPNS_11raw_ostreamEb)
+TRUE(_ZNK4llvm15MachineFunction6verifyEPNS_13LiveIntervalsEPNS_11SlotIndexesEPKcPNS_11raw_ostreamEb)
+ZERO(_ZN4llvm22EmitAnyX86InstCommentsEPKNS_6MCInstERNS_11raw_ostreamERKNS_11MCInstrInfoE)
+
+/* Object formats of no target of ours. */
+ABSENT(
+    _ZN4llvm18createGOFFStreamerERNS_9MCContextEOSt10unique_ptrINS_12MCAsmBackendESt14default_deleteIS3_EEOS2_INS_14MCObjectWriterES4_IS8_EEOS2_INS_13MCCodeEmitterES4_ISC_EE)
+ABSENT(
+    _ZN4llvm18createWasmStreamerERNS_9MCContextEOSt10unique_ptrINS_12MCAsmBackendESt14default_deleteIS3_EEOS2_INS_14MCObjectWriterES4_IS8_EEOS2_INS_13MCCodeEmitterES4_ISC_EE)
+ABSENT(
+    _ZN4llvm19createSPIRVStreamerERNS_9MCContextEOSt10unique_ptrINS_12MCAsmBackendESt14default_deleteIS3_EEOS2_INS_14MCObjectWriterES4_IS8_EEOS2_INS_13MCCodeEmitterES4_ISC_EE)
+ABSENT(
+    _ZN4llvm25createDXContainerStreamerERNS_9MCContextEOSt10unique_ptrINS_12MCAsmBackendESt14default_deleteIS3_EEOS2_INS_14MCObjectWriterES4_IS8_EEOS2_INS_13MCCodeEmitterES4_ISC_EE)
+ABSENT(_ZN4llvm19createGOFFAsmParserEv)
+ABSENT(_ZN4llvm19createWasmAsmParserEv)
+ABSENT(_ZN4llvm20createXCOFFAsmParserEv)
+ABSENT(
+    _ZN4llvm22createGOFFObjectWriterESt10unique_ptrINS_24MCGOFFObjectTargetWriterESt14default_deleteIS1_EERNS_17raw_pwrite_streamE)
+ABSENT(
+    _ZN4llvm22createWasmObjectWriterESt10unique_ptrINS_24MCWasmObjectTargetWriterESt14default_deleteIS1_EERNS_17raw_pwrite_streamE)
+ABSENT(
+    _ZN4llvm25createWasmDwoObjectWriterESt10unique_ptrINS_24MCWasmObjectTargetWriterESt14default_deleteIS1_EERNS_17raw_pwrite_streamES6_)
+ABSENT(
+    _ZN4llvm23createSPIRVObjectWriterESt10unique_ptrINS_25MCSPIRVObjectTargetWriterESt14default_deleteIS1_EERNS_17raw_pwrite_streamE)
+ABSENT(
+    _ZN4llvm23createXCOFFObjectWriterESt10unique_ptrINS_25MCXCOFFObjectTargetWriterESt14default_deleteIS1_EERNS_17raw_pwrite_streamE)
+
+/* Demanglers: names in diagnostics stay as they are in the IR. */
+__attribute__((weak)) std::string llvm::demangle(std::string_view name)
+{
+    return std::string(name);
+}
+
+/* zstd, for compressed debug sections, which nobody asks for. Callers get errors, as libelf, too, may be one of them. */
+extern "C" {
+#define WEAK __attribute__((weak))
+WEAK size_t ZSTD_compressBound(size_t size);
+WEAK void *ZSTD_createCCtx();
+WEAK size_t ZSTD_freeCCtx(void *);
+WEAK size_t ZSTD_CCtx_setParameter(void *, int, int);
+WEAK size_t ZSTD_compress2(void *, void *, size_t, const void *, size_t);
+WEAK size_t ZSTD_decompress(void *, size_t, const void *, size_t);
+WEAK unsigned ZSTD_isError(size_t);
+WEAK const char *ZSTD_getErrorName(size_t);
+
+size_t ZSTD_compressBound(size_t size)
+{
+    return size;
+}
+
+void *ZSTD_createCCtx()
+{
+    return nullptr;
+}
+
+size_t ZSTD_freeCCtx(void *)
+{
+    return 0;
+}
+
+size_t ZSTD_CCtx_setParameter(void *, int, int)
+{
+    return ~size_t(0);
+}
+
+size_t ZSTD_compress2(void *, void *, size_t, const void *, size_t)
+{
+    return ~size_t(0);
+}
+
+size_t ZSTD_decompress(void *, size_t, const void *, size_t)
+{
+    return ~size_t(0);
+}
+
+unsigned ZSTD_isError(size_t code)
+{
+    return code == ~size_t(0);
+}
+
+const char *ZSTD_getErrorName(size_t)
+{
+    return "zstd was left out of the program";
+}
+}
