@@ -132,26 +132,32 @@ endif
 
 # ---- tests ----
 
-# tests/AREA/*.c: one cmocka program each. Those of the runtime are ordinary dynamic programs around libtenon.a; those of
-# the code generator and the tool are linked with LLVM as well. tests/AREA/data/*: objects that tests load.
+# tests/AREA/*.c: one cmocka program each, linked with what tests/AREA/support holds. Those of the runtime are ordinary
+# dynamic programs around libtenon.a; those of the code generator and the tool are linked with LLVM as well.
+# tests/AREA/data/*: objects that tests load.
 llvm_areas := codegen tool
-runtime_tests := $(foreach part,$(runtime_parts),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(part)/*.c)))
-llvm_tests := $(if $(with_llvm),$(foreach part,$(llvm_areas),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(part)/*.c))))
+programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(area)/*.c)))
+runtime_tests := $(call programs_of,$(runtime_parts))
+llvm_tests := $(if $(with_llvm),$(call programs_of,$(llvm_areas)))
 unit_tests := $(runtime_tests) $(llvm_tests)
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
-test_program = $(BUILD)/obj/tests/%.c.o $(archives)
 test_libs := -lcmocka -lelf -lz
 
 # Areas may add their own rules and prerequisites: variables and targets of tests/AREA/rules.mk.
 -include $(wildcard tests/*/rules.mk)
 
+define area_rule
+$(call programs_of,$(1)): $(call obj,$(wildcard tests/$(1)/support/*.c))
+endef
+$(foreach area,$(runtime_parts) $(llvm_areas),$(eval $(call area_rule,$(area))))
+
 $(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)
-	$(call step,LINK)$(CC) $(sanitizer) $(LDFLAGS) $(filter %.o %.a,$^) $(test_libs) -o $@
+	$(call step,LINK)$(CC) $(sanitizer) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(test_libs) -o $@
 
 $(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(absent_obj) $(archives)
 	@mkdir -p $(@D)
-	$(call step,LINK)$(link_llvm) $(filter %.o %.a,$^) $(llvm_libs) $(test_libs) -lzstd -o $@
+	$(call step,LINK)$(link_llvm) $(filter %.o,$^) $(filter %.a,$^) $(llvm_libs) $(test_libs) -lzstd -o $@
 
 $(BUILD)/tests/%.o: tests/%.c $(call stamp,compile_c)
 	@mkdir -p $(@D)
