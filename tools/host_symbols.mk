@@ -9,8 +9,8 @@ HOST_LIBC := $(wildcard $(foreach lib,libc.a libc.so.6,$(shell $(CC) -print-file
 
 $(BUILD)/gen/host_symbols.s: tools/build/gen-host-symbols $(HOST_LIBC)
 	@mkdir -p $(@D)
-	tools/build/gen-host-symbols $(CC) > $@
+	$(call step,GEN)tools/build/gen-host-symbols "$(CC)" >$@
 
 $(BUILD)/obj/host_symbols.o: $(BUILD)/gen/host_symbols.s
 	@mkdir -p $(@D)
-	$(CC) -c $< -o $@
+	$(call step,AS)$(CC) -c $< -o $@

@@ -117,12 +117,15 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 # What stands in for unused parts of LLVM is linked into programs of ours only, ahead of LLVM's archives.
 absent_obj := $(call obj,$(absent_cxx))
 tool_obj := $(call obj,$(tool_src)) $(absent_obj)
-# The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it.
--include $(wildcard tools/host_symbols.mk)
+# The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER.
+include tools/host_symbols.mk
 link_tool = $(link_llvm) -static $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
-$(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(call stamp,link_tool)
-	$(call step,LINK)$(link_tool) -Wl,-Map=$(BUILD)/tenon.map -o $@
+include tools/order.mk
+
+$(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_ORDER) $(call stamp,link_tool)
+	$(call step,LINK)$(link_tool) $(TOOL_ORDER:%=-Wl,--symbol-ordering-file=% -Wl,--no-warn-symbol-ordering) \
+		-Wl,-Map=$(BUILD)/tenon.map -o $@
 
 $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 
