@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* link OBJECT... --symbol NAME [--runs N] [--call]: how long libtenon takes from objects in memory to a callable address.
+ *
+ * Cold: each run is a new process (this program again, with --once). It maps the objects and touches their pages, then the
+ * clock starts: session, library, resolver, objects, lookup; the clock stops when the address is known. Nothing of the
+ * session's memory was touched before, and libtenon's own code is met for the first time as well.
+ * Warm: one process and one session in which each run links the objects into a new library, so that libtenon's code and
+ * heap are warm while the target memory is not; the first is not counted.
+ *
+ * Undefined symbols are all answered with the address of one function of this program: finding host symbols is no part of
+ * linking, and what other linkers are measured with here does the same. With --call the symbol, an int (*)(void), is
+ * called in the end (after the clock) and its answer printed: whatever it calls must lie in the objects. */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <tenon.h>
+
+#include "measure.h"
+
+enum { MAX_OBJECTS = 64, MAX_RUNS = 10000 };
+
+struct request {
+    const char *symbol;
+    int runs, count;
+    bool once, call;
+    char *paths[MAX_OBJECTS];
+    struct tn_input objects[MAX_OBJECTS];
+};
+
+static int fail(const char *text)
+{
+    fprintf(stderr, "link: %s\n", text);
+    return 1;
+}
+
+static void stand_in(void)
+{
+    fail("a host function was called");
+    exit(1);
+}
+
+static void *answer_anything(void *unused, const char *name)
+{
+    (void)unused, (void)name;
+    return (void *)stand_in;
+}
+
+static int link_into(struct tn_session *session, const struct request *request, void **address, struct tn_error *err)
+{
+    struct tn_library *library;
+    int code = tn_library_create(session, "bench", &library, err);
+    if (!code)
+        code = tn_add_resolver(library, answer_anything, NULL, err);
+    for (int i = 0; i < request->count && !code; i++)
+        code = tn_add_object(library, &request->objects[i], err);
+    return code ? code : tn_lookup(library, request->symbol, address, err);
+}
+
+static bool read_objects(struct request *request)
+{
+    for (int i = 0; i < request->count; i++) {
+        struct tn_input *object = &request->objects[i];
+        *object = (struct tn_input){.size = sizeof *object, .name = request->paths[i]};
+        object->bytes = read_touched(object->name, &object->length);
+        if (!object->bytes)
+            return false;
+    }
+    return true;
+}
+
+static int link_once(struct request *request)
+{
+    struct tn_session *session;
+    struct tn_error error;
+    void *address;
+    uint64_t start = now_ns();
+    if (tn_session_create(NULL, &session, &error) || link_into(session, request, &address, &error))
+        return fail(error.text);
+    uint64_t time = now_ns() - start;
+    struct tn_stats stats = {.size = sizeof stats};
+    tn_session_stats(session, &stats);
+    printf("%.3f %.3f %llu ", (double)time / 1e3, (double)stats.relocate_ns / 1e3,
+           (unsigned long long)stats.relocations);
+    int (*function)(void);
+    memcpy(&function, &address, sizeof function);
+    printf("%d\n", request->call ? function() : 0);
+    tn_session_destroy(session);
+    return 0;
+}
+
+static int measure_cold(const struct request *request, const char *self)
+{
+    static double times[MAX_RUNS], relocating[MAX_RUNS], memory[MAX_RUNS];
+    unsigned long long relocations = 0;
+    int answer = 0, arguments = 0;
+    char *argv[MAX_OBJECTS + 6] = {(char *)self};
+    for (; arguments < request->count; arguments++)
+        argv[arguments + 1] = request->paths[arguments];
+    argv[++arguments] = "--symbol", argv[++arguments] = (char *)request->symbol, argv[++arguments] = "--once";
+    if (request->call)
+        argv[++arguments] = "--call";
+    for (int i = 0; i < request->runs; i++) {
+        struct run run;
+        int error = run_command(argv, &run);
+        if (error || run.status != 0)
+            return fail(error ? strerror(error) : "a run failed");
+        if (sscanf(run.output, "%lf %lf %llu %d", &times[i], &relocating[i], &relocations, &answer) != 4)
+            return fail("a run printed something else");
+        memory[i] = run.rss_kb;
+    }
+    size_t runs = (size_t)request->runs;
+    double relocate_us = median(relocating, runs);
+    printf("cold median_us %.1f\n", median(times, runs));
+    printf("cold p90_us %.1f\n", quantile(times, runs, 0.9));
+    printf("relocations %llu\n", relocations);
+    printf("ns_per_relocation %.2f\n", relocations ? relocate_us * 1e3 / (double)relocations : 0);
+    printf("peak_rss_kb %.0f\n", median(memory, runs));
+    if (request->call)
+        printf("%s() %d\n", request->symbol, answer);
+    return 0;
+}
+
+static int measure_warm(struct request *request)
+{
+    static double times[MAX_RUNS];
+    struct tn_session *session;
+    struct tn_error error;
+    void *address;
+    if (!read_objects(request))
+        return 1;
+    if (tn_session_create(NULL, &session, &error))
+        return fail(error.text);
+    for (int i = -1; i < request->runs; i++) {
+        uint64_t start = now_ns();
+        if (link_into(session, request, &address, &error))
+            return fail(error.text);
+        if (i >= 0)
+            times[i] = (double)(now_ns() - start) / 1e3;
+    }
+    printf("warm median_us %.1f\n", median(times, (size_t)request->runs));
+    tn_session_destroy(session);
+    return 0;
+}
+
+static bool parse(int argc, char **argv, struct request *request)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--symbol") == 0 && i + 1 < argc)
+            request->symbol = argv[++i];
+        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+            request->runs = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--once") == 0)
+            request->once = true;
+        else if (strcmp(argv[i], "--call") == 0)
+            request->call = true;
+        else if (argv[i][0] != '-' && request->count < MAX_OBJECTS)
+            request->paths[request->count++] = argv[i];
+        else
+            return false;
+    }
+    return request->count && request->symbol && request->runs > 0 && request->runs <= MAX_RUNS;
+}
+
+int main(int argc, char **argv)
+{
+    static struct request request = {.runs = 21};
+    if (!parse(argc, argv, &request))
+        return fail("usage: link OBJECT... --symbol NAME [--runs N] [--call]");
+    if (request.once)
+        return !read_objects(&request) || link_once(&request);
+    return measure_cold(&request, "/proc/self/exe") || measure_warm(&request);
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What bench/run measures and measures with. The tool and the archives are there already.
+
+BUILD ?= build
+CC ?= gcc
+LLVM_BIN ?= $(shell llvm-config-22 --bindir)
+out := $(BUILD)/bench
+llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
+compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
+
+all: $(addprefix $(out)/,spawn copy link lljit one sqlite3.o)
+$(shell mkdir -p $(out))
+
+$(out)/%: bench/%.c bench/measure.c bench/measure.h
+	$(compile) -static $< bench/measure.c -o $@
+
+$(out)/link: bench/link.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
+	$(compile) -static $(filter %.c %.a,$^) -lelf -lz -o $@
+
+# The peer. LLVM is a shared library here, as Debian's users have it.
+$(out)/lljit: bench/lljit.c bench/measure.c bench/measure.h
+	$(compile) -isystem $(llvm_prefix)/include $(filter %.c,$^) -L$(llvm_prefix)/lib -lLLVM -o $@
+
+# The same module, compiled ahead of time and linked by ld.
+$(out)/one: bench/one.ll $(BUILD)/tenon
+	$(BUILD)/tenon compile $< -o $@.o && $(CC) -static $@.o -o $@
+
+$(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
+	$(LLVM_BIN)/clang -O2 -fPIC -w -c $< -o $@
