@@ -167,9 +167,13 @@ static void print_relocs(const struct view *view)
 }
 
 /* What the linker itself defines. */
-static bool is_linkers(const struct view *view, const char *name)
+static bool is_linkers(const char *name)
 {
-    return strcmp(name, "__dso_handle") == 0 || (view->arch && strcmp(name, view->arch->got_symbol) == 0);
+    static const char *const names[] = {"_GLOBAL_OFFSET_TABLE_", "__dso_handle", "__tls_get_addr"};
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool is_hosts(const char *name)
@@ -186,9 +190,9 @@ static int by_name(const void *a, const void *b)
 
 enum { FROM_HOST, UNDEFINED };
 
-static bool belongs(const struct view *view, const struct tn__entry *entry, int where)
+static bool belongs(const struct tn__entry *entry, int where)
 {
-    if (entry->kind == TN__ENTRY_OBJECT || is_linkers(view, entry->name))
+    if (entry->kind == TN__ENTRY_OBJECT || is_linkers(entry->name))
         return false;
     return is_hosts(entry->name) == (where == FROM_HOST);
 }
@@ -213,7 +217,7 @@ static void print_needs(const struct view *view, int where, bool with_members)
         const struct tn__entry *entry = view->needs[i].entry;
         for (next = i + 1; next < view->need_count && view->needs[next].entry == entry;)
             next++;
-        if (!belongs(view, entry, where))
+        if (!belongs(entry, where))
             continue;
         print_need(&view->needs[i], next - i, with_members);
         any = true;

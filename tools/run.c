@@ -17,6 +17,7 @@ static struct {
     struct tn_session *session;
     struct tn_library *library;
     struct run_stats stats;
+    pid_t process;
 } program;
 
 /* ---- undefined symbols ---- */
@@ -113,10 +114,12 @@ static void run_finalizers(void)
     tn_run_finalizers(program.library);
 }
 
+/* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
 static void print_stats(void)
 {
-    if (program.stats.run_start)
-        program.stats.run_ns = tool_now_ns() - program.stats.run_start;
+    if (getpid() != program.process)
+        return;
+    program.stats.run_ns = tool_now_ns() - program.stats.run_start;
     fflush(stdout); /* the program's last words come before ours */
     tool_print_stats(&program.stats, program.session, stderr);
 }
@@ -169,7 +172,8 @@ static int call_program(const struct settings *settings, void *entry)
 {
     char **argv = make_arguments(settings);
     int argc = settings->argument_count + 1;
-    if (!argv || atexit(run_finalizers) != 0)
+    program.process = getpid();
+    if (!argv || (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
     tool_use_built_in_name_services();
     struct tn_error error;
@@ -188,7 +192,7 @@ int command_run(struct settings *settings)
     struct file *files = calloc((size_t)settings->file_count, sizeof *files);
     void *entry;
     program.stats.opt_level = settings->opt_level;
-    if (!files || (settings->stats && atexit(print_stats) != 0))
+    if (!files)
         return tool_fail(STATUS_FAILURE, "out of memory");
     if (!create(&undefined))
         return STATUS_FAILURE;

@@ -27,11 +27,17 @@ static void print_time(FILE *out, const char *what, uint64_t ns, const char *for
     va_end(arguments);
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_compile_times(FILE *out, const struct run_stats *stats)
 {
     const struct tn_compile_stats *c = &stats->compile;
-    print_time(out, "parse", c->parse_ns, "%" PRIu64 " modules, %" PRIu64 " functions, %" PRIu64 " instructions",
-               stats->ir_files, c->functions, c->instructions);
+    print_time(out, "parse", c->parse_ns, "%" PRIu64 " module%s, %" PRIu64 " function%s, %" PRIu64 " instruction%s",
+               stats->ir_files, plural(stats->ir_files), c->functions, plural(c->functions), c->instructions,
+               plural(c->instructions));
     print_time(out, "optimise", c->optimize_ns, "-O%d", stats->opt_level);
     print_time(out, "emit", c->emit_ns, "machine code");
 }
@@ -40,8 +46,9 @@ static void print_link_times(FILE *out, const struct run_stats *stats, const str
 {
     print_time(out, "session", stats->session_ns, "%" PRIu64 " MiB of address space reserved, code memory: %s",
                link->reserved_bytes >> 20, link->strategy);
-    print_time(out, "link", stats->link_ns, "%.1f KB in %" PRIu64 " files; %" PRIu64 " objects taken",
-               (double)stats->object_bytes / 1e3, stats->files, link->objects);
+    print_time(out, "link", stats->link_ns, "%.1f KB in %" PRIu64 " file%s, %" PRIu64 " object%s taken",
+               (double)stats->object_bytes / 1e3, stats->files, plural(stats->files), link->objects,
+               plural(link->objects));
     print_time(out, "  read", link->read_ns, "%" PRIu64 " sections, %" PRIu64 " symbols", link->sections,
                link->symbols);
     print_time(out, "  resolve", link->resolve_ns, "%zu host symbols to choose from", tn__host_symbols.count);
