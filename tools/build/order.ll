@@ -1,3 +1,5 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+;
 ; What tools/build/order watches the tool compile and run: a bit of everything that small programs are made of.
 
 %pair = type { i64, double }
