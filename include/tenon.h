@@ -178,6 +178,25 @@ struct tn_symbol_table {
     size_t count;
 };
 
+/* ---- threads ---- */
+
+/* Attaches the calling thread, or does nothing if it is attached. Needed only by threads that were started before an object
+ * with thread-local variables is linked by another thread, and that will use these variables. A thread detaches before
+ * it ends. */
+TN_API void tn_thread_attach(void);
+TN_API void tn_thread_detach(void);
+
+/* Thread-local variables of loaded objects live in a reserve in the program's own TLS segment, of 4096 bytes a thread. A
+ * program that wants another size says TN_TLS_RESERVE(bytes); once, at file level. */
+#define TN_TLS_RESERVE_ALIGNMENT 64
+#define TN_TLS_RESERVE(bytes)                                                                                          \
+    __thread char tn_tls_reserve[bytes]                                                                                \
+        __attribute__((aligned(TN_TLS_RESERVE_ALIGNMENT), tls_model("initial-exec"))) = "\x91tenon\xe5\x1f";           \
+    const size_t tn_tls_reserve_size = sizeof tn_tls_reserve
+
+extern TN_API __thread char tn_tls_reserve[] __attribute__((tls_model("initial-exec")));
+extern TN_API const size_t tn_tls_reserve_size;
+
 /* ---- linking ---- */
 
 /* Links every object added so far (not the archive members that nobody needs). All objects it takes become callable

@@ -106,6 +106,8 @@ static uint8_t kind_of(const struct tn__section *section, const Elf64_Shdr *head
 {
     if (!(header->sh_flags & SHF_ALLOC) || header->sh_type == SHT_NOTE)
         return TN__SECTION_UNLOADED;
+    if (header->sh_flags & SHF_TLS)
+        return header->sh_type == SHT_NOBITS ? TN__SECTION_TLS_ZERO : TN__SECTION_TLS;
     if (header->sh_flags & SHF_EXECINSTR)
         return TN__SECTION_CODE;
     if (!(header->sh_flags & SHF_WRITE) || section->role != TN__ROLE_NONE || is_section(section->name, ".data.rel.ro"))
@@ -139,13 +141,10 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
         section->role = TN__ROLE_NONE;
         return 0;
     }
-    if (header->sh_flags & SHF_TLS)
-        return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): thread-local storage is not supported yet",
-                        object->name, index, section->name);
     if (header->sh_flags & SHF_COMPRESSED)
         return FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", object->name, index,
                     section->name);
-    if (header->sh_type == SHT_NOBITS && section->kind != TN__SECTION_ZERO)
+    if (header->sh_type == SHT_NOBITS && section->kind != TN__SECTION_ZERO && section->kind != TN__SECTION_TLS_ZERO)
         return FAIL(r, "%s: section %u (%s): code or constants without bytes", object->name, index, section->name);
     return 0;
 }
@@ -210,7 +209,7 @@ static int read_relocs(struct reader *r, uint32_t index)
     if (header->sh_size % sizeof(Elf64_Rela))
         return FAIL(r, "%s: section %u (%s): %llu bytes are no whole relocations", object->name, index, name,
                     (unsigned long long)header->sh_size);
-    if (target->kind == TN__SECTION_ZERO && header->sh_size)
+    if (!target->bytes && header->sh_size)
         return FAIL(r, "%s: section %u (%s) relocates %s, which has no bytes", object->name, index, name, target->name);
     target->relocs = object->sections[index].bytes;
     target->reloc_count = header->sh_size / sizeof(Elf64_Rela);
@@ -308,9 +307,6 @@ static int read_symbol(struct reader *r, uint32_t index)
     unsigned visibility = ELF64_ST_VISIBILITY(bytes[offsetof(Elf64_Sym, st_other)]);
     symbol->hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL;
     int code = place_symbol(r, index, tn__get16(bytes + offsetof(Elf64_Sym, st_shndx)), symbol);
-    if (!code && symbol->type == TN__TYPE_IFUNC && symbol->place != TN__PLACE_UNDEFINED)
-        return tn__fail(r->err, TN_ENOTSUP, "%s: symbol %u (%s): indirect functions are not supported yet",
-                        r->object->name, index, symbol->name);
     if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
     return code;

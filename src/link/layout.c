@@ -6,27 +6,26 @@
 #include <inttypes.h>
 
 #include "link.h"
+#include "tls.h"
 
 enum { UNWIND_END = 4, GOT_ALIGNMENT = 8, BATCH = 512 };
 
-static const uint8_t zone_of[] = {
-    [TN__SECTION_CODE] = TN__ZONE_CODE,
-    [TN__SECTION_RODATA] = TN__ZONE_RODATA,
-    [TN__SECTION_DATA] = TN__ZONE_DATA,
-    [TN__SECTION_ZERO] = TN__ZONE_DATA,
+static const uint8_t part_of[] = {
+    [TN__SECTION_CODE] = TN__ZONE_CODE, [TN__SECTION_RODATA] = TN__ZONE_RODATA, [TN__SECTION_DATA] = TN__ZONE_DATA,
+    [TN__SECTION_ZERO] = TN__ZONE_DATA, [TN__SECTION_TLS] = TN__PART_TLS,       [TN__SECTION_TLS_ZERO] = TN__PART_TLS,
 };
 
 /* No object is larger than any window; the sum of such sizes cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 40;
 
-static bool append(struct tn__object *object, int zone, uint64_t size, uint64_t alignment, uint64_t *offset)
+static bool append(struct tn__object *object, int part, uint64_t size, uint64_t alignment, uint64_t *offset)
 {
-    if (size > LARGEST || alignment > LARGEST || object->sizes[zone] > LARGEST)
+    if (size > LARGEST || alignment > LARGEST || object->sizes[part] > LARGEST)
         return false;
-    *offset = tn__align_up(object->sizes[zone], alignment);
-    object->sizes[zone] = (size_t)(*offset + size);
-    if (object->alignments[zone] < alignment)
-        object->alignments[zone] = (size_t)alignment;
+    *offset = tn__align_up(object->sizes[part], alignment);
+    object->sizes[part] = (size_t)(*offset + size);
+    if (object->alignments[part] < alignment)
+        object->alignments[part] = (size_t)alignment;
     return true;
 }
 
@@ -34,12 +33,12 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
 {
     for (uint32_t i = 0; i < object->data.section_count; i++) {
         struct tn__section *section = &object->data.sections[i];
-        if (!tn__section_is_loaded(section) || (section->kind == TN__SECTION_ZERO) != zero)
+        if (!tn__section_is_loaded(section) || !section->bytes != zero)
             continue;
         /* An unwind table is read until a length of zero. */
         uint64_t size = section->size + (section->role == TN__ROLE_UNWIND ? UNWIND_END : 0);
         if (section->size > LARGEST ||
-            !append(object, zone_of[section->kind], size, section->alignment, &section->offset))
+            !append(object, part_of[section->kind], size, section->alignment, &section->offset))
             return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window",
                             object->data.name, section->name, section->size);
     }
@@ -73,6 +72,7 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     memset(object->alignments, 0, sizeof object->alignments);
     int code = append_sections(link, object, false);
     object->zero_offset = object->sizes[TN__ZONE_DATA];
+    object->tls_zero_offset = object->sizes[TN__PART_TLS];
     if (!code)
         code = append_commons(link, object);
     if (!code)
@@ -82,35 +82,60 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     const struct tn__arch *arch = object->data.arch;
     if (!append(object, TN__ZONE_CODE, (uint64_t)object->stub_count * arch->stub_size, object->stub_count ? 8 : 1,
                 &object->stub_offset) ||
-        !append(object, TN__ZONE_RODATA, (uint64_t)object->got_count * 8, GOT_ALIGNMENT, &object->got_offset))
+        !append(object, TN__ZONE_RODATA, (uint64_t)object->got_words * 8, GOT_ALIGNMENT, &object->got_offset) ||
+        !append(object, TN__ZONE_DATA, (uint64_t)object->ifunc_count * 8, object->ifunc_count ? 8 : 1,
+                &object->ifunc_offset))
         return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->data.name);
     return 0;
+}
+
+/* Thread-local data is prepared in the link's arena: its image is only written when nothing can fail any more. */
+static int place_tls(struct tn__link *link, struct tn__object *object, uint64_t *offset)
+{
+    if (!object->sizes[TN__PART_TLS])
+        return 0;
+    object->tls_image = tn__arena_array(&link->arena, object->tls_zero_offset, 1);
+    if (!object->tls_image)
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    struct tn_error why;
+    int code = tn__tls_take(object->sizes[TN__PART_TLS], object->alignments[TN__PART_TLS],
+                            &object->ranges[TN__PART_TLS], offset, &why);
+    return code ? tn__fail(link->err, code, "%s: %s", object->data.name, why.text) : 0;
+}
+
+static void place_sections(struct tn__object *object, uint64_t tls_offset)
+{
+    for (uint32_t i = 0; i < object->data.section_count; i++) {
+        struct tn__section *section = &object->data.sections[i];
+        if (!tn__section_is_loaded(section))
+            continue;
+        const struct tn__range *range = object->ranges[part_of[section->kind]];
+        if (!range)
+            continue; /* empty */
+        bool tls = tn__section_is_tls(section);
+        section->address = (tls ? tls_offset : range->address) + section->offset;
+        section->write = (tls ? object->tls_image : range->write) + section->offset;
+    }
 }
 
 int tn__object_place(struct tn__link *link, struct tn__object *object)
 {
     struct tn__codemem *memory = &link->session->memory;
+    uint64_t tls_offset = 0;
     object->window = &memory->windows[TN__WINDOW_NEAR];
     int code = object->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
     for (int zone = 0; !code && zone < TN__ZONES; zone++)
         if (object->sizes[zone])
             code = tn__codemem_take(object->window, zone, object->sizes[zone], object->alignments[zone],
                                     &object->ranges[zone], link->err);
+    if (!code)
+        code = place_tls(link, object, &tls_offset);
     if (code)
         return code;
     const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
     /* Without a slot the GOT is only a point of reference, for code that measures distances from it. */
     object->got_address = rodata ? rodata->address + object->got_offset : object->window->start;
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        struct tn__section *section = &object->data.sections[i];
-        if (!tn__section_is_loaded(section))
-            continue;
-        const struct tn__range *range = object->ranges[zone_of[section->kind]];
-        if (!range)
-            continue; /* empty */
-        section->address = range->address + section->offset;
-        section->write = range->write + section->offset;
-    }
+    place_sections(object, tls_offset);
     return 0;
 }
 
@@ -155,6 +180,15 @@ static int add_zeros(struct batch *batch, size_t size)
     return code;
 }
 
+static void copy_tls(struct tn__object *object)
+{
+    for (uint32_t i = 0; i < object->data.section_count; i++) {
+        const struct tn__section *section = &object->data.sections[i];
+        if (section->kind == TN__SECTION_TLS && section->write && !section->discarded)
+            memcpy(section->write, section->bytes, section->size);
+    }
+}
+
 static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
 {
     struct batch batch;
@@ -163,7 +197,7 @@ static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
     int code = 0;
     for (uint32_t i = 0; !code && i < object->data.section_count; i++) {
         const struct tn__section *section = &object->data.sections[i];
-        if (!tn__section_is_loaded(section) || !section->bytes || zone_of[section->kind] != zone)
+        if (!tn__section_is_loaded(section) || !section->bytes || part_of[section->kind] != zone)
             continue;
         code = add_zeros(&batch, section->offset - batch.end);
         if (!code)
@@ -183,14 +217,16 @@ int tn__object_copy(struct tn__link *link, struct tn__object *object)
             code = copy_zone(link, object, zone);
     if (!code && data && !data->fresh)
         memset(data->write + object->zero_offset, 0, object->sizes[TN__ZONE_DATA] - object->zero_offset);
+    copy_tls(object);
     return code;
 }
 
 void tn__object_give_back(struct tn__object *object)
 {
     for (int zone = 0; zone < TN__ZONES; zone++)
-        if (object->ranges[zone]) {
+        if (object->ranges[zone])
             tn__codemem_give(object->window, zone, object->ranges[zone]);
-            object->ranges[zone] = NULL;
-        }
+    if (object->ranges[TN__PART_TLS])
+        tn__tls_give(object->ranges[TN__PART_TLS]);
+    memset(object->ranges, 0, sizeof object->ranges);
 }

@@ -53,6 +53,7 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
     entry->kind = TN__ENTRY_OBJECT;
     entry->strength = strength;
     entry->hidden = symbol->hidden;
+    entry->thread_local = symbol->type == TN__TYPE_TLS;
     entry->object = object;
     entry->symbol = index;
     entry->common_size = entry->common_alignment = 0;

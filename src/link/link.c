@@ -3,6 +3,7 @@
 /* One link from first to last: the phases in order, each over all objects of the link, and the way back. */
 
 #include "link.h"
+#include "tls.h"
 
 static int scan_all(struct tn__link *link)
 {
@@ -56,6 +57,8 @@ static int protect_object(struct tn__link *link, struct tn__object *object)
     for (int zone = 0; !code && zone < TN__ZONES; zone++)
         if (object->ranges[zone])
             code = tn__codemem_publish(object->window, zone, object->ranges[zone], link->err);
+    if (!code && object->ranges[TN__PART_TLS])
+        code = tn__tls_publish(object->ranges[TN__PART_TLS], object->tls_image, object->tls_zero_offset, link->err);
     return code;
 }
 
@@ -121,8 +124,10 @@ static void retire(struct tn__object *object)
 {
     object->state = TN__OBJECT_LINKED;
     object->symbol_flags = NULL;
-    object->got_index = object->stub_index = NULL;
+    memset(object->slots, 0, sizeof object->slots);
+    object->stub_index = object->ifunc_index = NULL;
     object->addresses = object->common_offset = NULL;
+    object->tls_image = NULL;
     tn__arena_free(&object->data.arena);
     object->data = (struct tn__object_data){.name = object->data.name};
     tn__object_release_input(object);
@@ -135,11 +140,13 @@ static int publish_all(struct tn__link *link)
         code = protect_object(link, link->objects[i]);
     if (code)
         return code;
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_fill_ifuncs(link->objects[i]);
     for (size_t i = 0; i < link->count; i++) {
         struct tn__object *object = link->objects[i];
         struct tn_stats *stats = &link->session->stats;
         stats->objects++;
-        stats->got_slots += object->got_count;
+        stats->got_slots += object->got_words;
         stats->stubs += object->stub_count;
         count_relocs(object, &stats->relocations);
         register_sections(link, object);

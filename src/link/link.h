@@ -31,6 +31,7 @@ enum tn__entry_kind {
     TN__ENTRY_OBJECT,        /* defined by an object that is not linked yet */
     TN__ENTRY_LINKED,        /* has its final address */
     TN__ENTRY_ABSOLUTE,      /* defined by the client */
+    TN__ENTRY_GOT,           /* stands for the GOT of the object that mentions it */
 };
 
 /* Which definition wins; equal strong ones clash. */
@@ -42,6 +43,7 @@ struct tn__entry {
     uint32_t hash, length;
     uint8_t kind, strength;
     bool hidden;
+    bool thread_local;         /* OBJECT, LINKED: its address is a distance from the thread pointer */
     uint32_t symbol;           /* OBJECT: its number in `object` */
     struct tn__object *object; /* OBJECT, LINKED: who defines it */
     union {
@@ -82,6 +84,9 @@ void tn__journal_free(struct tn__journal *journal);
 
 /* ---- objects, archives, libraries (library.c) ---- */
 
+/* What an object takes: a range in each zone, and one of the reserve for thread-local data. */
+enum { TN__PART_TLS = TN__ZONES, TN__PARTS };
+
 enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_LINKED };
 
 struct tn__object {
@@ -93,26 +98,35 @@ struct tn__object {
 
     /* From layout on. */
     struct tn__window *window;
-    struct tn__range *ranges[TN__ZONES];
+    struct tn__range *ranges[TN__PARTS];
 
     /* During a link, in the link's arena. */
-    uint8_t *symbol_flags;   /* TN__SYMBOL_..., by symbol */
-    uint32_t *got_index;     /* by symbol: number of its GOT slot, from 1 */
-    uint32_t *stub_index;    /* the same for stubs */
-    uint64_t *addresses;     /* by symbol */
-    uint64_t *common_offset; /* by symbol, in the data zone's range; NULL if there are none */
-    uint32_t got_count, stub_count;
-    bool low; /* wants to be below 2 GiB */
-    size_t sizes[TN__ZONES], alignments[TN__ZONES];
-    size_t zero_offset;               /* where data without bytes in the file begins */
-    uint64_t got_offset, stub_offset; /* in the range of read-only data, of code */
+    uint8_t *symbol_flags;      /* TN__SYMBOL_..., by symbol */
+    uint32_t *slots[TN__SLOTS]; /* by symbol: first word of its GOT slot of each kind, from 1; NULL if there are none */
+    uint32_t *stub_index;       /* by symbol: number of its stub, from 1 */
+    uint32_t *ifunc_index;      /* the same for the pointer of an indirect function; NULL if there are none */
+    uint64_t *addresses;        /* by symbol */
+    uint64_t *common_offset;    /* by symbol, in the data zone's range; NULL if there are none */
+    uint32_t got_words, stub_count, ifunc_count;
+    uint8_t *tls_image; /* initial values of its thread-local data */
+    bool low;           /* wants to be below 2 GiB */
+    size_t sizes[TN__PARTS], alignments[TN__PARTS];
+    size_t zero_offset, tls_zero_offset; /* where data without bytes in the file begins */
+    uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
     uint64_t got_address;
 };
+
+/* Where a symbol's GOT slot of a kind is; the slot exists. */
+static inline uint64_t tn__got_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
+{
+    return object->got_address + (uint64_t)(object->slots[kind][symbol] - 1) * 8;
+}
 
 enum {
     TN__SYMBOL_UNRESOLVED = 1, /* nobody defines it */
     TN__SYMBOL_DISCARDED = 2,  /* local, in a section that is not loaded */
     TN__SYMBOL_FAR = 4,        /* known to be out of reach of the window: branches need a stub */
+    TN__SYMBOL_TLS = 16,       /* thread-local */
     TN__SYMBOL_ELSEWHERE = 8,  /* defined by another object, whose window may differ */
 };
 
@@ -233,6 +247,8 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object);
 /* Counts stubs for branches to other objects, when some of them lie in another window. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);
+/* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to. */
+void tn__object_fill_ifuncs(struct tn__object *object);
 
 /* layout.c */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
@@ -250,6 +266,11 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__section *sectio
 static inline bool tn__section_is_loaded(const struct tn__section *section)
 {
     return section->kind != TN__SECTION_UNLOADED && !section->discarded;
+}
+
+static inline bool tn__section_is_tls(const struct tn__section *section)
+{
+    return section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO;
 }
 
 #pragma GCC visibility pop

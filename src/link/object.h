@@ -24,6 +24,8 @@ enum tn__section_kind {
     TN__SECTION_RODATA, /* also data that is final once relocated */
     TN__SECTION_DATA,
     TN__SECTION_ZERO, /* data without bytes in the file */
+    TN__SECTION_TLS,  /* initial values of thread-local data; its address is a distance from the thread pointer */
+    TN__SECTION_TLS_ZERO,
 };
 
 enum tn__section_role {

@@ -26,6 +26,16 @@ enum tn__value {
     TN__V_Z_A,
 };
 
+/* What the GOT slot of a row holds. */
+enum tn__slot {
+    TN__SLOT_NONE = 0,
+    TN__SLOT_ADDRESS,   /* S */
+    TN__SLOT_TLS_INDEX, /* two words for __tls_get_addr: 1, S */
+    TN__SLOT_TLS_BASE,  /* the same for the beginning of all thread-local storage; one per object */
+    TN__SLOT_TLS_DESC,  /* two words: a function, S */
+    TN__SLOTS,
+};
+
 enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
 
 enum {
@@ -33,11 +43,12 @@ enum {
     TN__R_UNSIGNED = 2, /* as an unsigned one; both: as either; neither: the low bits are taken */
     TN__R_STUB = 4,     /* a branch: may go through a stub when the target is out of range */
     TN__R_LOW = 8,      /* wants the object below 2 GiB */
+    TN__R_TLS = 16,     /* S is a distance from the thread pointer */
 };
 
 struct tn__row {
     const char *name;
-    uint8_t value, field, bits, flags;
+    uint8_t value, field, bits, flags, slot;
 };
 
 struct tn__arch {
@@ -45,7 +56,7 @@ struct tn__arch {
     uint16_t elf_machine;
     const struct tn__row *rows;
     uint32_t row_count;
-    const char *got_symbol; /* stands for the object's GOT */
+    const void *tls_descriptor; /* what TLS descriptors call */
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`; it will run at `address`. */
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
@@ -55,11 +66,6 @@ extern const struct tn__arch tn__arch_x86_64;
 
 /* NULL if there is none. */
 const struct tn__arch *tn__arch_of_elf(uint16_t machine);
-
-static inline bool tn__value_needs_got_slot(uint8_t value)
-{
-    return value >= TN__V_G_A && value <= TN__V_G_A_GOT;
-}
 
 #pragma GCC visibility pop
 #endif

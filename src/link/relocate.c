@@ -91,29 +91,41 @@ static int report_undefined(const struct site *site)
 }
 
 /* What symbols out of the ordinary mean for a relocation. */
-static int scan_special(const struct site *site, uint8_t flags)
+__attribute__((noinline)) static int scan_special(const struct site *site, uint8_t flags)
 {
-    if (flags & TN__SYMBOL_DISCARDED && site->section->role != TN__ROLE_UNWIND)
-        return tn__fail(site->link->err, TN_EFORMAT,
-                        "%s: %s refers to '%s', which lies in a section that is not loaded", place_of(site).text,
-                        site->row->name, symbol_name(site));
     if (flags & TN__SYMBOL_UNRESOLVED)
         return report_undefined(site);
+    if (flags & TN__SYMBOL_DISCARDED)
+        return site->section->role == TN__ROLE_UNWIND
+                   ? 0
+                   : tn__fail(site->link->err, TN_EFORMAT,
+                              "%s: %s refers to '%s', which lies in a section that is not loaded", place_of(site).text,
+                              site->row->name, symbol_name(site));
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: %s refers to '%s', which is %s thread-local variable",
+                    place_of(site).text, site->row->name, symbol_name(site), flags & TN__SYMBOL_TLS ? "a" : "no");
+}
+
+/* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */
+static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
+{
+    static const uint8_t words[TN__SLOTS] = {
+        [TN__SLOT_ADDRESS] = 1, [TN__SLOT_TLS_INDEX] = 2, [TN__SLOT_TLS_BASE] = 2, [TN__SLOT_TLS_DESC] = 2};
+    if (!object->slots[kind])
+        object->slots[kind] = tn__arena_array(&link->arena, object->data.symbol_count, sizeof **object->slots);
+    if (!object->slots[kind])
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    if (!object->slots[kind][symbol]) {
+        object->slots[kind][symbol] = object->got_words + 1;
+        object->got_words += words[kind];
+    }
     return 0;
 }
 
-static void need_got_slot(struct tn__object *object, uint32_t symbol)
+static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t symbol)
 {
-    if (!object->got_index[symbol])
-        object->got_index[symbol] = ++object->got_count;
-}
-
-static void need_stub(struct tn__object *object, uint32_t symbol)
-{
-    if (object->stub_index[symbol])
-        return;
-    object->stub_index[symbol] = ++object->stub_count;
-    need_got_slot(object, symbol);
+    if (!object->stub_index[symbol])
+        object->stub_index[symbol] = ++object->stub_count;
+    return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
 __attribute__((noinline)) static int fail_type(const struct site *site)
@@ -151,16 +163,15 @@ static int scan_one(const struct site *site)
     if (row->flags & TN__R_LOW)
         object->low = true;
     uint8_t flags = object->symbol_flags[reloc->symbol];
-    if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED)) {
+    bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
+    if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED) || thread_local != wants_thread_local) {
         int code = scan_special(site, flags);
         if (code)
             return code;
     }
-    if (tn__value_needs_got_slot(row->value))
-        need_got_slot(object, reloc->symbol);
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
-        need_stub(object, reloc->symbol);
-    return 0;
+        return need_stub(site->link, object, reloc->symbol);
+    return row->slot ? need_slot(site->link, object, row->slot, reloc->symbol) : 0;
 }
 
 /* What is known of a symbol before anything has been placed. */
@@ -168,49 +179,81 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
 {
     const struct tn__symbol *symbol = &object->data.symbols[index];
     const struct tn__entry *entry = symbol->entry;
-    if (!entry)
-        return symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data.sections[symbol->section])
-                   ? TN__SYMBOL_DISCARDED
-                   : 0;
+    uint8_t local = symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
+    if (!entry) {
+        bool in_section = symbol->place == TN__PLACE_SECTION;
+        const struct tn__section *section = &object->data.sections[symbol->section];
+        if (in_section && !tn__section_is_loaded(section))
+            return TN__SYMBOL_DISCARDED;
+        return in_section && tn__section_is_tls(section) ? TN__SYMBOL_TLS : local;
+    }
+    uint8_t thread_local = entry->thread_local ? TN__SYMBOL_TLS : 0;
     switch (entry->kind) {
     case TN__ENTRY_OBJECT:
-        return entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE;
+        return thread_local | (entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE);
     case TN__ENTRY_LINKED:
     case TN__ENTRY_HOST:
     case TN__ENTRY_ABSOLUTE:
-        return tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], entry->address)
-                   ? TN__SYMBOL_ELSEWHERE
-                   : TN__SYMBOL_ELSEWHERE | TN__SYMBOL_FAR;
+        return thread_local | (tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], entry->address)
+                                   ? TN__SYMBOL_ELSEWHERE
+                                   : TN__SYMBOL_ELSEWHERE | TN__SYMBOL_FAR);
+    case TN__ENTRY_GOT:
+        return 0;
     default:
-        if (symbol->binding == TN__BIND_WEAK)
-            return TN__SYMBOL_FAR;
-        return strcmp(symbol->name, object->data.arch->got_symbol) ? TN__SYMBOL_UNRESOLVED : 0;
+        return local | (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
     }
+}
+
+/* True for an indirect function that this object defines, and whose definition is the one taken. */
+static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__entry *entry = symbol->entry;
+    return symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
+           tn__section_is_loaded(&object->data.sections[symbol->section]) &&
+           (!entry || (entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == index));
+}
+
+/* An indirect function is reached through a stub and a pointer that is filled once its resolver can run. */
+static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t symbol)
+{
+    if (!object->ifunc_index)
+        object->ifunc_index = tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->ifunc_index);
+    if (!object->ifunc_index)
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    object->ifunc_index[symbol] = ++object->ifunc_count;
+    object->stub_index[symbol] = ++object->stub_count;
+    return 0;
 }
 
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
     size_t count = object->data.symbol_count;
+    memset(object->slots, 0, sizeof object->slots);
+    object->got_words = object->stub_count = object->ifunc_count = 0;
+    object->ifunc_index = NULL;
+    object->low = false;
     object->symbol_flags = tn__arena_alloc(&link->arena, count);
-    object->got_index = tn__arena_array(&link->arena, count, sizeof *object->got_index);
     object->stub_index = tn__arena_array(&link->arena, count, sizeof *object->stub_index);
     object->addresses = tn__arena_alloc(&link->arena, count * sizeof *object->addresses);
-    if (!object->symbol_flags || !object->got_index || !object->stub_index || !object->addresses)
+    if (!object->symbol_flags || !object->stub_index || !object->addresses)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
-    object->got_count = object->stub_count = 0;
-    object->low = false;
     if (count)
         object->symbol_flags[0] = 0;
-    for (uint32_t i = 1; i < count; i++)
+    int code = 0;
+    for (uint32_t i = 1; !code && i < count; i++) {
         object->symbol_flags[i] = flags_of(link, object, i);
-    return for_each_reloc(link, object, scan_one);
+        if (is_own_ifunc(object, i))
+            code = need_ifunc(link, object, i);
+    }
+    return code ? code : for_each_reloc(link, object, scan_one);
 }
 
 static int scan_branch(const struct site *site)
 {
     const struct tn__object *object = site->object;
     if (site->row->flags & TN__R_STUB && object->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
-        need_stub(site->object, site->reloc->symbol);
+        return need_stub(site->link, site->object, site->reloc->symbol);
     return 0;
 }
 
@@ -228,11 +271,6 @@ static bool fits(uint64_t value, const struct tn__row *row)
     bool as_signed = (uint64_t)((int64_t)(value << (64 - row->bits)) >> (64 - row->bits)) == value;
     bool as_unsigned = value >> row->bits == 0;
     return (row->flags & TN__R_SIGNED && as_signed) || (row->flags & TN__R_UNSIGNED && as_unsigned);
-}
-
-static uint64_t got_slot(const struct tn__object *object, uint32_t symbol)
-{
-    return object->got_address + (uint64_t)(object->got_index[symbol] - 1) * 8;
 }
 
 static uint64_t stub_address(const struct tn__object *object, uint32_t symbol)
@@ -254,11 +292,11 @@ __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__
     case TN__V_S_A_GOT:
         return S + A - object->got_address;
     case TN__V_G_A:
-        return got_slot(object, reloc->symbol) + A;
+        return tn__got_slot(object, row->slot, reloc->symbol) + A;
     case TN__V_G_A_P:
-        return got_slot(object, reloc->symbol) + A - P;
+        return tn__got_slot(object, row->slot, reloc->symbol) + A - P;
     case TN__V_G_A_GOT:
-        return got_slot(object, reloc->symbol) + A - object->got_address;
+        return tn__got_slot(object, row->slot, reloc->symbol) + A - object->got_address;
     case TN__V_GOT_A_P:
         return object->got_address + A - P;
     case TN__V_Z_A:
@@ -329,19 +367,19 @@ static int apply_one(const struct site *site)
     return 0;
 }
 
-static uint64_t address_of(const struct tn__object *object, uint32_t index)
+static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
+{
+    return object->ranges[TN__ZONE_DATA]->address + object->ifunc_offset +
+           (uint64_t)(object->ifunc_index[symbol] - 1) * 8;
+}
+
+static uint64_t place_address(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data.symbols[index];
-    const struct tn__entry *entry = symbol->entry;
-    if (entry && entry->kind == TN__ENTRY_OBJECT && (entry->object != object || entry->symbol != index))
-        return address_of(entry->object, entry->symbol);
-    if (entry && entry->kind != TN__ENTRY_OBJECT) {
-        if (entry->kind == TN__ENTRY_HOST || entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE)
-            return entry->address;
-        return strcmp(symbol->name, object->data.arch->got_symbol) ? 0 : object->got_address;
-    }
     switch (symbol->place) {
     case TN__PLACE_SECTION:
+        if (object->ifunc_index && object->ifunc_index[index])
+            return stub_address(object, index);
         return object->data.sections[symbol->section].address + symbol->value;
     case TN__PLACE_COMMON:
         return object->ranges[TN__ZONE_DATA]->address + object->common_offset[index];
@@ -350,18 +388,78 @@ static uint64_t address_of(const struct tn__object *object, uint32_t index)
     }
 }
 
-static void fill_got_and_stubs(struct tn__object *object)
+static uint64_t address_of(const struct tn__object *object, uint32_t index)
 {
-    const struct tn__arch *arch = object->data.arch;
-    struct tn__range *rodata = object->ranges[TN__ZONE_RODATA], *code = object->ranges[TN__ZONE_CODE];
+    const struct tn__entry *entry = object->data.symbols[index].entry;
+    if (!entry)
+        return place_address(object, index);
+    switch (entry->kind) {
+    case TN__ENTRY_OBJECT:
+        return place_address(entry->object, entry->symbol);
+    case TN__ENTRY_HOST:
+    case TN__ENTRY_LINKED:
+    case TN__ENTRY_ABSOLUTE:
+        return entry->address;
+    case TN__ENTRY_GOT:
+        return object->got_address;
+    default:
+        return 0; /* a weak reference to nothing */
+    }
+}
+
+static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
+{
+    struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
+    uint8_t *at = rodata->write + (tn__got_slot(object, kind, symbol) - rodata->address);
+    uint64_t S = object->addresses[symbol];
+    switch (kind) {
+    case TN__SLOT_TLS_INDEX:
+        tn__put64(at, 1);
+        tn__put64(at + 8, S);
+        break;
+    case TN__SLOT_TLS_BASE:
+        tn__put64(at, 1);
+        tn__put64(at + 8, 0);
+        break;
+    case TN__SLOT_TLS_DESC:
+        tn__put64(at, (uintptr_t)object->data.arch->tls_descriptor);
+        tn__put64(at + 8, S);
+        break;
+    default:
+        tn__put64(at, S);
+    }
+}
+
+static void fill_got(const struct tn__object *object)
+{
+    for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
+        for (uint32_t i = 0; object->slots[kind] && i < object->data.symbol_count; i++)
+            if (object->slots[kind][i])
+                fill_slot(object, kind, i);
+}
+
+static void write_stubs(const struct tn__object *object)
+{
+    const struct tn__range *code = object->ranges[TN__ZONE_CODE];
     for (uint32_t i = 0; i < object->data.symbol_count; i++) {
-        if (object->got_index[i])
-            tn__put64(rodata->write + object->got_offset + (size_t)(object->got_index[i] - 1) * 8,
-                      object->addresses[i]);
-        if (object->stub_index[i]) {
-            uint64_t at = stub_address(object, i);
-            arch->write_stub(code->write + (at - code->address), at, got_slot(object, i));
-        }
+        if (!object->stub_index[i])
+            continue;
+        uint64_t at = stub_address(object, i);
+        bool ifunc = object->ifunc_index && object->ifunc_index[i];
+        object->data.arch->write_stub(code->write + (at - code->address), at,
+                                      ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
+    }
+}
+
+void tn__object_fill_ifuncs(struct tn__object *object)
+{
+    for (uint32_t i = 0; object->ifunc_count && i < object->data.symbol_count; i++) {
+        if (!object->ifunc_index[i])
+            continue;
+        const struct tn__symbol *symbol = &object->data.symbols[i];
+        uint64_t resolver = object->data.sections[symbol->section].address + symbol->value;
+        uint64_t target = ((uint64_t(*)(void))(uintptr_t)resolver)();
+        tn__put64((void *)(uintptr_t)ifunc_pointer(object, i), target);
     }
 }
 
@@ -371,7 +469,9 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
         object->addresses[0] = 0;
     for (uint32_t i = 1; i < object->data.symbol_count; i++)
         object->addresses[i] = address_of(object, i);
-    if (object->got_count)
-        fill_got_and_stubs(object);
+    if (object->got_words)
+        fill_got(object);
+    if (object->stub_count)
+        write_stubs(object);
     return for_each_reloc(link, object, apply_one);
 }

@@ -66,13 +66,20 @@ int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry)
     return 0;
 }
 
+/* References that lead nowhere new. A weak one is satisfied by what is there, but pulls no member in (gABI, archive files);
+ * a thread-local one is not asked of resolvers, which could answer for one thread only. */
+static bool stays_open(const struct tn__symbol *symbol)
+{
+    return symbol->place == TN__PLACE_UNDEFINED &&
+           ((symbol->binding == TN__BIND_WEAK && symbol->entry->kind == TN__ENTRY_LAZY) ||
+            (symbol->type == TN__TYPE_TLS && symbol->entry->kind == TN__ENTRY_UNDEFINED));
+}
+
 static int resolve_object(struct tn__link *link, const struct tn__object *object)
 {
     for (uint32_t i = 1; i < object->data.symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data.symbols[i];
-        /* A weak reference is satisfied by what is there, but pulls no member in (gABI, archive files). */
-        if (!symbol->entry || (symbol->place == TN__PLACE_UNDEFINED && symbol->binding == TN__BIND_WEAK &&
-                               symbol->entry->kind == TN__ENTRY_LAZY))
+        if (!symbol->entry || stays_open(symbol))
             continue;
         int code = tn__link_need_entry(link, symbol->entry);
         if (code)

@@ -3,6 +3,7 @@
 /* Sessions and libraries, from creation to the end, and what is asked of them. */
 
 #include "link.h"
+#include "tls.h"
 
 static int check_options(const struct tn_session_options *options, struct tn_error *err)
 {
@@ -79,6 +80,30 @@ void tn_session_destroy(struct tn_session *session)
     tn__free(session);
 }
 
+/* Names that every library has, and that only its own objects see. */
+static int define_own_names(struct tn_library *library, struct tn_error *err)
+{
+    const struct {
+        const char *name;
+        uint8_t kind;
+        const void *address;
+    } names[] = {
+        {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL},
+        {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr},
+        {"__dso_handle", TN__ENTRY_ABSOLUTE, library}, /* what atexit and C++ destructors are registered under */
+    };
+    for (size_t i = 0; i < TN_COUNT(names); i++) {
+        struct tn__entry *entry = tn__symtab_intern(&library->symtab, names[i].name);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+        entry->kind = names[i].kind;
+        entry->strength = TN__STRENGTH_STRONG;
+        entry->hidden = true;
+        entry->address = (uintptr_t)names[i].address;
+    }
+    return 0;
+}
+
 int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
 {
     if (!session || !name || !out)
@@ -94,13 +119,11 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
     library->session = session;
     library->objects_end = &library->objects;
     library->resolvers_end = &library->resolvers;
-    /* What atexit and C++ destructors are registered under: any address of the library's own. */
-    int code = tn_define(library, "__dso_handle", library, err);
+    int code = define_own_names(library, err);
     if (code) {
         free_library(library);
         return code;
     }
-    tn__symtab_find(&library->symtab, "__dso_handle")->hidden = true;
     pthread_mutex_lock(&session->lock);
     library->next = session->libraries;
     session->libraries = library;
