@@ -233,6 +233,7 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)
     options.UseInitArray = true;
     options.FunctionSections = one_each;
     options.DataSections = one_each;
+    options.EnableMachineOutliner = false; /* AArch64 and RISC-V ask for it; absent.cpp leaves it out */
 }
 
 /* ---- passes ---- */
