@@ -24,7 +24,7 @@
 struct tn__target {
     char *triple;                /* normalised; LLVM's allocation */
     const char *cpu;             /* for functions that name none */
-    char *cpu_features;          /* what the CPU stands for beyond its name ("native"); "" where nothing */
+    const char *cpu_features;    /* what the CPU stands for beyond its name ("native"); "" where nothing */
     const char *features;        /* the client's; "" where none */
     bool cpu_given;              /* the client's CPU replaces that of the functions */
     struct tn__subtarget *names; /* the CPUs and features this target knows */
@@ -44,7 +44,8 @@ int tn__target_apply(const struct tn__target *target, LLVMModuleRef module, cons
 /* ---- diagnostics.c ---- */
 
 struct tn__diagnostics {
-    const char *name; /* of the input */
+    const char *name;     /* of the input */
+    LLVMModuleRef module; /* once it is read; NULL before */
     struct tn_error *err;
     size_t errors; /* seen so far; all of them went into *err as far as it holds them */
 };

@@ -96,6 +96,7 @@ static int parse(struct compilation *c)
     }
     c->module = tn__llvm_parse(c->context, c->name, bytes, c->length, choose_layout, c, tn__diagnostics_report,
                                &c->diagnostics);
+    c->diagnostics.module = c->module;
     tn__free(copy);
     return TN_OK;
 }

@@ -20,8 +20,9 @@ void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigne
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
 {
+    struct tn__diagnostics *diagnostics = user;
     if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
-        tn__llvm_describe(info, tn__diagnostics_report, user);
+        tn__llvm_describe(info, diagnostics->module, tn__diagnostics_report, user);
 }
 
 void tn__diagnostics_attach(struct tn__diagnostics *diagnostics, LLVMContextRef context)

@@ -41,6 +41,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -157,15 +158,17 @@ uint64_t tn__llvm_count_instructions(LLVMModuleRef module)
 
 /* ---- diagnostics ---- */
 
-/* Fills in the position of an instruction that has one. */
-static std::string locate(const Instruction *instruction, unsigned &line, unsigned &column)
+struct position {
+    std::string file;
+    unsigned line = 0, column = 0;
+};
+
+static position locate(const Instruction *instruction)
 {
     const DILocation *location = instruction ? instruction->getDebugLoc().get() : nullptr;
     if (!location)
-        return "";
-    line = location->getLine();
-    column = location->getColumn();
-    return location->getFilename().str();
+        return {};
+    return {location->getFilename().str(), location->getLine(), location->getColumn()};
 }
 
 static std::string in_function(const Instruction *instruction)
@@ -173,26 +176,55 @@ static std::string in_function(const Instruction *instruction)
     return instruction ? " (in function '" + instruction->getFunction()->getName().str() + "')" : "";
 }
 
-void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, tn__report_fn *report, void *user)
+static bool has_cookie(const Instruction &instruction, uint64_t cookie)
+{
+    const MDNode *node = instruction.getMetadata("srcloc");
+    return node && any_of(node->operands(), [cookie](const MDOperand &operand) {
+               auto *number = mdconst::dyn_extract<ConstantInt>(operand);
+               return number && number->getZExtValue() == cookie;
+           });
+}
+
+/* The assembler names inline assembly only by the number that its !srcloc metadata carries. */
+static const Instruction *find_assembly(const Module &module, uint64_t cookie)
+{
+    if (cookie)
+        for (const Function &function : module)
+            for (const Instruction &instruction : instructions(function))
+                if (has_cookie(instruction, cookie))
+                    return &instruction;
+    return nullptr;
+}
+
+static position describe_assembler(const DiagnosticInfoSrcMgr &info, const Module *module, std::string &message)
+{
+    const SMDiagnostic &problem = info.getSMDiag();
+    unsigned line = problem.getLineNo() > 0 ? problem.getLineNo() : 0, column = problem.getColumnNo() + 1;
+    message = problem.getMessage().str();
+    if (!info.isInlineAsmDiag())
+        return line ? position{problem.getFilename().str(), line, column} : position();
+    const Instruction *instruction = module ? find_assembly(*module, info.getLocCookie()) : nullptr;
+    message = "<inline asm>:" + std::to_string(line) + ":" + std::to_string(column) + ": " + message +
+              in_function(instruction);
+    return locate(instruction);
+}
+
+void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module, tn__report_fn *report, void *user)
 {
     const DiagnosticInfo &info = *unwrap(diagnostic);
-    std::string message, file;
-    unsigned line = 0, column = 0;
-    if (auto *assembly = dyn_cast<DiagnosticInfoSrcMgr>(&info)) {
-        const SMDiagnostic &problem = assembly->getSMDiag();
-        file = problem.getFilename().str();
-        line = problem.getLineNo() > 0 ? problem.getLineNo() : 0;
-        column = problem.getColumnNo() + 1;
-        message = problem.getMessage().str();
+    std::string message;
+    position at;
+    if (auto *assembler = dyn_cast<DiagnosticInfoSrcMgr>(&info)) {
+        at = describe_assembler(*assembler, unwrap(module), message);
     } else if (auto *constraint = dyn_cast<DiagnosticInfoInlineAsm>(&info)) {
-        file = locate(constraint->getInstruction(), line, column);
+        at = locate(constraint->getInstruction());
         message = constraint->getMsgStr().str() + in_function(constraint->getInstruction());
     } else {
         raw_string_ostream stream(message);
         DiagnosticPrinterRawOStream printer(stream);
         info.print(printer);
     }
-    report(user, file.c_str(), line, column, message.c_str());
+    report(user, at.file.c_str(), at.line, at.column, message.c_str());
 }
 
 /* ---- targets ---- */
@@ -201,10 +233,10 @@ struct tn__subtarget {
     std::unique_ptr<MCSubtargetInfo> info;
 };
 
-tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple)
+tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple, const char *cpu)
 {
     auto *llvm_target = reinterpret_cast<const Target *>(target);
-    std::unique_ptr<MCSubtargetInfo> info(llvm_target->createMCSubtargetInfo(TN_TRIPLE(triple), "", ""));
+    std::unique_ptr<MCSubtargetInfo> info(llvm_target->createMCSubtargetInfo(TN_TRIPLE(triple), cpu, ""));
     return info ? new tn__subtarget{std::move(info)} : nullptr;
 }
 
@@ -219,12 +251,21 @@ bool tn__llvm_has_cpu(const tn__subtarget *subtarget, const char *cpu)
     return subtarget->info->isCPUStringValid(cpu) || subtarget->info->isCPUStringValid(AArch64::resolveCPUAlias(cpu));
 }
 
-bool tn__llvm_has_feature(const tn__subtarget *subtarget, const char *feature, size_t length)
+static const SubtargetFeatureKV *find_feature(const tn__subtarget *subtarget, StringRef wanted)
 {
-    StringRef wanted(feature, length);
     auto features = subtarget->info->getAllProcessorFeatures(); /* sorted by name */
     auto found = lower_bound(features, wanted);
-    return found != features.end() && wanted == found->Key;
+    return found != features.end() && wanted == found->Key ? found : nullptr;
+}
+
+bool tn__llvm_has_feature(const tn__subtarget *subtarget, const char *feature, size_t length)
+{
+    return find_feature(subtarget, StringRef(feature, length));
+}
+
+bool tn__llvm_feature_on(const tn__subtarget *subtarget, const char *feature, size_t length)
+{
+    return subtarget->info->hasFeature(find_feature(subtarget, StringRef(feature, length))->Value);
 }
 
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)

@@ -40,17 +40,21 @@ uint64_t tn__llvm_count_instructions(LLVMModuleRef module);
 
 /* ---- diagnostics ---- */
 
-/* Calls `report` with the best position LLVM has: debug location, else line and column of inline assembly, else none. */
-void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, tn__report_fn *report, void *user);
+/* Calls `report` with the debug location of what the diagnostic is about, where LLVM has it. For inline assembly the
+ * message begins with the position in its text. */
+void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module, tn__report_fn *report, void *user);
 
 /* ---- targets ---- */
 
-/* The names a target knows; asking for others anywhere makes LLVM print. NULL: no machine-code support for the triple. */
+/* A CPU ("" or a known one) and the names its target knows; asking for others anywhere makes LLVM print. NULL: no
+ * machine-code support for the triple. */
 struct tn__subtarget;
-struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple);
+struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple, const char *cpu);
 void tn__llvm_subtarget_free(struct tn__subtarget *subtarget);
 bool tn__llvm_has_cpu(const struct tn__subtarget *subtarget, const char *cpu);
 bool tn__llvm_has_feature(const struct tn__subtarget *subtarget, const char *feature, size_t length);
+/* Whether the subtarget's CPU has the feature, which must be known. */
+bool tn__llvm_feature_on(const struct tn__subtarget *subtarget, const char *feature, size_t length);
 
 /* Initialisers through .init_array, and on demand a section per function and datum. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
