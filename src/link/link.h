@@ -32,6 +32,7 @@ enum tn__entry_kind {
     TN__ENTRY_LINKED,        /* has its final address */
     TN__ENTRY_ABSOLUTE,      /* defined by the client */
     TN__ENTRY_GOT,           /* stands for the GOT of the object that mentions it */
+    TN__ENTRY_HANDLE,        /* stands for the library: a place in the window of the object that mentions it */
 };
 
 /* Which definition wins; equal strong ones clash. */
@@ -111,7 +112,7 @@ struct tn__object {
     uint8_t *tls_image; /* initial values of its thread-local data */
     bool low;           /* wants to be below 2 GiB */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
-    size_t zero_offset, tls_zero_offset; /* where data without bytes in the file begins */
+    size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
     uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
     uint64_t got_address;
 };
@@ -170,6 +171,7 @@ struct tn_library {
     struct tn__archive *archives;
     struct tn__resolver *resolvers, **resolvers_end;
     struct tn__calls_list initializers, finalizers;
+    uint32_t number;   /* in the session */
     uint32_t sequence; /* numbers linked arrays */
 };
 
@@ -182,6 +184,7 @@ struct tn_session {
     pthread_mutex_t lock;
     struct tn__codemem memory;
     struct tn_library *libraries;
+    uint32_t library_count;
     struct tn__unwind unwind;
     struct tn_stats stats;
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);

@@ -198,6 +198,7 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
                                    ? TN__SYMBOL_ELSEWHERE
                                    : TN__SYMBOL_ELSEWHERE | TN__SYMBOL_FAR);
     case TN__ENTRY_GOT:
+    case TN__ENTRY_HANDLE:
         return 0;
     default:
         return local | (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
@@ -388,7 +389,7 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     }
 }
 
-static uint64_t address_of(const struct tn__object *object, uint32_t index)
+static uint64_t address_of(const struct tn__object *object, uint32_t index, uint32_t library_number)
 {
     const struct tn__entry *entry = object->data.symbols[index].entry;
     if (!entry)
@@ -402,6 +403,8 @@ static uint64_t address_of(const struct tn__object *object, uint32_t index)
         return entry->address;
     case TN__ENTRY_GOT:
         return object->got_address;
+    case TN__ENTRY_HANDLE: /* only compared, never read; code of the window reaches it */
+        return object->window->start + library_number;
     default:
         return 0; /* a weak reference to nothing */
     }
@@ -468,7 +471,7 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
     if (object->data.symbol_count)
         object->addresses[0] = 0;
     for (uint32_t i = 1; i < object->data.symbol_count; i++)
-        object->addresses[i] = address_of(object, i);
+        object->addresses[i] = address_of(object, i, link->library->number);
     if (object->got_words)
         fill_got(object);
     if (object->stub_count)

@@ -90,7 +90,7 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
     } names[] = {
         {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL},
         {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr},
-        {"__dso_handle", TN__ENTRY_ABSOLUTE, library}, /* what atexit and C++ destructors are registered under */
+        {"__dso_handle", TN__ENTRY_HANDLE, NULL}, /* what C++ destructors are registered under */
     };
     for (size_t i = 0; i < TN_COUNT(names); i++) {
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, names[i].name);
@@ -125,6 +125,7 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
         return code;
     }
     pthread_mutex_lock(&session->lock);
+    library->number = session->library_count++;
     library->next = session->libraries;
     session->libraries = library;
     pthread_mutex_unlock(&session->lock);
