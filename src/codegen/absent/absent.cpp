@@ -88,9 +88,11 @@ ABSENT(
     _ZN4llvm26createMIRProfileLoaderPassENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES5_NS_10sampleprof19FSDiscriminatorPassENS_18IntrusiveRefCntPtrINS_3vfs10FileSystemEEE)
 NOTHING(_ZN4llvm34initializeMIRProfileLoaderPassPassERNS_12PassRegistryE)
 
-/* Passes that no built-in target asks for: software pipelining, merging by profile. (AArch64 and RISCV ask for the
- * outliner.) */
+/* Passes that no built-in target asks for, once the outliner is turned off: software pipelining, outlining, merging by
+ * profile. */
 NOTHING(_ZN4llvm30initializeMachinePipelinerPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm29initializeMachineOutlinerPassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm25createMachineOutlinerPassENS_11RunOutlinerE)
 NOTHING(_ZN4llvm40initializeGlobalMergeFuncPassWrapperPassERNS_12PassRegistryE)
 ABSENT(_ZN4llvm25createGlobalMergeFuncPassEv)
 
