@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. libelf decodes the
- * headers in place; contents are borrowed from the caller's bytes, and every offset, count and index is checked here. */
+/* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. Contents are borrowed
+ * from the caller's bytes, and every offset, count and index is checked before it is used. */
 
 #include <elf.h>
-#include <libelf.h>
 
 #include "object.h"
 #include "reloc.h"
@@ -14,7 +13,7 @@
 
 struct reader {
     struct tn__object_data *object;
-    const Elf64_Shdr **headers;
+    const uint8_t *headers;
     const uint8_t *symtab, *xindex;
     const char *strings;
     uint64_t strings_size, xindex_count;
@@ -23,6 +22,14 @@ struct reader {
 };
 
 #define FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
+
+/* The header of a section below section_count. Copied, because nothing in a file is aligned. */
+static Elf64_Shdr header_of(const struct reader *r, uint32_t index)
+{
+    Elf64_Shdr header;
+    memcpy(&header, r->headers + (size_t)index * sizeof header, sizeof header);
+    return header;
+}
 
 static bool claims(const uint8_t *bytes, size_t size)
 {
@@ -118,70 +125,82 @@ static uint8_t kind_of(const struct tn__section *section, const Elf64_Shdr *head
 static int read_section(struct reader *r, uint32_t index, const char *names, uint64_t names_size)
 {
     struct tn__object_data *object = r->object;
-    const Elf64_Shdr *header = r->headers[index];
+    const Elf64_Shdr header = header_of(r, index);
     struct tn__section *section = &object->sections[index];
-    if (header->sh_name >= names_size)
+    if (header.sh_name >= names_size)
         return FAIL(r, "%s: section %u: its name lies outside the string table", object->name, index);
-    section->name = names + header->sh_name;
-    section->size = header->sh_size;
-    section->alignment = header->sh_addralign ? header->sh_addralign : 1;
+    section->name = names + header.sh_name;
+    section->size = header.sh_size;
+    section->alignment = header.sh_addralign ? header.sh_addralign : 1;
     if (section->alignment & (section->alignment - 1))
         return FAIL(r, "%s: section %u (%s): alignment %llu is no power of two", object->name, index, section->name,
                     (unsigned long long)section->alignment);
-    if (header->sh_type != SHT_NOBITS) {
-        if (!tn__inside(header->sh_offset, header->sh_size, object->size))
+    if (header.sh_type != SHT_NOBITS) {
+        if (!tn__inside(header.sh_offset, header.sh_size, object->size))
             return FAIL(r, "%s: section %u (%s): %llu bytes at offset %llu lie outside the file's %zu", object->name,
-                        index, section->name, (unsigned long long)header->sh_size,
-                        (unsigned long long)header->sh_offset, object->size);
-        section->bytes = object->bytes + header->sh_offset;
+                        index, section->name, (unsigned long long)header.sh_size, (unsigned long long)header.sh_offset,
+                        object->size);
+        section->bytes = object->bytes + header.sh_offset;
     }
-    set_role(section, header->sh_type);
-    section->kind = kind_of(section, header);
+    set_role(section, header.sh_type);
+    section->kind = kind_of(section, &header);
     if (section->kind == TN__SECTION_UNLOADED) {
         section->role = TN__ROLE_NONE;
         return 0;
     }
-    if (header->sh_flags & SHF_COMPRESSED)
+    if (header.sh_flags & SHF_COMPRESSED)
         return FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", object->name, index,
                     section->name);
-    if (header->sh_type == SHT_NOBITS && section->kind != TN__SECTION_ZERO && section->kind != TN__SECTION_TLS_ZERO)
+    if (header.sh_type == SHT_NOBITS && section->kind != TN__SECTION_ZERO && section->kind != TN__SECTION_TLS_ZERO)
         return FAIL(r, "%s: section %u (%s): code or constants without bytes", object->name, index, section->name);
     return 0;
 }
 
-static int read_headers(struct reader *r, Elf *elf)
+/* Where the section headers are, how many there are, and which section holds their names. Numbers that do not fit the ELF
+ * header are in the first section header (gABI, "ELF Header"). */
+static int find_headers(struct reader *r, uint32_t *names)
 {
     struct tn__object_data *object = r->object;
-    size_t count, names_index;
-    if (elf_getshdrnum(elf, &count) || elf_getshdrstrndx(elf, &names_index))
-        return FAIL(r, "%s: section headers: %s", object->name, elf_errmsg(-1));
-    uint64_t at = tn__get64(object->bytes + offsetof(Elf64_Ehdr, e_shoff));
-    if (count > UINT32_MAX / 2 || !tn__inside(at, count * sizeof(Elf64_Shdr), object->size))
-        return FAIL(r, "%s: %zu section headers at offset %llu lie outside the file's %zu bytes", object->name, count,
-                    (unsigned long long)at, object->size);
-    if (names_index >= count)
-        return FAIL(r, "%s: no section names: header %zu of %zu", object->name, names_index, count);
+    Elf64_Ehdr elf;
+    memcpy(&elf, object->bytes, sizeof elf);
+    uint64_t count = elf.e_shnum;
+    *names = elf.e_shstrndx;
+    if (elf.e_shentsize != sizeof(Elf64_Shdr) || !tn__inside(elf.e_shoff, sizeof(Elf64_Shdr), object->size))
+        return FAIL(r, "%s: no section headers: entries of %u bytes at offset %llu of %zu", object->name,
+                    elf.e_shentsize, (unsigned long long)elf.e_shoff, object->size);
+    r->headers = object->bytes + elf.e_shoff;
+    Elf64_Shdr first = header_of(r, 0);
+    if (!count)
+        count = first.sh_size;
+    if (*names == SHN_XINDEX)
+        *names = first.sh_link;
+    if (!count || count > (object->size - elf.e_shoff) / sizeof(Elf64_Shdr) || count > UINT32_MAX / 2)
+        return FAIL(r, "%s: %llu section headers at offset %llu do not lie inside the file's %zu bytes", object->name,
+                    (unsigned long long)count, (unsigned long long)elf.e_shoff, object->size);
     object->section_count = (uint32_t)count;
-    object->sections = tn__arena_array(&object->arena, count, sizeof *object->sections);
-    r->headers = tn__arena_array(&object->arena, count, sizeof *r->headers);
-    if (!object->sections || !r->headers)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
-    for (size_t i = 0; i < count; i++)
-        if (!(r->headers[i] = elf64_getshdr(elf_getscn(elf, i))))
-            return FAIL(r, "%s: section header %zu: %s", object->name, i, elf_errmsg(-1));
-
-    const Elf64_Shdr *names = r->headers[names_index];
-    if (names->sh_type == SHT_NOBITS || !tn__inside(names->sh_offset, names->sh_size, object->size) ||
-        !names->sh_size || object->bytes[names->sh_offset + names->sh_size - 1])
-        return FAIL(r, "%s: section %zu is no table of section names", object->name, names_index);
-    for (uint32_t i = 1; i < object->section_count; i++) {
-        int code = read_section(r, i, (const char *)object->bytes + names->sh_offset, names->sh_size);
-        if (code)
-            return code;
-    }
-    if (count)
-        object->sections[0].name = "";
+    if (*names >= count)
+        return FAIL(r, "%s: no section names: section %u of %llu", object->name, *names, (unsigned long long)count);
     return 0;
+}
+
+static int read_sections(struct reader *r)
+{
+    struct tn__object_data *object = r->object;
+    uint32_t index;
+    int code = find_headers(r, &index);
+    if (code)
+        return code;
+    const Elf64_Shdr names = header_of(r, index);
+    if (names.sh_type == SHT_NOBITS || !tn__inside(names.sh_offset, names.sh_size, object->size) || !names.sh_size ||
+        object->bytes[names.sh_offset + names.sh_size - 1])
+        return FAIL(r, "%s: section %u is no table of section names", object->name, index);
+    object->sections = tn__arena_array(&object->arena, object->section_count, sizeof *object->sections);
+    if (!object->sections)
+        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+    object->sections[0].name = "";
+    for (uint32_t i = 1; !code && i < object->section_count; i++)
+        code = read_section(r, i, (const char *)object->bytes + names.sh_offset, names.sh_size);
+    return code;
 }
 
 /* ---- tables that refer to sections ---- */
@@ -189,45 +208,45 @@ static int read_headers(struct reader *r, Elf *elf)
 static int read_relocs(struct reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
-    const Elf64_Shdr *header = r->headers[index];
+    const Elf64_Shdr header = header_of(r, index);
     const char *name = object->sections[index].name;
-    if (!header->sh_info || header->sh_info >= object->section_count)
+    if (!header.sh_info || header.sh_info >= object->section_count)
         return FAIL(r, "%s: section %u (%s) relocates section %u, which does not exist", object->name, index, name,
-                    header->sh_info);
-    struct tn__section *target = &object->sections[header->sh_info];
+                    header.sh_info);
+    struct tn__section *target = &object->sections[header.sh_info];
     if (target->kind == TN__SECTION_UNLOADED)
         return 0;
-    if (header->sh_type == SHT_REL)
+    if (header.sh_type == SHT_REL)
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations without addends", object->name, index,
                         name);
-    if (header->sh_link != r->symtab_index)
+    if (header.sh_link != r->symtab_index)
         return FAIL(r, "%s: section %u (%s) uses section %u, which is not the symbol table", object->name, index, name,
-                    header->sh_link);
+                    header.sh_link);
     if (target->relocs)
         return FAIL(r, "%s: section %u (%s) is a second set of relocations for %s", object->name, index, name,
                     target->name);
-    if (header->sh_size % sizeof(Elf64_Rela))
+    if (header.sh_size % sizeof(Elf64_Rela))
         return FAIL(r, "%s: section %u (%s): %llu bytes are no whole relocations", object->name, index, name,
-                    (unsigned long long)header->sh_size);
-    if (!target->bytes && header->sh_size)
+                    (unsigned long long)header.sh_size);
+    if (!target->bytes && header.sh_size)
         return FAIL(r, "%s: section %u (%s) relocates %s, which has no bytes", object->name, index, name, target->name);
     target->relocs = object->sections[index].bytes;
-    target->reloc_count = header->sh_size / sizeof(Elf64_Rela);
+    target->reloc_count = header.sh_size / sizeof(Elf64_Rela);
     return 0;
 }
 
 static int read_group(struct reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
-    const Elf64_Shdr *header = r->headers[index];
+    const Elf64_Shdr header = header_of(r, index);
     const uint8_t *bytes = object->sections[index].bytes;
-    uint64_t words = header->sh_size / 4;
-    if (!words || header->sh_size % 4 || header->sh_link != r->symtab_index || header->sh_info >= object->symbol_count)
+    uint64_t words = header.sh_size / 4;
+    if (!words || header.sh_size % 4 || header.sh_link != r->symtab_index || header.sh_info >= object->symbol_count)
         return FAIL(r, "%s: section %u (%s) is a malformed section group", object->name, index,
                     object->sections[index].name);
     if (!(tn__get32(bytes) & GRP_COMDAT))
         return 0;
-    const struct tn__symbol *signature = &object->symbols[header->sh_info];
+    const struct tn__symbol *signature = &object->symbols[header.sh_info];
     uint32_t *members = tn__arena_array(&object->arena, words, sizeof *members);
     if (!members)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
@@ -316,7 +335,7 @@ static int find_symtab(struct reader *r)
 {
     struct tn__object_data *object = r->object;
     for (uint32_t i = 1; i < object->section_count; i++) {
-        if (r->headers[i]->sh_type != SHT_SYMTAB)
+        if (header_of(r, i).sh_type != SHT_SYMTAB)
             continue;
         if (r->symtab_index)
             return FAIL(r, "%s: sections %u and %u are both symbol tables", object->name, r->symtab_index, i);
@@ -324,22 +343,22 @@ static int find_symtab(struct reader *r)
     }
     if (!r->symtab_index)
         return 0;
-    const Elf64_Shdr *header = r->headers[r->symtab_index];
-    uint32_t strings = header->sh_link;
-    if (header->sh_size % sizeof(Elf64_Sym) || header->sh_size / sizeof(Elf64_Sym) > UINT32_MAX / 2)
+    const Elf64_Shdr header = header_of(r, r->symtab_index);
+    uint32_t strings = header.sh_link;
+    if (header.sh_size % sizeof(Elf64_Sym) || header.sh_size / sizeof(Elf64_Sym) > UINT32_MAX / 2)
         return FAIL(r, "%s: section %u: %llu bytes are no symbol table", object->name, r->symtab_index,
-                    (unsigned long long)header->sh_size);
-    if (!strings || strings >= object->section_count || r->headers[strings]->sh_type != SHT_STRTAB ||
-        !r->headers[strings]->sh_size || object->sections[strings].bytes[r->headers[strings]->sh_size - 1])
+                    (unsigned long long)header.sh_size);
+    if (!strings || strings >= object->section_count || header_of(r, strings).sh_type != SHT_STRTAB ||
+        !header_of(r, strings).sh_size || object->sections[strings].bytes[header_of(r, strings).sh_size - 1])
         return FAIL(r, "%s: section %u is no table of symbol names", object->name, strings);
     r->symtab = object->sections[r->symtab_index].bytes;
     r->strings = (const char *)object->sections[strings].bytes;
-    r->strings_size = r->headers[strings]->sh_size;
-    object->symbol_count = (uint32_t)(header->sh_size / sizeof(Elf64_Sym));
+    r->strings_size = header_of(r, strings).sh_size;
+    object->symbol_count = (uint32_t)(header.sh_size / sizeof(Elf64_Sym));
     for (uint32_t i = 1; i < object->section_count; i++)
-        if (r->headers[i]->sh_type == SHT_SYMTAB_SHNDX && r->headers[i]->sh_link == r->symtab_index) {
+        if (header_of(r, i).sh_type == SHT_SYMTAB_SHNDX && header_of(r, i).sh_link == r->symtab_index) {
             r->xindex = object->sections[i].bytes;
-            r->xindex_count = r->headers[i]->sh_size / 4;
+            r->xindex_count = header_of(r, i).sh_size / 4;
         }
     return 0;
 }
@@ -363,12 +382,12 @@ static int read_tables(struct reader *r)
     struct tn__object_data *object = r->object;
     uint32_t groups = 0;
     for (uint32_t i = 1; i < object->section_count; i++)
-        groups += r->headers[i]->sh_type == SHT_GROUP;
+        groups += header_of(r, i).sh_type == SHT_GROUP;
     object->groups = tn__arena_array(&object->arena, groups, sizeof *object->groups);
     if (!object->groups)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
     for (uint32_t i = 1; i < object->section_count; i++) {
-        uint32_t type = r->headers[i]->sh_type;
+        uint32_t type = header_of(r, i).sh_type;
         int code = 0;
         if (type == SHT_RELA || type == SHT_REL)
             code = read_relocs(r, i);
@@ -386,17 +405,10 @@ static int read(struct tn__object_data *object, struct tn_error *err)
     int code = check_header(&r);
     if (code)
         return code;
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_memory((char *)object->bytes, object->size); /* libelf only reads */
-    if (!elf)
-        return FAIL(&r, "%s: %s", object->name, elf_errmsg(-1));
-    code = read_headers(&r, elf);
+    code = read_sections(&r);
     if (!code)
         code = read_symbols(&r);
-    if (!code)
-        code = read_tables(&r);
-    elf_end(elf);
-    return code;
+    return code ? code : read_tables(&r);
 }
 
 static void decode(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
