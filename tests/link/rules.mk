@@ -1,8 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# What the linker's tests share.
+link_data := $(BUILD)/tests/link/data
+
+# ---- what the linker's tests share ----
+
 link_support := $(call obj,$(wildcard tests/link/support/*.c))
 link_tests := $(filter $(BUILD)/tests/link/%,$(runtime_tests))
 
 $(link_tests): $(link_support)
-$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra := -Itests/link/support
+$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link/support $(extra_of_$(basename $(basename $(@F))))
+
+# ---- one pair of sources, compiled in many ways (matrix.c) ----
+
+# Flags are joined by +, so that each way is one word and part of a file's name.
+ways := -O0+-fno-pic -O2+-fno-pic -O0+-fPIC -O2+-fPIC -O2+-fpic -O2+-fPIE -O1+-fno-pic+-mcmodel=small+-g \
+	-O2+-fno-pic+-ffunction-sections+-fdata-sections -O2+-fPIC+-ffunction-sections+-fdata-sections+-g \
+	-O2+-fPIC+-fcommon+-g -O0+-fno-pic+-fcommon -O2+-fPIC+-fno-plt -O3+-fPIC+-g+-fexceptions+-funwind-tables \
+	-Os+-fPIC+-fvisibility=hidden -O2+-fPIC+-mcmodel=medium -O2+-fPIC+-mcmodel=large -O2+-fno-pic+-mcmodel=large \
+	-O2+-fPIC+-Wa,-mrelax-relocations=no
+gcc_ways := $(ways) -O2+-fno-pic+-Wa,-mrelax-relocations=no -O2+-fPIC+-fno-semantic-interposition
+clang_ways := $(ways) -O2+-fPIC+-fno-direct-access-external-data -O2+-fPIC+-gz=zlib -O2+-fPIC+-faddrsig \
+	-O2+-fno-pic+-fno-jump-tables
+
+comma := ,
+matrix := $(gcc_ways:%=gcc+%) $(if $(with_llvm),$(clang_ways:%=clang+%))
+matrix_objects := $(foreach way,$(matrix),$(link_data)/matrix_a.$(way).o $(link_data)/matrix_b.$(way).o)
+extra_of_matrix := -DMATRIX='$(matrix:%="%"$(comma))'
+$(BUILD)/tests/link/matrix: | $(matrix_objects)
+
+# $(call compiler_of,WORD): gcc stands for $(CC), whichever that is.
+compiler_of = $(if $(filter clang,$(1)),$(llvm_bin)/clang,$(CC))
+compile_way = $(call compiler_of,$(firstword $(subst +, ,$(1)))) $(wordlist 2,99,$(subst +, ,$(1)))
+
+$(link_data)/matrix_a.%.o: tests/link/data/matrix_a.c tests/link/data/matrix.h
+	@mkdir -p $(@D)
+	$(call step,CC)$(call compile_way,$*) -w -c $< -o $@
+$(link_data)/matrix_b.%.o: tests/link/data/matrix_b.c tests/link/data/matrix.h
+	@mkdir -p $(@D)
+	$(call step,CC)$(call compile_way,$*) -w -c $< -o $@
