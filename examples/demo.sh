@@ -12,6 +12,8 @@ cd "$(dirname "$0")/.." || exit 1
 out=$BUILD/demo
 archives=/usr/lib/$(gcc -print-multiarch)
 programs=tests/programs
+clang=clang-$("$LLVM_BIN/llvm-config" --version | cut -d. -f1)
+command -v "$clang" >/dev/null || clang=$LLVM_BIN/clang
 mkdir -p "$out"
 
 say() { printf '%s\n' "$@"; }
@@ -31,8 +33,8 @@ timed() {
 bitcode() {
     local name=$1
     shift
-    show clang "$@" -O1 -c -emit-llvm "$programs/$name.c" -o "$out/$name.bc"
-    "$LLVM_BIN/clang" "$@" -O1 -c -emit-llvm "$programs/$name.c" -o "$out/$name.bc" || fail "clang failed"
+    show "$clang" "$@" -O1 -c -emit-llvm "$programs/$name.c" -o "$out/$name.bc"
+    "$clang" "$@" -O1 -c -emit-llvm "$programs/$name.c" -o "$out/$name.bc" || fail "clang failed"
 }
 
 # compare NAME COMMAND WORD...: runs the words after `tenon run --stats` and the ordinary COMMAND, both with standard input
@@ -102,12 +104,12 @@ show watch_maps REPORT tenon run "$out/lua.bc" "$archives/liblua5.4.a" -- $progr
 "$out/watch_maps" "$out/maps" "$BUILD/tenon" run "$out/lua.bc" "$archives/liblua5.4.a" -- $programs/nbody.lua 1000 \
     >/dev/null || fail "the watched run failed"
 ! grep '^wx ' "$out/maps" || fail "a mapping was writable and executable"
-say "  -> $(sed -n 's/^looks //p' "$out/maps") looks, none found; the loaded code:" \
-    "       $(sed -n 's/^loaded \([^ ]* [^ ]*\) .* \([^ ]*memfd[^ ]*\|\) *.*/\1 \2/p' "$out/maps")"
+say "  -> $(sed -n 's/^looks //p' "$out/maps") looks, none found; where the loaded code lies:" \
+    "       $(sed -n 's/^loaded //p' "$out/maps" | tr -s ' ')"
 
 say "" "What to try next" \
     "  $BUILD/tenon run examples/hello/hello.ll" \
-    "  $LLVM_BIN/clang -O1 -c -emit-llvm examples/hello/hello.c -o $out/hello.bc && $BUILD/tenon run --stats $out/hello.bc -- you" \
+    "  $clang -O1 -c -emit-llvm examples/hello/hello.c -o $out/hello.bc && $BUILD/tenon run --stats $out/hello.bc -- you" \
     "  $BUILD/tenon compile --emit=asm --triple=aarch64-linux-gnu examples/hello/hello.ll -o -" \
     "  $BUILD/tenon inspect $archives/libz.a" \
-    "  make -C examples/plugin run           # a static program of yours that loads plugins" ""
+    "  make -C examples/plugin run$([ "$BUILD" = build ] || echo " TENON=$(realpath "$BUILD")")    # your own static program, with plugins" ""
