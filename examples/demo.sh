@@ -107,9 +107,11 @@ show watch_maps REPORT tenon run "$out/lua.bc" "$archives/liblua5.4.a" -- $progr
 say "  -> $(sed -n 's/^looks //p' "$out/maps") looks, none found; where the loaded code lies:" \
     "       $(sed -n 's/^loaded //p' "$out/maps" | tr -s ' ')"
 
+other=
+! "$BUILD/tenon" --version | grep -q AArch64 || other=" --triple=aarch64-linux-gnu"
 say "" "What to try next" \
     "  $BUILD/tenon run examples/hello/hello.ll" \
     "  $clang -O1 -c -emit-llvm examples/hello/hello.c -o $out/hello.bc && $BUILD/tenon run --stats $out/hello.bc -- you" \
-    "  $BUILD/tenon compile --emit=asm --triple=aarch64-linux-gnu examples/hello/hello.ll -o -" \
+    "  $BUILD/tenon compile --emit=asm$other examples/hello/hello.ll -o -" \
     "  $BUILD/tenon inspect $archives/libz.a" \
     "  make -C examples/plugin run$([ "$BUILD" = build ] || echo " TENON=$(realpath "$BUILD")")    # your own static program, with plugins" ""
