@@ -23,6 +23,7 @@ int main(void)
         .aio_fildes = fd, .aio_buf = text, .aio_nbytes = 5, .aio_offset = 1, .aio_lio_opcode = LIO_READ};
     struct aiocb *all[] = {&again};
     printf("%d ", lio_listio(LIO_WAIT, all, 1, NULL));
-    printf("%zd %s\n", aio_return(&again), text);
+    printf("%zd ", aio_return(&again));
+    printf("%s\n", text);
     return 0;
 }

@@ -39,6 +39,7 @@ int main(void)
         free(list[i]);
     }
     free(list);
-    printf("%d %d\n", rmdir(folder), opendir(folder) == NULL);
+    printf("%d ", rmdir(folder));
+    printf("%d\n", opendir(folder) == NULL);
     return 0;
 }

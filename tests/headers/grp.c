@@ -10,7 +10,8 @@ int main(void)
     struct group *root = getgrgid(0), entry, *found;
     char buffer[4096];
     printf("%s\n", root ? root->gr_name : "none");
-    printf("%d %d\n", getgrnam_r("no-such-group", &entry, buffer, sizeof buffer, &found), found == NULL);
+    printf("%d ", getgrnam_r("no-such-group", &entry, buffer, sizeof buffer, &found));
+    printf("%d\n", found == NULL);
     int count = 0;
     setgrent();
     while (getgrent())

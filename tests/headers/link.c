@@ -12,6 +12,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 int main(void)
 {
     int count = 0;
-    printf("%d %d\n", dl_iterate_phdr(visit, &count), count > 0);
+    printf("%d ", dl_iterate_phdr(visit, &count));
+    printf("%d\n", count > 0);
     return 0;
 }

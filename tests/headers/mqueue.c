@@ -16,7 +16,8 @@ int main(void)
         printf("%d\n", errno);
         return 0;
     }
-    printf("%d %d\n", mq_send(queue, "low", 3, 1), mq_send(queue, "high", 4, 9));
+    printf("%d ", mq_send(queue, "low", 3, 1));
+    printf("%d\n", mq_send(queue, "high", 4, 9));
     unsigned priority;
     printf("%zd ", mq_receive(queue, text, sizeof text, &priority));
     printf("%s %u\n", text, priority);

@@ -10,10 +10,10 @@ int main(void)
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *list;
     printf("%d\n", getaddrinfo("127.0.0.1", "80", &hints, &list));
     char host[100], service[100];
-    printf("%d %s %s\n",
-           getnameinfo(list->ai_addr, list->ai_addrlen, host, sizeof host, service, sizeof service,
-                       NI_NUMERICHOST | NI_NUMERICSERV),
-           host, service);
+    printf("%d ", getnameinfo(list->ai_addr, list->ai_addrlen, host, sizeof host, service, sizeof service,
+                              NI_NUMERICHOST | NI_NUMERICSERV));
+    printf("%s ", host);
+    printf("%s\n", service);
     freeaddrinfo(list);
     printf("%s\n", gai_strerror(getaddrinfo("not a number", NULL, &hints, &list)));
     printf("%s\n", hstrerror(HOST_NOT_FOUND));

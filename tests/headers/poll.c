@@ -12,10 +12,14 @@ int main(void)
     if (pipe(ends) < 0)
         return 1;
     struct pollfd sets[] = {{.fd = ends[0], .events = POLLIN}, {.fd = ends[1], .events = POLLOUT}};
-    printf("%d %d %d\n", poll(sets, 2, 0), sets[0].revents, sets[1].revents == POLLOUT);
-    printf("%zd %d\n", write(ends[1], "x", 1), poll(sets, 1, 1000));
+    printf("%d ", poll(sets, 2, 0));
+    printf("%d ", sets[0].revents);
+    printf("%d\n", sets[1].revents == POLLOUT);
+    printf("%zd ", write(ends[1], "x", 1));
+    printf("%d\n", poll(sets, 1, 1000));
     struct timespec none = {0};
-    printf("%d %d\n", ppoll(sets, 2, &none, NULL), sets[0].revents == POLLIN);
+    printf("%d ", ppoll(sets, 2, &none, NULL));
+    printf("%d\n", sets[0].revents == POLLIN);
     close(ends[1]);
     return 0;
 }

@@ -88,7 +88,9 @@ int main(void)
     pthread_attr_getstacksize(&attributes, &size);
     pthread_spinlock_t spin;
     pthread_spin_init(&spin, 0);
-    printf("%zu %d %d\n", size, pthread_spin_trylock(&spin), pthread_spin_trylock(&spin) == EBUSY);
+    printf("%zu ", size);
+    printf("%d ", pthread_spin_trylock(&spin));
+    printf("%d\n", pthread_spin_trylock(&spin) == EBUSY);
     struct timespec past = {0};
     pthread_mutex_lock(&mutex);
     printf("%d\n", pthread_cond_timedwait(&condition, &mutex, &past) == ETIMEDOUT);

@@ -9,7 +9,8 @@ int main(void)
     struct passwd *root = getpwuid(0), entry, *found;
     char buffer[4096];
     printf("%s %s\n", root ? root->pw_name : "none", root ? root->pw_dir : "-");
-    printf("%d %d\n", getpwnam_r("no-such-user", &entry, buffer, sizeof buffer, &found), found == NULL);
+    printf("%d ", getpwnam_r("no-such-user", &entry, buffer, sizeof buffer, &found));
+    printf("%d\n", found == NULL);
     int count = 0;
     setpwent();
     while (getpwent())

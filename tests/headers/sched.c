@@ -7,7 +7,8 @@ int main(void)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    printf("%d %d\n", sched_getaffinity(0, sizeof set, &set), CPU_COUNT(&set) > 0);
+    printf("%d ", sched_getaffinity(0, sizeof set, &set));
+    printf("%d\n", CPU_COUNT(&set) > 0);
     printf("%d %d %d\n", sched_yield(), sched_getscheduler(0), sched_get_priority_max(SCHED_FIFO));
     printf("%d\n", sched_getcpu() >= 0);
     cpu_set_t *large = CPU_ALLOC(2000);

@@ -28,7 +28,8 @@ int main(void)
     }
     twalk(root, visit);
     ENTRY *found = hsearch((ENTRY){.key = "apple"}, FIND);
-    printf("%s %d\n", (char *)found->data, tfind("plum", &root, compare) == NULL);
+    printf("%s ", (char *)found->data);
+    printf("%d\n", tfind("plum", &root, compare) == NULL);
     hdestroy();
     for (int i = 0; i < 4; i++)
         tdelete(words[i], &root, compare);

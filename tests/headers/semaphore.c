@@ -35,7 +35,9 @@ int main(void)
     }
     pthread_join(thread, NULL);
     sem_getvalue(&empty, &value);
-    printf("%d %d %d\n", sum, value, sem_trywait(&full) < 0 && errno == EAGAIN);
+    printf("%d ", sum);
+    printf("%d ", value);
+    printf("%d\n", sem_trywait(&full) < 0 && errno == EAGAIN);
     char name[50];
     snprintf(name, sizeof name, "/tenon-%d", getpid());
     sem_t *named = sem_open(name, O_CREAT, 0600, 3);

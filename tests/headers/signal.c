@@ -34,7 +34,8 @@ int main(void)
     seen = 0;
     sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 6});
     sigpending(&pending);
-    printf("%d %d\n", seen, sigismember(&pending, SIGUSR1));
+    printf("%d ", seen);
+    printf("%d\n", sigismember(&pending, SIGUSR1));
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     printf("%d %d\n", seen == SIGUSR1, value);
     printf("%s %s\n", strsignal(SIGSEGV), sigabbrev_np(SIGHUP));

@@ -33,6 +33,7 @@ int main(void)
     printf("%d %d %d %lld\n", atomic_load(&counter), guarded, failed, expected);
     atomic_fetch_or(&wide, 8);
     atomic_thread_fence(memory_order_seq_cst);
-    printf("%lld %d\n", atomic_exchange(&wide, 1), atomic_is_lock_free(&wide));
+    printf("%lld ", atomic_exchange(&wide, 1));
+    printf("%d\n", atomic_is_lock_free(&wide));
     return 0;
 }

@@ -23,11 +23,16 @@ int main(void)
     char line[100], word[20];
     int number;
     printf("%s", fgets(line, sizeof line, file));
-    printf("%d %s %d\n", fscanf(file, "%19s", word), word, fgetc(file));
+    printf("%d ", fscanf(file, "%19s", word));
+    printf("%s ", word);
+    printf("%d\n", fgetc(file));
     ungetc('Q', file);
-    printf("%c %ld\n", getc(file), ftell(file));
+    printf("%c ", getc(file));
+    printf("%ld\n", ftell(file));
     fseek(file, -1, SEEK_END);
-    printf("%zu %c %d\n", fread(line, 1, 10, file), line[0], feof(file) != 0);
+    printf("%zu ", fread(line, 1, 10, file));
+    printf("%c ", line[0]);
+    printf("%d\n", feof(file) != 0);
     fclose(file);
 
     char *text = NULL;
@@ -41,7 +46,8 @@ int main(void)
     char *row = NULL;
     size_t capacity = 0;
     printf("%zd\n", getdelim(&row, &capacity, ',', file));
-    printf("%d %d\n", fscanf(file, "%d", &number), number);
+    printf("%d ", fscanf(file, "%d", &number));
+    printf("%d\n", number);
     fclose(file);
     free(row);
     free(text);
@@ -49,7 +55,8 @@ int main(void)
     file = fopencookie(NULL, "w", (cookie_io_functions_t){.write = reverse});
     fputs("\ncba", file);
     fclose(file);
-    printf("%d %s\n", sscanf("key=17", "key=%d", &number), asprintf(&text, "<%d>", number) > 0 ? text : "?");
+    printf("%d ", sscanf("key=17", "key=%d", &number));
+    printf("%s\n", asprintf(&text, "<%d>", number) > 0 ? text : "?");
     free(text);
     file = popen("echo from a shell", "r");
     printf("%s", fgets(line, sizeof line, file));

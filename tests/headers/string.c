@@ -30,13 +30,16 @@ int main(void)
     strcat(text, "def");
     strncat(text, "ghijkl", 2);
     printf("%s %d %d\n", text, strncmp(text, "abcx", 3), strncasecmp("ABC", "abd", 2));
-    printf("%s %p\n", stpcpy(text, "end") - 3, memchr("abc", 'z', 3));
+    printf("%s ", stpcpy(text, "end") - 3);
+    printf("%p\n", memchr("abc", 'z', 3));
     char *copied = strdup("copied"), *part = strndup("partial", 4);
     printf("%s %s %s %d\n", copied, part, strerror(2), strcasecmp("HeLLo", "hEllO"));
     free(copied);
     free(part);
     printf("%s %s\n", (char *)memmem("needle in hay", 13, "in", 2), basename("/usr/lib/x.so"));
-    printf("%d %d %zu\n", strverscmp("a9", "a10") < 0, strcoll("a", "b") < 0, strxfrm(text, "abc", 10));
+    printf("%d ", strverscmp("a9", "a10") < 0);
+    printf("%d ", strcoll("a", "b") < 0);
+    printf("%zu\n", strxfrm(text, "abc", 10));
     explicit_bzero(text, sizeof text);
     return text[0];
 }

@@ -16,11 +16,14 @@ int main(void)
     epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &row);
     printf("%d\n", epoll_wait(epoll, got, 4, 0));
     eventfd_write(event, 5);
-    printf("%d %u\n", epoll_wait(epoll, got, 4, 1000), got[0].data.u32);
+    printf("%d ", epoll_wait(epoll, got, 4, 1000));
+    printf("%u\n", got[0].data.u32);
     eventfd_t value;
     eventfd_read(event, &value);
     struct itimerspec soon = {.it_value.tv_nsec = 1000000};
     timerfd_settime(timer, 0, &soon, NULL);
-    printf("%d %u %d\n", epoll_wait(epoll, got, 4, 5000), got[0].data.u32, (int)value);
+    printf("%d ", epoll_wait(epoll, got, 4, 5000));
+    printf("%u ", got[0].data.u32);
+    printf("%d\n", (int)value);
     return 0;
 }

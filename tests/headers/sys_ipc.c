@@ -32,7 +32,8 @@ int main(void)
     int set = semget(IPC_PRIVATE, 2, IPC_CREAT | 0600);
     if (set >= 0) {
         struct sembuf up = {.sem_num = 1, .sem_op = 4};
-        printf("%d %d ", semop(set, &up, 1), semctl(set, 1, GETVAL));
+        printf("%d ", semop(set, &up, 1));
+        printf("%d ", semctl(set, 1, GETVAL));
         printf("%d\n", semctl(set, 0, IPC_RMID));
     }
     printf("%d %d %d\n", shared >= 0, queue >= 0, set >= 0);

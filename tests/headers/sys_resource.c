@@ -11,8 +11,11 @@ int main(void)
     limit.rlim_cur = 64;
     printf("%d\n", setrlimit(RLIMIT_NOFILE, &limit));
     getrlimit(RLIMIT_NOFILE, &again);
-    printf("%lu %d %d\n", (unsigned long)again.rlim_cur, getrusage(RUSAGE_SELF, &usage), usage.ru_maxrss > 0);
-    printf("%d %d\n", getpriority(PRIO_PROCESS, 0), setpriority(PRIO_PROCESS, 0, 5));
+    printf("%lu ", (unsigned long)again.rlim_cur);
+    printf("%d ", getrusage(RUSAGE_SELF, &usage));
+    printf("%d\n", usage.ru_maxrss > 0);
+    printf("%d ", getpriority(PRIO_PROCESS, 0));
+    printf("%d\n", setpriority(PRIO_PROCESS, 0, 5));
     printf("%d\n", getpriority(PRIO_PROCESS, 0));
     return 0;
 }

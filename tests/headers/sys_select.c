@@ -13,7 +13,8 @@ int main(void)
         return 1;
     FD_ZERO(&set);
     FD_SET(ends[0], &set); /* __fdelt_chk where it is fortified */
-    printf("%d %d\n", select(ends[0] + 1, &set, NULL, NULL, &wait), FD_ISSET(ends[0], &set));
+    printf("%d ", select(ends[0] + 1, &set, NULL, NULL, &wait));
+    printf("%d\n", FD_ISSET(ends[0], &set));
     FD_SET(ends[0], &set);
     printf("%zd\n", write(ends[1], "x", 1));
     struct timespec longer = {5, 0};

@@ -16,15 +16,19 @@ int main(void)
     struct iovec parts[] = {{.iov_base = (void *)"mess", .iov_len = 4}, {.iov_base = (void *)"age", .iov_len = 3}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     printf("%zd ", sendmsg(pair[0], &message, 0));
-    printf("%zd %s\n", recv(pair[1], text, sizeof text, 0), text);
+    printf("%zd ", recv(pair[1], text, sizeof text, 0));
+    printf("%s\n", text);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
-    printf("%d %d\n", bind(server, (struct sockaddr *)&address, sizeof address), listen(server, 1));
+    printf("%d ", bind(server, (struct sockaddr *)&address, sizeof address));
+    printf("%d\n", listen(server, 1));
     getsockname(server, (struct sockaddr *)&address, &size);
     printf("%d ", connect(client, (struct sockaddr *)&address, sizeof address));
     int accepted = accept4(server, NULL, NULL, SOCK_CLOEXEC);
-    printf("%d %zd ", accepted >= 0, send(client, "over tcp", 9, MSG_NOSIGNAL));
-    printf("%zd %s\n", recv(accepted, text, sizeof text, MSG_WAITALL & 0), text);
+    printf("%d ", accepted >= 0);
+    printf("%zd ", send(client, "over tcp", 9, MSG_NOSIGNAL));
+    printf("%zd ", recv(accepted, text, sizeof text, MSG_WAITALL & 0));
+    printf("%s\n", text);
     return shutdown(client, SHUT_RDWR);
 }

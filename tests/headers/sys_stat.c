@@ -13,7 +13,8 @@ int main(void)
     char path[] = "/tmp/tenon-stat-XXXXXX", other[100];
     int fd = mkstemp(path);
     struct stat status;
-    printf("%zd %d\n", write(fd, "12345", 5), fchmod(fd, 0640));
+    printf("%zd ", write(fd, "12345", 5));
+    printf("%d\n", fchmod(fd, 0640));
     fstat(fd, &status);
     printf("%ld %o %d\n", (long)status.st_size, status.st_mode & 07777, S_ISREG(status.st_mode));
     snprintf(other, sizeof other, "%s.link", path);
@@ -28,11 +29,14 @@ int main(void)
     printf("%ld.%ld\n", (long)status.st_mtim.tv_sec, (long)status.st_mtim.tv_nsec);
     unlink(other);
     unlink(path);
-    printf("%d %d\n", mkdir(path, 0700), mkfifo(other, 0600));
+    printf("%d ", mkdir(path, 0700));
+    printf("%d\n", mkfifo(other, 0600));
     struct statvfs volume;
-    printf("%d %d\n", statvfs("/", &volume), volume.f_bsize > 0);
+    printf("%d ", statvfs("/", &volume));
+    printf("%d\n", volume.f_bsize > 0);
     struct statx more;
-    printf("%d %d\n", statx(AT_FDCWD, other, 0, STATX_TYPE, &more), S_ISFIFO(more.stx_mode));
+    printf("%d ", statx(AT_FDCWD, other, 0, STATX_TYPE, &more));
+    printf("%d\n", S_ISFIFO(more.stx_mode));
     unlink(other);
     umask(027);
     printf("%o\n", umask(0));

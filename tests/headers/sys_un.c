@@ -17,7 +17,8 @@ int main(void)
     int server = socket(AF_UNIX, SOCK_DGRAM, 0), client = socket(AF_UNIX, SOCK_DGRAM, 0);
     printf("%d ", bind(server, (struct sockaddr *)&address, sizeof address));
     printf("%zd ", sendto(client, "datagram", 8, 0, (struct sockaddr *)&address, sizeof address));
-    printf("%zd %s\n", recvfrom(server, text, sizeof text, 0, NULL, NULL), text);
+    printf("%zd ", recvfrom(server, text, sizeof text, 0, NULL, NULL));
+    printf("%s\n", text);
     unlink(address.sun_path);
     return rmdir(folder);
 }

@@ -7,7 +7,9 @@
 int main(void)
 {
     struct utsname name;
-    printf("%d %s %s\n", uname(&name), name.sysname, name.machine);
+    printf("%d ", uname(&name));
+    printf("%s ", name.sysname);
+    printf("%s\n", name.machine);
     printf("%d %d\n", get_nprocs() > 0, get_phys_pages() > 0);
     return 0;
 }

@@ -21,13 +21,16 @@ int main(void)
             pause();
     kill(child, SIGTERM);
     siginfo_t info;
-    printf("%d %d %d\n", waitid(P_PID, (id_t)child, &info, WEXITED), info.si_code == CLD_KILLED, info.si_status);
+    printf("%d ", waitid(P_PID, (id_t)child, &info, WEXITED));
+    printf("%d ", info.si_code == CLD_KILLED);
+    printf("%d\n", info.si_status);
     fflush(stdout);
     if (!fork()) {
         puts("a child runs loaded code and leaves through exit");
         exit(5);
     }
     wait(&status);
-    printf("%d %d\n", WEXITSTATUS(status), wait(NULL));
+    printf("%d ", WEXITSTATUS(status));
+    printf("%d\n", wait(NULL));
     return 0;
 }

@@ -11,6 +11,7 @@ int main(void)
     openlog("tenon-test", LOG_CONS & 0, LOG_USER);
     syslog(LOG_DEBUG, "masked out, and never sent");
     closelog();
-    printf("%x %x\n", (unsigned)before, (unsigned)setlogmask(0));
+    printf("%x ", (unsigned)before);
+    printf("%x\n", (unsigned)setlogmask(0));
     return 0;
 }

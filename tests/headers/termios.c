@@ -14,13 +14,17 @@ int main(void)
     int ends[2], leader, follower;
     if (pipe(ends) < 0)
         return 1;
-    printf("%d %d\n", tcgetattr(ends[0], &settings), errno == ENOTTY);
-    printf("%d %d\n", cfsetispeed(&settings, B9600), cfgetispeed(&settings) == B9600);
+    printf("%d ", tcgetattr(ends[0], &settings));
+    printf("%d\n", errno == ENOTTY);
+    printf("%d ", cfsetispeed(&settings, B9600));
+    printf("%d\n", cfgetispeed(&settings) == B9600);
     cfmakeraw(&settings);
     if (openpty(&leader, &follower, NULL, NULL, NULL) == 0) {
-        printf("%d %d\n", tcgetattr(follower, &settings), isatty(follower));
+        printf("%d ", tcgetattr(follower, &settings));
+        printf("%d\n", isatty(follower));
         settings.c_lflag &= ~(tcflag_t)ECHO;
-        printf("%d %d\n", tcsetattr(follower, TCSANOW, &settings), tcflush(follower, TCIOFLUSH));
+        printf("%d ", tcsetattr(follower, TCSANOW, &settings));
+        printf("%d\n", tcflush(follower, TCIOFLUSH));
         struct winsize size = {.ws_row = 33, .ws_col = 99};
         ioctl(leader, TIOCSWINSZ, &size);
         memset(&size, 0, sizeof size);

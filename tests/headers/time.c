@@ -16,9 +16,13 @@ int main(void)
     gmtime_r(&moment, &parts);
     printf("%d %d %s", parts.tm_year, parts.tm_yday, asctime(&parts));
     localtime_r(&moment, &parts);
-    printf("%zu %s\n", strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z %j %A", &parts), text);
-    printf("%ld %ld %s", (long)mktime(&parts), (long)timegm(&parts), ctime(&moment));
-    printf("%g %d\n", difftime(moment, moment - 60), strptime("2001-02-03", "%Y-%m-%d", &parts) != NULL);
+    printf("%zu ", strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z %j %A", &parts));
+    printf("%s\n", text);
+    printf("%ld ", (long)mktime(&parts));
+    printf("%ld ", (long)timegm(&parts));
+    printf("%s", ctime(&moment));
+    printf("%g ", difftime(moment, moment - 60));
+    printf("%d\n", strptime("2001-02-03", "%Y-%m-%d", &parts) != NULL);
     printf("%d %d %d\n", parts.tm_year, parts.tm_mon, parts.tm_mday);
     struct timespec a, b, nap = {.tv_nsec = 1000000};
     clock_gettime(CLOCK_MONOTONIC, &a);
@@ -29,6 +33,7 @@ int main(void)
     timespec_get(&a, TIME_UTC);
     timer_t timer;
     struct sigevent event = {.sigev_notify = SIGEV_NONE};
-    printf("%d %d\n", a.tv_sec > moment, timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_delete(timer));
+    printf("%d ", a.tv_sec > moment);
+    printf("%d\n", timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_delete(timer));
     return 0;
 }

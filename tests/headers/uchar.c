@@ -25,6 +25,7 @@ int main(void)
     size_t size = c32rtomb(out, U'\x1F600', &state);
     printf("%zu %s\n", size, out);
     char32_t point = 0;
-    printf("%zu %x\n", mbrtoc32(&point, "\xe2\x82\xac", 3, &state), (unsigned)point);
+    printf("%zu ", mbrtoc32(&point, "\xe2\x82\xac", 3, &state));
+    printf("%x\n", (unsigned)point);
     return 0;
 }
