@@ -16,7 +16,8 @@ int main(void)
     printf("%lu %d\n", value, errno == ERANGE);
     errno = 0;
     volatile double minus_one = -1;
-    printf("%d %d\n", sqrt(minus_one) != 0, errno == EDOM);
+    printf("%d ", sqrt(minus_one) != 0);
+    printf("%d\n", errno == EDOM);
     errno = EILSEQ;
     perror("perror");
     return 0;

@@ -11,7 +11,8 @@ int main(void)
     printf("%s\n", name);
     printf("%s %s\n", localeconv()->decimal_point, localeconv()->thousands_sep);
     printf("%d\n", setlocale(LC_ALL, "no_SUCH.locale") == NULL);
-    printf("%s %zu\n", setlocale(LC_CTYPE, "C.UTF-8"), (size_t)MB_CUR_MAX);
+    printf("%s ", setlocale(LC_CTYPE, "C.UTF-8"));
+    printf("%zu\n", (size_t)MB_CUR_MAX);
     locale_t locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = uselocale(locale);
     printf("%zu %d\n", (size_t)MB_CUR_MAX, strcoll_l("a", "b", locale) < 0);
