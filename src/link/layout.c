@@ -59,7 +59,7 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
         if (!object->common_offset)
             return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
         if (!append(object, TN__ZONE_DATA, entry ? entry->common_size : symbol->size,
-                    entry ? entry->common_alignment : symbol->value, &object->common_offset[i]))
+                    entry ? 1ULL << entry->common_shift : symbol->value, &object->common_offset[i]))
             return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->data.name,
                             symbol->name);
     }
@@ -110,8 +110,10 @@ static void place_sections(struct tn__object *object, uint64_t tls_offset)
         if (!tn__section_is_loaded(section))
             continue;
         const struct tn__range *range = object->ranges[part_of[section->kind]];
-        if (!range)
-            continue; /* empty */
+        if (!range) { /* nothing in its zone: it is empty, but may hold a label */
+            section->address = object->window->start;
+            continue;
+        }
         bool tls = tn__section_is_tls(section);
         section->address = (tls ? tls_offset : range->address) + section->offset;
         section->write = (tls ? object->tls_image : range->write) + section->offset;

@@ -23,8 +23,15 @@ static const char *owner_of(const struct tn__entry *entry)
 /* Common definitions of one name share the largest size and alignment. */
 static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbol)
 {
+    uint8_t shift = (uint8_t)__builtin_ctzll(symbol->value); /* readers let only powers of two pass */
     entry->common_size = tn__max64(entry->common_size, symbol->size);
-    entry->common_alignment = tn__max64(entry->common_alignment, symbol->value);
+    if (entry->common_shift < shift)
+        entry->common_shift = shift;
+}
+
+static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *entry)
+{
+    return symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift;
 }
 
 /* Enters one definition; the stronger one wins, among equal ones the first. */
@@ -41,7 +48,11 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
     if (overrides && entry->kind == TN__ENTRY_LINKED)
         return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is linked already",
                         entry->name, object->data.name, owner_of(entry));
-    bool merges = common && entry->strength == TN__STRENGTH_COMMON && entry->kind == TN__ENTRY_OBJECT;
+    bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
+    if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
+        return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
+                        object->data.name, owner_of(entry));
+    bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
     if (!overrides && !merges)
         return 0;
     if (!tn__journal_note(journal, entry))
@@ -56,7 +67,7 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
     entry->thread_local = symbol->type == TN__TYPE_TLS;
     entry->object = object;
     entry->symbol = index;
-    entry->common_size = entry->common_alignment = 0;
+    entry->common_size = entry->common_shift = 0;
     if (common)
         merge_common(entry, symbol);
     return 0;
@@ -93,8 +104,10 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
         symbol->entry = tn__symtab_intern(&library->symtab, symbol->name);
         if (!symbol->entry)
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
-        if (symbol->place == TN__PLACE_SECTION && object->data.sections[symbol->section].discarded)
+        if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data.sections[symbol->section])) {
             symbol->place = TN__PLACE_UNDEFINED;
+            symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
+        }
         if (symbol->place == TN__PLACE_UNDEFINED)
             continue;
         int code = define(object, i, journal, err);

@@ -43,18 +43,18 @@ struct tn__entry {
     const char *name;
     uint32_t hash, length;
     uint8_t kind, strength;
+    uint8_t common_shift; /* OBJECT, LINKED with TN__STRENGTH_COMMON: alignment, as a power of two, */
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED: its address is a distance from the thread pointer */
     uint32_t symbol;           /* OBJECT: its number in `object` */
     struct tn__object *object; /* OBJECT, LINKED: who defines it */
     union {
-        uint64_t address;     /* HOST, LINKED, ABSOLUTE */
-        uint64_t member;      /* LAZY: the member's offset in `archive` */
-        uint64_t common_size; /* OBJECT with TN__STRENGTH_COMMON */
+        uint64_t address; /* HOST, LINKED, ABSOLUTE */
+        uint64_t member;  /* LAZY: the member's offset in `archive` */
     };
     union {
         struct tn__archive *archive; /* LAZY */
-        uint64_t common_alignment;
+        uint64_t common_size;        /* and size */
     };
     struct tn__object *group_owner; /* whose copy of the COMDAT group of this name is kept */
 };

@@ -59,7 +59,7 @@ static struct place_text place_of(const struct site *site)
 {
     struct tn_error text;
     struct place_text place;
-    tn__fail(&text, 0, "%s(%s+%#" PRIx64 ")", site->object->data.name, site->section->name, site->reloc->offset);
+    tn__fail(&text, 0, "%s(%s+0x%" PRIx64 ")", site->object->data.name, site->section->name, site->reloc->offset);
     size_t length = strnlen(text.text, sizeof place.text - 1);
     memcpy(place.text, text.text, length);
     place.text[length] = '\0';
@@ -143,6 +143,12 @@ __attribute__((noinline)) static int fail_offset(const struct site *site)
                     place_of(site).text, site->row->name, site->section->size);
 }
 
+__attribute__((noinline)) static int fail_size(const struct site *site)
+{
+    return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
+                    place_of(site).text, site->row->name, symbol_name(site));
+}
+
 __attribute__((noinline)) static int fail_symbol(const struct site *site)
 {
     return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
@@ -169,9 +175,22 @@ static int scan_one(const struct site *site)
         if (code)
             return code;
     }
+    if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
+        return fail_size(site);
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
         return need_stub(site->link, object, reloc->symbol);
     return row->slot ? need_slot(site->link, object, row->slot, reloc->symbol) : 0;
+}
+
+static uint8_t reach_flags(const struct tn__link *link, uint64_t address)
+{
+    return tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], address) ? 0 : TN__SYMBOL_FAR;
+}
+
+/* Objects define absolute symbols too, which lie anywhere. */
+static uint8_t definition_flags(const struct tn__link *link, const struct tn__symbol *definition)
+{
+    return definition->place == TN__PLACE_ABSOLUTE ? reach_flags(link, definition->value) : 0;
 }
 
 /* What is known of a symbol before anything has been placed. */
@@ -185,18 +204,17 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
         const struct tn__section *section = &object->data.sections[symbol->section];
         if (in_section && !tn__section_is_loaded(section))
             return TN__SYMBOL_DISCARDED;
-        return in_section && tn__section_is_tls(section) ? TN__SYMBOL_TLS : local;
+        return in_section && tn__section_is_tls(section) ? TN__SYMBOL_TLS : local | definition_flags(link, symbol);
     }
     uint8_t thread_local = entry->thread_local ? TN__SYMBOL_TLS : 0;
     switch (entry->kind) {
     case TN__ENTRY_OBJECT:
-        return thread_local | (entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE);
+        return thread_local | (entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE) |
+               definition_flags(link, &entry->object->data.symbols[entry->symbol]);
     case TN__ENTRY_LINKED:
     case TN__ENTRY_HOST:
     case TN__ENTRY_ABSOLUTE:
-        return thread_local | (tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], entry->address)
-                                   ? TN__SYMBOL_ELSEWHERE
-                                   : TN__SYMBOL_ELSEWHERE | TN__SYMBOL_FAR);
+        return thread_local | TN__SYMBOL_ELSEWHERE | reach_flags(link, entry->address);
     case TN__ENTRY_GOT:
     case TN__ENTRY_HANDLE:
         return 0;
@@ -322,7 +340,7 @@ static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint6
     const struct tn__row *row = site->row;
     bool absolute = row->flags & TN__R_LOW;
     return tn__fail(site->link->err, TN_ERANGE,
-                    "%s: %s against '%s' is out of range: from %#" PRIx64 " to %#" PRIx64 " gives %s%#" PRIx64
+                    "%s: %s against '%s' is out of range: from 0x%" PRIx64 " to 0x%" PRIx64 " gives %s0x%" PRIx64
                     ", the limit is %u bits %s; %s",
                     place_of(site).text, row->name, symbol_name(site), P, S, (int64_t)value < 0 ? "-" : "",
                     (int64_t)value < 0 ? -value : value, row->bits,
