@@ -8,7 +8,7 @@ link_support := $(call obj,$(wildcard tests/link/support/*.c))
 link_tests := $(filter $(BUILD)/tests/link/%,$(runtime_tests))
 
 $(link_tests): $(link_support)
-$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link/support $(extra_of_$(basename $(basename $(@F))))
+$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link/support -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
 
 # ---- one pair of sources, compiled in many ways (matrix.c) ----
 
@@ -38,3 +38,8 @@ $(link_data)/matrix_a.%.o: tests/link/data/matrix_a.c tests/link/data/matrix.h
 $(link_data)/matrix_b.%.o: tests/link/data/matrix_b.c tests/link/data/matrix.h
 	@mkdir -p $(@D)
 	$(call step,CC)$(call compile_way,$*) -w -c $< -o $@
+
+# ---- which data each program reads ----
+
+data_of = $(1:%=$(link_data)/%.o)
+$(BUILD)/tests/link/symbols: | $(call data_of,comdat_1 comdat_2)
