@@ -17,7 +17,7 @@ enum { FIELD = 4, SECTION = 32, ABSOLUTE = 0x50, SYMBOL_SIZE = 0x30 };
 struct row {
     const char *name;
     uint32_t type;
-    uint32_t wide; /* the same formula in 64 bits */
+    uint32_t wide; /* the same formula in 64 bits, or the type itself where there is none */
     unsigned bytes;
     int64_t min, max; /* 8 bytes: not checked */
 };
@@ -47,20 +47,46 @@ static const struct row rows[] = {
     {"R_X86_64_GOTPCRELX", R_X86_64_GOTPCRELX, R_X86_64_GOTPCREL64, 4, INT32_MIN, INT32_MAX},
     {"R_X86_64_REX_GOTPCRELX", R_X86_64_REX_GOTPCRELX, R_X86_64_GOTPCREL64, 4, INT32_MIN, INT32_MAX},
     {"R_X86_64_CODE_4_GOTPCRELX", 43, R_X86_64_GOTPCREL64, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_5_GOTPCRELX", 46, R_X86_64_GOTPCREL64, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_6_GOTPCRELX", 49, R_X86_64_GOTPCREL64, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_DTPOFF64", R_X86_64_DTPOFF64, R_X86_64_DTPOFF64, 8, 0, 0},
+    {"R_X86_64_TPOFF64", R_X86_64_TPOFF64, R_X86_64_TPOFF64, 8, 0, 0},
+    {"R_X86_64_DTPOFF32", R_X86_64_DTPOFF32, R_X86_64_DTPOFF64, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_TPOFF32", R_X86_64_TPOFF32, R_X86_64_TPOFF64, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_TLSGD", R_X86_64_TLSGD, R_X86_64_TLSGD, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_TLSLD", R_X86_64_TLSLD, R_X86_64_TLSLD, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_GOTTPOFF", R_X86_64_GOTTPOFF, R_X86_64_GOTTPOFF, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_GOTPC32_TLSDESC", R_X86_64_GOTPC32_TLSDESC, R_X86_64_GOTPC32_TLSDESC, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_4_GOTTPOFF", 44, 44, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_4_GOTPC32_TLSDESC", 45, 45, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_5_GOTTPOFF", 47, 47, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_5_GOTPC32_TLSDESC", 48, 48, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_6_GOTTPOFF", 50, 50, 4, INT32_MIN, INT32_MAX},
+    {"R_X86_64_CODE_6_GOTPC32_TLSDESC", 51, 51, 4, INT32_MIN, INT32_MAX},
 };
 
 /* ---- one object with one relocation ---- */
 
+static const struct tn__row *table_row(uint32_t type)
+{
+    return &tn__arch_x86_64.rows[type < tn__arch_x86_64.row_count ? type : 0];
+}
+
 static struct bytes object_with(uint32_t type, uint64_t offset, int64_t addend)
 {
-    static uint8_t contents[SECTION];
+    static uint8_t contents[SYMBOL_SIZE];
     static struct elf elf;
     memset(contents, 0xee, sizeof contents);
     memset(&elf, 0, sizeof elf);
-    unsigned section = elf_section(&elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, contents, sizeof contents);
-    bool absolute = tn__arch_x86_64.rows[type < tn__arch_x86_64.row_count ? type : 0].value == TN__V_S_A;
-    unsigned target = elf_symbol(&elf, "target", STB_GLOBAL, STT_OBJECT, absolute ? SHN_ABS : section,
-                                 absolute ? ABSOLUTE : 0, SYMBOL_SIZE);
+    unsigned section = elf_section(&elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, contents, SECTION);
+    unsigned place = section, kind = STT_OBJECT;
+    if (table_row(type)->flags & TN__R_TLS) {
+        place = elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, contents, SYMBOL_SIZE);
+        kind = STT_TLS;
+    } else if (table_row(type)->value == TN__V_S_A) {
+        place = SHN_ABS;
+    }
+    unsigned target = elf_symbol(&elf, "target", STB_GLOBAL, kind, place, place == SHN_ABS ? ABSOLUTE : 0, SYMBOL_SIZE);
     elf_symbol(&elf, "field", STB_GLOBAL, STT_OBJECT, section, FIELD, 1);
     elf_reloc(&elf, section, offset, target, type, addend);
     return elf_finish(&elf);
@@ -91,7 +117,9 @@ static uint64_t stored_value(uint32_t type, unsigned bytes, int64_t addend)
 
 static uint64_t base_of(uint32_t wide)
 {
-    return stored_value(wide, 8, 0);
+    bool narrow = table_row(wide)->field == TN__F_LE32;
+    uint64_t value = stored_value(wide, narrow ? 4 : 8, 0);
+    return narrow ? (uint64_t)(int32_t)value : value;
 }
 
 static void check_fits(const struct row *row, uint64_t base, int64_t value)
@@ -115,7 +143,7 @@ static void check_is_refused(const struct row *row, uint64_t base, int64_t value
              row->min < 0 && row->max > -row->min ? "signed or un"
              : row->min < 0                       ? ""
                                                   : "un");
-    bool absolute = tn__arch_x86_64.rows[row->type].value == TN__V_S_A;
+    bool absolute = table_row(row->type)->value == TN__V_S_A && !(table_row(row->type)->flags & TN__R_TLS);
     assert_error(tn_link(f.library, &err), TN_ERANGE, &err, "rows.o(.rodata+0x4): ", row->name, " against 'target'",
                  "from 0x", absolute ? "to 0x50 " : "to 0x", distance, limit);
     struct tn_stats after = stats_of(&f);
