@@ -166,7 +166,7 @@ static void print_relocs(const struct view *view)
     }
 }
 
-/* What the linker itself defines. */
+/* What the linker itself defines in each library (src/link/session.c). */
 static bool is_linkers(const char *name)
 {
     static const char *const names[] = {"_GLOBAL_OFFSET_TABLE_", "__dso_handle", "__tls_get_addr"};

@@ -12,6 +12,9 @@
 
 #include "tool.h"
 
+/* Thread-local variables of loaded programs, for each thread; 4096 bytes would be the default. */
+TN_TLS_RESERVE(16384);
+
 /* Static, because atexit's functions take no argument. */
 static struct {
     struct tn_session *session;

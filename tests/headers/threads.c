@@ -7,6 +7,7 @@ static mtx_t mutex;
 static cnd_t condition;
 static once_flag once = ONCE_FLAG_INIT;
 static tss_t key;
+static thread_local int own = 3;
 static int counter, calls, destroyed;
 
 static void initialise(void)
@@ -23,7 +24,7 @@ static int work(void *argument)
 {
     call_once(&once, initialise);
     tss_set(key, argument);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++, own++) {
         mtx_lock(&mutex);
         counter += *(int *)tss_get(key);
         mtx_unlock(&mutex);
@@ -31,7 +32,7 @@ static int work(void *argument)
     mtx_lock(&mutex);
     cnd_signal(&condition);
     mtx_unlock(&mutex);
-    return *(int *)argument;
+    return own == 1003 ? *(int *)argument : -1;
 }
 
 int main(void)
