@@ -87,10 +87,14 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
         const char *name;
         uint8_t kind;
         const void *address;
+        bool thread_local;
     } names[] = {
-        {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL},
-        {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr},
-        {"__dso_handle", TN__ENTRY_HANDLE, NULL}, /* what C++ destructors are registered under */
+        {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL, false},
+        {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr, false},
+        /* Distances are counted from the thread pointer itself. */
+        {"_TLS_MODULE_BASE_", TN__ENTRY_ABSOLUTE, NULL, true},
+        /* What C++ destructors are registered under. */
+        {"__dso_handle", TN__ENTRY_HANDLE, NULL, false},
     };
     for (size_t i = 0; i < TN_COUNT(names); i++) {
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, names[i].name);
@@ -99,6 +103,7 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
         entry->kind = names[i].kind;
         entry->strength = TN__STRENGTH_STRONG;
         entry->hidden = true;
+        entry->thread_local = names[i].thread_local;
         entry->address = (uintptr_t)names[i].address;
     }
     return 0;
