@@ -82,6 +82,8 @@ static int link_once(struct request *request)
     if (tn_session_create(NULL, &session, &error) || link_into(session, request, &address, &error))
         return fail(error.text);
     uint64_t time = now_ns() - start;
+    if (address == (void *)stand_in)
+        return fail("no object defines the symbol");
     struct tn_stats stats = {.size = sizeof stats};
     tn_session_stats(session, &stats);
     printf("%.3f %.3f %llu ", (double)time / 1e3, (double)stats.relocate_ns / 1e3,

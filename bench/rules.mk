@@ -5,7 +5,7 @@
 BUILD ?= build
 CC ?= gcc
 LLVM_BIN ?= $(shell llvm-config-22 --bindir)
-out := $(BUILD)/bench
+out ?= $(BUILD)/bench
 llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
