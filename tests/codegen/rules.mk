@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+codegen_tests := $(filter $(BUILD)/tests/codegen/%,$(llvm_tests))
+codegen_data := $(BUILD)/tests/codegen/data
+corpus := $(notdir $(basename $(wildcard tests/codegen/data/*.c)))
+
+$(call obj,$(wildcard tests/codegen/support/*.c)) $(codegen_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): \
+	extra = -Itests/codegen/support $(extra_of_$(basename $(basename $(@F))))
+
+# ---- corpus.c: programs as a front end hands them over; $(codegen_data)/*.o are the same, compiled by the C compiler ----
+
+front_ends := O0 O2
+front_end_O0 := -O0 -Xclang -disable-O0-optnone
+front_end_O2 := -O2 -Xclang -disable-llvm-passes
+corpus_ir := $(foreach way,$(front_ends),$(corpus:%=$(codegen_data)/%.$(way).bc))
+extra_of_corpus := -DCORPUS='$(foreach name,$(corpus),"$(codegen_data)/$(name)",)'
+$(BUILD)/tests/codegen/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)/%.o)
+
+define front_end_rule
+$(codegen_data)/%.$(1).bc: tests/codegen/data/%.c
+	@mkdir -p $$(@D)
+	$$(call step,CLANG)$(llvm_bin)/clang $$(front_end_$(1)) -g -emit-llvm -c $$< -o $$@
+endef
+$(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))
