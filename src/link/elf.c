@@ -328,6 +328,10 @@ static int read_symbol(struct reader *r, uint32_t index)
     int code = place_symbol(r, index, tn__get16(bytes + offsetof(Elf64_Sym, st_shndx)), symbol);
     if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
+    if (!code && symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
+        r->object->sections[symbol->section].kind != TN__SECTION_CODE) /* it will be called */
+        return FAIL(r, "%s: symbol %u (%s) is an indirect function outside of code", r->object->name, index,
+                    symbol->name);
     return code;
 }
 

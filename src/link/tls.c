@@ -46,12 +46,14 @@ static struct reserve *reserve_of(const struct tn__thread *thread)
 
 /* ---- the initialisation image ---- */
 
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+/* An array of unknown length: the program headers lie behind the ELF header. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static const Elf64_Phdr *find_segment(uint32_t type)
 {
-    const Elf64_Phdr *headers = (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
-    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++)
+    const Elf64_Ehdr *elf = (const void *)__ehdr_start;
+    const Elf64_Phdr *headers = (const void *)(__ehdr_start + elf->e_phoff);
+    for (unsigned i = 0; i < elf->e_phnum; i++)
         if (headers[i].p_type == type)
             return &headers[i];
     return NULL;
@@ -68,7 +70,7 @@ static bool find_image(void)
     if (!segment || !first)
         return false;
     const struct reserve *mine = (const void *)tn_tls_reserve;
-    uint64_t bias = (uintptr_t)&__ehdr_start - (first->p_vaddr - first->p_offset);
+    uint64_t bias = (uintptr_t)__ehdr_start - (first->p_vaddr - first->p_offset);
     uint8_t *image = (uint8_t *)(uintptr_t)(bias + segment->p_vaddr);
     for (uint64_t at = 0; tn__inside(at, tn_tls_reserve_size, segment->p_filesz); at += 8)
         if (tn__get64(image + at) == mine->magic) {
