@@ -83,7 +83,7 @@ static int join_features(struct job *job, LLVMValueRef function, const char *own
     size_t size = 1;
     for (size_t i = 0; i < TN_COUNT(parts); i++)
         size += strlen(parts[i]) + 1;
-    char *joined = tn__alloc_zeroed(size, 1);
+    char *joined = tn__alloc_zeroed(NULL, size, 1);
     if (!joined)
         return tn__fail(job->err, TN_ENOMEM, "out of memory");
 
@@ -97,7 +97,7 @@ static int join_features(struct job *job, LLVMValueRef function, const char *own
     if (code == TN_OK)
         job->list_new =
             LLVMCreateStringAttribute(job->context, ATTRIBUTE("target-features"), joined, (unsigned)strlen(joined));
-    tn__free(joined);
+    tn__free(NULL, joined);
     return code;
 }
 

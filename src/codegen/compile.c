@@ -87,7 +87,7 @@ static int parse(struct compilation *c)
     char *copy = NULL;
     const char *bytes = c->ir;
     if (!tn__llvm_is_bitcode(c->ir, c->length)) {
-        copy = tn__alloc(c->length + 1);
+        copy = tn__alloc(NULL, c->length + 1);
         if (!copy)
             return tn__fail(c->err, TN_ENOMEM, "out of memory");
         memcpy(copy, c->ir, c->length);
@@ -97,7 +97,7 @@ static int parse(struct compilation *c)
     c->module = tn__llvm_parse(c->context, c->name, bytes, c->length, choose_layout, c, tn__diagnostics_report,
                                &c->diagnostics);
     c->diagnostics.module = c->module;
-    tn__free(copy);
+    tn__free(NULL, copy);
     return TN_OK;
 }
 
@@ -145,7 +145,7 @@ static void count(struct compilation *c)
 
 static int fill(struct compilation *c, const char *bytes, size_t size)
 {
-    c->out->data = tn__alloc(size ? size : 1);
+    c->out->data = tn__alloc(NULL, size ? size : 1);
     if (!c->out->data)
         return tn__fail(c->err, TN_ENOMEM, "%s: no memory for %zu bytes of output", c->name, size);
     memcpy(c->out->data, bytes, size);
@@ -278,7 +278,7 @@ void tn_buffer_free(struct tn_buffer *buffer)
 {
     if (!buffer)
         return;
-    tn__free(buffer->data);
+    tn__free(NULL, buffer->data);
     *buffer = (struct tn_buffer){0};
 }
 

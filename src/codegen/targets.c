@@ -210,7 +210,7 @@ static int choose_cpu(struct tn__target *target, const struct target_row *row, L
 static char *join_features(const struct tn__target *target)
 {
     size_t size = strlen(target->cpu_features) + strlen(target->features) + 2;
-    char *joined = tn__alloc(size);
+    char *joined = tn__alloc(NULL, size);
     if (joined)
         snprintf(joined, size, "%s%s%s", target->cpu_features, *target->cpu_features && *target->features ? "," : "",
                  target->features);
@@ -259,7 +259,7 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
     if (!features)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     target->machine = create_machine(target, llvm, features, options);
-    tn__free(features);
+    tn__free(NULL, features);
     return target->machine ? TN_OK : unknown_triple(wanted, err);
 }
 
