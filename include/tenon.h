@@ -81,6 +81,16 @@ enum tn_strategy {
     TN_STRATEGY_MPROTECT = 3, /* pages written, then made executable and never writable again */
 };
 
+/* Where a session's memory comes from, code and data of loaded objects apart. Sizes are in bytes; blocks are aligned for
+ * any type; NULL means that memory is out. Called under the session's lock, or by the thread that creates the session.
+ * The struct is not copied: it outlives the session. */
+struct tn_allocator {
+    void *context;
+    void *(*allocate)(void *context, size_t size);
+    void *(*reallocate)(void *context, void *block, size_t size); /* block may be NULL */
+    void (*release)(void *context, void *block);
+};
+
 struct tn_session_options {
     size_t size; /* sizeof(struct tn_session_options) */
     size_t
@@ -90,6 +100,7 @@ struct tn_session_options {
     /* Called once per undefined symbol and place that needs it, before TN_EUNDEF is returned (its text may be cut). */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void *context;
+    const struct tn_allocator *allocator; /* NULL: mimalloc */
 };
 
 /* Creates a session. `options` may be NULL (defaults) and is not kept.

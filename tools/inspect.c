@@ -101,7 +101,7 @@ static bool note_symbols(struct view *view, const struct tn__object_data *object
         if (symbol->binding == TN__BIND_LOCAL)
             continue;
         struct tn__entry *entry = tn__symtab_intern(&view->names, symbol->name);
-        if (!entry || !tn__grow(&view->needs, &view->need_capacity, view->need_count + 1, sizeof *view->needs))
+        if (!entry || !tn__grow(NULL, &view->needs, &view->need_capacity, view->need_count + 1, sizeof *view->needs))
             return false;
         if (symbol->place != TN__PLACE_UNDEFINED)
             entry->kind = TN__ENTRY_OBJECT;

@@ -8,27 +8,38 @@
 #include "base.h"
 #include "os.h"
 
-void *tn__alloc(size_t size)
+void *tn__alloc(const struct tn_allocator *from, size_t size)
 {
-    return tn__os_alloc_fault() ? NULL : mi_malloc(size);
+    if (tn__os_alloc_fault())
+        return NULL;
+    return from ? from->allocate(from->context, size) : mi_malloc(size);
 }
 
-void *tn__alloc_zeroed(size_t count, size_t size)
+void *tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size)
 {
-    return tn__os_alloc_fault() ? NULL : mi_calloc(count, size);
+    size_t bytes;
+    if (!from)
+        return tn__os_alloc_fault() ? NULL : mi_calloc(count, size);
+    void *block = __builtin_mul_overflow(count, size, &bytes) ? NULL : tn__alloc(from, bytes);
+    return block ? memset(block, 0, bytes) : NULL;
 }
 
-void *tn__realloc(void *block, size_t size)
+void *tn__realloc(const struct tn_allocator *from, void *block, size_t size)
 {
-    return tn__os_alloc_fault() ? NULL : mi_realloc(block, size);
+    if (tn__os_alloc_fault())
+        return NULL;
+    return from ? from->reallocate(from->context, block, size) : mi_realloc(block, size);
 }
 
-void tn__free(void *block)
+void tn__free(const struct tn_allocator *from, void *block)
 {
-    mi_free(block);
+    if (!from)
+        mi_free(block);
+    else if (block)
+        from->release(from->context, block);
 }
 
-bool tn__grow(void *array_pointer, size_t *capacity, size_t need, size_t size)
+bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capacity, size_t need, size_t size)
 {
     if (need <= *capacity)
         return true;
@@ -39,7 +50,7 @@ bool tn__grow(void *array_pointer, size_t *capacity, size_t need, size_t size)
         return false;
     void *block;
     memcpy(&block, array_pointer, sizeof block);
-    block = tn__realloc(block, bytes);
+    block = tn__realloc(from, block, bytes);
     if (!block)
         return false;
     memcpy(array_pointer, &block, sizeof block);

@@ -22,7 +22,7 @@ static bool add_chunk(struct tn__arena *arena, size_t need)
         return false;
     if (total < need + sizeof(struct tn__arena_chunk))
         total = need + sizeof(struct tn__arena_chunk);
-    struct tn__arena_chunk *chunk = tn__alloc(total);
+    struct tn__arena_chunk *chunk = tn__alloc(arena->from, total);
     if (!chunk)
         return false;
     *chunk = (struct tn__arena_chunk){.next = arena->chunks, .total = total};
@@ -70,7 +70,7 @@ void tn__arena_free(struct tn__arena *arena)
 {
     for (struct tn__arena_chunk *chunk = arena->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
-        tn__free(chunk);
+        tn__free(arena->from, chunk);
     }
-    *arena = (struct tn__arena){0};
+    *arena = (struct tn__arena){.from = arena->from};
 }

@@ -29,16 +29,18 @@ void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);
 
 /* ---- allocation (alloc.c) ---- */
 
-/* Every allocation of the runtime that is not code memory goes through these. They answer NULL when memory is out. */
-void *tn__alloc(size_t size);
-void *tn__alloc_zeroed(size_t count, size_t size);
-void *tn__realloc(void *block, size_t size);
-void tn__free(void *block);
+/* Every allocation of the runtime that is not code memory goes through these. `from` NULL is mimalloc. They answer NULL
+ * when memory is out. */
+void *tn__alloc(const struct tn_allocator *from, size_t size);
+void *tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size);
+void *tn__realloc(const struct tn_allocator *from, void *block, size_t size);
+void tn__free(const struct tn_allocator *from, void *block);
 
 /* ---- arenas (arena.c) ---- */
 
 /* Memory that is given back all at once. A zeroed struct is an empty arena. One owner at a time, no lock. */
 struct tn__arena {
+    const struct tn_allocator *from;
     struct tn__arena_chunk *chunks;
     char *at, *end;
 };
@@ -54,7 +56,7 @@ void tn__arena_free(struct tn__arena *arena);
 /* ---- growing arrays (alloc.c) ---- */
 
 /* Makes room for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is unchanged). */
-bool tn__grow(void *array_pointer, size_t *capacity, size_t need, size_t size);
+bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capacity, size_t need, size_t size);
 
 /* ---- foreign bytes ---- */
 

@@ -240,12 +240,13 @@ static int read_members(const struct tn__archive *archive, tn__archive_define *d
         code = tn__archive_load(archive, member.offset, &input, &name, err);
         if (code)
             return code;
-        struct tn__object_data object = {.name = name, .bytes = input.bytes, .size = input.length};
+        struct tn__object_data object = {
+            .name = name, .bytes = input.bytes, .size = input.length, .arena.from = archive->from};
         code = tn__object_read(&object, err);
         if (!code)
             code = define_member(&object, member.offset, define, context, err);
         tn__arena_free(&object.arena);
-        tn__free(name);
+        tn__free(archive->from, name);
         if (input.release)
             input.release(input.context, input.bytes, input.length);
         if (code)
@@ -282,11 +283,11 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
 
 /* ---- loading ---- */
 
-static char *join(const char *a, size_t a_length, const char *b, size_t b_length, const char *prefix, size_t length,
-                  const char *suffix)
+static char *join(const struct tn_allocator *from, const char *a, size_t a_length, const char *b, size_t b_length,
+                  const char *prefix, size_t length, const char *suffix)
 {
     size_t suffix_length = strlen(suffix);
-    char *text = tn__alloc(length + a_length + b_length + suffix_length + 1), *at = text;
+    char *text = tn__alloc(from, length + a_length + b_length + suffix_length + 1), *at = text;
     if (!text)
         return NULL;
     const struct {
@@ -313,13 +314,13 @@ static int map_thin_member(const struct tn__archive *archive, const struct tn__m
 {
     const char *slash = strrchr(archive->name, '/');
     size_t folder = slash && member->name[0] != '/' ? (size_t)(slash - archive->name) + 1 : 0;
-    char *path = join("", 0, member->name, member->name_length, archive->name, folder, "");
+    char *path = join(archive->from, "", 0, member->name, member->name_length, archive->name, folder, "");
     if (!path)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", archive->name);
     struct tn__os_file file;
     int error = tn__os_map_file(path, &file);
     int code = error ? tn__fail(err, TN_EIO, "%s: member %s: %s", archive->name, path, strerror(error)) : 0;
-    tn__free(path);
+    tn__free(archive->from, path);
     input->bytes = file.bytes;
     input->length = file.size;
     input->release = unmap_member;
@@ -340,7 +341,7 @@ int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct 
     *input = (struct tn_input){.size = sizeof *input, .bytes = member.bytes, .length = member.size};
     if (!member.bytes && (code = map_thin_member(archive, &member, input, err)))
         return code;
-    *name = join("(", 1, member.name, member.name_length, archive->name, strlen(archive->name), ")");
+    *name = join(archive->from, "(", 1, member.name, member.name_length, archive->name, strlen(archive->name), ")");
     if (*name) {
         input->name = *name;
         return 0;

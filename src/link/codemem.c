@@ -94,11 +94,11 @@ static int grow_zone(struct tn__window *window, enum tn__zone_kind kind, size_t 
 {
     struct tn__zone *zone = &window->zones[kind];
     size_t least = page_up(need), size = least < zone->chunk_size ? zone->chunk_size : least;
-    struct tn__chunk *chunk = tn__alloc_zeroed(1, sizeof *chunk);
+    struct tn__chunk *chunk = tn__alloc_zeroed(zone->ranges.descriptors.from, 1, sizeof *chunk);
     if (!chunk)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     if (!cut_chunk(window, kind, size, &chunk->address) && !cut_chunk(window, kind, size = least, &chunk->address)) {
-        tn__free(chunk);
+        tn__free(zone->ranges.descriptors.from, chunk);
         return tn__fail(err, TN_ENOMEM,
                         "the window of %zu MiB has no room for %zu more bytes of %s; use a larger window",
                         (size_t)(window->end - window->start) >> 20, need, zone_kinds[kind].name);
@@ -107,7 +107,7 @@ static int grow_zone(struct tn__window *window, enum tn__zone_kind kind, size_t 
     int code = map_chunk(zone, chunk, err, zone_kinds[kind].name);
     if (code) {
         uncut_chunk(window, kind, size);
-        tn__free(chunk);
+        tn__free(zone->ranges.descriptors.from, chunk);
     }
     return code;
 }
@@ -239,12 +239,13 @@ void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct
 
 /* ---- windows ---- */
 
-static void open_window(struct tn__window *window, uint64_t address, size_t size, const struct tn__strategy *strategy)
+static void open_window(struct tn__codemem *memory, struct tn__window *window, uint64_t address, size_t size)
 {
     *window = (struct tn__window){.start = address, .end = address + size, .low = address, .high = address + size};
     for (int kind = 0; kind < TN__ZONES; kind++)
         window->zones[kind] = (struct tn__zone){
-            .strategy = kind == TN__ZONE_DATA ? &tn__strategy_data : strategy,
+            .strategy = kind == TN__ZONE_DATA ? &tn__strategy_data : memory->strategy,
+            .ranges.descriptors.from = memory->from,
             .prot = zone_kinds[kind].prot,
             .chunk_size = FIRST_CHUNK,
             .generation = tn__os_fork_generation(),
@@ -257,7 +258,7 @@ static void close_zone(struct tn__zone *zone)
         next = chunk->next;
         if (zone->strategy->packs)
             zone->strategy->unmap(chunk);
-        tn__free(chunk);
+        tn__free(zone->ranges.descriptors.from, chunk);
     }
     tn__ranges_close(&zone->ranges);
 }
@@ -329,10 +330,10 @@ static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__
     return 0;
 }
 
-int tn__codemem_open(struct tn__codemem *memory, size_t size, uint64_t near, enum tn_strategy wanted,
-                     struct tn_error *err)
+int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from, size_t size, uint64_t near,
+                     enum tn_strategy wanted, struct tn_error *err)
 {
-    *memory = (struct tn__codemem){0};
+    *memory = (struct tn__codemem){.from = from};
     if ((unsigned)wanted > TN_STRATEGY_MPROTECT)
         return tn__fail(err, TN_EINVAL, "unknown strategy %d", (int)wanted);
     if (size > DEFAULT_WINDOW || (size && size < 4 * tn__os_page_size()))
@@ -346,7 +347,7 @@ int tn__codemem_open(struct tn__codemem *memory, size_t size, uint64_t near, enu
     if (code)
         tn__os_release(address, got);
     else
-        open_window(&memory->windows[TN__WINDOW_NEAR], address, got, memory->strategy);
+        open_window(memory, &memory->windows[TN__WINDOW_NEAR], address, got);
     return code;
 }
 
@@ -372,7 +373,7 @@ int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **windo
                         "no address space below 2 GiB for objects with 32-bit absolute addresses: %s; "
                         "compile them with -fPIC",
                         strerror(error));
-    open_window(low, address, size, memory->strategy);
+    open_window(memory, low, address, size);
     return 0;
 }
 

@@ -38,6 +38,7 @@ struct tn__window {
 };
 
 struct tn__codemem {
+    const struct tn_allocator *from;
     const struct tn__strategy *strategy;
     struct tn__window windows[TN__WINDOWS];
     size_t low_size; /* of the low window, when it has to be made */
@@ -45,8 +46,8 @@ struct tn__codemem {
 
 /* Reserves the near window and picks the strategy. `size` 0: a default that shrinks where the system allows less.
  * TN_EINVAL, TN_ENOMEM, TN_EPERM (the text names what refused). */
-int tn__codemem_open(struct tn__codemem *memory, size_t size, uint64_t near, enum tn_strategy wanted,
-                     struct tn_error *err);
+int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from, size_t size, uint64_t near,
+                     enum tn_strategy wanted, struct tn_error *err);
 void tn__codemem_close(struct tn__codemem *memory);
 
 /* The window for objects that need absolute 32-bit addresses, made on first use. TN_ENOMEM. */

@@ -46,7 +46,7 @@ static uint64_t load_bias(Elf *elf)
 
 static void collect(const Elf64_Sym *symbols, size_t count, const char *names, size_t names_size, uint64_t bias)
 {
-    host.symbols = tn__alloc_zeroed(count ? count : 1, sizeof *host.symbols);
+    host.symbols = tn__alloc_zeroed(NULL, count ? count : 1, sizeof *host.symbols);
     for (size_t i = 1; host.symbols && i < count; i++) {
         const Elf64_Sym *symbol = &symbols[i];
         unsigned type = ELF64_ST_TYPE(symbol->st_info);

@@ -40,7 +40,7 @@ static void call_array(const struct tn__calls *calls, int argc, char **argv, cha
 static struct tn__calls_list take(struct tn__calls_list *list)
 {
     struct tn__calls_list taken = *list;
-    *list = (struct tn__calls_list){0};
+    *list = (struct tn__calls_list){.from = list->from};
     return taken;
 }
 
@@ -50,7 +50,7 @@ static void run(struct tn__calls_list *list, bool backwards, int argc, char **ar
         qsort(list->items, list->count, sizeof *list->items, by_priority);
     for (size_t i = 0; i < list->count; i++)
         call_array(&list->items[backwards ? list->count - 1 - i : i], argc, argv, envp);
-    tn__free(list->items);
+    tn__free(list->from, list->items);
 }
 
 int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err)

@@ -128,27 +128,30 @@ void tn__object_release_input(struct tn__object *object)
 
 static void free_object(struct tn__object *object)
 {
+    const struct tn_allocator *from = object->data.arena.from;
     tn__arena_free(&object->data.arena);
-    tn__free((char *)object->data.name);
-    tn__free(object);
+    tn__free(from, (char *)object->data.name);
+    tn__free(from, object);
 }
 
-static char *copy_text(const char *text)
+static char *copy_text(const struct tn_allocator *from, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = tn__alloc(size);
+    char *copy = tn__alloc(from, size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
 int tn__library_add(struct tn_library *library, const struct tn_input *input, bool on_demand,
                     struct tn__journal *journal, struct tn__object **out, struct tn_error *err)
 {
-    struct tn__object *object = tn__alloc_zeroed(1, sizeof *object);
+    const struct tn_allocator *from = library->session->allocator;
+    struct tn__object *object = tn__alloc_zeroed(from, 1, sizeof *object);
     if (!object)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+    object->data.arena.from = from;
     object->input = *input;
     object->on_demand = on_demand;
-    object->data.name = copy_text(input->name);
+    object->data.name = copy_text(from, input->name);
     object->data.bytes = input->bytes;
     object->data.size = input->length;
     int code = object->data.name ? tn__object_read(&object->data, err)
@@ -197,7 +200,7 @@ static int check_input(const struct tn_library *library, const struct tn_input *
 
 static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    struct tn__journal journal = {0};
+    struct tn__journal journal = {.from = library->session->allocator};
     struct tn__object *object;
     uint64_t start = tn__os_now_ns();
     int code = tn__library_add(library, input, false, &journal, &object, err);
@@ -232,21 +235,23 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
 
 static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    struct tn__archive *archive = tn__alloc_zeroed(1, sizeof *archive);
-    struct tn__journal journal = {0};
-    if (!archive || !(archive->name = copy_text(input->name))) {
-        tn__free(archive);
+    const struct tn_allocator *from = library->session->allocator;
+    struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
+    struct tn__journal journal = {.from = from};
+    if (!archive || !(archive->name = copy_text(from, input->name))) {
+        tn__free(from, archive);
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
     }
     uint64_t start = tn__os_now_ns();
     archive->input = *input;
+    archive->from = from;
     int code = tn__archive_open(archive, err);
     if (!code)
         code = tn__archive_symbols(archive, define_lazy, &(struct lazy_context){library, archive, &journal}, err);
     if (code) {
         tn__journal_undo(&journal);
-        tn__free(archive->name);
-        tn__free(archive);
+        tn__free(from, archive->name);
+        tn__free(from, archive);
     } else {
         archive->next = library->archives;
         library->archives = archive;
@@ -325,7 +330,7 @@ int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *con
 {
     if (!library || !function)
         return tn__fail(err, TN_EINVAL, "no library or no resolver given");
-    struct tn__resolver *resolver = tn__alloc(sizeof *resolver);
+    struct tn__resolver *resolver = tn__alloc(library->session->allocator, sizeof *resolver);
     if (!resolver)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     *resolver = (struct tn__resolver){.function = function, .context = context};

@@ -75,11 +75,12 @@ static int reserve_lists(struct tn__link *link)
             finis += section->role == TN__ROLE_FINI;
             tables += section->role == TN__ROLE_UNWIND;
         }
-    if (tn__grow(&library->initializers.items, &library->initializers.capacity, library->initializers.count + inits,
-                 sizeof *library->initializers.items) &&
-        tn__grow(&library->finalizers.items, &library->finalizers.capacity, library->finalizers.count + finis,
-                 sizeof *library->finalizers.items) &&
-        tn__grow(&unwind->tables, &unwind->capacity, unwind->count + tables, sizeof *unwind->tables))
+    if (tn__grow(link->session->allocator, &library->initializers.items, &library->initializers.capacity,
+                 library->initializers.count + inits, sizeof *library->initializers.items) &&
+        tn__grow(link->session->allocator, &library->finalizers.items, &library->finalizers.capacity,
+                 library->finalizers.count + finis, sizeof *library->finalizers.items) &&
+        tn__grow(link->session->allocator, &unwind->tables, &unwind->capacity, unwind->count + tables,
+                 sizeof *unwind->tables))
         return 0;
     return tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
@@ -129,7 +130,7 @@ static void retire(struct tn__object *object)
     object->addresses = object->common_offset = NULL;
     object->tls_image = NULL;
     tn__arena_free(&object->data.arena);
-    object->data = (struct tn__object_data){.name = object->data.name};
+    object->data = (struct tn__object_data){.name = object->data.name, .arena.from = object->data.arena.from};
     tn__object_release_input(object);
 }
 
@@ -197,6 +198,7 @@ static int run_phases(struct tn__link *link, struct tn__entry *entry)
 int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
 {
     struct tn__link link = {.library = library, .session = library->session, .err = err};
+    link.arena.from = link.journal.from = link.session->allocator;
     struct tn__object **last = library->objects_end;
     int code = run_phases(&link, entry);
     if (code) {
@@ -209,6 +211,6 @@ int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_
     }
     tn__journal_free(&link.journal);
     tn__arena_free(&link.arena);
-    tn__free(link.objects);
+    tn__free(link.session->allocator, link.objects);
     return code;
 }

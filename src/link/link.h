@@ -67,6 +67,7 @@ struct tn__symtab {
 
 /* Old values of entries, so that a failed addition or link can be undone. */
 struct tn__journal {
+    const struct tn_allocator *from;
     struct tn__journal_record {
         struct tn__entry *entry, old;
     } * records;
@@ -132,6 +133,7 @@ enum {
 };
 
 struct tn__archive {
+    const struct tn_allocator *from;
     struct tn__archive *next;
     struct tn_input input;
     char *name;
@@ -158,6 +160,7 @@ struct tn__calls {
 };
 
 struct tn__calls_list {
+    const struct tn_allocator *from;
     struct tn__calls *items;
     size_t count, capacity;
 };
@@ -176,12 +179,14 @@ struct tn_library {
 };
 
 struct tn__unwind {
+    const struct tn_allocator *from;
     uint64_t *tables;
     size_t count, capacity;
 };
 
 struct tn_session {
     pthread_mutex_t lock;
+    const struct tn_allocator *allocator; /* the source of everything that hangs on the session */
     struct tn__codemem memory;
     struct tn_library *libraries;
     uint32_t library_count;

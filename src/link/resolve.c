@@ -9,7 +9,7 @@ int tn__link_need_object(struct tn__link *link, struct tn__object *object)
 {
     if (object->state != TN__OBJECT_PENDING)
         return 0;
-    if (!tn__grow(&link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
+    if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
     object->state = TN__OBJECT_LINKING;
     link->objects[link->count++] = object;
@@ -26,7 +26,7 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
         return code;
     struct tn__object *object;
     code = tn__library_add(link->library, &input, true, &link->journal, &object, link->err);
-    tn__free(name);
+    tn__free(link->session->allocator, name);
     if (code) {
         if (input.release)
             input.release(input.context, input.bytes, input.length);

@@ -22,16 +22,18 @@ int tn_session_create(const struct tn_session_options *options, struct tn_sessio
     if (!options)
         options = &defaults;
     tn__os_read_fault_environment();
-    struct tn_session *session = tn__alloc_zeroed(1, sizeof *session);
+    struct tn_session *session = tn__alloc_zeroed(options->allocator, 1, sizeof *session);
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    code = tn__codemem_open(&session->memory, options->window_size, options->window_near, options->strategy, err);
+    session->allocator = session->unwind.from = options->allocator;
+    code = tn__codemem_open(&session->memory, session->allocator, options->window_size, options->window_near,
+                            options->strategy, err);
     if (!code && pthread_mutex_init(&session->lock, NULL)) {
         tn__codemem_close(&session->memory);
         code = tn__fail(err, TN_ENOMEM, "no lock for the session");
     }
     if (code) {
-        tn__free(session);
+        tn__free(options->allocator, session);
         return code;
     }
     session->on_undefined = options->on_undefined;
@@ -42,28 +44,30 @@ int tn_session_create(const struct tn_session_options *options, struct tn_sessio
 
 static void free_archives(struct tn_library *library)
 {
+    const struct tn_allocator *from = library->session->allocator;
     for (struct tn__archive *archive = library->archives, *next; archive; archive = next) {
         next = archive->next;
         if (archive->input.release)
             archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
-        tn__free(archive->name);
-        tn__free(archive);
+        tn__free(from, archive->name);
+        tn__free(from, archive);
     }
 }
 
 static void free_library(struct tn_library *library)
 {
+    const struct tn_allocator *from = library->session->allocator;
     tn__library_drop_after(library, &library->objects);
     free_archives(library);
     for (struct tn__resolver *resolver = library->resolvers, *next; resolver; resolver = next) {
         next = resolver->next;
-        tn__free(resolver);
+        tn__free(from, resolver);
     }
     tn__symtab_free(&library->symtab);
-    tn__free(library->initializers.items);
-    tn__free(library->finalizers.items);
-    tn__free(library->name);
-    tn__free(library);
+    tn__free(from, library->initializers.items);
+    tn__free(from, library->finalizers.items);
+    tn__free(from, library->name);
+    tn__free(from, library);
 }
 
 void tn_session_destroy(struct tn_session *session)
@@ -77,7 +81,7 @@ void tn_session_destroy(struct tn_session *session)
     }
     tn__codemem_close(&session->memory);
     pthread_mutex_destroy(&session->lock);
-    tn__free(session);
+    tn__free(session->allocator, session);
 }
 
 /* Names that every library has, and that only its own objects see. */
@@ -113,15 +117,17 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
 {
     if (!session || !name || !out)
         return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
-    struct tn_library *library = tn__alloc_zeroed(1, sizeof *library);
+    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
     size_t name_size = strlen(name) + 1;
-    char *copy = library ? tn__alloc(name_size) : NULL;
+    char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
     if (!copy) {
-        tn__free(library);
+        tn__free(session->allocator, library);
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     }
     library->name = memcpy(copy, name, name_size);
     library->session = session;
+    library->symtab.arena.from = session->allocator;
+    library->initializers.from = library->finalizers.from = session->allocator;
     library->objects_end = &library->objects;
     library->resolvers_end = &library->resolvers;
     int code = define_own_names(library, err);

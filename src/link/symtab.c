@@ -29,7 +29,7 @@ static struct tn__entry **probe(const struct tn__symtab *table, const char *name
 static bool grow(struct tn__symtab *table)
 {
     size_t old_size = table->slots ? table->mask + 1 : 0, size = old_size ? old_size * 2 : 64;
-    struct tn__entry **old = table->slots, **slots = tn__alloc_zeroed(size, sizeof *slots);
+    struct tn__entry **old = table->slots, **slots = tn__alloc_zeroed(table->arena.from, size, sizeof *slots);
     if (!slots)
         return false;
     table->slots = slots;
@@ -37,7 +37,7 @@ static bool grow(struct tn__symtab *table)
     for (size_t i = 0; i < old_size; i++)
         if (old[i])
             *probe(table, old[i]->name, old[i]->length, old[i]->hash) = old[i];
-    tn__free(old);
+    tn__free(table->arena.from, old);
     return true;
 }
 
@@ -68,14 +68,14 @@ struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *na
 
 void tn__symtab_free(struct tn__symtab *table)
 {
-    tn__free(table->slots);
+    tn__free(table->arena.from, table->slots);
     tn__arena_free(&table->arena);
-    *table = (struct tn__symtab){0};
+    *table = (struct tn__symtab){.arena.from = table->arena.from};
 }
 
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
 {
-    if (!tn__grow(&journal->records, &journal->capacity, journal->count + 1, sizeof *journal->records))
+    if (!tn__grow(journal->from, &journal->records, &journal->capacity, journal->count + 1, sizeof *journal->records))
         return false;
     journal->records[journal->count++] = (struct tn__journal_record){entry, *entry};
     return true;
@@ -91,6 +91,6 @@ void tn__journal_undo(struct tn__journal *journal)
 
 void tn__journal_free(struct tn__journal *journal)
 {
-    tn__free(journal->records);
-    *journal = (struct tn__journal){0};
+    tn__free(journal->from, journal->records);
+    *journal = (struct tn__journal){.from = journal->from};
 }

@@ -165,12 +165,12 @@ int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64
 
 static int publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
-    struct block *block = tn__alloc(sizeof *block);
+    struct block *block = tn__alloc(NULL, sizeof *block);
     if (!block)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     int error = open_image(TN__PROT_RW);
     if (error) {
-        tn__free(block);
+        tn__free(NULL, block);
         return tn__fail(err, TN_EPERM, "the program's TLS image cannot be written: %s", strerror(error));
     }
     *block = (struct block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
@@ -198,7 +198,7 @@ void tn__tls_give(struct tn__range *range)
         if ((*at)->range == range) {
             struct block *block = *at;
             *at = block->next;
-            tn__free(block);
+            tn__free(NULL, block);
             break;
         }
     tn__ranges_give(&tls.space, range);

@@ -20,6 +20,6 @@ void tn__unwind_deregister_all(struct tn__unwind *unwind)
 {
     while (unwind->count)
         __deregister_frame((void *)(uintptr_t)unwind->tables[--unwind->count]);
-    tn__free(unwind->tables);
-    *unwind = (struct tn__unwind){0};
+    tn__free(unwind->from, unwind->tables);
+    *unwind = (struct tn__unwind){.from = unwind->from};
 }

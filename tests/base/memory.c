@@ -82,20 +82,20 @@ static void an_array_grows_and_keeps_its_contents(void **state)
     (void)state;
     uint32_t *array = NULL;
     size_t capacity = 0;
-    assert_true(tn__grow(&array, &capacity, 0, sizeof *array));
+    assert_true(tn__grow(NULL, &array, &capacity, 0, sizeof *array));
     assert_null(array);
     for (uint32_t i = 0; i < 10000; i++) {
-        assert_true(tn__grow(&array, &capacity, i + 1, sizeof *array));
+        assert_true(tn__grow(NULL, &array, &capacity, i + 1, sizeof *array));
         assert_true(capacity > i);
         array[i] = i;
     }
     for (uint32_t i = 0; i < 10000; i++)
         assert_int_equal(array[i], i);
     const uint32_t *before = array;
-    assert_false(tn__grow(&array, &capacity, SIZE_MAX / 2, sizeof *array));
-    assert_false(tn__grow(&array, &capacity, SIZE_MAX, sizeof *array));
+    assert_false(tn__grow(NULL, &array, &capacity, SIZE_MAX / 2, sizeof *array));
+    assert_false(tn__grow(NULL, &array, &capacity, SIZE_MAX, sizeof *array));
     assert_ptr_equal(array, before);
-    tn__free(array);
+    tn__free(NULL, array);
 }
 
 static void running_out_of_memory_leaves_things_as_they_were(void **state)
@@ -110,18 +110,18 @@ static void running_out_of_memory_leaves_things_as_they_were(void **state)
 
     uint64_t *array = NULL;
     size_t capacity = 0;
-    assert_true(tn__grow(&array, &capacity, 8, sizeof *array));
+    assert_true(tn__grow(NULL, &array, &capacity, 8, sizeof *array));
     array[7] = 7;
     tn__os_set_faults("a1");
-    assert_false(tn__grow(&array, &capacity, capacity + 1, sizeof *array));
+    assert_false(tn__grow(NULL, &array, &capacity, capacity + 1, sizeof *array));
     assert_int_equal(array[7], 7);
     tn__os_set_faults("a2");
-    void *block = tn__alloc(1);
+    void *block = tn__alloc(NULL, 1);
     assert_non_null(block);
-    assert_null(tn__alloc_zeroed(1, 1));
+    assert_null(tn__alloc_zeroed(NULL, 1, 1));
     tn__os_set_faults(NULL);
-    tn__free(block);
-    tn__free(array);
+    tn__free(NULL, block);
+    tn__free(NULL, array);
     tn__arena_free(&arena);
 }
 
