@@ -33,9 +33,14 @@ static uint64_t page_down(uint64_t value)
 }
 
 /* A refusal by policy and a lack of memory want different answers from the user. */
+static bool is_refusal(int error)
+{
+    return error == EACCES || error == EPERM;
+}
+
 static int fail_with(struct tn_error *err, int error, const struct tn__strategy *strategy, const char *what)
 {
-    if (error == EACCES || error == EPERM)
+    if (is_refusal(error))
         return tn__fail(err, TN_EPERM, "no memory for %s: %s (strategy %s); usually refused by %s", what,
                         strerror(error), strategy->name, strategy->policy);
     return tn__fail(err, TN_ENOMEM, "no memory for %s: %s (strategy %s)", what, strerror(error), strategy->name);
@@ -295,7 +300,8 @@ static int try_strategy(const struct tn__strategy *strategy, uint64_t address)
 static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_strategy wanted, struct tn_error *err)
 {
     struct tn_error refusals;
-    tn__fail(&refusals, TN_EPERM, "the system refuses executable memory:");
+    int code = TN_ENOMEM;
+    tn__fail(&refusals, code, "the system refuses executable memory:");
     for (size_t i = 0; i < TN_COUNT(strategies); i++) {
         if (wanted != TN_STRATEGY_AUTO && wanted != strategies[i]->id)
             continue;
@@ -304,9 +310,11 @@ static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_str
             memory->strategy = strategies[i];
             return 0;
         }
+        if (is_refusal(error))
+            code = TN_EPERM;
         tn__append(&refusals, "\n  %s: %s (usually %s)", strategies[i]->name, strerror(error), strategies[i]->policy);
     }
-    return tn__fail(err, TN_EPERM, "%s", refusals.text);
+    return tn__fail(err, code, "%s", refusals.text);
 }
 
 /* A smaller window near the program serves better than a large one out of its reach, where data of the program cannot be

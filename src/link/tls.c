@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 #include <elf.h>
+#include <errno.h>
 
 #include "base/os.h"
 #include "base/thread.h"
@@ -171,7 +172,8 @@ static int publish(struct tn__range *range, const uint8_t *initial, size_t size,
     int error = open_image(TN__PROT_RW);
     if (error) {
         tn__free(NULL, block);
-        return tn__fail(err, TN_EPERM, "the program's TLS image cannot be written: %s", strerror(error));
+        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "the program's TLS image cannot be written: %s",
+                        strerror(error));
     }
     *block = (struct block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
     tls.blocks = block;

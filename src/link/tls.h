@@ -20,7 +20,7 @@
 int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err);
 
 /* Sets the initial values, `size` bytes and zeros up to the range's size, in all present and future threads. TN_ENOMEM,
- * TN_EPERM (the image could not be made writable). */
+ * TN_EPERM (the image may not be made writable). */
 int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err);
 
 void tn__tls_give(struct tn__range *range);
