@@ -9,7 +9,8 @@
 
 enum {
     STEP = 32 << 20,
-    GAP = 128 << 20, /* kept free behind a program for its brk heap */
+    GAP =
+        128 << 20, /* kept free behind a program for its brk heap, which begins up to 1 GiB away: before it is better */
 };
 
 static const uint64_t REACH = 1ULL << 31, LOWEST = 64 << 10, HIGHEST = 1ULL << 47;
@@ -31,11 +32,11 @@ int tn__place_near(uint64_t start, uint64_t end, size_t size, uint64_t *address)
     uint64_t span = end - start;
     if (size < REACH && span < REACH - size) {
         uint64_t slack = REACH - size - span;
-        for (uint64_t gap = GAP < slack ? GAP : 0; gap < slack; gap += STEP)
-            if (page_up(end + gap) + size < HIGHEST && try(page_up(end + gap), size, &error, address))
-                return error;
         for (uint64_t gap = STEP; gap < slack && start > LOWEST + size + gap; gap += STEP)
             if (try((start - gap - size) & -(uint64_t)(64 << 10), size, &error, address))
+                return error;
+        for (uint64_t gap = GAP < slack ? GAP : 0; gap < slack; gap += STEP)
+            if (page_up(end + gap) + size < HIGHEST && try(page_up(end + gap), size, &error, address))
                 return error;
     }
     return EEXIST;

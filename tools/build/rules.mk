@@ -119,7 +119,8 @@ absent_obj := $(call obj,$(absent_cxx))
 tool_obj := $(call obj,$(tool_src)) $(absent_obj)
 # The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER.
 include tools/host_symbols.mk
-link_tool = $(link_llvm) -static $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
+# Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48000000 $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
 include tools/order.mk
 
@@ -130,7 +131,7 @@ $(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_ORDER) $(ca
 $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 
 $(BUILD)/tenon: $(BUILD)/tenon.debug
-	$(call step,STRIP)objcopy --strip-all $< $@
+	$(call step,STRIP)objcopy --strip-all $< $@.tmp && mv $@.tmp $@
 endif
 
 # ---- tests ----
