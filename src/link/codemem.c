@@ -198,7 +198,7 @@ int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t 
     struct tn__range *range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
     if (!range && !no_memory) {
         /* Room for the alignment, and for the search that looks among sizes an eighth larger. */
-        int code = grow_zone(window, kind, size + size / 8 + alignment + 256, err);
+        int code = grow_zone(window, kind, size + alignment + (size + alignment) / 8 + 256, err);
         if (code)
             return code;
         range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
