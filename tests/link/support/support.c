@@ -231,15 +231,11 @@ int run_rows(const char *group, const void *rows, size_t count, size_t size, CMU
     return failed;
 }
 
-static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-
 int in_child(CMUnitTestFunction body, void *argument)
 {
     fflush(NULL);
     pid_t pid = fork();
     if (!pid) {
-        for (size_t i = 0; i < COUNT(signals); i++)
-            signal(signals[i], SIG_DFL);   /* cmocka would go on with the next test */
         unsetenv("CMOCKA_MESSAGE_OUTPUT"); /* its verdict is not the suite's */
         const struct CMUnitTest test = {.name = "child", .test_func = body, .initial_state = argument};
         _exit(_cmocka_run_group_tests("child", &test, 1, NULL, NULL) != 0);

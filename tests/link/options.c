@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Option structs of callers that were compiled with another version of tenon.h, and versions. */
+
+#include <stdlib.h>
+
+#include "elf_builder.h"
+#include "support.h"
+
+static const struct known_sizes {
+    size_t less, more; /* than this version's size */
+    int code;
+} sizes[] = {
+    {0, 0, TN_OK},      {0, 16, TN_OK},                   /* a newer caller that asks for nothing new */
+    {0, 15, TN_EINVAL}, {1, 0, TN_EINVAL}, {8, 0, TN_OK}, /* an older one: the last member was not there */
+};
+
+/* What the caller has in memory: this version's struct and zeros behind it. */
+struct newer_session {
+    struct tn_session_options options;
+    uint64_t more[2];
+};
+
+static void sessions(void **state)
+{
+    (void)state;
+    static const struct tn_allocator not_called = {0};
+    for (size_t i = 0; i < TN_COUNT(sizes); i++) {
+        struct newer_session given = {.options.size = sizeof given.options - sizes[i].less + sizes[i].more};
+        if (sizes[i].less == sizeof given.options.allocator)
+            given.options.allocator = &not_called;
+        struct tn_session *session = NULL;
+        struct tn_error err;
+        assert_int_equal(tn_session_create(&given.options, &session, &err), sizes[i].code);
+        tn_session_destroy(session);
+    }
+    struct newer_session given = {.options.size = sizeof given, .more = {0, 1}};
+    struct tn_session *session;
+    struct tn_error err;
+    assert_error(tn_session_create(&given.options, &session, &err), TN_EINVAL, &err, "struct tn_session_options",
+                 "not zero");
+}
+
+struct newer_input {
+    struct tn_input input;
+    uint64_t more[2];
+};
+
+static void inputs(void **state)
+{
+    (void)state;
+    static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* mov $42, %eax; ret */
+    struct elf elf = {0};
+    elf_function(&elf, "answer", elf_code(&elf, code, sizeof code), 0);
+    struct bytes object = elf_finish(&elf);
+    struct tn_error err;
+    for (size_t i = 0; i < TN_COUNT(sizes); i++) {
+        struct fixture f = open_fixture(NULL);
+        struct newer_input given = {.input = {.name = "in.o", .bytes = object.at, .length = object.size}};
+        given.input.size = sizeof given.input - sizes[i].less + sizes[i].more;
+        assert_int_equal(tn_add_object(f.library, &given.input, &err), sizes[i].code);
+        if (!sizes[i].code)
+            assert_int_equal(call(&f, "answer"), 42);
+        close_fixture(&f);
+    }
+    struct fixture f = open_fixture(NULL);
+    struct newer_input given = {.input = {sizeof given, "in.o", object.at, object.size, NULL, NULL}, .more = {0, 1}};
+    assert_error(tn_add_object(f.library, &given.input, &err), TN_EINVAL, &err, "struct tn_input", "not zero");
+    given.input.size = offsetof(struct tn_input, bytes); /* so old that it knew no bytes: they are needed */
+    assert_error(tn_add_object(f.library, &given.input, &err), TN_EFORMAT, &err, "in.o");
+    given.input.size = sizeof(size_t);
+    assert_error(tn_add_archive(f.library, &given.input, &err), TN_EINVAL, &err, "needs a name");
+    close_fixture(&f);
+    free(object.at);
+}
+
+static void statistics(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct {
+        struct tn_stats stats;
+        uint64_t more;
+    } out = {.stats.size = sizeof out, .more = 77};
+    tn_session_stats(f.session, &out.stats);
+    assert_int_equal(out.stats.size, sizeof out.stats);
+    assert_int_equal(out.more, 0);
+    out.stats = (struct tn_stats){.size = offsetof(struct tn_stats, objects), .objects = 77};
+    tn_session_stats(f.session, &out.stats);
+    assert_int_equal(out.stats.size, offsetof(struct tn_stats, objects));
+    assert_non_null(out.stats.strategy);
+    assert_int_equal(out.stats.objects, 77);
+    close_fixture(&f);
+}
+
+static void version(void **state)
+{
+    (void)state;
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", TN_VERSION_MAJOR, TN_VERSION_MINOR, TN_VERSION_PATCH);
+    assert_string_equal(tn_version(), text);
+    assert_string_equal(tn_version(), TN_VERSION_STRING);
+    assert_true(TN_RUNTIME_ABI >= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sessions),
+        cmocka_unit_test(inputs),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(version),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
