@@ -8,7 +8,12 @@
  *
  * Threads: functions on different sessions may run at the same time; calls on one session serialise on its lock. Looked-up
  * addresses may be called from any thread. Every function that can fail returns 0 or a negative code of enum tn_code and,
- * when `err` is not NULL, describes the failure there; `err` is left alone on success. */
+ * when `err` is not NULL, describes the failure there; `err` is left alone on success.
+ *
+ * Structs with a member `size` first are set to their sizeof by the caller, and later versions only add members at the end.
+ * So callers of another version work: what an older, smaller struct lacks is taken as zero, which asks for the default; a
+ * newer, larger one is accepted if what this version does not know is zero, else TN_EINVAL, never ignored. In structs that
+ * report, what this version does not know is set to zero and `size` to what was filled. */
 
 #ifndef TENON_H
 #define TENON_H

@@ -58,6 +58,17 @@ void tn__arena_free(struct tn__arena *arena);
 /* Makes room for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is unchanged). */
 bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capacity, size_t need, size_t size);
 
+/* ---- structs that begin with their size (options.c) ---- */
+
+/* Copies what the caller's version of an option struct holds into the `known` bytes at `to`, which is zeroed elsewhere and
+ * says its own size. `from` NULL: all zero. TN_EINVAL as tenon.h promises; `name` is the struct's. */
+int tn__take_options(void *to, size_t known, const void *from, const char *name, struct tn_error *err);
+
+/* Copies statistics of `known` bytes into the caller's version of the struct; nothing if its size is impossible. */
+void tn__give_stats(void *to, size_t known, const void *from);
+
+bool tn__size_is_possible(size_t size);
+
 /* ---- foreign bytes ---- */
 
 /* Little-endian loads and stores that need no alignment. The caller has checked the bounds. */

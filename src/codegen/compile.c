@@ -32,22 +32,12 @@ struct compilation {
 
 /* ---- options ---- */
 
-/* Copies what the caller's version of the struct holds over zeroes. */
-static bool copy_sized(void *to, size_t known, const void *from, size_t given)
+static int take_options(const struct tn_compile_options *given, struct tn_compile_options *options,
+                        struct tn_error *err)
 {
-    if (given < sizeof(size_t) || given > known)
-        return false;
-    memcpy(to, from, given);
-    return true;
-}
-
-static int check_options(const struct tn_compile_options *given, struct tn_compile_options *options,
-                         struct tn_error *err)
-{
-    memset(options, 0, sizeof *options);
-    if (given && !copy_sized(options, sizeof *options, given, given->size))
-        return tn__fail(err, TN_EINVAL, "struct tn_compile_options has size %zu; this version knows %zu", given->size,
-                        sizeof *options);
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_compile_options", err);
+    if (code != TN_OK)
+        return code;
     const struct range {
         const char *name;
         int value, last;
@@ -254,23 +244,21 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     if (!out || (!ir && length))
         return tn__fail(err, TN_EINVAL, "tn_compile: no %s", out ? "input" : "place for the output");
     *out = (struct tn_buffer){0};
-    if (stats && (stats->size < sizeof(size_t) || stats->size > sizeof *stats))
-        return tn__fail(err, TN_EINVAL, "struct tn_compile_stats has size %zu; this version knows %zu", stats->size,
-                        sizeof *stats);
+    if (stats && !tn__size_is_possible(stats->size))
+        return tn__fail(err, TN_EINVAL, "struct tn_compile_stats has size %zu; it has to be its sizeof, here %zu",
+                        stats->size, sizeof *stats);
 
     struct compilation c = {
         .name = name ? name : "<memory>", .ir = ir ? ir : "", .length = length, .out = out, .err = err};
     c.diagnostics = (struct tn__diagnostics){.name = c.name, .err = err};
-    int code = check_options(options, &c.options, err);
+    int code = take_options(options, &c.options, err);
     if (code != TN_OK)
         return code;
     code = tn__contain(run_and_dispose, &c, err);
     if (code != TN_OK)
         tn_buffer_free(out);
-    if (stats) {
-        c.stats.size = stats->size;
-        memcpy(stats, &c.stats, stats->size);
-    }
+    if (stats)
+        tn__give_stats(stats, sizeof c.stats, &c.stats);
     return code;
 }
 

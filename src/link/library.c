@@ -186,13 +186,14 @@ void tn__library_drop_after(struct tn_library *library, struct tn__object **last
 
 /* ---- public ---- */
 
-static int check_input(const struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+static int take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
+                      struct tn_error *err)
 {
-    if (!library || !input)
+    if (!library || !given)
         return tn__fail(err, TN_EINVAL, "no library or no input given");
-    if (input->size != sizeof *input)
-        return tn__fail(err, TN_EINVAL, "struct tn_input of %zu bytes; this library knows %zu", input->size,
-                        sizeof *input);
+    int code = tn__take_options(input, sizeof *input, given, "struct tn_input", err);
+    if (code)
+        return code;
     if (!input->name || (!input->bytes && input->length))
         return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
     return 0;
@@ -262,13 +263,14 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
 }
 
 static int locked(int (*add)(struct tn_library *, const struct tn_input *, struct tn_error *),
-                  struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+                  struct tn_library *library, const struct tn_input *given, struct tn_error *err)
 {
-    int code = check_input(library, input, err);
+    struct tn_input input;
+    int code = take_input(library, given, &input, err);
     if (code)
         return code;
     pthread_mutex_lock(&library->session->lock);
-    code = add(library, input, err);
+    code = add(library, &input, err);
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }

@@ -5,39 +5,31 @@
 #include "link.h"
 #include "tls.h"
 
-static int check_options(const struct tn_session_options *options, struct tn_error *err)
+int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
 {
-    if (options && options->size != sizeof *options)
-        return tn__fail(err, TN_EINVAL, "struct tn_session_options of %zu bytes; this library knows %zu", options->size,
-                        sizeof *options);
-    return 0;
-}
-
-int tn_session_create(const struct tn_session_options *options, struct tn_session **out, struct tn_error *err)
-{
-    static const struct tn_session_options defaults = {.size = sizeof defaults};
-    int code = out ? check_options(options, err) : tn__fail(err, TN_EINVAL, "nowhere to put the session");
+    if (!out)
+        return tn__fail(err, TN_EINVAL, "nowhere to put the session");
+    struct tn_session_options options;
+    int code = tn__take_options(&options, sizeof options, given, "struct tn_session_options", err);
     if (code)
         return code;
-    if (!options)
-        options = &defaults;
     tn__os_read_fault_environment();
-    struct tn_session *session = tn__alloc_zeroed(options->allocator, 1, sizeof *session);
+    struct tn_session *session = tn__alloc_zeroed(options.allocator, 1, sizeof *session);
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    session->allocator = session->unwind.from = options->allocator;
-    code = tn__codemem_open(&session->memory, session->allocator, options->window_size, options->window_near,
-                            options->strategy, err);
+    session->allocator = session->unwind.from = options.allocator;
+    code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
+                            options.strategy, err);
     if (!code && pthread_mutex_init(&session->lock, NULL)) {
         tn__codemem_close(&session->memory);
         code = tn__fail(err, TN_ENOMEM, "no lock for the session");
     }
     if (code) {
-        tn__free(options->allocator, session);
+        tn__free(options.allocator, session);
         return code;
     }
-    session->on_undefined = options->on_undefined;
-    session->context = options->context;
+    session->on_undefined = options.on_undefined;
+    session->context = options.context;
     *out = session;
     return 0;
 }
@@ -159,8 +151,7 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
         stats.data_bytes += window->zones[TN__ZONE_DATA].ranges.used;
     }
     pthread_mutex_unlock(&session->lock);
-    stats.size = out->size < sizeof stats ? out->size : sizeof stats;
-    memcpy(out, &stats, stats.size);
+    tn__give_stats(out, sizeof stats, &stats);
 }
 
 int tn_link(struct tn_library *library, struct tn_error *err)

@@ -25,7 +25,7 @@ static void sessions(void **state)
 {
     (void)state;
     static const struct tn_allocator not_called = {0};
-    for (size_t i = 0; i < TN_COUNT(sizes); i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         struct newer_session given = {.options.size = sizeof given.options - sizes[i].less + sizes[i].more};
         if (sizes[i].less == sizeof given.options.allocator)
             given.options.allocator = &not_called;
@@ -54,7 +54,7 @@ static void inputs(void **state)
     elf_function(&elf, "answer", elf_code(&elf, code, sizeof code), 0);
     struct bytes object = elf_finish(&elf);
     struct tn_error err;
-    for (size_t i = 0; i < TN_COUNT(sizes); i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         struct fixture f = open_fixture(NULL);
         struct newer_input given = {.input = {.name = "in.o", .bytes = object.at, .length = object.size}};
         given.input.size = sizeof given.input - sizes[i].less + sizes[i].more;
