@@ -31,7 +31,7 @@ struct tn_compile_options {
      * What a function's own "target-features" enable stays enabled in any case. */
     const char *cpu;
     const char *features; /* "+avx2,-fma", LLVM's names, on top of `cpu` and of each function's own; NULL: none */
-    int opt_level;        /* 0..3: 0 runs no IR pass; 2 and 3 inline and vectorise */
+    int opt_level;        /* 0..3: 0 only inlines what must be; 2 and 3 inline and vectorise */
     enum tn_reloc_model reloc_model;
     enum tn_code_model code_model;
     enum tn_emit emit;

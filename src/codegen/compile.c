@@ -207,8 +207,7 @@ static int run(void *user)
     count(c);
     uint64_t parsed = tn__os_now_ns();
 
-    if (c->options.opt_level > 0)
-        tn__llvm_optimize(c->module, c->target.machine, c->options.opt_level);
+    tn__llvm_optimize(c->module, c->target.machine, c->options.opt_level);
     uint64_t optimized = tn__os_now_ns();
     if (c->diagnostics.errors)
         return TN_ECOMPILE;

@@ -280,7 +280,7 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)
 /* ---- passes ---- */
 
 /* A row adds one pass, or one nested pass manager, to a pipeline at the levels it names. */
-enum : unsigned { O1 = 1 << 1, O2 = 1 << 2, O3 = 1 << 3, O23 = O2 | O3, ALL = O1 | O23 };
+enum : unsigned { O0 = 1 << 0, O1 = 1 << 1, O2 = 1 << 2, O3 = 1 << 3, O23 = O2 | O3, ALL = O1 | O23 };
 
 template <typename Manager> struct row {
     unsigned levels;
@@ -460,7 +460,7 @@ static const module_row pipeline[] = {
     PASS(O23, IPSCCPPass()),
     PASS(ALL, GlobalOptPass()),
     FUNCTIONS(O23, before_inlining),
-    PASS(ALL, AlwaysInlinerPass()),
+    PASS(O0 | ALL, AlwaysInlinerPass()),
     PASS(O23, RequireAnalysisPass<GlobalsAA, Module>()),
     PASS(O23, RequireAnalysisPass<ProfileSummaryAnalysis, Module>()),
     PASS(O23, inliner(level)),
@@ -552,8 +552,18 @@ struct analyses {
     }
 };
 
+/* Whether there is work at level 0: what must be inlined may have no other definition (C++ templates declared extern). */
+static bool must_inline(const Module &module)
+{
+    return any_of(module, [](const Function &function) {
+        return !function.isDeclaration() && function.hasFnAttribute(Attribute::AlwaysInline);
+    });
+}
+
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level)
 {
+    if (level == 0 && !must_inline(*unwrap(module)))
+        return;
     analyses analyses(*unwrap(module), unwrap(machine));
     build(pipeline, level).run(*unwrap(module), analyses.modules);
 }

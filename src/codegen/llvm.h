@@ -61,7 +61,7 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 
 /* ---- passes ---- */
 
-/* Runs the pipeline of level 1..3. The module was verified and has the machine's triple and data layout. */
+/* Runs the pipeline of level 0..3; that of 0 inlines what must be inlined. The module was verified and has the machine's triple and data layout. */
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level);
 
 /* ---- failing ---- */

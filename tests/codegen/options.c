@@ -96,6 +96,8 @@ static const char nearby[] = "@g = external dso_local global i32\n"
                              "define ptr @get() {\n  ret ptr @g\n}\n";
 static const char fold[] = "define i32 @seven() {\n  %p = alloca i32\n  store i32 3, ptr %p\n"
                            "  %v = load i32, ptr %p\n  %w = add i32 %v, 4\n  ret i32 %w\n}\n";
+static const char must_inline[] = "define available_externally i32 @nine() alwaysinline {\n  ret i32 9\n}\n"
+                                  "define i32 @get() {\n  %v = call i32 @nine()\n  ret i32 %v\n}\n";
 
 /* Each row: a module, options, and what the assembly must and must not hold. */
 static void effects(void **state)
@@ -128,6 +130,8 @@ static void effects(void **state)
         {nearby, {RISCV, .reloc_model = TN_RELOC_STATIC, .code_model = TN_CODE_MEDIUM}, "%pcrel_hi(g)", "got"},
         {empty, {X86, .function_sections = 1}, ".section\t.text.f,", NULL},
         {empty, {X86}, "f:", ".text.f"},
+        {must_inline, {X86, .opt_level = 0}, "$9", "call"},
+        {must_inline, {X86, .opt_level = 1}, "$9", "call"},
         {fold, {X86, .opt_level = 0}, "%rsp", "$7"},
         {fold, {X86, .opt_level = 1}, "$7", "%rsp"},
         {fold, {X86, .opt_level = 3}, "$7", "%rsp"},
