@@ -224,7 +224,8 @@ TN_API int tn_link(struct tn_library *library, struct tn_error *err);
 TN_API int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err);
 
 /* Runs the initializers of what was linked since the last call, in the order a static program would run them: by
- * priority, then by link order. They receive the three arguments, as glibc passes them. The lock is not held meanwhile. */
+ * priority, then by link order. They receive the three arguments, as glibc passes them. The lock is not held meanwhile.
+ * TN_ENOMEM: none was run. */
 TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
 
 /* Runs the finalizers of what was initialised, in the opposite order; each runs once. */

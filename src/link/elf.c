@@ -86,12 +86,13 @@ static uint32_t priority_of(const char *name, const char *base, bool counts_down
     const char *digits = name + strlen(base);
     if (*digits != '.')
         return TN__PRIORITY_LAST;
+    const uint32_t numbers = TN__PRIORITY_LAST / 2;
     uint32_t value = 0;
-    for (digits++; *digits >= '0' && *digits <= '9' && value < TN__PRIORITY_LAST; digits++)
+    for (digits++; *digits >= '0' && *digits <= '9' && value < numbers; digits++)
         value = value * 10 + (uint32_t)(*digits - '0');
-    if (value >= TN__PRIORITY_LAST)
+    if (value >= numbers)
         return TN__PRIORITY_LAST;
-    return counts_down ? TN__PRIORITY_LAST - 1 - value : value;
+    return counts_down ? 2 * (numbers - 1 - value) : 2 * value + 1;
 }
 
 static void set_role(struct tn__section *section, uint32_t type)

@@ -50,19 +50,42 @@ static void run(struct tn__calls_list *list, bool backwards, int argc, char **ar
         qsort(list->items, list->count, sizeof *list->items, by_priority);
     for (size_t i = 0; i < list->count; i++)
         call_array(&list->items[backwards ? list->count - 1 - i : i], argc, argv, envp);
+}
+
+/* Under the lock, as all use of the allocator. */
+static void release(struct tn_library *library, struct tn__calls_list *list)
+{
+    pthread_mutex_lock(&library->session->lock);
     tn__free(list->from, list->items);
+    pthread_mutex_unlock(&library->session->lock);
+}
+
+/* What is initialised from now on will have to be finalised. False when memory is out. */
+static bool arm_finalizers(struct tn_library *library)
+{
+    struct tn__calls_list *armed = &library->finalizers, *waiting = &library->waiting;
+    if (!tn__grow(armed->from, &armed->items, &armed->capacity, armed->count + waiting->count, sizeof *armed->items))
+        return false;
+    for (size_t i = 0; i < waiting->count; i++)
+        armed->items[armed->count++] = waiting->items[i];
+    waiting->count = 0;
+    return true;
 }
 
 int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err)
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn__calls_list initializers;
     pthread_mutex_lock(&library->session->lock);
-    struct tn__calls_list initializers = take(&library->initializers);
-    for (size_t i = 0; i < library->finalizers.count; i++)
-        library->finalizers.items[i].armed = true;
+    bool armed = arm_finalizers(library);
+    if (armed)
+        initializers = take(&library->initializers);
     pthread_mutex_unlock(&library->session->lock);
+    if (!armed)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
     run(&initializers, false, argc, argv, envp);
+    release(library, &initializers);
     return 0;
 }
 
@@ -71,12 +94,8 @@ void tn_run_finalizers(struct tn_library *library)
     if (!library)
         return;
     pthread_mutex_lock(&library->session->lock);
-    struct tn__calls_list all = take(&library->finalizers);
-    size_t armed = 0;
-    for (size_t i = 0; i < all.count; i++)
-        if (all.items[i].armed)
-            all.items[armed++] = all.items[i];
-    all.count = armed;
+    struct tn__calls_list finalizers = take(&library->finalizers);
     pthread_mutex_unlock(&library->session->lock);
-    run(&all, true, 0, NULL, NULL);
+    run(&finalizers, true, 0, NULL, NULL);
+    release(library, &finalizers);
 }

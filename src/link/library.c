@@ -332,13 +332,13 @@ int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *con
 {
     if (!library || !function)
         return tn__fail(err, TN_EINVAL, "no library or no resolver given");
-    struct tn__resolver *resolver = tn__alloc(library->session->allocator, sizeof *resolver);
-    if (!resolver)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    *resolver = (struct tn__resolver){.function = function, .context = context};
     pthread_mutex_lock(&library->session->lock);
-    *library->resolvers_end = resolver;
-    library->resolvers_end = &resolver->next;
+    struct tn__resolver *resolver = tn__alloc(library->session->allocator, sizeof *resolver);
+    if (resolver) {
+        *resolver = (struct tn__resolver){.function = function, .context = context};
+        *library->resolvers_end = resolver;
+        library->resolvers_end = &resolver->next;
+    }
     pthread_mutex_unlock(&library->session->lock);
-    return 0;
+    return resolver ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
 }

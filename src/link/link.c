@@ -77,8 +77,8 @@ static int reserve_lists(struct tn__link *link)
         }
     if (tn__grow(link->session->allocator, &library->initializers.items, &library->initializers.capacity,
                  library->initializers.count + inits, sizeof *library->initializers.items) &&
-        tn__grow(link->session->allocator, &library->finalizers.items, &library->finalizers.capacity,
-                 library->finalizers.count + finis, sizeof *library->finalizers.items) &&
+        tn__grow(link->session->allocator, &library->waiting.items, &library->waiting.capacity,
+                 library->waiting.count + finis, sizeof *library->waiting.items) &&
         tn__grow(link->session->allocator, &unwind->tables, &unwind->capacity, unwind->count + tables,
                  sizeof *unwind->tables))
         return 0;
@@ -95,7 +95,7 @@ static void register_sections(struct tn__link *link, const struct tn__object *ob
         if (section->role == TN__ROLE_INIT)
             tn__calls_add(&library->initializers, section, library->sequence++);
         else if (section->role == TN__ROLE_FINI)
-            tn__calls_add(&library->finalizers, section, library->sequence++);
+            tn__calls_add(&library->waiting, section, library->sequence++);
         else if (section->role == TN__ROLE_UNWIND)
             tn__unwind_register(&link->session->unwind, section->address);
     }

@@ -156,7 +156,6 @@ struct tn__calls {
     uint64_t count;
     uint32_t priority, sequence;
     bool reversed;
-    bool armed; /* finalizers: the initializers have run */
 };
 
 struct tn__calls_list {
@@ -173,9 +172,11 @@ struct tn_library {
     struct tn__object *objects, **objects_end;
     struct tn__archive *archives;
     struct tn__resolver *resolvers, **resolvers_end;
-    struct tn__calls_list initializers, finalizers;
-    uint32_t number;   /* in the session */
-    uint32_t sequence; /* numbers linked arrays */
+    struct tn__calls_list initializers; /* still to run */
+    struct tn__calls_list finalizers;   /* of what was initialised */
+    struct tn__calls_list waiting;      /* finalizers of what was not */
+    uint32_t number;                    /* in the session */
+    uint32_t sequence;                  /* numbers linked arrays */
 };
 
 struct tn__unwind {

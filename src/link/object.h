@@ -35,8 +35,9 @@ enum tn__section_role {
     TN__ROLE_UNWIND,
 };
 
-/* Order of .init_array and the like: smaller runs first. */
-enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_LAST = 65536 };
+/* Order of .init_array and the like: smaller runs first. Two steps per number in a section's name, because GNU ld puts
+ * .ctors.N before .init_array.N (and .dtors.N before .fini_array.N). */
+enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_LAST = 2 * 65536 };
 
 struct tn__section {
     const char *name;

@@ -13,6 +13,9 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     int code = tn__take_options(&options, sizeof options, given, "struct tn_session_options", err);
     if (code)
         return code;
+    const struct tn_allocator *allocator = options.allocator;
+    if (allocator && (!allocator->allocate || !allocator->reallocate || !allocator->release))
+        return tn__fail(err, TN_EINVAL, "an allocator needs all three functions");
     tn__os_read_fault_environment();
     struct tn_session *session = tn__alloc_zeroed(options.allocator, 1, sizeof *session);
     if (!session)
@@ -58,6 +61,7 @@ static void free_library(struct tn_library *library)
     tn__symtab_free(&library->symtab);
     tn__free(from, library->initializers.items);
     tn__free(from, library->finalizers.items);
+    tn__free(from, library->waiting.items);
     tn__free(from, library->name);
     tn__free(from, library);
 }
@@ -105,10 +109,8 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
     return 0;
 }
 
-int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
 {
-    if (!session || !name || !out)
-        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
     struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
     size_t name_size = strlen(name) + 1;
     char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
@@ -119,7 +121,7 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
     library->name = memcpy(copy, name, name_size);
     library->session = session;
     library->symtab.arena.from = session->allocator;
-    library->initializers.from = library->finalizers.from = session->allocator;
+    library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
     library->objects_end = &library->objects;
     library->resolvers_end = &library->resolvers;
     int code = define_own_names(library, err);
@@ -127,13 +129,21 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
         free_library(library);
         return code;
     }
-    pthread_mutex_lock(&session->lock);
     library->number = session->library_count++;
     library->next = session->libraries;
     session->libraries = library;
-    pthread_mutex_unlock(&session->lock);
     *out = library;
     return 0;
+}
+
+int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    if (!session || !name || !out)
+        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
+    pthread_mutex_lock(&session->lock);
+    int code = create_library(session, name, out, err);
+    pthread_mutex_unlock(&session->lock);
+    return code;
 }
 
 void tn_session_stats(struct tn_session *session, struct tn_stats *out)
