@@ -45,8 +45,16 @@ data_of = $(1:%=$(link_data)/%.o)
 $(BUILD)/tests/link/symbols: | $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/corrupt: | $(call data_of,small)
 $(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b)
-$(BUILD)/tests/link/faults: | $(call data_of,matrix_a small low) $(link_data)/matrix_b.a
+$(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low) $(link_data)/matrix_b.a
 
 $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
 	@rm -f $@
 	$(call step,AR)ar rcsD $@ $^
+
+# ---- the order of initializers, as an ordinary program has it ----
+
+order := $(call data_of,order_1 order_2 order_3)
+$(BUILD)/tests/link/order: | $(order) $(link_data)/order_static
+$(order): tests/link/data/order.h
+$(link_data)/order_static: $(order) $(link_data)/order_static.o
+	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
