@@ -4,6 +4,7 @@
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
 #   make          the static tool and both archives; names what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
+#   make musl     the runtime for programs linked with musl, in build/musl
 #   make setup    installs what is missing: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
@@ -38,7 +39,7 @@ export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LD
 setup = tools/build/setup.sh
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: all setup test demo asan tsan lint bench size clean distclean help
+.PHONY: all setup musl test demo asan tsan lint bench size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -47,6 +48,10 @@ all:
 
 setup:
 	@$(setup) install build test lint
+
+musl:
+	@LLVM=0 $(setup) install build musl
+	@$(make_in) LLVM=0 musl
 
 test:
 	@$(setup) install build test

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build test lint bench
+# setup.sh check|install GROUP...     GROUP: build musl test lint bench
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
@@ -33,11 +33,12 @@ packages_of() {
     build-0) echo gcc libc6-dev libelf-dev xz-utils ;;
     build-*) echo "$(LLVM=0 packages_of build)" g++ zlib1g-dev libzstd-dev "$(llvm_packages 'llvm-%s-dev')" \
         "$(llvm_packages 'lld-%s')" ;;
-    test-0) echo libcmocka-dev ;;
+    test-0) echo libcmocka-dev "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
         lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
     bench-0) echo tcl ;;
     bench-*) echo "$(LLVM=0 packages_of bench)" "$(llvm_packages 'clang-%s')" ;;
+    musl-*) echo musl-tools ;;
     lint-*) echo clang-format-14 python3 ;;
     *) fail "unknown group '$1'" ;;
     esac

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The runtime for programs that are linked with musl: $(BUILD)/musl/libtenon.a. An archive belongs to one libc, so it is
+# made by a make of its own, with musl's compiler and in a folder of its own.
+
+.PHONY: musl
+MUSL_CC ?= musl-gcc
+
+ifneq ($(LIBC),musl)
+musl:
+	+@$(MAKE) --no-print-directory -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD=$(BUILD)/musl CC="$(MUSL_CC)" SANITIZE= \
+		$(BUILD)/musl/libtenon.a
+else
+# tn_resolve_symtab needs libelf, which musl's tools lack.
+runtime_src := $(filter-out src/link/host_symtab.c,$(runtime_src))
+endif
