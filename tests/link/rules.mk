@@ -58,3 +58,21 @@ $(BUILD)/tests/link/order: | $(order) $(link_data)/order_static
 $(order): tests/link/data/order.h
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
+
+# ---- archives of every kind that the tools make ----
+
+members := $(call data_of,archive_1 archive_2 archive_with_a_long_name archive_unused)
+archives_made := $(link_data)/gnu.a $(link_data)/thin.a $(link_data)/no_index.a $(link_data)/thin_no_index.a \
+	$(if $(with_llvm),$(link_data)/bsd.a $(link_data)/darwin.a $(link_data)/llvm.a)
+$(BUILD)/tests/link/archive: | $(archives_made)
+
+make_gnu := ar rcsD
+make_thin := ar rcsDT
+make_no_index := ar rcSD
+make_thin_no_index := ar rcSDT
+make_bsd = $(llvm_bin)/llvm-ar --format=bsd rcsD
+make_darwin = $(llvm_bin)/llvm-ar --format=darwin rcsD
+make_llvm = $(llvm_bin)/llvm-ar --format=gnu rcsD
+$(archives_made): $(members)
+	@rm -f $@
+	$(call step,AR)$(make_$(basename $(@F))) $@ $^
