@@ -520,8 +520,8 @@ struct analyses {
                 MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis, PhiValuesAnalysis,
                 PostDominatorTreeAnalysis, ScalarEvolutionAnalysis, ScopedNoAliasAA, ShouldNotRunFunctionPassesAnalysis,
                 ShouldRunExtraVectorPasses, TypeBasedAA, UniformityInfoAnalysis TN_NEWER_FUNCTION_ANALYSES>(functions);
-        provide<CallGraphAnalysis, GlobalsAA, InlineAdvisorAnalysis, LazyCallGraphAnalysis,
-                ProfileSummaryAnalysis TN_NEWER_MODULE_ANALYSES>(modules);
+        provide<CallGraphAnalysis, GlobalsAA, InlineAdvisorAnalysis, LazyCallGraphAnalysis, ProfileSummaryAnalysis>(
+            modules);
         connect();
     }
 

@@ -11,13 +11,11 @@
 
 #include "llvm/Analysis/EphemeralValuesCache.h"
 #include "llvm/Analysis/LastRunTrackingAnalysis.h"
-#include "llvm/Analysis/RuntimeLibcallInfo.h"
 
 #define TN_TRIPLE(text)                    llvm::Triple(text)
 #define TN_MODULE_TRIPLE(module)           (module).getTargetTriple()
 #define TN_LOOP_ADAPTOR(loops, memory_ssa) createFunctionToLoopPassAdaptor(loops, memory_ssa)
 #define TN_NEWER_FUNCTION_ANALYSES         , llvm::EphemeralValuesAnalysis, llvm::LastRunTrackingAnalysis
-#define TN_NEWER_MODULE_ANALYSES
 
 #else
 
@@ -28,7 +26,6 @@
 #define TN_LOOP_ADAPTOR(loops, memory_ssa)                                                                             \
     createFunctionToLoopPassAdaptor(loops, memory_ssa, /*UseBlockFrequencyInfo=*/memory_ssa)
 #define TN_NEWER_FUNCTION_ANALYSES
-#define TN_NEWER_MODULE_ANALYSES
 
 #endif
 #endif
