@@ -132,8 +132,10 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
                                     &object->ranges[zone], link->err);
     if (!code)
         code = place_tls(link, object, &tls_offset);
-    if (code)
+    if (code) {
+        tn__append(link->err, ", for %s", object->data.name);
         return code;
+    }
     const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
     /* Without a slot the GOT is only a point of reference, for code that measures distances from it. */
     object->got_address = rodata ? rodata->address + object->got_offset : object->window->start;
