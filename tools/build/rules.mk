@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test demo bench size
+.PHONY: all unit test demo bench size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -179,8 +179,13 @@ scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)
 lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
-unit: $(unit_tests) $(test_data)
-	@$(run_tests) $(unit_tests)
+# Under sanitizers, which need room for their shadow: no test that takes the address space away, nor, under
+# ThreadSanitizer, one that asks for low addresses.
+unsanitized := $(if $(SANITIZE),codegen/memory) $(if $(filter thread,$(SANITIZE)),link/matrix)
+sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
+
+unit: $(sanitized_tests) $(test_data)
+	@$(run_tests) $(sanitized_tests)
 
 test: all musl $(unit_tests) $(test_data)
 	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
@@ -193,5 +198,17 @@ bench: all
 
 size: $(BUILD)/libtenon.a
 	@tools/build/size $<
+
+# What a program links besides libtenon_codegen.a; LLVM is C++.
+llvm_link := $(if $(with_llvm),$(strip $(llvm_libs)) -lz -lzstd -lstdc++ -lm)
+run_install = LLVM_LINK="$(llvm_link)" LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
+
+install: all
+install-musl: musl
+install uninstall:
+	@$(run_install) $@
+
+install-musl uninstall-musl:
+	@$(run_install) $(@:-musl=) musl
 
 -include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)
