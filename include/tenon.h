@@ -77,6 +77,7 @@ TN_API const char *tn_error_string(int code); /* the list's text; static */
 
 struct tn_session; /* opaque */
 struct tn_library; /* opaque; lives until its session is destroyed */
+struct tn_tracker; /* opaque; lives until it or its session is destroyed */
 
 /* How executable memory is obtained; tn_stats.strategy tells which one was taken. */
 enum tn_strategy {
@@ -146,7 +147,21 @@ struct tn_input {
     size_t length;                                                    /* in bytes */
     void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
     void *context;
+    struct tn_tracker *owner; /* objects: who owns it; NULL: the library */
 };
+
+/* ---- trackers ---- */
+
+/* A tracker owns the objects that name it in tn_input.owner; they are removed together. TN_ENOMEM. */
+TN_API int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err);
+
+/* Removes the tracker's objects: runs the finalizers of those that were initialised, takes their definitions, unwind tables
+ * and memory back. The tracker can be used again. No thread may run or unwind through the removed code, and nothing may
+ * refer to it any more: objects that were linked against it keep the old addresses. TN_ENOMEM (nothing was removed). */
+TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
+
+/* Ends the tracker; its objects belong to the library from now on. NULL is ignored. */
+TN_API void tn_tracker_destroy(struct tn_tracker *tracker);
 
 /* Enters the definitions of one relocatable object (ELF, 64-bit, little-endian). It is linked when something needs it.
  * TN_EFORMAT (the text names section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects), TN_ENOMEM. */

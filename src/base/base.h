@@ -69,6 +69,36 @@ void tn__give_stats(void *to, size_t known, const void *from);
 
 bool tn__size_is_possible(size_t size);
 
+/* ---- lists ---- */
+
+/* A ring of nodes that lie inside what they list; the list itself is a node too. A node that is in no list, or an empty
+ * list, is its own neighbour. */
+struct tn__list {
+    struct tn__list *next, *previous;
+};
+
+#define tn__container_of(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
+
+static inline void tn__list_init(struct tn__list *list)
+{
+    list->next = list->previous = list;
+}
+
+static inline void tn__list_append(struct tn__list *list, struct tn__list *node)
+{
+    node->next = list;
+    node->previous = list->previous;
+    list->previous->next = node;
+    list->previous = node;
+}
+
+static inline void tn__list_remove(struct tn__list *node)
+{
+    node->next->previous = node->previous;
+    node->previous->next = node->next;
+    tn__list_init(node);
+}
+
 /* ---- foreign bytes ---- */
 
 /* Little-endian loads and stores that need no alignment. The caller has checked the bounds. */

@@ -7,15 +7,26 @@
 
 #include "link.h"
 
-void tn__calls_add(struct tn__calls_list *list, const struct tn__section *section, uint32_t sequence)
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
+                   uint32_t sequence)
 {
     list->items[list->count++] = (struct tn__calls){
+        .object = object,
         .address = section->address,
         .count = section->size / sizeof(uint64_t),
         .priority = section->priority,
         .sequence = sequence,
         .reversed = section->reversed,
     };
+}
+
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].object != object)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
 }
 
 static int by_priority(const void *a, const void *b)
@@ -87,6 +98,35 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     run(&initializers, false, argc, argv, envp);
     release(library, &initializers);
     return 0;
+}
+
+/* Moves what belongs to the owner's objects from one list to the other. False when memory is out. */
+static bool move_owned(struct tn__calls_list *list, const struct tn_tracker *owner, struct tn__calls_list *taken)
+{
+    size_t kept = 0;
+    if (!tn__grow(taken->from, &taken->items, &taken->capacity, list->count, sizeof *taken->items))
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].object->owner == owner)
+            taken->items[taken->count++] = list->items[i];
+        else
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+    return true;
+}
+
+bool tn__calls_finalize(struct tn_tracker *owner)
+{
+    struct tn_library *library = owner->library;
+    struct tn__calls_list taken = {.from = library->session->allocator};
+    pthread_mutex_lock(&library->session->lock);
+    bool moved = !library->finalizers.count || move_owned(&library->finalizers, owner, &taken);
+    pthread_mutex_unlock(&library->session->lock);
+    if (!taken.items)
+        return moved;
+    run(&taken, true, 0, NULL, NULL);
+    release(library, &taken);
+    return true;
 }
 
 void tn_run_finalizers(struct tn_library *library)

@@ -66,6 +66,7 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
     entry->hidden = symbol->hidden;
     entry->thread_local = symbol->type == TN__TYPE_TLS;
     entry->object = object;
+    object->entries[object->entry_count++] = entry;
     entry->symbol = index;
     entry->common_size = entry->common_shift = 0;
     if (common)
@@ -86,6 +87,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
             if (!tn__journal_note(journal, entry))
                 return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
             entry->group_owner = object;
+            object->entries[object->entry_count++] = entry;
             continue;
         }
         for (uint32_t m = 0; m < group->count; m++)
@@ -126,38 +128,50 @@ void tn__object_release_input(struct tn__object *object)
     object->input.release = NULL;
 }
 
+/* Entries that have to be looked at when the object is removed. */
+static size_t count_entries(const struct tn__object_data *data)
+{
+    size_t count = data->group_count;
+    for (uint32_t i = 1; i < data->symbol_count; i++)
+        count += data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED;
+    return count;
+}
+
+/* One block: the object, room for its entries, its name. */
+static struct tn__object *new_object(const struct tn__object_data *data, const struct tn_input *input)
+{
+    size_t entries = count_entries(data) * sizeof(struct tn__entry *), name_size = strlen(input->name) + 1;
+    struct tn__object *object = tn__alloc(data->arena.from, sizeof *object + entries + name_size);
+    if (!object)
+        return NULL;
+    *object = (struct tn__object){.data = *data, .input = *input, .entries = (struct tn__entry **)(object + 1)};
+    object->data.name = memcpy((char *)(object + 1) + entries, input->name, name_size);
+    tn__list_init(&object->owned);
+    tn__list_init(&object->queued);
+    return object;
+}
+
 static void free_object(struct tn__object *object)
 {
     const struct tn_allocator *from = object->data.arena.from;
     tn__arena_free(&object->data.arena);
-    tn__free(from, (char *)object->data.name);
     tn__free(from, object);
 }
 
-static char *copy_text(const struct tn_allocator *from, const char *text)
+int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, struct tn__list *queue,
+                    struct tn__journal *journal, struct tn_error *err)
 {
-    size_t size = strlen(text) + 1;
-    char *copy = tn__alloc(from, size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
-int tn__library_add(struct tn_library *library, const struct tn_input *input, bool on_demand,
-                    struct tn__journal *journal, struct tn__object **out, struct tn_error *err)
-{
-    const struct tn_allocator *from = library->session->allocator;
-    struct tn__object *object = tn__alloc_zeroed(from, 1, sizeof *object);
-    if (!object)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
-    object->data.arena.from = from;
-    object->input = *input;
-    object->on_demand = on_demand;
-    object->data.name = copy_text(from, input->name);
-    object->data.bytes = input->bytes;
-    object->data.size = input->length;
-    int code = object->data.name ? tn__object_read(&object->data, err)
-                                 : tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
-    if (!code)
-        code = claim_groups(library, object, journal, err);
+    struct tn_library *library = owner->library;
+    struct tn__object_data data = {
+        .name = input->name, .bytes = input->bytes, .size = input->length, .arena.from = library->session->allocator};
+    int code = tn__object_read(&data, err);
+    struct tn__object *object = code ? NULL : new_object(&data, input);
+    if (!object) {
+        tn__arena_free(&data.arena);
+        return code ? code : tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+    }
+    object->owner = owner;
+    code = claim_groups(library, object, journal, err);
     if (!code)
         code = enter_symbols(library, object, journal, err);
     if (code) {
@@ -166,25 +180,52 @@ int tn__library_add(struct tn_library *library, const struct tn_input *input, bo
     }
     library->session->stats.sections += object->data.section_count;
     library->session->stats.symbols += object->data.symbol_count;
-    *library->objects_end = object;
-    library->objects_end = &object->next;
-    *out = object;
+    tn__list_append(&owner->objects, &object->owned);
+    tn__list_append(queue, &object->queued);
     return 0;
 }
 
-void tn__library_drop_after(struct tn_library *library, struct tn__object **last)
+static void forget_definitions(const struct tn__object *object)
 {
-    for (struct tn__object *object = *last, *next; object; object = next) {
-        next = object->next;
-        tn__object_give_back(object);
-        tn__object_release_input(object);
-        free_object(object);
+    for (uint32_t i = 0; i < object->entry_count; i++) {
+        struct tn__entry *entry = object->entries[i];
+        if (entry->group_owner == object)
+            entry->group_owner = NULL;
+        if (entry->object != object)
+            continue;
+        entry->kind = TN__ENTRY_UNDEFINED;
+        entry->strength = TN__STRENGTH_NONE;
+        entry->object = NULL;
+        entry->hidden = entry->thread_local = false;
+        entry->address = 0;
     }
-    *last = NULL;
-    library->objects_end = last;
+}
+
+void tn__object_remove(struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    tn__unwind_remove(&library->session->unwind, object->unwind);
+    if (object->has_calls) {
+        tn__calls_drop(&library->initializers, object);
+        tn__calls_drop(&library->waiting, object);
+        tn__calls_drop(&library->finalizers, object);
+    }
+    forget_definitions(object);
+    tn__object_give_back(object);
+    tn__object_release_input(object);
+    tn__list_remove(&object->owned);
+    tn__list_remove(&object->queued);
+    free_object(object);
 }
 
 /* ---- public ---- */
+
+static char *copy_text(const struct tn_allocator *from, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = tn__alloc(from, size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
 
 static int take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
                       struct tn_error *err)
@@ -196,15 +237,17 @@ static int take_input(const struct tn_library *library, const struct tn_input *g
         return code;
     if (!input->name || (!input->bytes && input->length))
         return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
+    if (input->owner && input->owner->library != library)
+        return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", input->name);
     return 0;
 }
 
 static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
     struct tn__journal journal = {.from = library->session->allocator};
-    struct tn__object *object;
+    struct tn_tracker *owner = input->owner ? input->owner : &library->own;
     uint64_t start = tn__os_now_ns();
-    int code = tn__library_add(library, input, false, &journal, &object, err);
+    int code = tn__library_add(owner, input, &library->queue, &journal, err);
     if (code)
         tn__journal_undo(&journal);
     tn__journal_free(&journal);

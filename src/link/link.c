@@ -65,27 +65,36 @@ static int protect_object(struct tn__link *link, struct tn__object *object)
 /* Makes room for what registering an object needs, so that nothing can fail halfway. */
 static int reserve_lists(struct tn__link *link)
 {
-    struct tn_library *library = link->library;
-    struct tn__unwind *unwind = &link->session->unwind;
-    size_t inits = 0, finis = 0, tables = 0;
+    const struct tn_allocator *from = link->session->allocator;
+    struct tn__calls_list *inits = &link->library->initializers, *finis = &link->library->waiting;
+    size_t counts[TN__ROLES] = {0};
     for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 0; s < link->objects[i]->data.section_count; s++) {
-            const struct tn__section *section = &link->objects[i]->data.sections[s];
-            inits += section->role == TN__ROLE_INIT;
-            finis += section->role == TN__ROLE_FINI;
-            tables += section->role == TN__ROLE_UNWIND;
-        }
-    if (tn__grow(link->session->allocator, &library->initializers.items, &library->initializers.capacity,
-                 library->initializers.count + inits, sizeof *library->initializers.items) &&
-        tn__grow(link->session->allocator, &library->waiting.items, &library->waiting.capacity,
-                 library->waiting.count + finis, sizeof *library->waiting.items) &&
-        tn__grow(link->session->allocator, &unwind->tables, &unwind->capacity, unwind->count + tables,
-                 sizeof *unwind->tables))
+        for (uint32_t s = 0; s < link->objects[i]->data.section_count; s++)
+            counts[link->objects[i]->data.sections[s].role]++;
+    if (tn__grow(from, &inits->items, &inits->capacity, inits->count + counts[TN__ROLE_INIT], sizeof *inits->items) &&
+        tn__grow(from, &finis->items, &finis->capacity, finis->count + counts[TN__ROLE_FINI], sizeof *finis->items) &&
+        tn__unwind_prepare(&link->session->unwind, counts[TN__ROLE_UNWIND], &link->tables))
         return 0;
     return tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
 
-static void register_sections(struct tn__link *link, const struct tn__object *object)
+static void register_unwind(struct tn__link *link, struct tn__object *object, uint64_t address)
+{
+    struct tn__unwind_table *table = link->tables;
+    link->tables = table->next;
+    table->next = object->unwind;
+    object->unwind = table;
+    tn__unwind_register(&link->session->unwind, table, address);
+}
+
+static void register_calls(struct tn__calls_list *list, struct tn_library *library, struct tn__object *object,
+                           const struct tn__section *section)
+{
+    tn__calls_add(list, object, section, library->sequence++);
+    object->has_calls = true;
+}
+
+static void register_sections(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = link->library;
     for (uint32_t i = 0; i < object->data.section_count; i++) {
@@ -93,11 +102,11 @@ static void register_sections(struct tn__link *link, const struct tn__object *ob
         if (!tn__section_is_loaded(section) || !section->size)
             continue;
         if (section->role == TN__ROLE_INIT)
-            tn__calls_add(&library->initializers, section, library->sequence++);
+            register_calls(&library->initializers, library, object, section);
         else if (section->role == TN__ROLE_FINI)
-            tn__calls_add(&library->waiting, section, library->sequence++);
+            register_calls(&library->waiting, library, object, section);
         else if (section->role == TN__ROLE_UNWIND)
-            tn__unwind_register(&link->session->unwind, section->address);
+            register_unwind(link, object, section->address);
     }
 }
 
@@ -124,6 +133,7 @@ static int count_relocs(const struct tn__object *object, uint64_t *count)
 static void retire(struct tn__object *object)
 {
     object->state = TN__OBJECT_LINKED;
+    tn__list_remove(&object->queued);
     object->symbol_flags = NULL;
     memset(object->slots, 0, sizeof object->slots);
     object->stub_index = object->ifunc_index = NULL;
@@ -166,9 +176,9 @@ static int resolve_from(struct tn__link *link, struct tn__entry *entry)
     if (entry)
         code = tn__link_need_entry(link, entry);
     else
-        for (struct tn__object *object = link->library->objects; object && !code; object = object->next)
-            if (!object->on_demand)
-                code = tn__link_need_object(link, object);
+        for (struct tn__list *node = link->library->queue.next; !code && node != &link->library->queue;
+             node = node->next)
+            code = tn__link_need_object(link, tn__container_of(node, struct tn__object, queued));
     return code ? code : tn__link_resolve(link);
 }
 
@@ -195,20 +205,26 @@ static int run_phases(struct tn__link *link, struct tn__entry *entry)
     return code;
 }
 
+static void undo(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++) {
+        tn__object_give_back(link->objects[i]);
+        link->objects[i]->state = TN__OBJECT_PENDING;
+    }
+    tn__journal_undo(&link->journal);
+    while (link->members.next != &link->members)
+        tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
+}
+
 int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
 {
     struct tn__link link = {.library = library, .session = library->session, .err = err};
     link.arena.from = link.journal.from = link.session->allocator;
-    struct tn__object **last = library->objects_end;
+    tn__list_init(&link.members);
     int code = run_phases(&link, entry);
-    if (code) {
-        for (size_t i = 0; i < link.count; i++) {
-            tn__object_give_back(link.objects[i]);
-            link.objects[i]->state = TN__OBJECT_PENDING;
-        }
-        tn__journal_undo(&link.journal);
-        tn__library_drop_after(library, last);
-    }
+    if (code)
+        undo(&link);
+    tn__unwind_remove(&link.session->unwind, link.tables);
     tn__journal_free(&link.journal);
     tn__arena_free(&link.arena);
     tn__free(link.session->allocator, link.objects);

@@ -19,6 +19,7 @@
 #include "codemem.h"
 #include "object.h"
 #include "reloc.h"
+#include "unwind.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -84,7 +85,7 @@ bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry);
 void tn__journal_undo(struct tn__journal *journal);
 void tn__journal_free(struct tn__journal *journal);
 
-/* ---- objects, archives, libraries (library.c) ---- */
+/* ---- objects, archives, libraries (library.c, tracker.c) ---- */
 
 /* What an object takes: a range in each zone, and one of the reserve for thread-local data. */
 enum { TN__PART_TLS = TN__ZONES, TN__PARTS };
@@ -93,10 +94,15 @@ enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_L
 
 struct tn__object {
     struct tn__object_data data; /* emptied, but for the name, once linked */
-    struct tn__object *next;     /* in the library */
+    struct tn_tracker *owner;
+    struct tn__list owned;  /* in the owner's objects */
+    struct tn__list queued; /* pending: in the library's queue; new members of archives: in the link's list */
     uint8_t state;
-    bool on_demand; /* an archive member: only linked where needed */
+    bool has_calls; /* initializers or finalizers of it may be in the library's lists */
     struct tn_input input;
+    struct tn__unwind_table *unwind;
+    uint32_t entry_count;
+    struct tn__entry **entries; /* that it defined or whose group it claimed when it was added; behind this struct */
 
     /* From layout on. */
     struct tn__window *window;
@@ -152,6 +158,7 @@ struct tn__resolver {
 
 /* A published array of functions to call. */
 struct tn__calls {
+    const struct tn__object *object;
     uint64_t address; /* of the array */
     uint64_t count;
     uint32_t priority, sequence;
@@ -164,12 +171,21 @@ struct tn__calls_list {
     size_t count, capacity;
 };
 
+/* Owns objects. */
+struct tn_tracker {
+    struct tn_library *library;
+    struct tn__list listed; /* in the library's trackers */
+    struct tn__list objects;
+};
+
 struct tn_library {
     struct tn_session *session;
     struct tn_library *next;
     char *name;
     struct tn__symtab symtab;
-    struct tn__object *objects, **objects_end;
+    struct tn_tracker own;    /* owns what nobody else does */
+    struct tn__list trackers; /* the client's */
+    struct tn__list queue;    /* objects added and not linked yet, members of archives apart */
     struct tn__archive *archives;
     struct tn__resolver *resolvers, **resolvers_end;
     struct tn__calls_list initializers; /* still to run */
@@ -177,12 +193,6 @@ struct tn_library {
     struct tn__calls_list waiting;      /* finalizers of what was not */
     uint32_t number;                    /* in the session */
     uint32_t sequence;                  /* numbers linked arrays */
-};
-
-struct tn__unwind {
-    const struct tn_allocator *from;
-    uint64_t *tables;
-    size_t count, capacity;
 };
 
 struct tn_session {
@@ -197,13 +207,14 @@ struct tn_session {
     void *context;
 };
 
-/* Reads an object and enters its definitions; changes are noted in `journal`. `name` is copied. On an error nothing but
- * journalled entries has changed. */
-int tn__library_add(struct tn_library *library, const struct tn_input *input, bool on_demand,
-                    struct tn__journal *journal, struct tn__object **out, struct tn_error *err);
-/* Takes the newest objects away again, down to `last`. Their entries are the journal's business. */
-void tn__library_drop_after(struct tn_library *library, struct tn__object **last);
+/* Reads an object and enters its definitions; changes are noted in `journal`. `name` is copied. The object belongs to
+ * `owner` and stands at the end of `queue`. On an error nothing but journalled entries has changed. */
+int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, struct tn__list *queue,
+                    struct tn__journal *journal, struct tn_error *err);
 void tn__object_release_input(struct tn__object *object);
+/* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */
+void tn__object_remove(struct tn__object *object);
+void tn__tracker_empty(struct tn_tracker *tracker);
 
 /* ---- archives (archive.c) ---- */
 
@@ -239,7 +250,9 @@ struct tn__link {
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
-    size_t undefined; /* references reported so far */
+    struct tn__list members;         /* of archives, loaded by this link */
+    struct tn__unwind_table *tables; /* ready to be registered */
+    size_t undefined;                /* references reported so far */
     struct tn_error *err;
 };
 
@@ -265,12 +278,12 @@ int tn__object_place(struct tn__link *link, struct tn__object *object);
 int tn__object_copy(struct tn__link *link, struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
 
-/* unwind.c */
-void tn__unwind_register(struct tn__unwind *unwind, uint64_t table);
-void tn__unwind_deregister_all(struct tn__unwind *unwind);
-
 /* init.c */
-void tn__calls_add(struct tn__calls_list *list, const struct tn__section *section, uint32_t sequence);
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
+                   uint32_t sequence);
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
+/* Runs the finalizers of a tracker's objects, without the lock. False when memory is out: none has run. */
+bool tn__calls_finalize(struct tn_tracker *owner);
 
 static inline bool tn__section_is_loaded(const struct tn__section *section)
 {

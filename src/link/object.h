@@ -33,6 +33,7 @@ enum tn__section_role {
     TN__ROLE_INIT, /* array of functions to run before, */
     TN__ROLE_FINI, /* and after */
     TN__ROLE_UNWIND,
+    TN__ROLES,
 };
 
 /* Order of .init_array and the like: smaller runs first. Two steps per number in a section's name, because GNU ld puts

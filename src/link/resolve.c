@@ -24,8 +24,7 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
     int code = tn__archive_load(archive, entry->member, &input, &name, link->err);
     if (code)
         return code;
-    struct tn__object *object;
-    code = tn__library_add(link->library, &input, true, &link->journal, &object, link->err);
+    code = tn__library_add(&link->library->own, &input, &link->members, &link->journal, link->err);
     tn__free(link->session->allocator, name);
     if (code) {
         if (input.release)

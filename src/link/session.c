@@ -20,7 +20,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     struct tn_session *session = tn__alloc_zeroed(options.allocator, 1, sizeof *session);
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    session->allocator = session->unwind.from = options.allocator;
+    session->allocator = session->unwind.arena.from = options.allocator;
     code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
                             options.strategy, err);
     if (!code && pthread_mutex_init(&session->lock, NULL)) {
@@ -52,7 +52,13 @@ static void free_archives(struct tn_library *library)
 static void free_library(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
-    tn__library_drop_after(library, &library->objects);
+    tn__tracker_empty(&library->own);
+    while (library->trackers.next != &library->trackers) {
+        struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
+        tn__tracker_empty(tracker);
+        tn__list_remove(&tracker->listed);
+        tn__free(from, tracker);
+    }
     free_archives(library);
     for (struct tn__resolver *resolver = library->resolvers, *next; resolver; resolver = next) {
         next = resolver->next;
@@ -70,11 +76,11 @@ void tn_session_destroy(struct tn_session *session)
 {
     if (!session)
         return;
-    tn__unwind_deregister_all(&session->unwind);
     for (struct tn_library *library = session->libraries, *next; library; library = next) {
         next = library->next;
         free_library(library);
     }
+    tn__unwind_close(&session->unwind);
     tn__codemem_close(&session->memory);
     pthread_mutex_destroy(&session->lock);
     tn__free(session->allocator, session);
@@ -122,7 +128,10 @@ static int create_library(struct tn_session *session, const char *name, struct t
     library->session = session;
     library->symtab.arena.from = session->allocator;
     library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
-    library->objects_end = &library->objects;
+    library->own.library = library;
+    tn__list_init(&library->own.objects);
+    tn__list_init(&library->trackers);
+    tn__list_init(&library->queue);
     library->resolvers_end = &library->resolvers;
     int code = define_own_names(library, err);
     if (code) {

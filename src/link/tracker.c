@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Trackers own objects, so that some of a library's objects can be removed together. */
+
+#include "link.h"
+
+int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err)
+{
+    if (!library || !out)
+        return tn__fail(err, TN_EINVAL, "a tracker needs a library");
+    pthread_mutex_lock(&library->session->lock);
+    struct tn_tracker *tracker = tn__alloc(library->session->allocator, sizeof *tracker);
+    if (tracker) {
+        tracker->library = library;
+        tn__list_init(&tracker->objects);
+        tn__list_append(&library->trackers, &tracker->listed);
+        *out = tracker;
+    }
+    pthread_mutex_unlock(&library->session->lock);
+    return tracker ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+}
+
+void tn__tracker_empty(struct tn_tracker *tracker)
+{
+    while (tracker->objects.next != &tracker->objects)
+        tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
+}
+
+int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
+{
+    if (!tracker)
+        return tn__fail(err, TN_EINVAL, "no tracker given");
+    if (!tn__calls_finalize(tracker))
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    struct tn_session *session = tracker->library->session;
+    pthread_mutex_lock(&session->lock);
+    tn__tracker_empty(tracker);
+    pthread_mutex_unlock(&session->lock);
+    return 0;
+}
+
+void tn_tracker_destroy(struct tn_tracker *tracker)
+{
+    if (!tracker)
+        return;
+    struct tn_library *library = tracker->library;
+    pthread_mutex_lock(&library->session->lock);
+    while (tracker->objects.next != &tracker->objects) {
+        struct tn__object *object = tn__container_of(tracker->objects.next, struct tn__object, owned);
+        tn__list_remove(&object->owned);
+        tn__list_append(&library->own.objects, &object->owned);
+        object->owner = &library->own;
+    }
+    tn__list_remove(&tracker->listed);
+    tn__free(library->session->allocator, tracker);
+    pthread_mutex_unlock(&library->session->lock);
+}
