@@ -94,7 +94,7 @@ static int parse(struct compilation *c)
 static int read_module(struct compilation *c)
 {
     int code = parse(c);
-    if (c->module && !c->layout) /* bitcode without a single definition */
+    if (c->module && !c->layout && c->target_code == TN_OK) /* bitcode without a single definition */
         choose_layout(c, LLVMGetTarget(c->module), LLVMGetDataLayoutStr(c->module));
     if (code != TN_OK || c->target_code != TN_OK)
         return code != TN_OK ? code : c->target_code;
