@@ -20,12 +20,12 @@ static const uint64_t LARGEST = 1ULL << 40;
 
 static bool append(struct tn__object *object, int part, uint64_t size, uint64_t alignment, uint64_t *offset)
 {
-    if (size > LARGEST || alignment > LARGEST || object->sizes[part] > LARGEST)
+    if (size > LARGEST || alignment > LARGEST || object->plan->sizes[part] > LARGEST)
         return false;
-    *offset = tn__align_up(object->sizes[part], alignment);
-    object->sizes[part] = (size_t)(*offset + size);
-    if (object->alignments[part] < alignment)
-        object->alignments[part] = (size_t)alignment;
+    *offset = tn__align_up(object->plan->sizes[part], alignment);
+    object->plan->sizes[part] = (size_t)(*offset + size);
+    if (object->plan->alignments[part] < alignment)
+        object->plan->alignments[part] = (size_t)alignment;
     return true;
 }
 
@@ -47,19 +47,19 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
 
 static int append_commons(struct tn__link *link, struct tn__object *object)
 {
-    object->common_offset = NULL;
+    object->plan->common_offset = NULL;
     for (uint32_t i = 1; i < object->data.symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data.symbols[i];
         const struct tn__entry *entry = symbol->entry;
         if (symbol->place != TN__PLACE_COMMON || (entry && (entry->object != object || entry->symbol != i)))
             continue;
-        if (!object->common_offset)
-            object->common_offset =
-                tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->common_offset);
-        if (!object->common_offset)
+        if (!object->plan->common_offset)
+            object->plan->common_offset =
+                tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->plan->common_offset);
+        if (!object->plan->common_offset)
             return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
         if (!append(object, TN__ZONE_DATA, entry ? entry->common_size : symbol->size,
-                    entry ? 1ULL << entry->common_shift : symbol->value, &object->common_offset[i]))
+                    entry ? 1ULL << entry->common_shift : symbol->value, &object->plan->common_offset[i]))
             return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->data.name,
                             symbol->name);
     }
@@ -68,11 +68,9 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
 
 int tn__object_layout(struct tn__link *link, struct tn__object *object)
 {
-    memset(object->sizes, 0, sizeof object->sizes);
-    memset(object->alignments, 0, sizeof object->alignments);
     int code = append_sections(link, object, false);
-    object->zero_offset = object->sizes[TN__ZONE_DATA];
-    object->tls_zero_offset = object->sizes[TN__PART_TLS];
+    object->plan->zero_offset = object->plan->sizes[TN__ZONE_DATA];
+    object->plan->tls_zero_offset = object->plan->sizes[TN__PART_TLS];
     if (!code)
         code = append_commons(link, object);
     if (!code)
@@ -80,11 +78,12 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     if (code)
         return code;
     const struct tn__arch *arch = object->data.arch;
-    if (!append(object, TN__ZONE_CODE, (uint64_t)object->stub_count * arch->stub_size, object->stub_count ? 8 : 1,
-                &object->stub_offset) ||
-        !append(object, TN__ZONE_RODATA, (uint64_t)object->got_words * 8, GOT_ALIGNMENT, &object->got_offset) ||
-        !append(object, TN__ZONE_DATA, (uint64_t)object->ifunc_count * 8, object->ifunc_count ? 8 : 1,
-                &object->ifunc_offset))
+    if (!append(object, TN__ZONE_CODE, (uint64_t)object->plan->stub_count * arch->stub_size,
+                object->plan->stub_count ? 8 : 1, &object->plan->stub_offset) ||
+        !append(object, TN__ZONE_RODATA, (uint64_t)object->plan->got_words * 8, GOT_ALIGNMENT,
+                &object->plan->got_offset) ||
+        !append(object, TN__ZONE_DATA, (uint64_t)object->plan->ifunc_count * 8, object->plan->ifunc_count ? 8 : 1,
+                &object->plan->ifunc_offset))
         return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->data.name);
     return 0;
 }
@@ -92,13 +91,13 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
 /* Thread-local data is prepared in the link's arena: its image is only written when nothing can fail any more. */
 static int place_tls(struct tn__link *link, struct tn__object *object, uint64_t *offset)
 {
-    if (!object->sizes[TN__PART_TLS])
+    if (!object->plan->sizes[TN__PART_TLS])
         return 0;
-    object->tls_image = tn__arena_array(&link->arena, object->tls_zero_offset, 1);
-    if (!object->tls_image)
+    object->plan->tls_image = tn__arena_array(&link->arena, object->plan->tls_zero_offset, 1);
+    if (!object->plan->tls_image)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
     struct tn_error why;
-    int code = tn__tls_take(object->sizes[TN__PART_TLS], object->alignments[TN__PART_TLS],
+    int code = tn__tls_take(object->plan->sizes[TN__PART_TLS], object->plan->alignments[TN__PART_TLS],
                             &object->ranges[TN__PART_TLS], offset, &why);
     return code ? tn__fail(link->err, code, "%s: %s", object->data.name, why.text) : 0;
 }
@@ -116,7 +115,7 @@ static void place_sections(struct tn__object *object, uint64_t tls_offset)
         }
         bool tls = tn__section_is_tls(section);
         section->address = (tls ? tls_offset : range->address) + section->offset;
-        section->write = (tls ? object->tls_image : range->write) + section->offset;
+        section->write = (tls ? object->plan->tls_image : range->write) + section->offset;
     }
 }
 
@@ -125,10 +124,10 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     struct tn__codemem *memory = &link->session->memory;
     uint64_t tls_offset = 0;
     object->window = &memory->windows[TN__WINDOW_NEAR];
-    int code = object->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
+    int code = object->plan->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
     for (int zone = 0; !code && zone < TN__ZONES; zone++)
-        if (object->sizes[zone])
-            code = tn__codemem_take(object->window, zone, object->sizes[zone], object->alignments[zone],
+        if (object->plan->sizes[zone])
+            code = tn__codemem_take(object->window, zone, object->plan->sizes[zone], object->plan->alignments[zone],
                                     &object->ranges[zone], link->err);
     if (!code)
         code = place_tls(link, object, &tls_offset);
@@ -138,7 +137,7 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     }
     const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
     /* Without a slot the GOT is only a point of reference, for code that measures distances from it. */
-    object->got_address = rodata ? rodata->address + object->got_offset : object->window->start;
+    object->plan->got_address = rodata ? rodata->address + object->plan->got_offset : object->window->start;
     place_sections(object, tls_offset);
     return 0;
 }
@@ -220,7 +219,8 @@ int tn__object_copy(struct tn__link *link, struct tn__object *object)
         if (object->ranges[zone])
             code = copy_zone(link, object, zone);
     if (!code && data && !data->fresh)
-        memset(data->write + object->zero_offset, 0, object->sizes[TN__ZONE_DATA] - object->zero_offset);
+        memset(data->write + object->plan->zero_offset, 0,
+               object->plan->sizes[TN__ZONE_DATA] - object->plan->zero_offset);
     copy_tls(object);
     return code;
 }

@@ -12,7 +12,7 @@ static int scan_all(struct tn__link *link)
         int code = tn__object_scan(link, link->objects[i]);
         if (code)
             return code;
-        low |= link->objects[i]->low;
+        low |= link->objects[i]->plan->low;
     }
     if (link->undefined)
         return TN_EUNDEF;
@@ -58,7 +58,8 @@ static int protect_object(struct tn__link *link, struct tn__object *object)
         if (object->ranges[zone])
             code = tn__codemem_publish(object->window, zone, object->ranges[zone], link->err);
     if (!code && object->ranges[TN__PART_TLS])
-        code = tn__tls_publish(object->ranges[TN__PART_TLS], object->tls_image, object->tls_zero_offset, link->err);
+        code = tn__tls_publish(object->ranges[TN__PART_TLS], object->plan->tls_image, object->plan->tls_zero_offset,
+                               link->err);
     return code;
 }
 
@@ -116,7 +117,7 @@ static void publish_symbols(struct tn__object *object)
         struct tn__entry *entry = object->data.symbols[i].entry;
         if (entry && entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == i) {
             entry->kind = TN__ENTRY_LINKED;
-            entry->address = object->addresses[i];
+            entry->address = object->plan->addresses[i];
         }
     }
 }
@@ -134,11 +135,7 @@ static void retire(struct tn__object *object)
 {
     object->state = TN__OBJECT_LINKED;
     tn__list_remove(&object->queued);
-    object->symbol_flags = NULL;
-    memset(object->slots, 0, sizeof object->slots);
-    object->stub_index = object->ifunc_index = NULL;
-    object->addresses = object->common_offset = NULL;
-    object->tls_image = NULL;
+    object->plan = NULL;
     tn__arena_free(&object->data.arena);
     object->data = (struct tn__object_data){.name = object->data.name, .arena.from = object->data.arena.from};
     tn__object_release_input(object);
@@ -157,8 +154,8 @@ static int publish_all(struct tn__link *link)
         struct tn__object *object = link->objects[i];
         struct tn_stats *stats = &link->session->stats;
         stats->objects++;
-        stats->got_slots += object->got_words;
-        stats->stubs += object->stub_count;
+        stats->got_slots += object->plan->got_words;
+        stats->stubs += object->plan->stub_count;
         count_relocs(object, &stats->relocations);
         register_sections(link, object);
         publish_symbols(object);
@@ -209,6 +206,7 @@ static void undo(struct tn__link *link)
 {
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);
+        link->objects[i]->plan = NULL;
         link->objects[i]->state = TN__OBJECT_PENDING;
     }
     tn__journal_undo(&link->journal);

@@ -90,6 +90,23 @@ void tn__journal_free(struct tn__journal *journal);
 /* What an object takes: a range in each zone, and one of the reserve for thread-local data. */
 enum { TN__PART_TLS = TN__ZONES, TN__PARTS };
 
+/* What a link makes of an object, from scan to publish. */
+struct tn__plan {
+    uint8_t *symbol_flags;      /* TN__SYMBOL_..., by symbol */
+    uint32_t *slots[TN__SLOTS]; /* by symbol: first word of its GOT slot of each kind, from 1; NULL if there are none */
+    uint32_t *stub_index;       /* by symbol: number of its stub, from 1 */
+    uint32_t *ifunc_index;      /* the same for the pointer of an indirect function; NULL if there are none */
+    uint64_t *addresses;        /* by symbol */
+    uint64_t *common_offset;    /* by symbol, in the data zone's range; NULL if there are none */
+    uint32_t got_words, stub_count, ifunc_count;
+    uint8_t *tls_image; /* initial values of its thread-local data */
+    bool low;           /* wants to be below 2 GiB */
+    size_t sizes[TN__PARTS], alignments[TN__PARTS];
+    size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
+    uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
+    uint64_t got_address;
+};
+
 enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_LINKED };
 
 struct tn__object {
@@ -108,26 +125,13 @@ struct tn__object {
     struct tn__window *window;
     struct tn__range *ranges[TN__PARTS];
 
-    /* During a link, in the link's arena. */
-    uint8_t *symbol_flags;      /* TN__SYMBOL_..., by symbol */
-    uint32_t *slots[TN__SLOTS]; /* by symbol: first word of its GOT slot of each kind, from 1; NULL if there are none */
-    uint32_t *stub_index;       /* by symbol: number of its stub, from 1 */
-    uint32_t *ifunc_index;      /* the same for the pointer of an indirect function; NULL if there are none */
-    uint64_t *addresses;        /* by symbol */
-    uint64_t *common_offset;    /* by symbol, in the data zone's range; NULL if there are none */
-    uint32_t got_words, stub_count, ifunc_count;
-    uint8_t *tls_image; /* initial values of its thread-local data */
-    bool low;           /* wants to be below 2 GiB */
-    size_t sizes[TN__PARTS], alignments[TN__PARTS];
-    size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
-    uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
-    uint64_t got_address;
+    struct tn__plan *plan; /* while it is being linked; in the link's arena */
 };
 
 /* Where a symbol's GOT slot of a kind is; the slot exists. */
 static inline uint64_t tn__got_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
-    return object->got_address + (uint64_t)(object->slots[kind][symbol] - 1) * 8;
+    return object->plan->got_address + (uint64_t)(object->plan->slots[kind][symbol] - 1) * 8;
 }
 
 enum {

@@ -79,7 +79,7 @@ static const char *symbol_name(const struct site *site)
 static int report_undefined(const struct site *site)
 {
     struct tn__link *link = site->link;
-    uint8_t *flags = &site->object->symbol_flags[site->reloc->symbol];
+    uint8_t *flags = &site->object->plan->symbol_flags[site->reloc->symbol];
     *flags &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
     struct place_text place = place_of(site);
     if (link->session->on_undefined)
@@ -110,21 +110,22 @@ static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__
 {
     static const uint8_t words[TN__SLOTS] = {
         [TN__SLOT_ADDRESS] = 1, [TN__SLOT_TLS_INDEX] = 2, [TN__SLOT_TLS_BASE] = 2, [TN__SLOT_TLS_DESC] = 2};
-    if (!object->slots[kind])
-        object->slots[kind] = tn__arena_array(&link->arena, object->data.symbol_count, sizeof **object->slots);
-    if (!object->slots[kind])
+    if (!object->plan->slots[kind])
+        object->plan->slots[kind] =
+            tn__arena_array(&link->arena, object->data.symbol_count, sizeof **object->plan->slots);
+    if (!object->plan->slots[kind])
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
-    if (!object->slots[kind][symbol]) {
-        object->slots[kind][symbol] = object->got_words + 1;
-        object->got_words += words[kind];
+    if (!object->plan->slots[kind][symbol]) {
+        object->plan->slots[kind][symbol] = object->plan->got_words + 1;
+        object->plan->got_words += words[kind];
     }
     return 0;
 }
 
 static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t symbol)
 {
-    if (!object->stub_index[symbol])
-        object->stub_index[symbol] = ++object->stub_count;
+    if (!object->plan->stub_index[symbol])
+        object->plan->stub_index[symbol] = ++object->plan->stub_count;
     return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
@@ -167,8 +168,8 @@ static int scan_one(const struct site *site)
     if (!tn__inside(reloc->offset, field_bytes[row->field], site->section->size))
         return fail_offset(site);
     if (row->flags & TN__R_LOW)
-        object->low = true;
-    uint8_t flags = object->symbol_flags[reloc->symbol];
+        object->plan->low = true;
+    uint8_t flags = object->plan->symbol_flags[reloc->symbol];
     bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
     if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED) || thread_local != wants_thread_local) {
         int code = scan_special(site, flags);
@@ -236,32 +237,32 @@ static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
 /* An indirect function is reached through a stub and a pointer that is filled once its resolver can run. */
 static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t symbol)
 {
-    if (!object->ifunc_index)
-        object->ifunc_index = tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->ifunc_index);
-    if (!object->ifunc_index)
+    if (!object->plan->ifunc_index)
+        object->plan->ifunc_index =
+            tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->plan->ifunc_index);
+    if (!object->plan->ifunc_index)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
-    object->ifunc_index[symbol] = ++object->ifunc_count;
-    object->stub_index[symbol] = ++object->stub_count;
+    object->plan->ifunc_index[symbol] = ++object->plan->ifunc_count;
+    object->plan->stub_index[symbol] = ++object->plan->stub_count;
     return 0;
 }
 
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
     size_t count = object->data.symbol_count;
-    memset(object->slots, 0, sizeof object->slots);
-    object->got_words = object->stub_count = object->ifunc_count = 0;
-    object->ifunc_index = NULL;
-    object->low = false;
-    object->symbol_flags = tn__arena_alloc(&link->arena, count);
-    object->stub_index = tn__arena_array(&link->arena, count, sizeof *object->stub_index);
-    object->addresses = tn__arena_alloc(&link->arena, count * sizeof *object->addresses);
-    if (!object->symbol_flags || !object->stub_index || !object->addresses)
+    object->plan = tn__arena_array(&link->arena, 1, sizeof *object->plan);
+    if (!object->plan)
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+    object->plan->symbol_flags = tn__arena_alloc(&link->arena, count);
+    object->plan->stub_index = tn__arena_array(&link->arena, count, sizeof *object->plan->stub_index);
+    object->plan->addresses = tn__arena_alloc(&link->arena, count * sizeof *object->plan->addresses);
+    if (!object->plan->symbol_flags || !object->plan->stub_index || !object->plan->addresses)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
     if (count)
-        object->symbol_flags[0] = 0;
+        object->plan->symbol_flags[0] = 0;
     int code = 0;
     for (uint32_t i = 1; !code && i < count; i++) {
-        object->symbol_flags[i] = flags_of(link, object, i);
+        object->plan->symbol_flags[i] = flags_of(link, object, i);
         if (is_own_ifunc(object, i))
             code = need_ifunc(link, object, i);
     }
@@ -271,7 +272,7 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
 static int scan_branch(const struct site *site)
 {
     const struct tn__object *object = site->object;
-    if (site->row->flags & TN__R_STUB && object->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
+    if (site->row->flags & TN__R_STUB && object->plan->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
         return need_stub(site->link, site->object, site->reloc->symbol);
     return 0;
 }
@@ -294,8 +295,8 @@ static bool fits(uint64_t value, const struct tn__row *row)
 
 static uint64_t stub_address(const struct tn__object *object, uint32_t symbol)
 {
-    return object->ranges[TN__ZONE_CODE]->address + object->stub_offset +
-           (uint64_t)(object->stub_index[symbol] - 1) * object->data.arch->stub_size;
+    return object->ranges[TN__ZONE_CODE]->address + object->plan->stub_offset +
+           (uint64_t)(object->plan->stub_index[symbol] - 1) * object->data.arch->stub_size;
 }
 
 __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__object *object,
@@ -309,15 +310,15 @@ __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__
     case TN__V_S_A_P:
         return S + A - P;
     case TN__V_S_A_GOT:
-        return S + A - object->got_address;
+        return S + A - object->plan->got_address;
     case TN__V_G_A:
         return tn__got_slot(object, row->slot, reloc->symbol) + A;
     case TN__V_G_A_P:
         return tn__got_slot(object, row->slot, reloc->symbol) + A - P;
     case TN__V_G_A_GOT:
-        return tn__got_slot(object, row->slot, reloc->symbol) + A - object->got_address;
+        return tn__got_slot(object, row->slot, reloc->symbol) + A - object->plan->got_address;
     case TN__V_GOT_A_P:
-        return object->got_address + A - P;
+        return object->plan->got_address + A - P;
     case TN__V_Z_A:
         return object->data.symbols[reloc->symbol].size + A;
     default:
@@ -356,18 +357,18 @@ __attribute__((noinline)) static int apply_unusual(const struct site *site, uint
 {
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
-    if (object->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
+    if (object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
         put_field(at, site->row->field, 0); /* unwinders skip a function that begins at 0 */
         return 0;
     }
-    if (site->row->flags & TN__R_STUB && object->stub_index[reloc->symbol]) {
+    if (site->row->flags & TN__R_STUB && object->plan->stub_index[reloc->symbol]) {
         value = value_of(object, site->row, reloc, stub_address(object, reloc->symbol), P);
         if (fits(value, site->row)) {
             put_field(at, site->row->field, value);
             return 0;
         }
     }
-    return fail_range(site, value, object->addresses[reloc->symbol], P);
+    return fail_range(site, value, object->plan->addresses[reloc->symbol], P);
 }
 
 static int apply_one(const struct site *site)
@@ -379,8 +380,8 @@ static int apply_one(const struct site *site)
         return 0;
     uint64_t P = site->section->address + reloc->offset;
     uint8_t *at = site->section->write + reloc->offset;
-    uint64_t value = value_of(object, row, reloc, object->addresses[reloc->symbol], P);
-    if (__builtin_expect(!fits(value, row) || object->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
+    uint64_t value = value_of(object, row, reloc, object->plan->addresses[reloc->symbol], P);
+    if (__builtin_expect(!fits(value, row) || object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
         return apply_unusual(site, at, value, P);
     put_field(at, row->field, value);
     return 0;
@@ -388,8 +389,8 @@ static int apply_one(const struct site *site)
 
 static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
 {
-    return object->ranges[TN__ZONE_DATA]->address + object->ifunc_offset +
-           (uint64_t)(object->ifunc_index[symbol] - 1) * 8;
+    return object->ranges[TN__ZONE_DATA]->address + object->plan->ifunc_offset +
+           (uint64_t)(object->plan->ifunc_index[symbol] - 1) * 8;
 }
 
 static uint64_t place_address(const struct tn__object *object, uint32_t index)
@@ -397,11 +398,11 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     const struct tn__symbol *symbol = &object->data.symbols[index];
     switch (symbol->place) {
     case TN__PLACE_SECTION:
-        if (object->ifunc_index && object->ifunc_index[index])
+        if (object->plan->ifunc_index && object->plan->ifunc_index[index])
             return stub_address(object, index);
         return object->data.sections[symbol->section].address + symbol->value;
     case TN__PLACE_COMMON:
-        return object->ranges[TN__ZONE_DATA]->address + object->common_offset[index];
+        return object->ranges[TN__ZONE_DATA]->address + object->plan->common_offset[index];
     default:
         return symbol->place == TN__PLACE_ABSOLUTE ? symbol->value : 0;
     }
@@ -420,7 +421,7 @@ static uint64_t address_of(const struct tn__object *object, uint32_t index, uint
     case TN__ENTRY_ABSOLUTE:
         return entry->address;
     case TN__ENTRY_GOT:
-        return object->got_address;
+        return object->plan->got_address;
     case TN__ENTRY_HANDLE: /* only compared, never read; code of the window reaches it */
         return object->window->start + library_number;
     default:
@@ -432,7 +433,7 @@ static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint3
 {
     struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
     uint8_t *at = rodata->write + (tn__got_slot(object, kind, symbol) - rodata->address);
-    uint64_t S = object->addresses[symbol];
+    uint64_t S = object->plan->addresses[symbol];
     switch (kind) {
     case TN__SLOT_TLS_INDEX:
         tn__put64(at, 1);
@@ -454,8 +455,8 @@ static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint3
 static void fill_got(const struct tn__object *object)
 {
     for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
-        for (uint32_t i = 0; object->slots[kind] && i < object->data.symbol_count; i++)
-            if (object->slots[kind][i])
+        for (uint32_t i = 0; object->plan->slots[kind] && i < object->data.symbol_count; i++)
+            if (object->plan->slots[kind][i])
                 fill_slot(object, kind, i);
 }
 
@@ -463,10 +464,10 @@ static void write_stubs(const struct tn__object *object)
 {
     const struct tn__range *code = object->ranges[TN__ZONE_CODE];
     for (uint32_t i = 0; i < object->data.symbol_count; i++) {
-        if (!object->stub_index[i])
+        if (!object->plan->stub_index[i])
             continue;
         uint64_t at = stub_address(object, i);
-        bool ifunc = object->ifunc_index && object->ifunc_index[i];
+        bool ifunc = object->plan->ifunc_index && object->plan->ifunc_index[i];
         object->data.arch->write_stub(code->write + (at - code->address), at,
                                       ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
     }
@@ -474,8 +475,8 @@ static void write_stubs(const struct tn__object *object)
 
 void tn__object_fill_ifuncs(struct tn__object *object)
 {
-    for (uint32_t i = 0; object->ifunc_count && i < object->data.symbol_count; i++) {
-        if (!object->ifunc_index[i])
+    for (uint32_t i = 0; object->plan->ifunc_count && i < object->data.symbol_count; i++) {
+        if (!object->plan->ifunc_index[i])
             continue;
         const struct tn__symbol *symbol = &object->data.symbols[i];
         uint64_t resolver = object->data.sections[symbol->section].address + symbol->value;
@@ -487,12 +488,12 @@ void tn__object_fill_ifuncs(struct tn__object *object)
 int tn__object_apply(struct tn__link *link, struct tn__object *object)
 {
     if (object->data.symbol_count)
-        object->addresses[0] = 0;
+        object->plan->addresses[0] = 0;
     for (uint32_t i = 1; i < object->data.symbol_count; i++)
-        object->addresses[i] = address_of(object, i, link->library->number);
-    if (object->got_words)
+        object->plan->addresses[i] = address_of(object, i, link->library->number);
+    if (object->plan->got_words)
         fill_got(object);
-    if (object->stub_count)
+    if (object->plan->stub_count)
         write_stubs(object);
     return for_each_reloc(link, object, apply_one);
 }
