@@ -14,13 +14,6 @@ const char *__asan_default_options(void)
     return "detect_leaks=0";
 }
 
-/* Abandoned compilations are leaks, on purpose. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-
 static const char good[] = "define i32 @seven() {\n  ret i32 7\n}\n";
 
 static const struct fatal {
