@@ -12,20 +12,36 @@
 
 struct Noisy {
     std::string name;
-    explicit Noisy(const char *text) : name(text) { std::cout << "made " << name << '\n'; }
-    ~Noisy() { std::cout << "gone " << name << std::endl; }
+    explicit Noisy(const char *text) : name(text)
+    {
+        std::cout << "made " << name << '\n';
+    }
+    ~Noisy()
+    {
+        std::cout << "gone " << name << std::endl;
+    }
 };
 
 struct Refused : std::runtime_error {
     int number;
-    explicit Refused(int n) : std::runtime_error("refused " + std::to_string(n)), number(n) {}
+    explicit Refused(int n) : std::runtime_error("refused " + std::to_string(n)), number(n)
+    {
+    }
 };
 
 struct Counted {
     static inline std::atomic<int> made{0}, gone{0};
-    Counted() { made++; }
-    ~Counted() { gone++; }
-    void touch() {}
+    Counted()
+    {
+        made++;
+    }
+    ~Counted()
+    {
+        gone++;
+    }
+    void touch()
+    {
+    }
 };
 
 template <class T> T total(const std::vector<T> &values)
