@@ -31,16 +31,16 @@ static bool append(struct tn__object *object, int part, uint64_t size, uint64_t 
 
 static int append_sections(struct tn__link *link, struct tn__object *object, bool zero)
 {
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        struct tn__section *section = &object->data.sections[i];
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || !section->bytes != zero)
             continue;
         /* An unwind table is read until a length of zero. */
         uint64_t size = section->size + (section->role == TN__ROLE_UNWIND ? UNWIND_END : 0);
         if (section->size > LARGEST ||
             !append(object, part_of[section->kind], size, section->alignment, &section->offset))
-            return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window",
-                            object->data.name, section->name, section->size);
+            return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window", object->name,
+                            section->name, section->size);
     }
     return 0;
 }
@@ -48,20 +48,19 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
 static int append_commons(struct tn__link *link, struct tn__object *object)
 {
     object->plan->common_offset = NULL;
-    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
-        const struct tn__symbol *symbol = &object->data.symbols[i];
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
         const struct tn__entry *entry = symbol->entry;
         if (symbol->place != TN__PLACE_COMMON || (entry && (entry->object != object || entry->symbol != i)))
             continue;
         if (!object->plan->common_offset)
             object->plan->common_offset =
-                tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->plan->common_offset);
+                tn__arena_array(&link->arena, object->data->symbol_count, sizeof *object->plan->common_offset);
         if (!object->plan->common_offset)
-            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
         if (!append(object, TN__ZONE_DATA, entry ? entry->common_size : symbol->size,
                     entry ? 1ULL << entry->common_shift : symbol->value, &object->plan->common_offset[i]))
-            return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->data.name,
-                            symbol->name);
+            return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->name, symbol->name);
     }
     return 0;
 }
@@ -77,14 +76,14 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
         code = append_sections(link, object, true);
     if (code)
         return code;
-    const struct tn__arch *arch = object->data.arch;
+    const struct tn__arch *arch = object->data->arch;
     if (!append(object, TN__ZONE_CODE, (uint64_t)object->plan->stub_count * arch->stub_size,
                 object->plan->stub_count ? 8 : 1, &object->plan->stub_offset) ||
         !append(object, TN__ZONE_RODATA, (uint64_t)object->plan->got_words * 8, GOT_ALIGNMENT,
                 &object->plan->got_offset) ||
         !append(object, TN__ZONE_DATA, (uint64_t)object->plan->ifunc_count * 8, object->plan->ifunc_count ? 8 : 1,
                 &object->plan->ifunc_offset))
-        return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->name);
     return 0;
 }
 
@@ -95,17 +94,17 @@ static int place_tls(struct tn__link *link, struct tn__object *object, uint64_t 
         return 0;
     object->plan->tls_image = tn__arena_array(&link->arena, object->plan->tls_zero_offset, 1);
     if (!object->plan->tls_image)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     struct tn_error why;
     int code = tn__tls_take(object->plan->sizes[TN__PART_TLS], object->plan->alignments[TN__PART_TLS],
                             &object->ranges[TN__PART_TLS], offset, &why);
-    return code ? tn__fail(link->err, code, "%s: %s", object->data.name, why.text) : 0;
+    return code ? tn__fail(link->err, code, "%s: %s", object->name, why.text) : 0;
 }
 
 static void place_sections(struct tn__object *object, uint64_t tls_offset)
 {
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        struct tn__section *section = &object->data.sections[i];
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section))
             continue;
         const struct tn__range *range = object->ranges[part_of[section->kind]];
@@ -132,7 +131,7 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     if (!code)
         code = place_tls(link, object, &tls_offset);
     if (code) {
-        tn__append(link->err, ", for %s", object->data.name);
+        tn__append(link->err, ", for %s", object->name);
         return code;
     }
     const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
@@ -185,8 +184,8 @@ static int add_zeros(struct batch *batch, size_t size)
 
 static void copy_tls(struct tn__object *object)
 {
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        const struct tn__section *section = &object->data.sections[i];
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
         if (section->kind == TN__SECTION_TLS && section->write && !section->discarded)
             memcpy(section->write, section->bytes, section->size);
     }
@@ -198,8 +197,8 @@ static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
     batch.link = link, batch.object = object, batch.zone = zone;
     batch.start = batch.end = batch.count = 0;
     int code = 0;
-    for (uint32_t i = 0; !code && i < object->data.section_count; i++) {
-        const struct tn__section *section = &object->data.sections[i];
+    for (uint32_t i = 0; !code && i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || !section->bytes || part_of[section->kind] != zone)
             continue;
         code = add_zeros(&batch, section->offset - batch.end);

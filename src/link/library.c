@@ -17,7 +17,7 @@ static uint8_t strength_of(const struct tn__symbol *symbol)
 
 static const char *owner_of(const struct tn__entry *entry)
 {
-    return entry->object ? entry->object->data.name : "the client";
+    return entry->object ? entry->object->name : "the client";
 }
 
 /* Common definitions of one name share the largest size and alignment. */
@@ -37,26 +37,25 @@ static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *en
 /* Enters one definition; the stronger one wins, among equal ones the first. */
 static int define(struct tn__object *object, uint32_t index, struct tn__journal *journal, struct tn_error *err)
 {
-    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
     uint8_t strength = strength_of(symbol);
     bool common = strength == TN__STRENGTH_COMMON;
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
-        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry),
-                        object->data.name);
+        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), object->name);
     bool overrides = strength > entry->strength;
     if (overrides && entry->kind == TN__ENTRY_LINKED)
         return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is linked already",
-                        entry->name, object->data.name, owner_of(entry));
+                        entry->name, object->name, owner_of(entry));
     bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
     if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
-                        object->data.name, owner_of(entry));
+                        object->name, owner_of(entry));
     bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
     if (!overrides && !merges)
         return 0;
     if (!tn__journal_note(journal, entry))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
     if (merges) {
         merge_common(entry, symbol);
         return 0;
@@ -78,20 +77,20 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
 static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
                         struct tn_error *err)
 {
-    for (uint32_t i = 0; i < object->data.group_count; i++) {
-        const struct tn__group *group = &object->data.groups[i];
+    for (uint32_t i = 0; i < object->data->group_count; i++) {
+        const struct tn__group *group = &object->data->groups[i];
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, group->signature);
         if (!entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
         if (!entry->group_owner) {
             if (!tn__journal_note(journal, entry))
-                return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
+                return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
             entry->group_owner = object;
             object->entries[object->entry_count++] = entry;
             continue;
         }
         for (uint32_t m = 0; m < group->count; m++)
-            object->data.sections[group->members[m]].discarded = true;
+            object->data->sections[group->members[m]].discarded = true;
     }
     return 0;
 }
@@ -99,14 +98,14 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
 static int enter_symbols(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
                          struct tn_error *err)
 {
-    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
-        struct tn__symbol *symbol = &object->data.symbols[i];
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        struct tn__symbol *symbol = &object->data->symbols[i];
         if (symbol->binding == TN__BIND_LOCAL)
             continue;
         symbol->entry = tn__symtab_intern(&library->symtab, symbol->name);
         if (!symbol->entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->data.name);
-        if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data.sections[symbol->section])) {
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+        if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
             symbol->place = TN__PLACE_UNDEFINED;
             symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
         }
@@ -121,11 +120,16 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 
 /* ---- objects ---- */
 
-void tn__object_release_input(struct tn__object *object)
+void tn__object_release_data(struct tn__object *object)
 {
-    if (object->input.release)
-        object->input.release(object->input.context, object->input.bytes, object->input.length);
-    object->input.release = NULL;
+    if (!object->data)
+        return;
+    const struct tn_input input = object->data->input;
+    struct tn__arena arena = object->data->arena; /* which the data lies in */
+    object->data = NULL;
+    tn__arena_free(&arena);
+    if (input.release)
+        input.release(input.context, input.bytes, input.length);
 }
 
 /* Entries that have to be looked at when the object is removed. */
@@ -137,35 +141,32 @@ static size_t count_entries(const struct tn__object_data *data)
     return count;
 }
 
-/* One block: the object, room for its entries, its name. */
-static struct tn__object *new_object(const struct tn__object_data *data, const struct tn_input *input)
+/* One block: the object, room for its entries, its name. The data moves into its own arena. */
+static struct tn__object *new_object(struct tn__object_data *data)
 {
-    size_t entries = count_entries(data) * sizeof(struct tn__entry *), name_size = strlen(input->name) + 1;
-    struct tn__object *object = tn__alloc(data->arena.from, sizeof *object + entries + name_size);
+    size_t entries = count_entries(data) * sizeof(struct tn__entry *), name_size = strlen(data->name) + 1;
+    struct tn__object_data *kept = tn__arena_alloc(&data->arena, sizeof *kept);
+    struct tn__object *object = kept ? tn__alloc(data->arena.from, sizeof *object + entries + name_size) : NULL;
     if (!object)
         return NULL;
-    *object = (struct tn__object){.data = *data, .input = *input, .entries = (struct tn__entry **)(object + 1)};
-    object->data.name = memcpy((char *)(object + 1) + entries, input->name, name_size);
+    *object = (struct tn__object){.data = kept, .entries = (struct tn__entry **)(object + 1)};
+    object->name = memcpy((char *)(object + 1) + entries, data->name, name_size);
     tn__list_init(&object->owned);
     tn__list_init(&object->queued);
+    *kept = *data;
+    kept->name = object->name;
     return object;
-}
-
-static void free_object(struct tn__object *object)
-{
-    const struct tn_allocator *from = object->data.arena.from;
-    tn__arena_free(&object->data.arena);
-    tn__free(from, object);
 }
 
 int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, struct tn__list *queue,
                     struct tn__journal *journal, struct tn_error *err)
 {
     struct tn_library *library = owner->library;
+    const struct tn_allocator *from = library->session->allocator;
     struct tn__object_data data = {
-        .name = input->name, .bytes = input->bytes, .size = input->length, .arena.from = library->session->allocator};
+        .name = input->name, .bytes = input->bytes, .size = input->length, .arena.from = from};
     int code = tn__object_read(&data, err);
-    struct tn__object *object = code ? NULL : new_object(&data, input);
+    struct tn__object *object = code ? NULL : new_object(&data);
     if (!object) {
         tn__arena_free(&data.arena);
         return code ? code : tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
@@ -175,11 +176,13 @@ int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, stru
     if (!code)
         code = enter_symbols(library, object, journal, err);
     if (code) {
-        free_object(object);
+        tn__object_release_data(object);
+        tn__free(from, object);
         return code;
     }
-    library->session->stats.sections += object->data.section_count;
-    library->session->stats.symbols += object->data.symbol_count;
+    object->data->input = *input;
+    library->session->stats.sections += object->data->section_count;
+    library->session->stats.symbols += object->data->symbol_count;
     tn__list_append(&owner->objects, &object->owned);
     tn__list_append(queue, &object->queued);
     return 0;
@@ -212,10 +215,10 @@ void tn__object_remove(struct tn__object *object)
     }
     forget_definitions(object);
     tn__object_give_back(object);
-    tn__object_release_input(object);
+    tn__object_release_data(object);
     tn__list_remove(&object->owned);
     tn__list_remove(&object->queued);
-    free_object(object);
+    tn__free(library->session->allocator, object);
 }
 
 /* ---- public ---- */

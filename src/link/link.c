@@ -70,8 +70,8 @@ static int reserve_lists(struct tn__link *link)
     struct tn__calls_list *inits = &link->library->initializers, *finis = &link->library->waiting;
     size_t counts[TN__ROLES] = {0};
     for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 0; s < link->objects[i]->data.section_count; s++)
-            counts[link->objects[i]->data.sections[s].role]++;
+        for (uint32_t s = 0; s < link->objects[i]->data->section_count; s++)
+            counts[link->objects[i]->data->sections[s].role]++;
     if (tn__grow(from, &inits->items, &inits->capacity, inits->count + counts[TN__ROLE_INIT], sizeof *inits->items) &&
         tn__grow(from, &finis->items, &finis->capacity, finis->count + counts[TN__ROLE_FINI], sizeof *finis->items) &&
         tn__unwind_prepare(&link->session->unwind, counts[TN__ROLE_UNWIND], &link->tables))
@@ -98,8 +98,8 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
 static void register_sections(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = link->library;
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        const struct tn__section *section = &object->data.sections[i];
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || !section->size)
             continue;
         if (section->role == TN__ROLE_INIT)
@@ -113,8 +113,8 @@ static void register_sections(struct tn__link *link, struct tn__object *object)
 
 static void publish_symbols(struct tn__object *object)
 {
-    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
-        struct tn__entry *entry = object->data.symbols[i].entry;
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        struct tn__entry *entry = object->data->symbols[i].entry;
         if (entry && entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == i) {
             entry->kind = TN__ENTRY_LINKED;
             entry->address = object->plan->addresses[i];
@@ -124,9 +124,9 @@ static void publish_symbols(struct tn__object *object)
 
 static int count_relocs(const struct tn__object *object, uint64_t *count)
 {
-    for (uint32_t i = 0; i < object->data.section_count; i++)
-        if (tn__section_is_loaded(&object->data.sections[i]))
-            *count += object->data.sections[i].reloc_count;
+    for (uint32_t i = 0; i < object->data->section_count; i++)
+        if (tn__section_is_loaded(&object->data->sections[i]))
+            *count += object->data->sections[i].reloc_count;
     return 0;
 }
 
@@ -136,9 +136,7 @@ static void retire(struct tn__object *object)
     object->state = TN__OBJECT_LINKED;
     tn__list_remove(&object->queued);
     object->plan = NULL;
-    tn__arena_free(&object->data.arena);
-    object->data = (struct tn__object_data){.name = object->data.name, .arena.from = object->data.arena.from};
-    tn__object_release_input(object);
+    tn__object_release_data(object);
 }
 
 static int publish_all(struct tn__link *link)

@@ -110,13 +110,13 @@ struct tn__plan {
 enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_LINKED };
 
 struct tn__object {
-    struct tn__object_data data; /* emptied, but for the name, once linked */
+    const char *name;             /* "file.o", "archive.a(member.o)"; behind this struct */
+    struct tn__object_data *data; /* NULL once it is linked */
     struct tn_tracker *owner;
     struct tn__list owned;  /* in the owner's objects */
     struct tn__list queued; /* pending: in the library's queue; new members of archives: in the link's list */
     uint8_t state;
     bool has_calls; /* initializers or finalizers of it may be in the library's lists */
-    struct tn_input input;
     struct tn__unwind_table *unwind;
     uint32_t entry_count;
     struct tn__entry **entries; /* that it defined or whose group it claimed when it was added; behind this struct */
@@ -215,7 +215,8 @@ struct tn_session {
  * `owner` and stands at the end of `queue`. On an error nothing but journalled entries has changed. */
 int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, struct tn__list *queue,
                     struct tn__journal *journal, struct tn_error *err);
-void tn__object_release_input(struct tn__object *object);
+/* Frees the neutral object and gives its bytes back. */
+void tn__object_release_data(struct tn__object *object);
 /* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */
 void tn__object_remove(struct tn__object *object);
 void tn__tracker_empty(struct tn_tracker *tracker);

@@ -25,17 +25,17 @@ __attribute__((always_inline)) static inline int for_each_reloc(struct tn__link 
                                                                 visit_reloc *visit)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
-    const struct tn__arch *arch = object->data.arch;
+    const struct tn__arch *arch = object->data->arch;
     struct tn__reloc block[TN__RELOC_BLOCK];
     struct site site = {.link = link, .object = object};
-    for (uint32_t i = 0; i < object->data.section_count; i++) {
-        const struct tn__section *section = &object->data.sections[i];
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section))
             continue;
         site.section = section;
         for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
             size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-            object->data.format->decode(section, first, block, count);
+            object->data->format->decode(section, first, block, count);
             for (size_t k = 0; k < count; k++) {
                 site.reloc = &block[k];
                 site.row = block[k].type < arch->row_count ? &arch->rows[block[k].type] : &unknown;
@@ -59,7 +59,7 @@ static struct place_text place_of(const struct site *site)
 {
     struct tn_error text;
     struct place_text place;
-    tn__fail(&text, 0, "%s(%s+0x%" PRIx64 ")", site->object->data.name, site->section->name, site->reloc->offset);
+    tn__fail(&text, 0, "%s(%s+0x%" PRIx64 ")", site->object->name, site->section->name, site->reloc->offset);
     size_t length = strnlen(text.text, sizeof place.text - 1);
     memcpy(place.text, text.text, length);
     place.text[length] = '\0';
@@ -68,9 +68,9 @@ static struct place_text place_of(const struct site *site)
 
 static const char *symbol_name(const struct site *site)
 {
-    const struct tn__symbol *symbol = &site->object->data.symbols[site->reloc->symbol];
+    const struct tn__symbol *symbol = &site->object->data->symbols[site->reloc->symbol];
     if (symbol->type == TN__TYPE_SECTION && symbol->place == TN__PLACE_SECTION)
-        return site->object->data.sections[symbol->section].name;
+        return site->object->data->sections[symbol->section].name;
     return *symbol->name ? symbol->name : "(no name)";
 }
 
@@ -112,9 +112,9 @@ static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__
         [TN__SLOT_ADDRESS] = 1, [TN__SLOT_TLS_INDEX] = 2, [TN__SLOT_TLS_BASE] = 2, [TN__SLOT_TLS_DESC] = 2};
     if (!object->plan->slots[kind])
         object->plan->slots[kind] =
-            tn__arena_array(&link->arena, object->data.symbol_count, sizeof **object->plan->slots);
+            tn__arena_array(&link->arena, object->data->symbol_count, sizeof **object->plan->slots);
     if (!object->plan->slots[kind])
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     if (!object->plan->slots[kind][symbol]) {
         object->plan->slots[kind][symbol] = object->plan->got_words + 1;
         object->plan->got_words += words[kind];
@@ -135,7 +135,7 @@ __attribute__((noinline)) static int fail_type(const struct site *site)
         return tn__fail(site->link->err, TN_ENOTSUP, "%s: relocation %s against '%s' is not supported",
                         place_of(site).text, site->row->name, symbol_name(site));
     return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation type %" PRIu32 " does not exist on %s",
-                    place_of(site).text, site->reloc->type, site->object->data.arch->name);
+                    place_of(site).text, site->reloc->type, site->object->data->arch->name);
 }
 
 __attribute__((noinline)) static int fail_offset(const struct site *site)
@@ -161,7 +161,7 @@ static int scan_one(const struct site *site)
     struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__row *row = site->row;
-    if (reloc->symbol >= object->data.symbol_count)
+    if (reloc->symbol >= object->data->symbol_count)
         return fail_symbol(site);
     if (row->value <= TN__V_NONE)
         return row->value == TN__V_NONE ? 0 : fail_type(site);
@@ -197,12 +197,12 @@ static uint8_t definition_flags(const struct tn__link *link, const struct tn__sy
 /* What is known of a symbol before anything has been placed. */
 static uint8_t flags_of(const struct tn__link *link, const struct tn__object *object, uint32_t index)
 {
-    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__symbol *symbol = &object->data->symbols[index];
     const struct tn__entry *entry = symbol->entry;
     uint8_t local = symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
     if (!entry) {
         bool in_section = symbol->place == TN__PLACE_SECTION;
-        const struct tn__section *section = &object->data.sections[symbol->section];
+        const struct tn__section *section = &object->data->sections[symbol->section];
         if (in_section && !tn__section_is_loaded(section))
             return TN__SYMBOL_DISCARDED;
         return in_section && tn__section_is_tls(section) ? TN__SYMBOL_TLS : local | definition_flags(link, symbol);
@@ -211,7 +211,7 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
     switch (entry->kind) {
     case TN__ENTRY_OBJECT:
         return thread_local | (entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE) |
-               definition_flags(link, &entry->object->data.symbols[entry->symbol]);
+               definition_flags(link, &entry->object->data->symbols[entry->symbol]);
     case TN__ENTRY_LINKED:
     case TN__ENTRY_HOST:
     case TN__ENTRY_ABSOLUTE:
@@ -227,10 +227,10 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
 /* True for an indirect function that this object defines, and whose definition is the one taken. */
 static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
 {
-    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__symbol *symbol = &object->data->symbols[index];
     const struct tn__entry *entry = symbol->entry;
     return symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
-           tn__section_is_loaded(&object->data.sections[symbol->section]) &&
+           tn__section_is_loaded(&object->data->sections[symbol->section]) &&
            (!entry || (entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == index));
 }
 
@@ -239,9 +239,9 @@ static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t
 {
     if (!object->plan->ifunc_index)
         object->plan->ifunc_index =
-            tn__arena_array(&link->arena, object->data.symbol_count, sizeof *object->plan->ifunc_index);
+            tn__arena_array(&link->arena, object->data->symbol_count, sizeof *object->plan->ifunc_index);
     if (!object->plan->ifunc_index)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     object->plan->ifunc_index[symbol] = ++object->plan->ifunc_count;
     object->plan->stub_index[symbol] = ++object->plan->stub_count;
     return 0;
@@ -249,15 +249,15 @@ static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t
 
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
-    size_t count = object->data.symbol_count;
+    size_t count = object->data->symbol_count;
     object->plan = tn__arena_array(&link->arena, 1, sizeof *object->plan);
     if (!object->plan)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     object->plan->symbol_flags = tn__arena_alloc(&link->arena, count);
     object->plan->stub_index = tn__arena_array(&link->arena, count, sizeof *object->plan->stub_index);
     object->plan->addresses = tn__arena_alloc(&link->arena, count * sizeof *object->plan->addresses);
     if (!object->plan->symbol_flags || !object->plan->stub_index || !object->plan->addresses)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     if (count)
         object->plan->symbol_flags[0] = 0;
     int code = 0;
@@ -296,7 +296,7 @@ static bool fits(uint64_t value, const struct tn__row *row)
 static uint64_t stub_address(const struct tn__object *object, uint32_t symbol)
 {
     return object->ranges[TN__ZONE_CODE]->address + object->plan->stub_offset +
-           (uint64_t)(object->plan->stub_index[symbol] - 1) * object->data.arch->stub_size;
+           (uint64_t)(object->plan->stub_index[symbol] - 1) * object->data->arch->stub_size;
 }
 
 __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__object *object,
@@ -320,7 +320,7 @@ __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__
     case TN__V_GOT_A_P:
         return object->plan->got_address + A - P;
     case TN__V_Z_A:
-        return object->data.symbols[reloc->symbol].size + A;
+        return object->data->symbols[reloc->symbol].size + A;
     default:
         return 0;
     }
@@ -395,12 +395,12 @@ static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
 
 static uint64_t place_address(const struct tn__object *object, uint32_t index)
 {
-    const struct tn__symbol *symbol = &object->data.symbols[index];
+    const struct tn__symbol *symbol = &object->data->symbols[index];
     switch (symbol->place) {
     case TN__PLACE_SECTION:
         if (object->plan->ifunc_index && object->plan->ifunc_index[index])
             return stub_address(object, index);
-        return object->data.sections[symbol->section].address + symbol->value;
+        return object->data->sections[symbol->section].address + symbol->value;
     case TN__PLACE_COMMON:
         return object->ranges[TN__ZONE_DATA]->address + object->plan->common_offset[index];
     default:
@@ -410,7 +410,7 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
 
 static uint64_t address_of(const struct tn__object *object, uint32_t index, uint32_t library_number)
 {
-    const struct tn__entry *entry = object->data.symbols[index].entry;
+    const struct tn__entry *entry = object->data->symbols[index].entry;
     if (!entry)
         return place_address(object, index);
     switch (entry->kind) {
@@ -444,7 +444,7 @@ static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint3
         tn__put64(at + 8, 0);
         break;
     case TN__SLOT_TLS_DESC:
-        tn__put64(at, (uintptr_t)object->data.arch->tls_descriptor);
+        tn__put64(at, (uintptr_t)object->data->arch->tls_descriptor);
         tn__put64(at + 8, S);
         break;
     default:
@@ -455,7 +455,7 @@ static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint3
 static void fill_got(const struct tn__object *object)
 {
     for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
-        for (uint32_t i = 0; object->plan->slots[kind] && i < object->data.symbol_count; i++)
+        for (uint32_t i = 0; object->plan->slots[kind] && i < object->data->symbol_count; i++)
             if (object->plan->slots[kind][i])
                 fill_slot(object, kind, i);
 }
@@ -463,23 +463,23 @@ static void fill_got(const struct tn__object *object)
 static void write_stubs(const struct tn__object *object)
 {
     const struct tn__range *code = object->ranges[TN__ZONE_CODE];
-    for (uint32_t i = 0; i < object->data.symbol_count; i++) {
+    for (uint32_t i = 0; i < object->data->symbol_count; i++) {
         if (!object->plan->stub_index[i])
             continue;
         uint64_t at = stub_address(object, i);
         bool ifunc = object->plan->ifunc_index && object->plan->ifunc_index[i];
-        object->data.arch->write_stub(code->write + (at - code->address), at,
-                                      ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
+        object->data->arch->write_stub(code->write + (at - code->address), at,
+                                       ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
     }
 }
 
 void tn__object_fill_ifuncs(struct tn__object *object)
 {
-    for (uint32_t i = 0; object->plan->ifunc_count && i < object->data.symbol_count; i++) {
+    for (uint32_t i = 0; object->plan->ifunc_count && i < object->data->symbol_count; i++) {
         if (!object->plan->ifunc_index[i])
             continue;
-        const struct tn__symbol *symbol = &object->data.symbols[i];
-        uint64_t resolver = object->data.sections[symbol->section].address + symbol->value;
+        const struct tn__symbol *symbol = &object->data->symbols[i];
+        uint64_t resolver = object->data->sections[symbol->section].address + symbol->value;
         uint64_t target = ((uint64_t(*)(void))(uintptr_t)resolver)();
         tn__put64((void *)(uintptr_t)ifunc_pointer(object, i), target);
     }
@@ -487,9 +487,9 @@ void tn__object_fill_ifuncs(struct tn__object *object)
 
 int tn__object_apply(struct tn__link *link, struct tn__object *object)
 {
-    if (object->data.symbol_count)
+    if (object->data->symbol_count)
         object->plan->addresses[0] = 0;
-    for (uint32_t i = 1; i < object->data.symbol_count; i++)
+    for (uint32_t i = 1; i < object->data->symbol_count; i++)
         object->plan->addresses[i] = address_of(object, i, link->library->number);
     if (object->plan->got_words)
         fill_got(object);

@@ -10,7 +10,7 @@ int tn__link_need_object(struct tn__link *link, struct tn__object *object)
     if (object->state != TN__OBJECT_PENDING)
         return 0;
     if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->data.name);
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     object->state = TN__OBJECT_LINKING;
     link->objects[link->count++] = object;
     return 0;
@@ -76,8 +76,8 @@ static bool stays_open(const struct tn__symbol *symbol)
 
 static int resolve_object(struct tn__link *link, const struct tn__object *object)
 {
-    for (uint32_t i = 1; i < object->data.symbol_count; i++) {
-        const struct tn__symbol *symbol = &object->data.symbols[i];
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
         if (!symbol->entry || stays_open(symbol))
             continue;
         int code = tn__link_need_entry(link, symbol->entry);
