@@ -6,6 +6,7 @@
 #include "ranges.h"
 
 enum { STEP_BITS = 3, SMALLEST_CLASS = 4 + STEP_BITS }; /* below 128 bytes one list per granule */
+enum { LOOKS = 16 };                                    /* at ranges of which some may fit */
 
 _Static_assert(1 << STEP_BITS == TN__RANGE_STEPS, "steps are addressed by STEP_BITS bits");
 _Static_assert(1 << (SMALLEST_CLASS - STEP_BITS) == TN__RANGE_GRANULE, "the first class has one list per granule");
@@ -79,6 +80,24 @@ static struct tn__range *find(const struct tn__ranges *ranges, size_t size)
     return ranges->heads[slot.class][__builtin_ctz(steps)];
 }
 
+static size_t padding_of(const struct tn__range *range, size_t alignment)
+{
+    return (size_t)(tn__align_up(range->address, alignment) - range->address);
+}
+
+/* The list before the one that surely fits may hold a range that does: in a nearly full region it is the last chance. */
+static struct tn__range *find_tight(const struct tn__ranges *ranges, size_t size, size_t alignment)
+{
+    struct slot slot = slot_of(size);
+    if (slot.class >= TN__RANGE_CLASSES)
+        return NULL;
+    struct tn__range *range = ranges->heads[slot.class][slot.step];
+    for (int looks = 0; range && looks < LOOKS; range = range->next, looks++)
+        if (range->size >= size + padding_of(range, alignment))
+            return range;
+    return NULL;
+}
+
 static struct tn__range *new_descriptor(struct tn__ranges *ranges)
 {
     struct tn__range *range = ranges->spare;
@@ -128,6 +147,8 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
     size_t slack = alignment > TN__RANGE_GRANULE ? alignment - TN__RANGE_GRANULE : 0;
     struct tn__range *range = find(ranges, size + slack);
     if (!range)
+        range = find_tight(ranges, size, alignment);
+    if (!range)
         return NULL;
     /* Both descriptors first, so that running out of memory leaves nothing half cut. */
     struct tn__range *front = new_descriptor(ranges), *rest = front ? new_descriptor(ranges) : NULL;
@@ -138,7 +159,7 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
         return NULL;
     }
     unlink_free(ranges, range);
-    size_t padding = (size_t)(tn__align_up(range->address, alignment) - range->address);
+    size_t padding = padding_of(range, alignment);
     if (padding) {
         split(range, padding, front);
         insert(ranges, range);
