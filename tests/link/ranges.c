@@ -155,6 +155,22 @@ static void limits(void **state)
     }
 }
 
+static void a_region_of_an_odd_size_is_used_up(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size, alignment;
+        bool there;
+    } rows[] = {{4000, 16, true}, {4080, 16, true}, {4081, 16, false}, {4000, 64, true}, {4064, 32, false}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn__ranges ranges = {0};
+        bool no_memory;
+        assert_true(tn__ranges_add(&ranges, BASE + 16, 4080, write_base));
+        assert_int_equal(tn__ranges_take(&ranges, rows[i].size, rows[i].alignment, &no_memory) != NULL, rows[i].there);
+        tn__ranges_close(&ranges);
+    }
+}
+
 static void a_new_era_hands_out_nothing_old(void **state)
 {
     (void)state;
@@ -206,6 +222,7 @@ int main(void)
         cmocka_unit_test(random_operations_agree_with_the_model),
         cmocka_unit_test(what_was_never_handed_out_is_fresh),
         cmocka_unit_test(limits),
+        cmocka_unit_test(a_region_of_an_odd_size_is_used_up),
         cmocka_unit_test(a_new_era_hands_out_nothing_old),
         cmocka_unit_test(running_out_of_memory_cuts_nothing),
     };

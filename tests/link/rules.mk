@@ -76,3 +76,31 @@ make_llvm = $(llvm_bin)/llvm-ar --format=gnu rcsD
 $(archives_made): $(members)
 	@rm -f $@
 	$(call step,AR)$(make_$(basename $(@F))) $@ $^
+
+# ---- thread-local storage and indirect functions, in the ways that compilers have for them ----
+
+tls_ways := -O2+-fPIC -O0+-fPIC -O2+-fPIC+-ftls-model=initial-exec -O2+-fPIC+-ftls-model=local-exec -O2+-fno-pic \
+	-O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt -O2+-fPIC+-mtls-dialect=gnu2 -O0+-fPIC+-mtls-dialect=gnu2
+ifunc_ways := -O2+-fPIC -O0+-fPIC -O2+-fno-pic -O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt
+both = $(1:%=gcc+%) $(if $(with_llvm),$(1:%=clang+%))
+of_ways = $(foreach way,$(call both,$(2)),$(patsubst %,$(link_data)/%.$(way).o,$(1)))
+quoted = $(patsubst %,"%"$(comma),$(call both,$(1)))
+
+extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
+extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'
+$(BUILD)/tests/link/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))
+$(BUILD)/tests/link/ifunc: | $(call of_ways,ifunc ifunc_user,$(ifunc_ways))
+
+define way_rule
+$(link_data)/$(1).%.o: tests/link/data/$(1).c
+	@mkdir -p $$(@D)
+	$$(call step,CC)$$(call compile_way,$$*) -w -c $$< -o $$@
+endef
+$(foreach source,tls_1 tls_2 ifunc ifunc_user unwind,$(eval $(call way_rule,$(source))))
+
+# ---- unwinding ----
+
+unwind_ways := -O2+-fPIC+-fexceptions+-funwind-tables -O0+-fPIC+-fexceptions+-funwind-tables \
+	-O2+-fPIC+-fexceptions+-funwind-tables+-ffunction-sections
+extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
+$(BUILD)/tests/link/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(call data_of,comdat_1 comdat_2)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# See comdat_1.s. This copy answers 2, so that a test sees which one was taken; `backtrace` is called through it.
+# See comdat_1.s. This copy answers 2, so that a test sees which one was taken. through_2 calls
+# its first argument with its second one.
 
     .section .text.inlined,"axG",@progbits,inlined,comdat
     .weak inlined
@@ -35,7 +36,9 @@ through_2:
     .cfi_startproc
     subq $8, %rsp
     .cfi_def_cfa_offset 16
-    call *%rdi
+    movq %rdi, %rax
+    movq %rsi, %rdi
+    call *%rax
     addq $8, %rsp
     .cfi_def_cfa_offset 8
     ret
