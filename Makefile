@@ -5,6 +5,7 @@
 #   make          the static tool and both archives; names what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
+#   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall takes the same away; install-musl, uninstall-musl
 #   make setup    installs what is missing: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
@@ -39,7 +40,7 @@ export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LD
 setup = tools/build/setup.sh
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: all setup musl test demo asan tsan lint bench size clean distclean help
+.PHONY: all setup musl install install-musl uninstall uninstall-musl test demo asan tsan lint bench size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -52,6 +53,17 @@ setup:
 musl:
 	@LLVM=0 $(setup) install build musl
 	@$(make_in) LLVM=0 musl
+
+install:
+	@$(setup) check build
+	@$(make_in) install
+
+install-musl:
+	@LLVM=0 $(setup) check build musl
+	@$(make_in) LLVM=0 install-musl
+
+uninstall uninstall-musl:
+	@$(make_in) $@
 
 test:
 	@$(setup) install build test
@@ -81,6 +93,7 @@ lint:
 
 clean:
 	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
+	@rm -rf examples/*/out
 
 distclean:
 	rm -rf $(BUILD) build

@@ -107,6 +107,8 @@ show watch_maps REPORT tenon run "$out/lua.bc" "$archives/liblua5.4.a" -- $progr
 say "  -> $(sed -n 's/^looks //p' "$out/maps") looks, none found; where the loaded code lies:" \
     "       $(sed -n 's/^loaded //p' "$out/maps" | tr -s ' ')"
 
+packages=
+[ "$BUILD" = build ] || packages="PKG_CONFIG_PATH=$(realpath "$BUILD")/pkgconfig "
 other=
 ! "$BUILD/tenon" --version | grep -q AArch64 || other=" --triple=aarch64-linux-gnu"
 say "" "What to try next" \
@@ -114,4 +116,5 @@ say "" "What to try next" \
     "  $clang -O1 -c -emit-llvm examples/hello/hello.c -o $out/hello.bc && $BUILD/tenon run --stats $out/hello.bc -- you" \
     "  $BUILD/tenon compile --emit=asm$other examples/hello/hello.ll -o -" \
     "  $BUILD/tenon inspect $archives/libz.a" \
-    "  make -C examples/plugin run$([ "$BUILD" = build ] || echo " TENON=$(realpath "$BUILD")")    # your own static program, with plugins" ""
+    "  ${packages}make -C examples/plugin run    # your own static program, with plugins" \
+    "  ${packages}make -C examples/calc run      # one that compiles" ""

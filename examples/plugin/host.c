@@ -3,6 +3,7 @@
 /* A product that is one static file and yet loads plugins: relocatable objects, as the compiler leaves them. No dlopen, no
  * dynamic loader, no linker on the machine where it runs. Plugins see what is exported here, and nothing else. */
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <tenon.h>
@@ -17,29 +18,32 @@ int host_version = 3;
 TN_EXPORT(host_say);
 TN_EXPORT(host_version);
 
-static int load(struct tn_session *session, const char *path, struct tn_error *err)
+typedef int start_function(int number);
+
+/* A library for each plugin: their names do not meet. */
+static bool load(struct tn_session *session, const char *path, void **start, struct tn_error *err)
 {
-    struct tn_library *library; /* one per plugin: their names do not meet */
-    void *address;
-    int code;
-    if ((code = tn_library_create(session, path, &library, err)) ||
-        (code = tn_add_resolver(library, tn_resolve_exports, NULL, err)) || (code = tn_add_file(library, path, err)) ||
-        (code = tn_lookup(library, "plugin_start", &address, err)))
-        return code;
-    int (*start)(int) = (int (*)(int))address;
-    printf("%s answers %d\n", path, start(20));
-    return 0;
+    struct tn_library *library;
+    return !tn_library_create(session, path, &library, err) &&
+           !tn_add_resolver(library, tn_resolve_exports, NULL, err) && /* what this program exports */
+           !tn_add_file(library, path, err) &&                         /* an object, or an archive of objects */
+           !tn_lookup(library, "plugin_start", start, err) &&          /* links it */
+           !tn_run_initializers(library, 0, NULL, NULL, err);
 }
 
 int main(int argc, char **argv)
 {
     struct tn_session *session;
-    struct tn_error error;
-    int code = tn_session_create(NULL, &session, &error);
-    for (int i = 1; i < argc && !code; i++)
-        code = load(session, argv[i], &error);
-    if (code) {
-        fprintf(stderr, "host: %s\n", error.text);
+    struct tn_error err;
+    void *start;
+    bool good = !tn_session_create(NULL, &session, &err);
+    for (int i = 1; i < argc && good; i++) {
+        good = load(session, argv[i], &start, &err);
+        if (good)
+            printf("%s answers %d\n", argv[i], ((start_function *)start)(20));
+    }
+    if (!good) {
+        fprintf(stderr, "host: %s\n", err.text);
         return 1;
     }
     tn_session_destroy(session);

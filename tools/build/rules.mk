@@ -180,8 +180,8 @@ lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
 # Under sanitizers, which need room for their shadow: no test that takes the address space away, nor, under
-# ThreadSanitizer, one that asks for low addresses.
-unsanitized := $(if $(SANITIZE),codegen/memory) $(if $(filter thread,$(SANITIZE)),link/matrix)
+# ThreadSanitizer, one that asks for particular addresses.
+unsanitized := $(if $(SANITIZE),codegen/memory) $(if $(filter thread,$(SANITIZE)),link/matrix link/strategies)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 
 unit: $(sanitized_tests) $(test_data)
@@ -201,7 +201,13 @@ size: $(BUILD)/libtenon.a
 
 # What a program links besides libtenon_codegen.a; LLVM is C++.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs)) -lz -lzstd -lstdc++ -lm)
-run_install = LLVM_LINK="$(llvm_link)" LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
+run_install = LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
+	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
+
+# The build tree is described like an installation, so that examples and products can be built from it.
+all: $(BUILD)/pkgconfig/tenon.pc
+$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon.h $(call stamp,run_install)
+	$(call step,GEN)$(run_install) describe
 
 install: all
 install-musl: musl

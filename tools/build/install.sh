@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# install.sh install|uninstall [musl]
+# install.sh describe
+#
+# Puts what was built where it belongs, or takes exactly that away: both walk the same list. Archives lose their debug
+# information, which names the folders they were made in; *.in files get the paths and versions of this installation.
+# `describe` writes package descriptions of the build tree itself into $BUILD/pkgconfig.
+#
+# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR; and, where the code generator was
+# built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_VERSION, TARGETS.
+
+set -eu
+
+action=${1:?usage: install.sh install|uninstall|describe [musl]}
+part=${2-}
+
+: "${BUILD:=build}" "${PREFIX:=/usr/local}" "${DESTDIR:=}"
+: "${BINDIR:=$PREFIX/bin}" "${LIBDIR:=$PREFIX/lib}" "${INCLUDEDIR:=$PREFIX/include}"
+: "${MANDIR:=$PREFIX/share/man}" "${DOCDIR:=$PREFIX/share/doc/tenon}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# ---- the three kinds of files ----
+
+# put MODE FILE FOLDER [NAME]
+put() {
+    to=$DESTDIR$3/${4:-${2##*/}}
+    case $action in
+    install) install -D -m "$1" "$2" "$to" && echo "  INSTALL $to" ;;
+    uninstall) rm -f "$to" && echo "  REMOVE  $to" ;;
+    *) echo "install.sh: unknown action '$action'" >&2; exit 1 ;;
+    esac
+}
+
+put_archive() {
+    [ $action = uninstall ] || strip --strip-debug --enable-deterministic-archives -o "$work/archive" "$1"
+    put 644 "$work/archive" "$2" "${1##*/}"
+}
+
+number() { sed -n "s/^#define TN_VERSION_$1 *//p" include/tenon.h; }
+version_minor=$(number MAJOR).$(number MINOR)
+version=$version_minor.$(number PATCH)
+
+# The words of LLVM_LINK that begin with $1, as a list of CMake's.
+llvm_words() { printf '%s\n' ${LLVM_LINK-} | sed -n "s/^$1//p" | paste -sd ';' -; }
+
+# filled FILE.in FOLDER: its text, as it will lie in FOLDER.
+filled() {
+    sed -e "s|@PREFIX@|$PREFIX|; s|@LIBDIR@|$libdir|; s|@INCLUDEDIR@|$INCLUDEDIR|" \
+        -e "s|@INCLUDES_FROM_CMAKE@|$(realpath -m --relative-to="$2" "$INCLUDEDIR")|" \
+        -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
+        -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
+        -e "s|@LLVM_LIBS@|${LLVM_LINK-}|; s|@LLVM_FOLDERS@|$(llvm_words -L)|; s|@LLVM_NAMES@|$(llvm_words -l)|" "$1"
+}
+
+# put_filled FILE.in FOLDER NAME
+put_filled() {
+    filled "$1" "$2" >"$work/filled"
+    put 644 "$work/filled" "$2" "$3"
+}
+
+# ---- what goes where ----
+
+if [ "$action" = describe ]; then
+    libdir=$(realpath "$BUILD")
+    INCLUDEDIR=$(realpath include)
+    mkdir -p "$BUILD/pkgconfig"
+    for name in tenon ${LLVM_LINK:+tenon-codegen}; do
+        filled $name.pc.in "$BUILD/pkgconfig" >"$BUILD/pkgconfig/$name.pc"
+    done
+    exit 0
+fi
+
+# An archive belongs to one libc: musl's lies beside the system's, with a description of its own.
+if [ "$part" = musl ]; then
+    libdir=$LIBDIR/tenon-musl
+    put 644 include/tenon.h "$INCLUDEDIR"
+    put_archive "$BUILD/musl/libtenon.a" "$libdir"
+    put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon-musl.pc
+    exit 0
+fi
+
+libdir=$LIBDIR
+put 644 include/tenon.h "$INCLUDEDIR"
+put_archive "$BUILD/libtenon.a" "$LIBDIR"
+put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
+put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake
+put_filled cmake/tenon-config-version.cmake.in "$LIBDIR/cmake/tenon" tenon-config-version.cmake
+for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md; do
+    put 644 "$document" "$DOCDIR"
+done
+put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
+examples=plugin
+
+if [ -n "${LLVM_LINK-}" ]; then
+    put 755 "$BUILD/tenon" "$BINDIR"
+    put 644 doc/tenon.1 "$MANDIR/man1"
+    put 644 include/tenon_codegen.h "$INCLUDEDIR"
+    put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
+    put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
+    examples="$examples calc"
+fi
+for example in $examples; do
+    for file in examples/"$example"/*; do
+        put 644 "$file" "$DOCDIR/examples/$example"
+    done
+done
+
+if [ $action = uninstall ]; then
+    find "$DESTDIR$DOCDIR" "$DESTDIR$LIBDIR/cmake/tenon" -depth -type d -empty -delete 2>/dev/null || true
+fi
