@@ -40,9 +40,12 @@ static void *pointer(uint64_t address)
 
 size_t tn__os_page_size(void)
 {
-    static size_t size;
-    if (!size)
+    static size_t known; /* threads may find it out at the same time */
+    size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!size) {
         size = (size_t)sysconf(_SC_PAGESIZE);
+        __atomic_store_n(&known, size, __ATOMIC_RELAXED);
+    }
     return size;
 }
 
