@@ -104,3 +104,4 @@ unwind_ways := -O2+-fPIC+-fexceptions+-funwind-tables -O0+-fPIC+-fexceptions+-fu
 	-O2+-fPIC+-fexceptions+-funwind-tables+-ffunction-sections
 extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
 $(BUILD)/tests/link/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(call data_of,comdat_1 comdat_2)
+$(BUILD)/tests/link/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
