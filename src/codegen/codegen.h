@@ -3,9 +3,12 @@
 /* The parts of the code generator and what they expect of each other:
  *     compile.c      tn_compile: the phases of one compilation
  *     targets.c      triple, CPU and features to a target machine; nothing unknown gets as far as LLVM, which would print
+ *     attributes.c   the same for what single functions ask for
  *     diagnostics.c  LLVM's diagnostics into struct tn_error
  *     fatal.c        what would end the process into an error code
- *     llvm.cpp       what LLVM's C API lacks, behind llvm.h */
+ *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
+ *     pipeline.cpp   the passes of each level
+ *     absent/        what the tool leaves out of LLVM */
 
 #ifndef TENON_CODEGEN_INTERNAL_H
 #define TENON_CODEGEN_INTERNAL_H

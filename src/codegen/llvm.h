@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp. */
+/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp and
+ * pipeline.cpp. */
 
 #ifndef TENON_CODEGEN_LLVM_H
 #define TENON_CODEGEN_LLVM_H
@@ -59,7 +60,7 @@ bool tn__llvm_feature_on(const struct tn__subtarget *subtarget, const char *feat
 /* Initialisers through .init_array, and on demand a section per function and datum. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 
-/* ---- passes ---- */
+/* ---- passes (pipeline.cpp) ---- */
 
 /* Runs the pipeline of level 0..3; that of 0 inlines what must be inlined. The module was verified and has the machine's triple and data layout. */
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level);
