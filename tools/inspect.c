@@ -57,7 +57,7 @@ static void print_sections(const struct tn__object_data *object)
         if (s->role)
             printf(" (%s", roles[s->role]);
         if (s->role && s->priority && s->priority < TN__PRIORITY_LAST)
-            printf(", priority %u", s->priority);
+            printf(", priority %u", s->priority / 2); /* two steps each, see object.h */
         puts(s->role ? ")" : "");
     }
 }
