@@ -5,8 +5,8 @@
  * Cold: each run is a new process (this program again, with --once). It maps the objects and touches their pages, then the
  * clock starts: session, library, resolver, objects, lookup; the clock stops when the address is known. Nothing of the
  * session's memory was touched before, and libtenon's own code is met for the first time as well.
- * Warm: one process and one session in which each run links the objects into a new library, so that libtenon's code and
- * heap are warm while the target memory is not; the first is not counted.
+ * Warm: one process, session and library; each run links the objects and then, outside the clock, removes them, so that the
+ * memory they are linked into was touched before. The first run is not counted.
  *
  * Undefined symbols are all answered with the address of one function of this program: finding host symbols is no part of
  * linking, and what other linkers are measured with here does the same. With --call the symbol, an int (*)(void), is
@@ -50,14 +50,26 @@ static void *answer_anything(void *unused, const char *name)
     return (void *)stand_in;
 }
 
-static int link_into(struct tn_session *session, const struct request *request, void **address, struct tn_error *err)
+static const struct tn_session_options timed = {.size = sizeof timed, .timings = 1};
+
+static int create_library(const struct tn_session_options *options, struct tn_session **session,
+                          struct tn_library **library, struct tn_error *err)
 {
-    struct tn_library *library;
-    int code = tn_library_create(session, "bench", &library, err);
+    int code = tn_session_create(options, session, err);
     if (!code)
-        code = tn_add_resolver(library, answer_anything, NULL, err);
-    for (int i = 0; i < request->count && !code; i++)
-        code = tn_add_object(library, &request->objects[i], err);
+        code = tn_library_create(*session, "bench", library, err);
+    return code ? code : tn_add_resolver(*library, answer_anything, NULL, err);
+}
+
+static int link_into(struct tn_library *library, const struct request *request, struct tn_tracker *owner,
+                     void **address, struct tn_error *err)
+{
+    int code = 0;
+    for (int i = 0; i < request->count && !code; i++) {
+        struct tn_input input = request->objects[i];
+        input.owner = owner;
+        code = tn_add_object(library, &input, err);
+    }
     return code ? code : tn_lookup(library, request->symbol, address, err);
 }
 
@@ -76,10 +88,11 @@ static bool read_objects(struct request *request)
 static int link_once(struct request *request)
 {
     struct tn_session *session;
+    struct tn_library *library;
     struct tn_error error;
     void *address;
     uint64_t start = now_ns();
-    if (tn_session_create(NULL, &session, &error) || link_into(session, request, &address, &error))
+    if (create_library(&timed, &session, &library, &error) || link_into(library, request, NULL, &address, &error))
         return fail(error.text);
     uint64_t time = now_ns() - start;
     if (address == (void *)stand_in)
@@ -131,18 +144,22 @@ static int measure_warm(struct request *request)
 {
     static double times[MAX_RUNS];
     struct tn_session *session;
+    struct tn_library *library;
+    struct tn_tracker *tracker;
     struct tn_error error;
     void *address;
     if (!read_objects(request))
         return 1;
-    if (tn_session_create(NULL, &session, &error))
+    if (create_library(NULL, &session, &library, &error) || tn_tracker_create(library, &tracker, &error))
         return fail(error.text);
     for (int i = -1; i < request->runs; i++) {
         uint64_t start = now_ns();
-        if (link_into(session, request, &address, &error))
+        if (link_into(library, request, tracker, &address, &error))
             return fail(error.text);
         if (i >= 0)
             times[i] = (double)(now_ns() - start) / 1e3;
+        if (tn_tracker_remove(tracker, &error)) /* the next run uses the same memory */
+            return fail(error.text);
     }
     printf("warm median_us %.1f\n", median(times, (size_t)request->runs));
     tn_session_destroy(session);

@@ -129,7 +129,8 @@ static void print_stats(void)
 
 static bool create(struct undefined *undefined)
 {
-    struct tn_session_options options = {.size = sizeof options, .on_undefined = note_undefined, .context = undefined};
+    struct tn_session_options options = {
+        .size = sizeof options, .on_undefined = note_undefined, .context = undefined, .timings = 1};
     struct tn_error error;
     uint64_t start = tool_now_ns();
     bool ok = !tn_session_create(&options, &program.session, &error) &&

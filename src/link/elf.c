@@ -31,6 +31,12 @@ static Elf64_Shdr header_of(const struct reader *r, uint32_t index)
     return header;
 }
 
+/* Its type alone, for the walks that look for few of them. */
+static uint32_t type_of(const struct reader *r, uint32_t index)
+{
+    return tn__get32(r->headers + (size_t)index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_type));
+}
+
 static bool claims(const uint8_t *bytes, size_t size)
 {
     return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
@@ -110,10 +116,9 @@ static void set_role(struct tn__section *section, uint32_t type)
         }
 }
 
+/* Of a section that is loaded. */
 static uint8_t kind_of(const struct tn__section *section, const Elf64_Shdr *header)
 {
-    if (!(header->sh_flags & SHF_ALLOC) || header->sh_type == SHT_NOTE)
-        return TN__SECTION_UNLOADED;
     if (header->sh_flags & SHF_TLS)
         return header->sh_type == SHT_NOBITS ? TN__SECTION_TLS_ZERO : TN__SECTION_TLS;
     if (header->sh_flags & SHF_EXECINSTR)
@@ -143,12 +148,11 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
                         object->size);
         section->bytes = object->bytes + header.sh_offset;
     }
-    set_role(section, header.sh_type);
-    section->kind = kind_of(section, &header);
-    if (section->kind == TN__SECTION_UNLOADED) {
-        section->role = TN__ROLE_NONE;
+    if (!(header.sh_flags & SHF_ALLOC) || header.sh_type == SHT_NOTE)
         return 0;
-    }
+    if (!(header.sh_flags & SHF_EXECINSTR))
+        set_role(section, header.sh_type);
+    section->kind = kind_of(section, &header);
     if (header.sh_flags & SHF_COMPRESSED)
         return FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", object->name, index,
                     section->name);
@@ -340,7 +344,7 @@ static int find_symtab(struct reader *r)
 {
     struct tn__object_data *object = r->object;
     for (uint32_t i = 1; i < object->section_count; i++) {
-        if (header_of(r, i).sh_type != SHT_SYMTAB)
+        if (type_of(r, i) != SHT_SYMTAB)
             continue;
         if (r->symtab_index)
             return FAIL(r, "%s: sections %u and %u are both symbol tables", object->name, r->symtab_index, i);
@@ -361,7 +365,7 @@ static int find_symtab(struct reader *r)
     r->strings_size = header_of(r, strings).sh_size;
     object->symbol_count = (uint32_t)(header.sh_size / sizeof(Elf64_Sym));
     for (uint32_t i = 1; i < object->section_count; i++)
-        if (header_of(r, i).sh_type == SHT_SYMTAB_SHNDX && header_of(r, i).sh_link == r->symtab_index) {
+        if (type_of(r, i) == SHT_SYMTAB_SHNDX && header_of(r, i).sh_link == r->symtab_index) {
             r->xindex = object->sections[i].bytes;
             r->xindex_count = header_of(r, i).sh_size / 4;
         }
@@ -387,12 +391,12 @@ static int read_tables(struct reader *r)
     struct tn__object_data *object = r->object;
     uint32_t groups = 0;
     for (uint32_t i = 1; i < object->section_count; i++)
-        groups += header_of(r, i).sh_type == SHT_GROUP;
+        groups += type_of(r, i) == SHT_GROUP;
     object->groups = tn__arena_array(&object->arena, groups, sizeof *object->groups);
     if (!object->groups)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
     for (uint32_t i = 1; i < object->section_count; i++) {
-        uint32_t type = header_of(r, i).sh_type;
+        uint32_t type = type_of(r, i);
         int code = 0;
         if (type == SHT_RELA || type == SHT_REL)
             code = read_relocs(r, i);

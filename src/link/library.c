@@ -249,12 +249,12 @@ static int add_object(struct tn_library *library, const struct tn_input *input, 
 {
     struct tn__journal journal = {.from = library->session->allocator};
     struct tn_tracker *owner = input->owner ? input->owner : &library->own;
-    uint64_t start = tn__os_now_ns();
+    uint64_t start = tn__session_clock(library->session);
     int code = tn__library_add(owner, input, &library->queue, &journal, err);
     if (code)
         tn__journal_undo(&journal);
     tn__journal_free(&journal);
-    library->session->stats.read_ns += tn__os_now_ns() - start;
+    tn__session_spent(library->session, &library->session->stats.read_ns, start);
     return code;
 }
 
@@ -289,7 +289,7 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
         tn__free(from, archive);
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
     }
-    uint64_t start = tn__os_now_ns();
+    uint64_t start = tn__session_clock(library->session);
     archive->input = *input;
     archive->from = from;
     int code = tn__archive_open(archive, err);
@@ -304,7 +304,7 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
         library->archives = archive;
     }
     tn__journal_free(&journal);
-    library->session->stats.read_ns += tn__os_now_ns() - start;
+    tn__session_spent(library->session, &library->session->stats.read_ns, start);
     return code;
 }
 

@@ -180,9 +180,9 @@ static int resolve_from(struct tn__link *link, struct tn__entry *entry)
 static int run_phases(struct tn__link *link, struct tn__entry *entry)
 {
     struct tn_stats *stats = &link->session->stats;
-    uint64_t before = tn__os_now_ns(), now;
+    uint64_t start = tn__session_clock(link->session);
     int code = resolve_from(link, entry);
-    stats->resolve_ns += (now = tn__os_now_ns()) - before;
+    start = tn__session_spent(link->session, &stats->resolve_ns, start);
     if (code || !link->count)
         return code;
     const struct {
@@ -193,9 +193,8 @@ static int run_phases(struct tn__link *link, struct tn__entry *entry)
         {apply_all, &stats->relocate_ns}, {publish_all, &stats->publish_ns},
     };
     for (size_t i = 0; !code && i < TN_COUNT(phases); i++) {
-        before = now;
         code = phases[i].run(link);
-        *phases[i].ns += (now = tn__os_now_ns()) - before;
+        start = tn__session_spent(link->session, phases[i].ns, start);
     }
     return code;
 }

@@ -207,9 +207,24 @@ struct tn_session {
     uint32_t library_count;
     struct tn__unwind unwind;
     struct tn_stats stats;
+    bool timings;
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void *context;
 };
+
+/* The time, if the session measures times. */
+static inline uint64_t tn__session_clock(const struct tn_session *session)
+{
+    return session->timings ? tn__os_now_ns() : 0;
+}
+
+/* Adds the time since `start` to *ns; the time now. */
+static inline uint64_t tn__session_spent(const struct tn_session *session, uint64_t *ns, uint64_t start)
+{
+    uint64_t now = tn__session_clock(session);
+    *ns += now - start;
+    return now;
+}
 
 /* Reads an object and enters its definitions; changes are noted in `journal`. `name` is copied. The object belongs to
  * `owner` and stands at the end of `queue`. On an error nothing but journalled entries has changed. */

@@ -33,6 +33,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     }
     session->on_undefined = options.on_undefined;
     session->context = options.context;
+    session->timings = options.timings;
     *out = session;
     return 0;
 }
