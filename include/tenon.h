@@ -200,10 +200,17 @@ struct tn_export {
 };
 
 /* Makes a function or object of this program visible to tn_resolve_exports, also in static and stripped programs. The
- * attribute `retain` keeps it through --gc-sections. */
+ * attribute `retain` keeps it through --gc-sections. In C++ it is for names without mangling (extern "C", objects at global
+ * level), and its entries are not const: there clang would make constants of some and variables of others. */
+#ifdef __cplusplus
+#define TN_EXPORT(symbol)                                                                                              \
+    __attribute__((used, retain, section("tn_exports"))) static struct tn_export tn_export_of_##symbol = {             \
+        #symbol, reinterpret_cast<const void *>(&symbol)}
+#else
 #define TN_EXPORT(symbol)                                                                                              \
     __attribute__((used, retain, section("tn_exports"))) static const struct tn_export tn_export_of_##symbol = {       \
-        #symbol, (const void *)&symbol}
+        #symbol, __extension__((const void *)&symbol)}
+#endif
 
 /* A table of symbols sorted by strcmp of the name, as tools can generate it. */
 struct tn_symbol_table {

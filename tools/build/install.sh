@@ -20,6 +20,11 @@ part=${2-}
 : "${BINDIR:=$PREFIX/bin}" "${LIBDIR:=$PREFIX/lib}" "${INCLUDEDIR:=$PREFIX/include}"
 : "${MANDIR:=$PREFIX/share/man}" "${DOCDIR:=$PREFIX/share/doc/tenon}"
 
+case $PREFIX in
+/*) ;;
+*) echo "install.sh: PREFIX=$PREFIX is not an absolute path" >&2; exit 1 ;;
+esac
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -105,7 +110,7 @@ if [ -n "${LLVM_LINK-}" ]; then
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do
-        put 644 "$file" "$DOCDIR/examples/$example"
+        [ ! -f "$file" ] || put 644 "$file" "$DOCDIR/examples/$example"
     done
 done
 
