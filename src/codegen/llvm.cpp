@@ -85,9 +85,14 @@ static position locate(const Instruction *instruction)
     return {location->getFilename().str(), location->getLine(), location->getColumn()};
 }
 
+static std::string in_function(const Function *function)
+{
+    return function ? " (in function '" + function->getName().str() + "')" : "";
+}
+
 static std::string in_function(const Instruction *instruction)
 {
-    return instruction ? " (in function '" + instruction->getFunction()->getName().str() + "')" : "";
+    return in_function(instruction ? instruction->getFunction() : nullptr);
 }
 
 static bool has_cookie(const Instruction &instruction, uint64_t cookie)
@@ -99,45 +104,73 @@ static bool has_cookie(const Instruction &instruction, uint64_t cookie)
            });
 }
 
-/* The assembler names inline assembly only by the number that its !srcloc metadata carries. */
-static const Instruction *find_assembly(const Module &module, uint64_t cookie)
+/* Assembler and register allocator name inline assembly only by the number that its !srcloc metadata carries. */
+static const Instruction *find_assembly(const Module *module, uint64_t cookie)
 {
-    if (cookie)
-        for (const Function &function : module)
+    if (module && cookie)
+        for (const Function &function : *module)
             for (const Instruction &instruction : instructions(function))
                 if (has_cookie(instruction, cookie))
                     return &instruction;
     return nullptr;
 }
 
-static position describe_assembler(const DiagnosticInfoSrcMgr &info, const Module *module, std::string &message)
+/* One per kind that knows more than its text says; fills in the message. */
+static position describe(const DiagnosticInfoSrcMgr &info, const Module *module, std::string &message)
 {
     const SMDiagnostic &problem = info.getSMDiag();
     unsigned line = problem.getLineNo() > 0 ? problem.getLineNo() : 0, column = problem.getColumnNo() + 1;
     message = problem.getMessage().str();
     if (!info.isInlineAsmDiag())
         return line ? position{problem.getFilename().str(), line, column} : position();
-    const Instruction *instruction = module ? find_assembly(*module, info.getLocCookie()) : nullptr;
+    const Instruction *instruction = find_assembly(module, info.getLocCookie());
     message = "<inline asm>:" + std::to_string(line) + ":" + std::to_string(column) + ": " + message +
               in_function(instruction);
     return locate(instruction);
 }
 
-void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module, tn__report_fn *report, void *user)
+static position describe(const DiagnosticInfoInlineAsm &info, const Module *module, std::string &message)
+{
+    const Instruction *instruction = info.getInstruction();
+    if (!instruction)
+        instruction = find_assembly(module, info.getLocCookie());
+    message = info.getMsgStr().str() + in_function(instruction);
+    return locate(instruction);
+}
+
+static position describe(const DiagnosticInfoUnsupported &info, const Module *, std::string &message)
+{
+    message = info.getMessage().str() + in_function(&info.getFunction());
+    if (!info.isLocationAvailable())
+        return {};
+    StringRef file;
+    unsigned line, column;
+    info.getLocation(file, line, column);
+    return {file.str(), line, column};
+}
+
+static position describe(const DiagnosticInfo &info, const Module *, std::string &message)
+{
+    raw_string_ostream stream(message);
+    DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return {};
+}
+
+void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module_ref, tn__report_fn *report, void *user)
 {
     const DiagnosticInfo &info = *unwrap(diagnostic);
+    const Module *module = unwrap(module_ref);
     std::string message;
     position at;
-    if (auto *assembler = dyn_cast<DiagnosticInfoSrcMgr>(&info)) {
-        at = describe_assembler(*assembler, unwrap(module), message);
-    } else if (auto *constraint = dyn_cast<DiagnosticInfoInlineAsm>(&info)) {
-        at = locate(constraint->getInstruction());
-        message = constraint->getMsgStr().str() + in_function(constraint->getInstruction());
-    } else {
-        raw_string_ostream stream(message);
-        DiagnosticPrinterRawOStream printer(stream);
-        info.print(printer);
-    }
+    if (auto *assembler = dyn_cast<DiagnosticInfoSrcMgr>(&info))
+        at = describe(*assembler, module, message);
+    else if (auto *constraint = dyn_cast<DiagnosticInfoInlineAsm>(&info))
+        at = describe(*constraint, module, message);
+    else if (auto *unsupported = dyn_cast<DiagnosticInfoUnsupported>(&info))
+        at = describe(*unsupported, module, message);
+    else
+        at = describe(info, module, message);
     report(user, at.file.c_str(), at.line, at.column, message.c_str());
 }
 

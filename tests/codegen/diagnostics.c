@@ -62,6 +62,8 @@ static void rejected(void **state)
          {"test.ll: error: ", "symbol 'f' is already defined"}},
         {X86_TEXT "declare void @g() \"dontcall-error\"=\"never\"\n" HEAD "  call void @g()\n" RET,
          {"test.ll: error: ", "never"}},
+        {X86_TEXT "define double @f() #0 {\n  ret double 1.0\n}\nattributes #0 = { \"target-features\"=\"-sse\" }\n",
+         {"test.ll: error: SSE register return with SSE disabled (in function 'f')"}},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (strstr(rows[i].ir, "x86_64") && !built_in(&(struct tn_compile_options){X86}))
