@@ -35,7 +35,7 @@ packages_of() {
         "$(llvm_packages 'lld-%s')" ;;
     test-0) echo libcmocka-dev "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
-        lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
+        lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-0) echo tcl ;;
     bench-*) echo "$(LLVM=0 packages_of bench)" "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
