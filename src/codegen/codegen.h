@@ -13,6 +13,8 @@
 #ifndef TENON_CODEGEN_INTERNAL_H
 #define TENON_CODEGEN_INTERNAL_H
 
+#include <pthread.h>
+
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
@@ -64,6 +66,20 @@ void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigne
 /* Calls `body` and answers what it answers. If LLVM gives up meanwhile: TN_EFATAL with LLVM's text, or TN_ENOMEM; whatever
  * `body` had created is then abandoned, because LLVM's state is unknown. Does not nest. */
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err);
+
+/* A step that sets up LLVM for the whole process. */
+struct tn__once {
+    bool (*step)(void); /* false or bad_alloc: memory is out; may run again after that */
+    pthread_mutex_t lock;
+    bool good;
+};
+#define TN__ONCE(step)                                                                                                 \
+    {                                                                                                                  \
+        step, PTHREAD_MUTEX_INITIALIZER, false                                                                         \
+    }
+
+/* Runs the step unless it has succeeded before; false if memory is out. Nothing is abandoned then. */
+bool tn__once(struct tn__once *once);
 
 #pragma GCC visibility pop
 #endif

@@ -3,7 +3,10 @@
 /* LLVM ends the process where it cannot go on ("Cannot select ..."). Its handler here leaves by longjmp instead: the only
  * one of the project. C++ destructors on the way are skipped, so the compilation's memory is abandoned and counted. LLVM
  * calls handlers without holding its lock, and each compilation has a context of its own, so other threads and later
- * compilations are not affected. */
+ * compilations are not affected.
+ *
+ * Memory runs out in two ways: operator new throws, and malloc's callers ask a handler. The handler leaves by longjmp as
+ * well, which passes functions that an exception may not pass; but where locks are held, while LLVM is set up, it throws. */
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,6 +26,7 @@ struct trap {
 };
 
 static _Thread_local struct trap *current;
+static _Thread_local bool setting_up;
 static atomic_uint_least64_t abandoned;
 
 static void leave(int code, const char *reason)
@@ -43,13 +47,41 @@ static void on_bad_alloc(void *user, const char *reason, bool crash)
 {
     (void)user;
     (void)crash;
+    if (setting_up)
+        tn__llvm_throw_bad_alloc();
     leave(TN_ENOMEM, reason);
+}
+
+static void install_once(void)
+{
+    LLVMInstallFatalErrorHandler(on_fatal);
+    tn__llvm_on_bad_alloc(on_bad_alloc);
 }
 
 static void install(void)
 {
-    LLVMInstallFatalErrorHandler(on_fatal);
-    tn__llvm_on_bad_alloc(on_bad_alloc);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install_once);
+}
+
+static void run_step(void *user)
+{
+    struct tn__once *once = user;
+    once->good = once->step();
+}
+
+bool tn__once(struct tn__once *once)
+{
+    install();
+    pthread_mutex_lock(&once->lock);
+    if (!once->good) {
+        setting_up = true;
+        once->good = tn__llvm_call(run_step, once) && once->good;
+        setting_up = false;
+    }
+    bool good = once->good;
+    pthread_mutex_unlock(&once->lock);
+    return good;
 }
 
 static void run(void *user)
@@ -60,9 +92,7 @@ static void run(void *user)
 
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
-
+    install();
     struct trap trap = {.body = body, .context = context, .err = err};
     const void *frames = tn__llvm_save_frames();
     current = &trap;

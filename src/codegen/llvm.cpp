@@ -241,6 +241,11 @@ void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool 
     install_bad_alloc_error_handler(handler);
 }
 
+void tn__llvm_throw_bad_alloc()
+{
+    throw std::bad_alloc();
+}
+
 const void *tn__llvm_save_frames()
 {
     return SavePrettyStackState();

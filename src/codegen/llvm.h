@@ -70,8 +70,9 @@ void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int l
 /* Calls `body`; false if it was left because memory ran out in a place where C++ throws. */
 bool tn__llvm_call(void (*body)(void *context), void *context);
 
-/* Where LLVM reports that memory ran out in a place where it cannot throw. `handler` must not return. */
+/* Where LLVM reports that memory ran out for a caller of malloc. LLVM aborts if `handler` returns. */
 void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash));
+void tn__llvm_throw_bad_alloc(void);
 
 /* LLVM keeps a list of stack frames per thread; who leaves frames by longjmp restores it. */
 const void *tn__llvm_save_frames(void);

@@ -4,7 +4,6 @@
  * goes on without it, so every name, also those in the module's function attributes, is looked up before LLVM sees it.
  * Only the target that is asked for is initialised: registering the passes of one costs about as much as starting. */
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include <llvm-c/Target.h>
@@ -19,12 +18,13 @@
     {                                                                                                                  \
         LLVMInitialize##Name##TargetInfo();                                                                            \
     }                                                                                                                  \
-    static void init_##Name(void)                                                                                      \
+    static bool init_##Name(void)                                                                                      \
     {                                                                                                                  \
         LLVMInitialize##Name##Target();                                                                                \
         LLVMInitialize##Name##TargetMC();                                                                              \
         LLVMInitialize##Name##AsmParser();                                                                             \
         LLVMInitialize##Name##AsmPrinter();                                                                            \
+        return true;                                                                                                   \
     }
 
 #if TN_TARGET_X86
@@ -37,13 +37,12 @@ TARGET_INIT(AArch64)
 TARGET_INIT(RISCV)
 #endif
 
-#define TARGET_ROW(Name) .name = #Name, .init_info = init_info_##Name, .init = init_##Name, .once = PTHREAD_ONCE_INIT
+#define TARGET_ROW(Name) .name = #Name, .init_info = init_info_##Name, .init = TN__ONCE(init_##Name)
 
 static struct target_row {
     const char *name;
     void (*init_info)(void);
-    void (*init)(void);
-    pthread_once_t once;
+    struct tn__once init;
     const char *prefix;   /* of LLVM's names for the architectures of this target */
     const char *baseline; /* features of "generic" that every Linux distribution assumes */
     bool medium;          /* has the medium code model */
@@ -59,48 +58,57 @@ static struct target_row {
 #endif
 };
 
-static const char *names[TN_COUNT(rows) + 1];
+static const char *const names[] = {
+#if TN_TARGET_X86
+    "X86",
+#endif
+#if TN_TARGET_AArch64
+    "AArch64",
+#endif
+#if TN_TARGET_RISCV
+    "RISCV",
+#endif
+    NULL,
+};
+
+/* LLVM's allocations, for the rest of the process. */
 static char *host_triple, *host_cpu, *host_features;
 
-static void init_once(void)
+static bool init_host(void)
 {
-    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
         rows[i].init_info();
-        names[i] = rows[i].name;
-    }
-    /* Leaked: asked for once and valid for the rest of the process. */
     char *triple = LLVMGetDefaultTargetTriple();
-    host_triple = LLVMNormalizeTargetTriple(triple);
+    host_triple = triple ? LLVMNormalizeTargetTriple(triple) : NULL;
     LLVMDisposeMessage(triple);
     host_cpu = LLVMGetHostCPUName();
     host_features = LLVMGetHostCPUFeatures();
+    return host_triple && host_cpu && host_features;
 }
 
-static void init(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_once);
-}
+static struct tn__once host = TN__ONCE(init_host);
 
 const char *const *tn_codegen_targets(void)
 {
-    init();
     return names;
 }
 
 const char *tn_codegen_host_triple(void)
 {
-    init();
-    return host_triple;
+    return tn__once(&host) ? host_triple : "unknown";
 }
 
 const char *tn_codegen_host_cpu(void)
 {
-    init();
-    return host_cpu;
+    return tn__once(&host) ? host_cpu : "unknown";
 }
 
 /* ---- lookup ---- */
+
+static int out_of_memory(struct tn_error *err)
+{
+    return tn__fail(err, TN_ENOMEM, "out of memory while setting up the target");
+}
 
 static LLVMTargetRef find_llvm_target(const char *triple)
 {
@@ -159,7 +167,7 @@ static const char *native_cpu;
 static char *native_features;
 
 /* Keeps of the host's list what the CPU's name does not say: LLVM takes a quarter of a millisecond to apply 200 features. */
-static void init_native(void)
+static bool init_native(void)
 {
     LLVMTargetRef llvm = find_llvm_target(host_triple);
     struct tn__subtarget *known = tn__llvm_subtarget(llvm, host_triple, "");
@@ -182,7 +190,10 @@ static void init_native(void)
     }
     *end = 0;
     tn__llvm_subtarget_free(cpu);
+    return true;
 }
+
+static struct tn__once native = TN__ONCE(init_native);
 
 /* ---- opening ---- */
 
@@ -190,18 +201,17 @@ static void init_native(void)
 static int choose_cpu(struct tn__target *target, const struct target_row *row, LLVMTargetRef llvm,
                       const struct tn_compile_options *options, struct tn_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    bool native_arch = find_llvm_target(host_triple) == llvm;
-    bool native = options->cpu ? strcmp(options->cpu, "native") == 0 : native_arch;
-    if (native && !native_arch)
+    bool host_arch = find_llvm_target(host_triple) == llvm;
+    bool wanted = options->cpu ? strcmp(options->cpu, "native") == 0 : host_arch;
+    if (wanted && !host_arch)
         return tn__fail(err, TN_EINVAL, "CPU 'native' means %s, but the target triple is '%s'", host_triple,
                         target->triple);
-    if (native)
-        pthread_once(&once, init_native);
+    if (wanted && !tn__once(&native))
+        return out_of_memory(err);
 
     target->cpu_given = options->cpu != NULL;
-    target->cpu = native ? native_cpu : options->cpu ? options->cpu : "generic";
-    target->cpu_features = native ? native_features : options->cpu ? "" : row->baseline;
+    target->cpu = wanted ? native_cpu : options->cpu ? options->cpu : "generic";
+    target->cpu_features = wanted ? native_features : options->cpu ? "" : row->baseline;
     target->features = options->features ? options->features : "";
     return TN_OK;
 }
@@ -235,16 +245,20 @@ static LLVMTargetMachineRef create_machine(const struct tn__target *target, LLVM
 int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err)
 {
-    init();
+    if (!tn__once(&host))
+        return out_of_memory(err);
     const char *wanted = options->triple ? options->triple : *module_triple ? module_triple : host_triple;
     target->triple = LLVMNormalizeTargetTriple(wanted);
+    if (!target->triple)
+        return out_of_memory(err);
     LLVMTargetRef llvm = find_llvm_target(target->triple);
     struct target_row *row = find_row(llvm);
     if (!row)
         return unknown_triple(wanted, err);
     if (options->code_model == TN_CODE_MEDIUM && !row->medium)
         return tn__fail(err, TN_EINVAL, "%s has no medium code model", row->name);
-    pthread_once(&row->once, row->init);
+    if (!tn__once(&row->init))
+        return out_of_memory(err);
 
     target->names = tn__llvm_subtarget(llvm, target->triple, "");
     if (!target->names)
@@ -257,7 +271,7 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
 
     char *features = join_features(target);
     if (!features)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return out_of_memory(err);
     target->machine = create_machine(target, llvm, features, options);
     tn__free(NULL, features);
     return target->machine ? TN_OK : unknown_triple(wanted, err);
