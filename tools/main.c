@@ -19,6 +19,10 @@ static const struct command commands[] = {
      command_compile},
     {"inspect", "FILE...", "show what the linker sees in an object or archive",
      "Sections, symbols, relocations by type, and what would be undefined.\n", FOR_INSPECT, command_inspect},
+    {"export-table", "(--map FILE | FILE...) -o OUT.c", "make a table of symbols for loaded code",
+     "FILE is an object or archive: the table names, and so pulls in, what it defines for others. From a link map it\n"
+     "names what the program holds. OUT.c becomes part of the program, which gives the table to tn_resolve_table.\n",
+     FOR_EXPORT_TABLE, command_export_table},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -49,9 +53,9 @@ static void print_overview(FILE *out)
 {
     fputs("usage: tenon COMMAND ...\n\n", out);
     for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
-        fprintf(out, "  tenon %-8s %-34s %s\n", c->name, c->arguments, c->summary);
-    fprintf(out, "  tenon %-8s %-34s %s\n", "help", "[COMMAND]", "show this, or the options of a command");
-    fprintf(out, "  tenon %-43s %s\n", "--version", "show versions and built-in targets");
+        fprintf(out, "  tenon %-12s %-34s %s\n", c->name, c->arguments, c->summary);
+    fprintf(out, "  tenon %-12s %-34s %s\n", "help", "[COMMAND]", "show this, or the options of a command");
+    fprintf(out, "  tenon %-47s %s\n", "--version", "show versions and built-in targets");
 }
 
 static int print_help(const struct command *command)
@@ -91,7 +95,7 @@ static int dispatch(const struct command *command, int argc, char **argv)
         return STATUS_USAGE;
     if (settings.help)
         return print_help(command);
-    if (!settings.file_count)
+    if (!settings.file_count && !settings.map)
         return tool_fail(STATUS_USAGE, "no FILE given; usage: tenon %s %s", command->name, command->arguments);
     return command->run(&settings);
 }

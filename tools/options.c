@@ -21,7 +21,8 @@ struct option {
 #define M(member) offsetof(struct settings, member)
 
 static const struct option options[] = {
-    {FOR_COMPILE, "-o", "--output", "OUT", NULL, M(output), "the file to write; - is standard output"},
+    {FOR_COMPILE | FOR_EXPORT_TABLE, "-o", "--output", "OUT", NULL, M(output),
+     "the file to write; - is standard output"},
     {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
     {FOR_RUN | FOR_COMPILE, "-O", NULL, "N", "0|1|2|3", M(opt_level), "optimise; 0 runs no IR pass, default 2"},
     {FOR_COMPILE, "--triple", NULL, "TRIPLE", NULL, M(triple), "target; default: the module's own, else the host's"},
@@ -33,6 +34,10 @@ static const struct option options[] = {
     {FOR_COMPILE, "--function-sections", NULL, NULL, NULL, M(function_sections), "a section per function and datum"},
     {FOR_RUN, "--entry", NULL, "SYM", NULL, M(entry), "the function to call as main(argc, argv, envp); default main"},
     {FOR_RUN, "--stats", "-v", NULL, NULL, M(stats), "at exit, print times, sizes and mappings to standard error"},
+    {FOR_EXPORT_TABLE, "--map", NULL, "FILE", NULL, M(map), "a link map of GNU ld or lld (-Wl,-Map=FILE)"},
+    {FOR_EXPORT_TABLE, "--only", NULL, "PATTERNS", NULL, M(only),
+     "names that match one of these, as in 'host_*,printf'"},
+    {FOR_EXPORT_TABLE, "--name", NULL, "NAME", NULL, M(table), "what the table is called; default tn_host_symbols"},
     {FOR_ALL, "--help", "-h", NULL, NULL, M(help), "show this"},
 };
 

@@ -17,6 +17,7 @@ enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 /* What the command line says; each option row names its member. */
 struct settings {
     const char *cpu, *features, *triple, *output, *entry;
+    const char *map, *only, *table;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     int function_sections, stats, help;           /* flags */
     char **files;                                 /* a part of argv, compacted */
@@ -26,7 +27,7 @@ struct settings {
 };
 
 /* Commands that an option belongs to. */
-enum { FOR_RUN = 1, FOR_COMPILE = 2, FOR_INSPECT = 4, FOR_ALL = 7 };
+enum { FOR_RUN = 1, FOR_COMPILE = 2, FOR_INSPECT = 4, FOR_EXPORT_TABLE = 8, FOR_ALL = 15 };
 
 struct command {
     const char *name, *arguments, *summary, *details;
@@ -98,5 +99,6 @@ void tool_print_stats(const struct run_stats *stats, struct tn_session *session,
 int command_run(struct settings *settings);
 int command_compile(struct settings *settings);
 int command_inspect(struct settings *settings);
+int command_export_table(struct settings *settings);
 
 #endif
