@@ -87,6 +87,7 @@ endif
 # mimalloc and its one caller become one member of which only tn__ names leave, so that a product may link its own copy.
 # Sanitizers know malloc only: under them a header of ours takes mimalloc's place.
 alloc := $(BUILD)/obj/src/base/alloc.c.o
+$(alloc): $(call stamp,compile_mimalloc)
 $(alloc): extra := -isystem $(if $(SANITIZE),tools/build/malloc,$(MIMALLOC_DIR)/include)
 
 $(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(call stamp,compile_mimalloc)
@@ -157,6 +158,12 @@ define area_rule
 $(call programs_of,$(1)): $(call obj,$(wildcard tests/$(1)/support/*.c))
 endef
 $(foreach area,$(runtime_parts) $(llvm_areas),$(eval $(call area_rule,$(area))))
+
+# What areas add to `extra` depends on what is there to test.
+compile_test := $(compile_c) $(and $(with_llvm),$(LLVM_CONFIG) $(TARGETS))
+$(BUILD)/obj/tests/%.c.o: tests/%.c $(wildcard tests/*/rules.mk) $(call stamp,compile_test)
+	@mkdir -p $(@D)
+	$(call step,CC)$(compile_c) $(extra) $(dependencies) -c $< -o $@
 
 $(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)
