@@ -179,6 +179,10 @@ TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_e
 /* Defines an absolute symbol. TN_EDUP, TN_ENOMEM. */
 TN_API int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 
+/* Makes `name` another name of `of`, which the library may get to know later; whoever needs the one needs the other.
+ * TN_EDUP, TN_EINVAL (an alias of itself, also through others), TN_ENOMEM. */
+TN_API int tn_define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err);
+
 /* ---- host symbols ---- */
 
 /* Answers the address of `name`, or NULL. Called under the session's lock: it must not call back into the session. */

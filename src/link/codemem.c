@@ -98,7 +98,7 @@ static int map_chunk(struct tn__zone *zone, struct tn__chunk *chunk, struct tn_e
 static int grow_zone(struct tn__window *window, enum tn__zone_kind kind, size_t need, struct tn_error *err)
 {
     struct tn__zone *zone = &window->zones[kind];
-    size_t least = page_up(need), size = least < zone->chunk_size ? zone->chunk_size : least;
+    size_t least = tn__align_up(need, window->page_size), size = least < zone->chunk_size ? zone->chunk_size : least;
     struct tn__chunk *chunk = tn__alloc_zeroed(zone->ranges.descriptors.from, 1, sizeof *chunk);
     if (!chunk)
         return tn__fail(err, TN_ENOMEM, "out of memory");
@@ -227,7 +227,7 @@ int tn__codemem_publish(struct tn__window *window, enum tn__zone_kind kind, stru
     int error = zone->strategy->publish(&chunk, zone->prot);
     if (error)
         return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-    if (kind == TN__ZONE_CODE)
+    if (kind == TN__ZONE_CODE && !zone->strategy->detached)
         tn__os_flush_code(range->address, range->size);
     return 0;
 }
@@ -244,12 +244,14 @@ void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct
 
 /* ---- windows ---- */
 
-static void open_window(struct tn__codemem *memory, struct tn__window *window, uint64_t address, size_t size)
+static void open_window(struct tn__codemem *memory, struct tn__window *window, uint64_t address, size_t size,
+                        size_t page_size)
 {
-    *window = (struct tn__window){.start = address, .end = address + size, .low = address, .high = address + size};
+    *window = (struct tn__window){
+        .start = address, .end = address + size, .low = address, .high = address + size, .page_size = page_size};
     for (int kind = 0; kind < TN__ZONES; kind++)
         window->zones[kind] = (struct tn__zone){
-            .strategy = kind == TN__ZONE_DATA ? &tn__strategy_data : memory->strategy,
+            .strategy = kind == TN__ZONE_DATA && !memory->strategy->detached ? &tn__strategy_data : memory->strategy,
             .ranges.descriptors.from = memory->from,
             .prot = zone_kinds[kind].prot,
             .chunk_size = FIRST_CHUNK,
@@ -274,7 +276,8 @@ static void close_window(struct tn__window *window)
         return;
     for (int kind = 0; kind < TN__ZONES; kind++)
         close_zone(&window->zones[kind]);
-    tn__os_release(window->start, window->end - window->start);
+    if (!window->zones[TN__ZONE_CODE].strategy->detached)
+        tn__os_release(window->start, window->end - window->start);
     *window = (struct tn__window){0};
 }
 
@@ -355,8 +358,24 @@ int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from
     if (code)
         tn__os_release(address, got);
     else
-        open_window(memory, &memory->windows[TN__WINDOW_NEAR], address, got);
+        open_window(memory, &memory->windows[TN__WINDOW_NEAR], address, got, tn__os_page_size());
     return code;
+}
+
+int tn__codemem_open_detached(struct tn__codemem *memory, const struct tn_allocator *from, uint64_t address,
+                              size_t size, size_t page_size, struct tn_error *err)
+{
+    *memory = (struct tn__codemem){.from = from, .strategy = &tn__strategy_detached};
+    if (!page_size || page_size & (page_size - 1) || page_size > FIRST_CHUNK)
+        return tn__fail(err, TN_EINVAL, "pages of %zu bytes: a power of two up to 4 MiB is meant", page_size);
+    if (!size || size > DEFAULT_WINDOW)
+        return tn__fail(err, TN_EINVAL, "a window of %zu bytes: it must have 1 byte to 1 GiB", size);
+    uint64_t start = tn__align_up(address, page_size), end = tn__align_up(start + size, page_size);
+    if (start < address || end < start)
+        return tn__fail(err, TN_EINVAL, "a window of %zu bytes at 0x%llx ends beyond the address space", size,
+                        (unsigned long long)address);
+    open_window(memory, &memory->windows[TN__WINDOW_NEAR], start, end - start, page_size);
+    return 0;
 }
 
 void tn__codemem_close(struct tn__codemem *memory)
@@ -368,7 +387,7 @@ void tn__codemem_close(struct tn__codemem *memory)
 int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err)
 {
     struct tn__window *near = &memory->windows[TN__WINDOW_NEAR], *low = &memory->windows[TN__WINDOW_LOW];
-    *window = near->end <= 1ULL << 31 ? near : low;
+    *window = near->end <= 1ULL << 31 || memory->strategy->detached ? near : low;
     if ((*window)->end)
         return 0;
     uint64_t address;
@@ -381,7 +400,7 @@ int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **windo
                         "no address space below 2 GiB for objects with 32-bit absolute addresses: %s; "
                         "compile them with -fPIC",
                         strerror(error));
-    open_window(memory, low, address, size);
+    open_window(memory, low, address, size, tn__os_page_size());
     return 0;
 }
 

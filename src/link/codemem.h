@@ -34,6 +34,7 @@ struct tn__zone {
 struct tn__window {
     uint64_t start, end; /* 0, 0: not there */
     uint64_t low, high;  /* what is still free in the middle */
+    size_t page_size;    /* zones begin at multiples of it */
     struct tn__zone zones[TN__ZONES];
 };
 
@@ -48,6 +49,9 @@ struct tn__codemem {
  * TN_EINVAL, TN_ENOMEM, TN_EPERM (the text names what refused). */
 int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from, size_t size, uint64_t near,
                      enum tn_strategy wanted, struct tn_error *err);
+/* A window at exactly this place of another address space: see strategy_detached.c. TN_EINVAL. */
+int tn__codemem_open_detached(struct tn__codemem *memory, const struct tn_allocator *from, uint64_t address,
+                              size_t size, size_t page_size, struct tn_error *err);
 void tn__codemem_close(struct tn__codemem *memory);
 
 /* The window for objects that need absolute 32-bit addresses, made on first use. TN_ENOMEM. */

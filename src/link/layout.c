@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "link.h"
+#include "detached.h"
 #include "tls.h"
 
 enum { UNWIND_END = 4, GOT_ALIGNMENT = 8, BATCH = 512 };
@@ -33,7 +33,7 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
-        if (!tn__section_is_loaded(section) || !section->bytes != zero)
+        if (!tn__section_is_loaded(section) || section->pinned || !section->bytes != zero)
             continue;
         /* An unwind table is read until a length of zero. */
         uint64_t size = section->size + (section->role == TN__ROLE_UNWIND ? UNWIND_END : 0);
@@ -67,7 +67,9 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
 
 int tn__object_layout(struct tn__link *link, struct tn__object *object)
 {
-    int code = append_sections(link, object, false);
+    int code = link->session->detached ? tn__detached_pin(link, object) : 0;
+    if (!code)
+        code = append_sections(link, object, false);
     object->plan->zero_offset = object->plan->sizes[TN__ZONE_DATA];
     object->plan->tls_zero_offset = object->plan->sizes[TN__PART_TLS];
     if (!code)
@@ -79,8 +81,8 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     const struct tn__arch *arch = object->data->arch;
     if (!append(object, TN__ZONE_CODE, (uint64_t)object->plan->stub_count * arch->stub_size,
                 object->plan->stub_count ? 8 : 1, &object->plan->stub_offset) ||
-        !append(object, TN__ZONE_RODATA, (uint64_t)object->plan->got_words * 8, GOT_ALIGNMENT,
-                &object->plan->got_offset) ||
+        (!object->plan->got_write && !append(object, TN__ZONE_RODATA, (uint64_t)object->plan->got_words * 8,
+                                             GOT_ALIGNMENT, &object->plan->got_offset)) ||
         !append(object, TN__ZONE_DATA, (uint64_t)object->plan->ifunc_count * 8, object->plan->ifunc_count ? 8 : 1,
                 &object->plan->ifunc_offset))
         return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->name);
@@ -95,6 +97,8 @@ static int place_tls(struct tn__link *link, struct tn__object *object, uint64_t 
     object->plan->tls_image = tn__arena_array(&link->arena, object->plan->tls_zero_offset, 1);
     if (!object->plan->tls_image)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+    if (link->session->detached)
+        return tn__detached_take_tls(link->session->detached, object->plan, offset), 0;
     struct tn_error why;
     int code = tn__tls_take(object->plan->sizes[TN__PART_TLS], object->plan->alignments[TN__PART_TLS],
                             &object->ranges[TN__PART_TLS], offset, &why);
@@ -105,16 +109,32 @@ static void place_sections(struct tn__object *object, uint64_t tls_offset)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
-        if (!tn__section_is_loaded(section))
+        if (!tn__section_is_loaded(section) || section->pinned)
             continue;
         const struct tn__range *range = object->ranges[part_of[section->kind]];
-        if (!range) { /* nothing in its zone: it is empty, but may hold a label */
+        if (tn__section_is_tls(section) && object->plan->tls_image) {
+            section->address = tls_offset + section->offset;
+            section->write = object->plan->tls_image + section->offset;
+        } else if (range) {
+            section->address = range->address + section->offset;
+            section->write = range->write + section->offset;
+        } else { /* nothing in its zone: it is empty, but may hold a label */
             section->address = object->window->start;
-            continue;
         }
-        bool tls = tn__section_is_tls(section);
-        section->address = (tls ? tls_offset : range->address) + section->offset;
-        section->write = (tls ? object->plan->tls_image : range->write) + section->offset;
+    }
+}
+
+static void place_got(struct tn__object *object)
+{
+    struct tn__plan *plan = object->plan;
+    const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
+    if (plan->got_write) /* pinned */
+        return;
+    if (rodata) {
+        plan->got_address = rodata->address + plan->got_offset;
+        plan->got_write = rodata->write + plan->got_offset;
+    } else { /* without a slot it is only a point of reference, for code that measures distances from it */
+        plan->got_address = object->window->start;
     }
 }
 
@@ -134,9 +154,7 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
         tn__append(link->err, ", for %s", object->name);
         return code;
     }
-    const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
-    /* Without a slot the GOT is only a point of reference, for code that measures distances from it. */
-    object->plan->got_address = rodata ? rodata->address + object->plan->got_offset : object->window->start;
+    place_got(object);
     place_sections(object, tls_offset);
     return 0;
 }
@@ -199,7 +217,7 @@ static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
     int code = 0;
     for (uint32_t i = 0; !code && i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
-        if (!tn__section_is_loaded(section) || !section->bytes || part_of[section->kind] != zone)
+        if (!tn__section_is_loaded(section) || section->pinned || !section->bytes || part_of[section->kind] != zone)
             continue;
         code = add_zeros(&batch, section->offset - batch.end);
         if (!code)

@@ -353,23 +353,60 @@ int tn_add_file(struct tn_library *library, const char *path, struct tn_error *e
     return code;
 }
 
+/* The entry of a name that the client is about to define. TN_EDUP, TN_ENOMEM. */
+static int claim_name(struct tn_library *library, const char *name, struct tn__entry **out, struct tn_error *err)
+{
+    struct tn__entry *entry = *out = tn__symtab_intern(&library->symtab, name);
+    if (!entry)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
+        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", name, owner_of(entry));
+    return 0;
+}
+
+static void define_client(struct tn__entry *entry, enum tn__entry_kind kind)
+{
+    entry->kind = kind;
+    entry->strength = TN__STRENGTH_STRONG;
+    entry->object = NULL;
+}
+
 int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
 {
     if (!library || !name || !*name)
         return tn__fail(err, TN_EINVAL, "no library or no name given");
     pthread_mutex_lock(&library->session->lock);
-    int code = 0;
-    struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
-    if (!entry)
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
-    else if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
-        code = tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", name, owner_of(entry));
-    else {
-        entry->kind = TN__ENTRY_ABSOLUTE;
-        entry->strength = TN__STRENGTH_STRONG;
-        entry->object = NULL;
+    struct tn__entry *entry;
+    int code = claim_name(library, name, &entry, err);
+    if (!code) {
+        define_client(entry, TN__ENTRY_ABSOLUTE);
         entry->address = (uintptr_t)address;
     }
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
+static int define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err)
+{
+    struct tn__entry *entry, *target = tn__symtab_intern(&library->symtab, of);
+    if (!target)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    int code = claim_name(library, name, &entry, err);
+    if (code)
+        return code;
+    if (tn__entry_target(target) == entry)
+        return tn__fail(err, TN_EINVAL, "'%s' would be an alias of itself, through '%s'", name, of);
+    define_client(entry, TN__ENTRY_ALIAS);
+    entry->target = target;
+    return 0;
+}
+
+int tn_define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err)
+{
+    if (!library || !name || !*name || !of || !*of)
+        return tn__fail(err, TN_EINVAL, "an alias needs a library and two names");
+    pthread_mutex_lock(&library->session->lock);
+    int code = define_alias(library, name, of, err);
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }

@@ -98,6 +98,8 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
 static void register_sections(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = link->library;
+    if (link->session->detached) /* nothing of it runs here */
+        return;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || !section->size)
@@ -147,7 +149,7 @@ static int publish_all(struct tn__link *link)
     if (code)
         return code;
     for (size_t i = 0; i < link->count; i++)
-        tn__object_fill_ifuncs(link->objects[i]);
+        tn__object_fill_ifuncs(link->objects[i], link->session->detached != NULL);
     for (size_t i = 0; i < link->count; i++) {
         struct tn__object *object = link->objects[i];
         struct tn_stats *stats = &link->session->stats;
@@ -158,8 +160,11 @@ static int publish_all(struct tn__link *link)
         register_sections(link, object);
         publish_symbols(object);
     }
-    for (size_t i = 0; i < link->count; i++)
+    for (size_t i = 0; i < link->count; i++) {
+        if (link->session->on_linked)
+            link->session->on_linked(link->session->on_linked_context, link->library, link->objects[i]);
         retire(link->objects[i]);
+    }
     return 0;
 }
 

@@ -32,6 +32,7 @@ enum tn__entry_kind {
     TN__ENTRY_OBJECT,        /* defined by an object that is not linked yet */
     TN__ENTRY_LINKED,        /* has its final address */
     TN__ENTRY_ABSOLUTE,      /* defined by the client */
+    TN__ENTRY_ALIAS,         /* another name of `target` */
     TN__ENTRY_GOT,           /* stands for the GOT of the object that mentions it */
     TN__ENTRY_HANDLE,        /* stands for the library: a place in the window of the object that mentions it */
 };
@@ -50,8 +51,9 @@ struct tn__entry {
     uint32_t symbol;           /* OBJECT: its number in `object` */
     struct tn__object *object; /* OBJECT, LINKED: who defines it */
     union {
-        uint64_t address; /* HOST, LINKED, ABSOLUTE */
-        uint64_t member;  /* LAZY: the member's offset in `archive` */
+        uint64_t address;         /* HOST, LINKED, ABSOLUTE */
+        uint64_t member;          /* LAZY: the member's offset in `archive` */
+        struct tn__entry *target; /* ALIAS; it never leads back here */
     };
     union {
         struct tn__archive *archive; /* LAZY */
@@ -80,6 +82,14 @@ struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name);
 void tn__symtab_free(struct tn__symtab *table);
 
+/* What an entry stands for: itself, unless it is an alias. */
+static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
+{
+    while (entry->kind == TN__ENTRY_ALIAS)
+        entry = entry->target;
+    return entry;
+}
+
 /* Call before changing an entry. False when memory is out. */
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry);
 void tn__journal_undo(struct tn__journal *journal);
@@ -105,6 +115,7 @@ struct tn__plan {
     size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
     uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
     uint64_t got_address;
+    uint8_t *got_write; /* where the bytes at got_address are written */
 };
 
 enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_LINKED };
@@ -199,6 +210,8 @@ struct tn_library {
     uint32_t sequence;                  /* numbers linked arrays */
 };
 
+struct tn__detached;
+
 struct tn_session {
     pthread_mutex_t lock;
     const struct tn_allocator *allocator; /* the source of everything that hangs on the session */
@@ -210,6 +223,10 @@ struct tn_session {
     bool timings;
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void *context;
+    struct tn__detached *detached; /* set if it links for another address space: see detached.h */
+    /* May be NULL. Called under the lock for each object when nothing can fail any more and all arrays are still there. */
+    void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
+    void *on_linked_context;
 };
 
 /* The time, if the session measures times. */
@@ -289,8 +306,9 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object);
 /* Counts stubs for branches to other objects, when some of them lie in another window. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);
-/* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to. */
-void tn__object_fill_ifuncs(struct tn__object *object);
+/* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to; for another
+ * address space, stores the resolvers' own. */
+void tn__object_fill_ifuncs(struct tn__object *object, bool detached);
 
 /* layout.c */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);

@@ -53,6 +53,7 @@ struct tn__section {
     uint8_t kind, role;
     bool reversed;  /* its functions run from the last to the first */
     bool discarded; /* another object's copy of its COMDAT group was taken */
+    bool pinned;    /* lies at an address of the client's choice, outside of the window's zones */
 };
 
 enum tn__symbol_place {

@@ -44,6 +44,7 @@ enum {
     TN__R_STUB = 4,     /* a branch: may go through a stub when the target is out of range */
     TN__R_LOW = 8,      /* wants the object below 2 GiB */
     TN__R_TLS = 16,     /* S is a distance from the thread pointer */
+    TN__R_RELAX = 32,   /* loads from the GOT: the architecture may know an instruction that does without */
 };
 
 struct tn__row {
@@ -53,6 +54,7 @@ struct tn__row {
 
 struct tn__arch {
     const char *name;
+    const char *triple; /* LLVM's name for it, where objects do not tell more */
     uint16_t elf_machine;
     const struct tn__row *rows;
     uint32_t row_count;
@@ -63,6 +65,9 @@ struct tn__arch {
 };
 
 extern const struct tn__arch tn__arch_x86_64;
+
+/* NULL behind the last one. */
+const struct tn__arch *tn__arch_at(size_t index);
 
 /* NULL if there is none. */
 const struct tn__arch *tn__arch_of_elf(uint16_t machine);

@@ -82,11 +82,13 @@ static int report_undefined(const struct site *site)
     uint8_t *flags = &site->object->plan->symbol_flags[site->reloc->symbol];
     *flags &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
     struct place_text place = place_of(site);
+    struct tn__entry *entry = site->object->data->symbols[site->reloc->symbol].entry;
+    const char *name = entry ? tn__entry_target(entry)->name : symbol_name(site);
     if (link->session->on_undefined)
-        link->session->on_undefined(link->session->context, symbol_name(site), place.text);
+        link->session->on_undefined(link->session->context, name, place.text);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
-    tn__append(link->err, "\n  '%s' needed by %s", symbol_name(site), place.text);
+    tn__append(link->err, "\n  '%s' needed by %s", name, place.text);
     return 0;
 }
 
@@ -110,6 +112,9 @@ static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__
 {
     static const uint8_t words[TN__SLOTS] = {
         [TN__SLOT_ADDRESS] = 1, [TN__SLOT_TLS_INDEX] = 2, [TN__SLOT_TLS_BASE] = 2, [TN__SLOT_TLS_DESC] = 2};
+    if (kind == TN__SLOT_TLS_DESC && link->session->detached)
+        return tn__fail(link->err, TN_ENOTSUP, "%s: TLS descriptors call a function of the process they are linked in",
+                        object->name);
     if (!object->plan->slots[kind])
         object->plan->slots[kind] =
             tn__arena_array(&link->arena, object->data->symbol_count, sizeof **object->plan->slots);
@@ -198,15 +203,15 @@ static uint8_t definition_flags(const struct tn__link *link, const struct tn__sy
 static uint8_t flags_of(const struct tn__link *link, const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    const struct tn__entry *entry = symbol->entry;
     uint8_t local = symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
-    if (!entry) {
+    if (!symbol->entry) {
         bool in_section = symbol->place == TN__PLACE_SECTION;
         const struct tn__section *section = &object->data->sections[symbol->section];
         if (in_section && !tn__section_is_loaded(section))
             return TN__SYMBOL_DISCARDED;
         return in_section && tn__section_is_tls(section) ? TN__SYMBOL_TLS : local | definition_flags(link, symbol);
     }
+    const struct tn__entry *entry = tn__entry_target(symbol->entry);
     uint8_t thread_local = entry->thread_local ? TN__SYMBOL_TLS : 0;
     switch (entry->kind) {
     case TN__ENTRY_OBJECT:
@@ -410,9 +415,10 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
 
 static uint64_t address_of(const struct tn__object *object, uint32_t index, uint32_t library_number)
 {
-    const struct tn__entry *entry = object->data->symbols[index].entry;
+    struct tn__entry *entry = object->data->symbols[index].entry;
     if (!entry)
         return place_address(object, index);
+    entry = tn__entry_target(entry);
     switch (entry->kind) {
     case TN__ENTRY_OBJECT:
         return place_address(entry->object, entry->symbol);
@@ -431,8 +437,7 @@ static uint64_t address_of(const struct tn__object *object, uint32_t index, uint
 
 static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
-    struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
-    uint8_t *at = rodata->write + (tn__got_slot(object, kind, symbol) - rodata->address);
+    uint8_t *at = object->plan->got_write + (size_t)(object->plan->slots[kind][symbol] - 1) * 8;
     uint64_t S = object->plan->addresses[symbol];
     switch (kind) {
     case TN__SLOT_TLS_INDEX:
@@ -473,15 +478,16 @@ static void write_stubs(const struct tn__object *object)
     }
 }
 
-void tn__object_fill_ifuncs(struct tn__object *object)
+void tn__object_fill_ifuncs(struct tn__object *object, bool detached)
 {
     for (uint32_t i = 0; object->plan->ifunc_count && i < object->data->symbol_count; i++) {
         if (!object->plan->ifunc_index[i])
             continue;
         const struct tn__symbol *symbol = &object->data->symbols[i];
         uint64_t resolver = object->data->sections[symbol->section].address + symbol->value;
-        uint64_t target = ((uint64_t(*)(void))(uintptr_t)resolver)();
-        tn__put64((void *)(uintptr_t)ifunc_pointer(object, i), target);
+        struct tn__range *data = object->ranges[TN__ZONE_DATA];
+        uint64_t target = detached ? resolver : ((uint64_t(*)(void))(uintptr_t)resolver)();
+        tn__put64(data->write + (ifunc_pointer(object, i) - data->address), target);
     }
 }
 

@@ -53,6 +53,7 @@ static void ask_resolvers(struct tn__link *link, struct tn__entry *entry)
 
 int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry)
 {
+    entry = tn__entry_target(entry);
     if (entry->kind == TN__ENTRY_LAZY) {
         int code = load_member(link, entry);
         if (code)

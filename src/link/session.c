@@ -2,10 +2,16 @@
 
 /* Sessions and libraries, from creation to the end, and what is asked of them. */
 
-#include "link.h"
+#include "detached.h"
 #include "tls.h"
 
 int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
+{
+    return tn__session_create_detached(given, NULL, out, err);
+}
+
+int tn__session_create_detached(const struct tn_session_options *given, struct tn__detached *where,
+                                struct tn_session **out, struct tn_error *err)
 {
     if (!out)
         return tn__fail(err, TN_EINVAL, "nowhere to put the session");
@@ -21,8 +27,12 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     session->allocator = session->unwind.arena.from = options.allocator;
-    code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
-                            options.strategy, err);
+    if (where)
+        code = tn__codemem_open_detached(&session->memory, session->allocator, where->address, where->size,
+                                         where->page_size, err);
+    else
+        code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
+                                options.strategy, err);
     if (!code && pthread_mutex_init(&session->lock, NULL)) {
         tn__codemem_close(&session->memory);
         code = tn__fail(err, TN_ENOMEM, "no lock for the session");
@@ -31,6 +41,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
         tn__free(options.allocator, session);
         return code;
     }
+    session->detached = where;
     session->on_undefined = options.on_undefined;
     session->context = options.context;
     session->timings = options.timings;
@@ -94,16 +105,18 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
         const char *name;
         uint8_t kind;
         const void *address;
-        bool thread_local;
+        bool thread_local, of_process;
     } names[] = {
-        {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL, false},
-        {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr, false},
+        {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL, false, false},
+        {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr, false, true},
         /* Distances are counted from the thread pointer itself. */
-        {"_TLS_MODULE_BASE_", TN__ENTRY_ABSOLUTE, NULL, true},
+        {"_TLS_MODULE_BASE_", TN__ENTRY_ABSOLUTE, NULL, true, false},
         /* What C++ destructors are registered under. */
-        {"__dso_handle", TN__ENTRY_HANDLE, NULL, false},
+        {"__dso_handle", TN__ENTRY_HANDLE, NULL, false, false},
     };
     for (size_t i = 0; i < TN_COUNT(names); i++) {
+        if (names[i].of_process && library->session->detached)
+            continue;
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, names[i].name);
         if (!entry)
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
@@ -194,13 +207,14 @@ static int lookup(struct tn_library *library, const char *name, void **address, 
     struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
     if (!entry)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    int code = has_address(entry) ? 0 : tn__link_run(library, entry, err);
+    struct tn__entry *target = tn__entry_target(entry);
+    int code = has_address(target) ? 0 : tn__link_run(library, target, err);
     if (code)
         return code;
-    if (!has_address(entry) || entry->hidden)
-        return tn__fail(err, TN_EUNDEF, "'%s' is %s in library %s", name, entry->hidden ? "hidden" : "not defined",
-                        library->name);
-    *address = (void *)(uintptr_t)entry->address;
+    if (!has_address(target) || entry->hidden)
+        return tn__fail(err, TN_EUNDEF, "'%s' is %s in library %s", target->name,
+                        entry->hidden ? "hidden" : "not defined", library->name);
+    *address = (void *)(uintptr_t)target->address;
     return 0;
 }
 

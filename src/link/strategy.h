@@ -24,8 +24,9 @@ struct tn__strategy {
     enum tn_strategy id;
     const char *name;
     const char *policy; /* what usually refuses it, for TN_EPERM */
-    bool packs;  /* ranges may share pages and be written at any time; if not, each has its own and is written once */
-    bool shared; /* parent and child of a fork would see each other's writes: new chunks after a fork */
+    bool packs;    /* ranges may share pages and be written at any time; if not, each has its own and is written once */
+    bool detached; /* the window lies in another address space */
+    bool shared;   /* parent and child of a fork would see each other's writes: new chunks after a fork */
     /* Both answer 0 or an errno value. `map` makes chunk->size bytes at chunk->address writable through chunk->alias. */
     int (*map)(struct tn__chunk *chunk, enum tn__prot prot);
     int (*publish)(struct tn__chunk *chunk, enum tn__prot prot);
@@ -35,8 +36,10 @@ struct tn__strategy {
 };
 
 extern const struct tn__strategy tn__strategy_dual, tn__strategy_sealed, tn__strategy_mprotect;
-/* Private memory that stays writable: the data zone of every strategy. */
+/* Private memory that stays writable: the data zone of every strategy, */
 extern const struct tn__strategy tn__strategy_data;
+/* but for this one, which no session picks by itself. */
+extern const struct tn__strategy tn__strategy_detached;
 
 /* What strategies that start from private memory share (strategy_data.c). */
 int tn__chunk_map_private(struct tn__chunk *chunk, enum tn__prot prot);

@@ -84,6 +84,7 @@ static void write_stub(uint8_t *out, uint64_t address, uint64_t slot)
 
 const struct tn__arch tn__arch_x86_64 = {
     .name = "x86-64",
+    .triple = "x86_64-unknown-linux-gnu",
     .elf_machine = 62,
     .rows = rows,
     .row_count = TN_COUNT(rows),

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Aliases that the client defines: what they lead to, and when they are refused. */
+
+#include "elf_builder.h"
+
+#include <stdlib.h>
+
+/* mov $N, %eax; ret */
+static uint8_t answers[][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
+
+/* An object that defines `name`; it calls nobody. */
+static struct bytes function_object(const char *name, int answer, unsigned bind)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned text = elf_code(&elf, answers[answer - 1], sizeof answers[0]);
+    elf_symbol(&elf, name, bind, STT_FUNC, text, 0, 6);
+    return elf_finish(&elf);
+}
+
+/* An object whose `start` jumps to `name`. */
+static struct bytes jump_object(const char *name)
+{
+    static struct elf elf;
+    static const uint8_t jump[5] = {0xe9};
+    memset(&elf, 0, sizeof elf);
+    unsigned text = elf_code(&elf, jump, sizeof jump);
+    elf_function(&elf, "start", text, 0);
+    elf_reloc(&elf, text, 1, elf_undefined(&elf, name), R_X86_64_PLT32, -4);
+    return elf_finish(&elf);
+}
+
+static void add_and_free(const struct fixture *f, const char *name, struct bytes *kept, struct bytes object)
+{
+    add_bytes(f, name, object.at, object.size);
+    *kept = object;
+}
+
+static void define_alias(const struct fixture *f, const char *name, const char *of)
+{
+    struct tn_error err;
+    assert_ok(tn_define_alias(f->library, name, of, &err), &err);
+}
+
+/* Before and after what they stand for is known, through several names, and for objects that refer to them. */
+static void test_leads_to_its_target(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct bytes kept[2];
+    define_alias(&f, "second", "first");
+    define_alias(&f, "first", "function");
+    add_and_free(&f, "function.o", &kept[0], function_object("function", 1, STB_GLOBAL));
+    add_and_free(&f, "jump.o", &kept[1], jump_object("second"));
+    define_alias(&f, "third", "second");
+    assert_int_equal(call(&f, "start"), 1);
+    assert_ptr_equal(lookup(&f, "third"), lookup(&f, "function"));
+    assert_ptr_equal(lookup(&f, "second"), lookup(&f, "function"));
+    close_fixture(&f);
+    free(kept[0].at), free(kept[1].at);
+}
+
+static void test_leads_to_the_host(void **state)
+{
+    (void)state;
+    static int datum;
+    struct fixture f = open_fixture(NULL);
+    define(&f, "datum", &datum);
+    define_alias(&f, "other", "datum");
+    define_alias(&f, "length", "strlen");
+    assert_ptr_equal(lookup(&f, "other"), &datum);
+    assert_ptr_equal(lookup(&f, "length"), lookup(&f, "strlen"));
+    close_fixture(&f);
+}
+
+/* A weak definition in an object gives way, a strong one clashes; whichever comes first. */
+static void test_definitions_beside_it(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    for (int alias_first = 0; alias_first < 2; alias_first++) {
+        struct fixture f = open_fixture(NULL);
+        struct bytes kept[2];
+        add_and_free(&f, "function.o", &kept[0], function_object("function", 1, STB_GLOBAL));
+        if (alias_first)
+            define_alias(&f, "weak", "function");
+        add_and_free(&f, "weak.o", &kept[1], function_object("weak", 2, STB_WEAK));
+        if (!alias_first)
+            define_alias(&f, "weak", "function");
+        assert_int_equal(call(&f, "weak"), 1);
+        assert_error(tn_define_alias(f.library, "function", "weak", &err), TN_EDUP, &err, "'function'", "function.o");
+        assert_error(tn_define_alias(f.library, "weak", "function", &err), TN_EDUP, &err, "'weak'", "the client");
+        assert_error(tn_define(f.library, "weak", &err, &err), TN_EDUP, &err, "'weak'");
+        struct bytes strong = function_object("weak", 2, STB_GLOBAL);
+        assert_error(try_add_bytes(&f, "strong.o", strong.at, strong.size, &err), TN_EDUP, &err, "'weak'", "strong.o");
+        close_fixture(&f);
+        free(kept[0].at), free(kept[1].at), free(strong.at);
+    }
+}
+
+static void test_cycles_are_refused(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    assert_error(tn_define_alias(f.library, "a", "a", &err), TN_EINVAL, &err, "'a'", "itself");
+    define_alias(&f, "a", "b");
+    assert_error(tn_define_alias(f.library, "b", "a", &err), TN_EINVAL, &err, "'b'", "through 'a'");
+    define_alias(&f, "b", "c");
+    assert_error(tn_define_alias(f.library, "c", "a", &err), TN_EINVAL, &err, "'c'", "through 'a'");
+    close_fixture(&f);
+}
+
+/* What is missing is what it stands for; once that is there, all is well. */
+static void test_undefined_target(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    void *address;
+    struct fixture f = open_fixture(NULL);
+    struct bytes kept[2];
+    define_alias(&f, "alias", "nowhere_defined");
+    add_and_free(&f, "jump.o", &kept[0], jump_object("alias"));
+    assert_error(tn_lookup(f.library, "start", &address, &err), TN_EUNDEF, &err, "'nowhere_defined'", "jump.o");
+    assert_error(tn_lookup(f.library, "alias", &address, &err), TN_EUNDEF, &err, "'nowhere_defined'");
+    add_and_free(&f, "function.o", &kept[1], function_object("nowhere_defined", 2, STB_GLOBAL));
+    assert_int_equal(call(&f, "start"), 2);
+    close_fixture(&f);
+    free(kept[0].at), free(kept[1].at);
+}
+
+static void test_arguments(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    assert_error(tn_define_alias(NULL, "a", "b", &err), TN_EINVAL, &err, "library");
+    assert_error(tn_define_alias(f.library, "", "b", &err), TN_EINVAL, &err, "names");
+    assert_error(tn_define_alias(f.library, "a", NULL, &err), TN_EINVAL, &err, "names");
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_leads_to_its_target),   cmocka_unit_test(test_leads_to_the_host),
+        cmocka_unit_test(test_definitions_beside_it), cmocka_unit_test(test_cycles_are_refused),
+        cmocka_unit_test(test_undefined_target),      cmocka_unit_test(test_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
