@@ -13,16 +13,23 @@ static const struct command commands[] = {
      "Archive members are taken as they are needed. The program may use all of libc, libm and pthread: they are "
      "inside\n"
      "this command. It sees the first FILE as argv[0]; its exit status is the status of the command.\n",
-     FOR_RUN, command_run},
+     FOR_RUN, true, command_run},
     {"compile", "[OPTION...] FILE -o OUT", "compile LLVM IR to an object, assembly, IR or bitcode",
      "FILE is LLVM IR, text or bitcode; - is standard input. OUT is complete or is not written at all.\n", FOR_COMPILE,
-     command_compile},
+     true, command_compile},
     {"inspect", "FILE...", "show what the linker sees in an object or archive",
-     "Sections, symbols, relocations by type, and what would be undefined.\n", FOR_INSPECT, command_inspect},
+     "Sections, symbols, relocations by type, and what would be undefined.\n", FOR_INSPECT, true, command_inspect},
     {"export-table", "(--map FILE | FILE...) -o OUT.c", "make a table of symbols for loaded code",
      "FILE is an object or archive: the table names, and so pulls in, what it defines for others. From a link map it\n"
      "names what the program holds. OUT.c becomes part of the program, which gives the table to tn_resolve_table.\n",
-     FOR_EXPORT_TABLE, command_export_table},
+     FOR_EXPORT_TABLE, true, command_export_table},
+    {"link", "[OPTION...] FILE... [-- ARG...]", "link objects, run them or show the result",
+     "FILE is a relocatable object or an archive. Without --noexec it is linked into this process and run, as by "
+     "'tenon run'.\n"
+     "Numbers are decimal or, after 0x, hexadecimal; sizes may end in K, M or G.\n",
+     FOR_LINK, true, command_link},
+    {"relocs", "[ARCH]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
+     false, command_relocs},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -89,13 +96,13 @@ static int help(int argc, char **argv)
 
 static int dispatch(const struct command *command, int argc, char **argv)
 {
-    struct settings settings = {.opt_level = 2, .entry = "main"};
+    struct settings settings = {.opt_level = 2};
     current = command;
     if (!tool_parse(command, argc, argv, &settings))
         return STATUS_USAGE;
     if (settings.help)
         return print_help(command);
-    if (!settings.file_count && !settings.map)
+    if (command->needs_file && !settings.file_count && !settings.map)
         return tool_fail(STATUS_USAGE, "no FILE given; usage: tenon %s %s", command->name, command->arguments);
     return command->run(&settings);
 }

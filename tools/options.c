@@ -3,6 +3,8 @@
 /* The option table and its parser. */
 
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tool.h"
@@ -19,21 +21,41 @@ struct option {
 };
 
 #define M(member) offsetof(struct settings, member)
+#define ITEM      SIZE_MAX /* may be repeated: goes to settings->items */
 
 static const struct option options[] = {
     {FOR_COMPILE | FOR_EXPORT_TABLE, "-o", "--output", "OUT", NULL, M(output),
      "the file to write; - is standard output"},
     {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
     {FOR_RUN | FOR_COMPILE, "-O", NULL, "N", "0|1|2|3", M(opt_level), "optimise; 0 runs no IR pass, default 2"},
-    {FOR_COMPILE, "--triple", NULL, "TRIPLE", NULL, M(triple), "target; default: the module's own, else the host's"},
+    {FOR_LINK, "--noexec", NULL, NULL, NULL, M(noexec), "link for another address space and run nothing"},
+    {FOR_LINK, "--dump-json", NULL, "OUT", NULL, M(dump),
+     "write sections, symbols, GOT and stubs as JSON; - is standard output"},
+    {FOR_LINK, "--slab-address", NULL, "ADDR", NULL, M(slab_address),
+     "with --noexec: the window's address, default 0x100000"},
+    {FOR_LINK, "--slab-size", NULL, "BYTES", NULL, M(slab_size), "the window's size"},
+    {FOR_LINK, "--slab-page-size", NULL, "BYTES", NULL, M(slab_page_size),
+     "with --noexec: zones begin at multiples of it"},
+    {FOR_LINK, "--map-section", NULL, "FILE,SEC=ADDR", NULL, ITEM,
+     "with --noexec: put a section, or .got, at an address"},
+    {FOR_LINK, "--abs", NULL, "SYM=VALUE", NULL, ITEM, "define an absolute symbol"},
+    {FOR_LINK, "--alias", NULL, "SYM=TARGET", NULL, ITEM, "define another name of a symbol"},
+    {FOR_LINK, "--phony-externals", NULL, NULL, NULL, M(phony), "let undefined symbols lie at the window's start"},
+    {FOR_LINK, "--no-process-syms", NULL, NULL, NULL, M(no_host), "take no symbol from the host"},
+    {FOR_LINK, "-L", NULL, "DIR", NULL, ITEM, "look for libraries in DIR"},
+    {FOR_LINK, "-l", NULL, "LIB", NULL, ITEM, "add libLIB.a from the first -L that has it"},
+    {FOR_COMPILE | FOR_LINK, "--triple", NULL, "TRIPLE", NULL, M(triple),
+     "target; default: the module's own, else the host's"},
     {FOR_RUN | FOR_COMPILE, "--cpu", NULL, "CPU", NULL, M(cpu),
      "native, generic or LLVM's name; default: native on the host"},
     {FOR_RUN | FOR_COMPILE, "--features", NULL, "LIST", NULL, M(features), "LLVM's features, as in +avx2,-fma"},
     {FOR_COMPILE, "--reloc", NULL, "MODEL", "pic|static", M(reloc_model), "relocation model, default pic"},
     {FOR_COMPILE, "--code-model", NULL, "MODEL", "small|medium|large", M(code_model), "code model, default small"},
     {FOR_COMPILE, "--function-sections", NULL, NULL, NULL, M(function_sections), "a section per function and datum"},
-    {FOR_RUN, "--entry", NULL, "SYM", NULL, M(entry), "the function to call as main(argc, argv, envp); default main"},
-    {FOR_RUN, "--stats", "-v", NULL, NULL, M(stats), "at exit, print times, sizes and mappings to standard error"},
+    {FOR_RUN | FOR_LINK, "--entry", NULL, "SYM", NULL, M(entry),
+     "the function to call as main(argc, argv, envp); default main"},
+    {FOR_RUN | FOR_LINK, "--stats", "-v", NULL, NULL, M(stats),
+     "at exit, print times, sizes and mappings to standard error"},
     {FOR_EXPORT_TABLE, "--map", NULL, "FILE", NULL, M(map), "a link map of GNU ld or lld (-Wl,-Map=FILE)"},
     {FOR_EXPORT_TABLE, "--only", NULL, "PATTERNS", NULL, M(only),
      "names that match one of these, as in 'host_*,printf'"},
@@ -91,6 +113,10 @@ static int choice_index(const char *choices, const char *word)
 
 static bool store(const struct option *option, const char *value, struct settings *settings)
 {
+    if (option->member == ITEM) {
+        settings->items[settings->item_count++] = (struct item){option->name, value};
+        return true;
+    }
     void *member = (char *)settings + option->member;
     if (!option->argument) {
         if (value)
@@ -113,6 +139,9 @@ static bool store(const struct option *option, const char *value, struct setting
 bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings)
 {
     settings->files = argv;
+    settings->items = calloc((size_t)argc + 1, sizeof *settings->items);
+    if (!settings->items)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
     for (int i = 0; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) {
             settings->arguments = argv + i + 1;
@@ -120,6 +149,7 @@ bool tool_parse(const struct command *command, int argc, char **argv, struct set
             return true;
         }
         if (argv[i][0] != '-' || !argv[i][1]) {
+            settings->items[settings->item_count++] = (struct item){NULL, argv[i]};
             argv[settings->file_count++] = argv[i];
             continue;
         }

@@ -64,8 +64,9 @@ void tool_print_stats(const struct run_stats *stats, struct tn_session *session,
 {
     struct tn_stats link = {.size = sizeof link};
     struct rusage usage;
-    fputs("tenon run: where the time went\n", out);
-    print_compile_times(out, stats);
+    fprintf(out, "tenon %s: where the time went\n", stats->command);
+    if (stats->ir_files)
+        print_compile_times(out, stats);
     if (session) {
         tn_session_stats(session, &link);
         print_link_times(out, stats, &link);

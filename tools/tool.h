@@ -19,19 +19,34 @@ struct settings {
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
-    int function_sections, stats, help;           /* flags */
-    char **files;                                 /* a part of argv, compacted */
+    const char *slab_address, *slab_size, *slab_page_size, *dump;
+    int function_sections, stats, help, noexec, phony, no_host; /* flags */
+    struct item {
+        const char *option; /* its name; NULL: a file */
+        const char *value;
+    } * items; /* options that may be repeated, and files, in the order given */
+    int item_count;
+    char **files; /* a part of argv, compacted */
     int file_count;
     char **arguments; /* what follows "--" */
     int argument_count;
 };
 
 /* Commands that an option belongs to. */
-enum { FOR_RUN = 1, FOR_COMPILE = 2, FOR_INSPECT = 4, FOR_EXPORT_TABLE = 8, FOR_ALL = 15 };
+enum {
+    FOR_RUN = 1,
+    FOR_COMPILE = 2,
+    FOR_INSPECT = 4,
+    FOR_EXPORT_TABLE = 8,
+    FOR_LINK = 16,
+    FOR_RELOCS = 32,
+    FOR_ALL = 63
+};
 
 struct command {
     const char *name, *arguments, *summary, *details;
     unsigned mask;
+    bool needs_file;
     int (*run)(struct settings *settings);
 };
 
@@ -84,6 +99,7 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
 /* ---- statistics (stats.c) ---- */
 
 struct run_stats {
+    const char *command;
     struct tn_compile_stats compile;
     uint64_t files, ir_files;
     uint64_t session_ns, link_ns, run_ns, run_start; /* link_ns: wall clock of adding, linking and looking up */
@@ -94,11 +110,43 @@ struct run_stats {
 uint64_t tool_now_ns(void);
 void tool_print_stats(const struct run_stats *stats, struct tn_session *session, FILE *out);
 
+/* ---- the program that is linked and called (program.c) ---- */
+
+struct tn__detached;
+
+/* One in a process, because what atexit calls takes no argument. What goes wrong below is reported. */
+extern struct program {
+    struct tn_session *session;
+    struct tn_library *library;
+    struct run_stats stats;
+} tool_program;
+
+/* A session with an empty library, which may see the host's symbols; `where` NULL: in this process. */
+bool tool_program_create(struct tn__detached *where, bool with_host);
+/* Adds an object, an archive or, compiled, IR. */
+bool tool_program_add(const char *name, const struct settings *settings);
+/* Links all that was added and, unless `entry` is NULL, looks that up. */
+bool tool_program_link(const char *entry, void **address);
+/* Runs the initializers and calls main(argc, argv, envp); answers what it answers. Finalizers and statistics are left to
+ * exit(). */
+int tool_program_call(const struct settings *settings, void *entry);
+
+/* ---- linking to look at the result (link_dump.c) ---- */
+
+struct dump;
+
+/* Writes down every object of the session as it is linked. NULL: reported. */
+struct dump *tool_dump_start(struct tn_session *session);
+/* Writes all of it as JSON to the file `name`. False: reported. */
+bool tool_dump_finish(struct dump *dump, const struct tn_library *library, const char *triple, const char *name);
+
 /* ---- commands ---- */
 
 int command_run(struct settings *settings);
 int command_compile(struct settings *settings);
 int command_inspect(struct settings *settings);
 int command_export_table(struct settings *settings);
+int command_link(struct settings *settings);
+int command_relocs(struct settings *settings);
 
 #endif

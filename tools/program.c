@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The program that `tenon run` and `tenon link` put together and call.
+ *
+ * It runs in this very process: its exit() is ours, so whatever has to happen at the end (finalizers, statistics) is left to
+ * atexit. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "link/detached.h"
+#include "tool.h"
+
+/* Thread-local variables of loaded programs, for each thread; 4096 bytes would be the default. */
+TN_TLS_RESERVE(16384);
+
+struct program tool_program;
+
+static struct {
+    struct undefined {
+        char *text; /* a line per symbol and place */
+        size_t size;
+        FILE *stream;
+    } undefined;
+    pid_t process;
+} self;
+
+/* ---- undefined symbols ---- */
+
+static void note_undefined(void *context, const char *symbol, const char *needed_by)
+{
+    struct undefined *undefined = context;
+    if (!undefined->stream)
+        undefined->stream = open_memstream(&undefined->text, &undefined->size);
+    if (undefined->stream)
+        fprintf(undefined->stream, "  %s, needed by %s\n", symbol, needed_by);
+}
+
+static void report_link_error(const struct tn_error *error)
+{
+    struct undefined *undefined = &self.undefined;
+    if (error->code != TN_EUNDEF || !undefined->stream || fclose(undefined->stream) != 0) {
+        tool_fail(STATUS_FAILURE, "%s", error->text);
+        return;
+    }
+    tool_fail(STATUS_FAILURE, "undefined symbols; name the object or archive that defines them:");
+    fputs(undefined->text, stderr);
+}
+
+/* ---- inputs ---- */
+
+static void release_file(void *context, const void *bytes, size_t length)
+{
+    (void)bytes, (void)length;
+    tool_release(context);
+}
+
+static void release_buffer(void *context, const void *bytes, size_t length)
+{
+    (void)context;
+    tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
+}
+
+static bool add_input(const struct tn_input *input, bool is_archive)
+{
+    struct tn_error error;
+    uint64_t start = tool_now_ns();
+    int rc = is_archive ? tn_add_archive(tool_program.library, input, &error)
+                        : tn_add_object(tool_program.library, input, &error);
+    tool_program.stats.link_ns += tool_now_ns() - start;
+    tool_program.stats.object_bytes += input->length;
+    if (rc)
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+    return rc == 0;
+}
+
+static bool add_ir(struct file *file, const struct settings *settings)
+{
+    struct tn_buffer object;
+    bool compiled = tool_compile(file, settings, &object, &tool_program.stats.compile);
+    tool_release(file);
+    if (!compiled)
+        return false;
+    tool_program.stats.ir_files++;
+    struct tn_input input = {.size = sizeof input,
+                             .name = file->name,
+                             .bytes = object.data,
+                             .length = object.size,
+                             .release = release_buffer};
+    return add_input(&input, false);
+}
+
+bool tool_program_add(const char *name, const struct settings *settings)
+{
+    struct file *file = malloc(sizeof *file); /* archives are borrowed as long as the session lives */
+    if (!file)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    if (!tool_read(name, file))
+        return free(file), false;
+    tool_program.stats.files++;
+    if (file->kind == FILE_IR)
+        return add_ir(file, settings);
+    struct tn_input input = {.size = sizeof input,
+                             .name = file->name,
+                             .bytes = file->bytes,
+                             .length = file->size,
+                             .release = release_file,
+                             .context = file};
+    return add_input(&input, file->kind == FILE_ARCHIVE);
+}
+
+/* ---- the program ---- */
+
+static void run_finalizers(void)
+{
+    tn_run_finalizers(tool_program.library);
+}
+
+/* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
+static void print_stats(void)
+{
+    if (getpid() != self.process)
+        return;
+    tool_program.stats.run_ns = tool_now_ns() - tool_program.stats.run_start;
+    fflush(stdout); /* the program's last words come before ours */
+    tool_print_stats(&tool_program.stats, tool_program.session, stderr);
+}
+
+bool tool_program_create(struct tn__detached *where, bool with_host)
+{
+    struct tn_session_options options = {
+        .size = sizeof options, .on_undefined = note_undefined, .context = &self.undefined, .timings = 1};
+    struct tn_error error;
+    uint64_t start = tool_now_ns();
+    bool ok =
+        !tn__session_create_detached(&options, where, &tool_program.session, &error) &&
+        !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
+        (!with_host || !tn_add_resolver(tool_program.library, tn_resolve_table, (void *)&tn__host_symbols, &error));
+    tool_program.stats.session_ns = tool_now_ns() - start;
+    if (!ok)
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+    return ok;
+}
+
+bool tool_program_link(const char *entry, void **address)
+{
+    struct tn_error error;
+    uint64_t start = tool_now_ns();
+    int rc = tn_link(tool_program.library, &error);
+    if (!rc && entry)
+        rc = tn_lookup(tool_program.library, entry, address, &error);
+    tool_program.stats.link_ns += tool_now_ns() - start;
+    if (rc == TN_EUNDEF && !self.undefined.stream)
+        tool_fail(STATUS_FAILURE, "no FILE defines '%s', the function to call; --entry names another one", entry);
+    else if (rc)
+        report_link_error(&error);
+    return rc == 0;
+}
+
+/* The program's arguments, with the first FILE in the place of its name. */
+static char **make_arguments(const struct settings *settings)
+{
+    char **argv = calloc((size_t)settings->argument_count + 2, sizeof *argv);
+    if (!argv)
+        return NULL;
+    argv[0] = settings->files[0];
+    for (int i = 0; i < settings->argument_count; i++)
+        argv[i + 1] = settings->arguments[i];
+    /* What err(), error() and assert() of the program print. */
+    program_invocation_name = argv[0];
+    program_invocation_short_name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    return argv;
+}
+
+int tool_program_call(const struct settings *settings, void *entry)
+{
+    char **argv = make_arguments(settings);
+    int argc = settings->argument_count + 1;
+    self.process = getpid();
+    if (!argv || (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
+        return tool_fail(STATUS_FAILURE, "out of memory");
+    tool_use_built_in_name_services();
+    struct tn_error error;
+    tool_program.stats.run_start = tool_now_ns();
+    if (tn_run_initializers(tool_program.library, argc, argv, environ, &error))
+        return tool_fail(STATUS_FAILURE, "%s", error.text);
+    int (*function)(int, char **, char **);
+    memcpy(&function, &entry, sizeof function);
+    errno = 0;
+    return function(argc, argv, environ);
+}
