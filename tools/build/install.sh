@@ -52,9 +52,17 @@ version=$version_minor.$(number PATCH)
 # The words of LLVM_LINK that begin with $1, as a list of CMake's.
 llvm_words() { printf '%s\n' ${LLVM_LINK-} | sed -n "s/^$1//p" | paste -sd ';' -; }
 
+# Descriptions can be moved as a whole: folders below the prefix are named relative to it.
+from_prefix() {
+    case $1 in
+    "$PREFIX"/*) printf '${prefix}%s' "${1#"$PREFIX"}" ;;
+    *) printf '%s' "$1" ;;
+    esac
+}
+
 # filled FILE.in FOLDER: its text, as it will lie in FOLDER.
 filled() {
-    sed -e "s|@PREFIX@|$PREFIX|; s|@LIBDIR@|$libdir|; s|@INCLUDEDIR@|$INCLUDEDIR|" \
+    sed -e "s|@PREFIX@|$PREFIX|; s|@LIBDIR@|$(from_prefix "$libdir")|; s|@INCLUDEDIR@|$(from_prefix "$INCLUDEDIR")|" \
         -e "s|@INCLUDES_FROM_CMAKE@|$(realpath -m --relative-to="$2" "$INCLUDEDIR")|" \
         -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
         -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
@@ -85,6 +93,7 @@ if [ "$part" = musl ]; then
     put 644 include/tenon.h "$INCLUDEDIR"
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
     put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon-musl.pc
+    [ $action = install ] || rmdir "$DESTDIR$libdir" 2>/dev/null || true
     exit 0
 fi
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# time limit: 600
+#
+# make install: everything is there, and products of C and C++ that compile at run time are built from it.
+
+. tests/build/install_tree
+
+: "${CXX:=g++}"
+clangxx=$LLVM_BIN/clang++
+
+install_tree make --no-print-directory install
+some "make install installs" "$(files "$root" | grep -x lib/libtenon_codegen.a)"
+none "what belongs to the code generator is there" "$(files "$root" | comm -13 - <(sort <<'END'
+bin/tenon
+include/tenon.h
+include/tenon_codegen.h
+lib/libtenon.a
+lib/libtenon_codegen.a
+lib/pkgconfig/tenon-codegen.pc
+lib/pkgconfig/tenon.pc
+share/man/man1/tenon.1
+share/doc/tenon/examples/calc/Makefile
+END
+))"
+none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)/" -e "$work/stage" "$root")"
+answers "the command runs from there" "hello" "$root/bin/tenon" run - <<'END'
+@text = constant [6 x i8] c"hello\00"
+declare i32 @puts(ptr)
+define i32 @main() { call i32 @puts(ptr @text) ret i32 0 }
+END
+
+# ---- a product that compiles ----
+
+mkdir "$work/c" "$work/cxx"
+cat >"$work/c/product.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <tenon_codegen.h>
+int seven = 7;
+TN_EXPORT(seven);
+static const char ir[] = "@seven = external global i32\n"
+                         "define i32 @answer() {\n %v = load i32, ptr @seven\n %r = mul i32 %v, 6\n ret i32 %r\n}\n";
+int main(void)
+{
+    struct tn_session *session;
+    struct tn_library *library;
+    struct tn_error err;
+    struct tn_buffer object;
+    struct tn_input input = {.size = sizeof input, .name = "answer.o"};
+    void *address;
+    if (tn_compile("answer.ll", ir, strlen(ir), NULL, &object, NULL, &err))
+        return puts(err.text), 1;
+    input.bytes = object.data;
+    input.length = object.size;
+    if (tn_session_create(NULL, &session, &err) || tn_library_create(session, "main", &library, &err) ||
+        tn_add_resolver(library, tn_resolve_exports, NULL, &err) || tn_add_object(library, &input, &err) ||
+        tn_lookup(library, "answer", &address, &err))
+        return puts(err.text), 1;
+    printf("answer %d\n", __extension__((int (*)(void))address)());
+    tn_session_destroy(session);
+    tn_buffer_free(&object);
+    return 0;
+}
+END
+cat >"$work/c/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(product C CXX)
+find_package(tenon 0.1 REQUIRED COMPONENTS codegen)
+add_executable(product product.c)
+target_link_libraries(product PRIVATE tenon::codegen)
+END
+
+# The same in C++, with a thread-local reserve of its own; both headers have to be C++ without a warning.
+sed -e 's/struct tn_input input = .*/tn_input input = {}; input.size = sizeof input; input.name = "answer.o";/' \
+    -e 's/^int seven/TN_TLS_RESERVE(16384);\nextern "C" void twice() {}\nTN_EXPORT(twice);\n&/' \
+    -e 's/NULL/nullptr/g; s/__extension__((int (\*)(void))address)/reinterpret_cast<int (*)()>(address)/' \
+    -e 's/printf("answer %d\\n", /&tn_tls_reserve_size == 16384 ? /; s/>(address)()/& : 0/' \
+    "$work/c/product.c" >"$work/cxx/product.cpp"
+
+libs=$(pkg-config --cflags --libs tenon-codegen)
+small=$(pkg-config --variable=small_ldflags tenon-codegen)
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+# product NAME COMMAND...
+product() {
+    local name=$1
+    shift
+    succeeds "$name is built" "$@" -o "$work/program"
+    answers "$name compiles and runs" "answer 42" "$work/program"
+}
+product "C, dynamic" $CC $strict "$work/c/product.c" $libs
+product "C, static and small" $CC -static -s $strict "$work/c/product.c" $libs $small
+for cxx in "$CXX" "$clangxx"; do
+    for standard in c++11 c++20; do
+        succeeds "${cxx##*/} takes the headers as $standard" \
+            "$cxx" -std=$standard $strict -Wold-style-cast -I"$root/include" -c "$work/cxx/product.cpp" -o "$work/cxx.o"
+    done
+    product "C++, ${cxx##*/}" "$cxx" -static -s $strict "$work/cxx/product.cpp" $libs $small
+done
+succeeds "with CMake it is built" with_cmake "$work/c"
+answers "with CMake it compiles and runs" "answer 42" "$work/c/build/product"
+
+answers "the example runs from there" "832040" \
+    bash -c "cd '$root/share/doc/tenon/examples/calc' && make -s run CC='$CC' | sed -n 1p"
+calc=$root/share/doc/tenon/examples/calc/out/calc
+answers "it calls host functions and itself" "8
+1.4142135623731
+24" "$calc" <<'END'
+pow(2, 1 + 2)
+sqrt(2) - (1 < 0) * 5 + 0.0000000000000049
+f(n) = n < 1 ? 1 : n * f(n - 1)
+f(4)
+END
+some "it says what is wrong with a line" "$(printf 'f(x) = g(x)\n1 +\n' | "$calc" 2>&1 | paste -sd ' ' |
+    grep -x 'calc: line 1: there is no such function calc: line 2: a number.* is missing')"
+rm -rf "${calc%/*}"
+
+# ---- and away again ----
+
+make --no-print-directory uninstall PREFIX="$root" >/dev/null
+none "uninstalling takes every file away" "$(find "$root" -type f)"
+none "and its own folders" "$(find "$root" -type d -name '*tenon*')"

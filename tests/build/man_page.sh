@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The manual names every command and option that the command itself names, and formats without a complaint.
+
+. tests/build/check
+
+page=$(sed 's/Fl Fl /--/g; s/Fl /-/g; s/\(-O\) Ar/\1/' doc/tenon.1)
+commands=$("$BUILD/tenon" help | sed -n 's/^  tenon \([a-z][a-z-]*\) .*/\1/p')
+some "commands are found" "$(echo "$commands" | grep -x export-table)"
+for command in $commands; do
+    some "command $command" "$(echo "$page" | grep "^.Ss tenon $command\$\|Cm $command")"
+    [ "$command" != help ] || continue
+    for option in $("$BUILD/tenon" help "$command" | sed -n 's/^  \(-.*\)  .*/\1/p' | grep -o -- '-[-A-Za-z]*'); do
+        some "option $command $option" "$(echo "$page" | grep -E -- "(^|[^-A-Za-z])$option\b")"
+    done
+done
+
+if command -v man >/dev/null; then
+    none "it has no mistake" "$(man --warnings -l doc/tenon.1 2>&1 >/dev/null)"
+else
+    echo "ok it has no mistake # SKIP no man"
+fi
