@@ -145,6 +145,8 @@ static int fill(struct compilation *c, const char *bytes, size_t size)
 
 static int fill_from(struct compilation *c, LLVMMemoryBufferRef buffer)
 {
+    if (!buffer)
+        return tn__fail(c->err, TN_ENOMEM, "%s: no memory for the output", c->name);
     int code = fill(c, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
     LLVMDisposeMemoryBuffer(buffer);
     return code;
@@ -161,7 +163,8 @@ static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
     }
     /* Errors in inline assembly do not stop LLVM from finishing the object. */
     if (c->diagnostics.errors) {
-        LLVMDisposeMemoryBuffer(buffer);
+        if (buffer)
+            LLVMDisposeMemoryBuffer(buffer);
         return TN_ECOMPILE;
     }
     return fill_from(c, buffer);
@@ -170,6 +173,8 @@ static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
 static int emit_text(struct compilation *c)
 {
     char *text = LLVMPrintModuleToString(c->module);
+    if (!text)
+        return fill_from(c, NULL);
     int code = fill(c, text, strlen(text));
     LLVMDisposeMessage(text);
     return code;

@@ -64,10 +64,14 @@ static void install(void)
     pthread_once(&once, install_once);
 }
 
+/* LLVM's registry of passes stays locked for good if memory runs out under its lock, so setting up starts only with more
+ * memory at hand than it takes (0.4 MB). */
+enum { ROOM = 1 << 20 };
+
 static void run_step(void *user)
 {
     struct tn__once *once = user;
-    once->good = once->step();
+    once->good = tn__llvm_has_room(ROOM) && once->step();
 }
 
 bool tn__once(struct tn__once *once)

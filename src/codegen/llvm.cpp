@@ -246,6 +246,13 @@ void tn__llvm_throw_bad_alloc()
     throw std::bad_alloc();
 }
 
+bool tn__llvm_has_room(size_t bytes)
+{
+    void *volatile room = ::operator new(bytes, std::nothrow); /* volatile: or the pair is optimised away */
+    ::operator delete(room);
+    return room != nullptr;
+}
+
 const void *tn__llvm_save_frames()
 {
     return SavePrettyStackState();

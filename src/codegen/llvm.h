@@ -74,6 +74,9 @@ bool tn__llvm_call(void (*body)(void *context), void *context);
 void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash));
 void tn__llvm_throw_bad_alloc(void);
 
+/* Whether the heap that LLVM allocates from has this much. */
+bool tn__llvm_has_room(size_t bytes);
+
 /* LLVM keeps a list of stack frames per thread; who leaves frames by longjmp restores it. */
 const void *tn__llvm_save_frames(void);
 void tn__llvm_restore_frames(const void *frames);
