@@ -48,7 +48,7 @@ static void near_the_program(void **state)
 static void far_from_the_program(void **state)
 {
     const char *way = *(const char **)*state;
-    const struct tn_session_options options = {.size = sizeof options, .window_near = 0x6000000000};
+    const struct tn_session_options options = {.size = sizeof options, .window_near = (uintptr_t)host + (64ULL << 30)};
     run_pair(way, way, false, &options);
 }
 

@@ -269,7 +269,8 @@ static void the_window_lies_near_what_is_asked_for(void **state)
     (void)state;
     uint64_t start, end;
     tn__os_program_range(&start, &end);
-    const uint64_t near[] = {0, start, (uintptr_t)abs, (uintptr_t)&start, 0x10000, 0x6000000000, 0x7ffffffff000};
+    const uint64_t near[] = {
+        0, start, (uintptr_t)abs, (uintptr_t)&start, 0x10000, start + (64ULL << 30), 0x7ffffffff000};
     for (size_t i = 0; i < COUNT(near); i++) {
         const struct tn_session_options options = {.size = sizeof options, .window_near = near[i]};
         struct fixture f = open_fixture(&options);
