@@ -61,7 +61,8 @@ bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capa
 /* ---- structs that begin with their size (options.c) ---- */
 
 /* Copies what the caller's version of an option struct holds into the `known` bytes at `to`, which is zeroed elsewhere and
- * says its own size. `from` NULL: all zero. TN_EINVAL as tenon.h promises; `name` is the struct's. */
+ * says its own size. A new member makes such a struct larger, it never fills padding. `from` NULL: all zero. TN_EINVAL as
+ * tenon.h promises; `name` is the struct's. */
 int tn__take_options(void *to, size_t known, const void *from, const char *name, struct tn_error *err);
 
 /* Copies statistics of `known` bytes into the caller's version of the struct; nothing if its size is impossible. */
