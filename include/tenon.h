@@ -6,8 +6,8 @@
  * library, and looking a symbol up links what it needs. Nothing here prints, exits, aborts or touches a page that is both
  * writable and executable.
  *
- * Threads: functions on different sessions may run at the same time; calls on one session serialise on its lock. Looked-up
- * addresses may be called from any thread. Every function that can fail returns 0 or a negative code of enum tn_code and,
+ * Threads: all functions may be called from any thread at any time. Bytes are copied and relocated without a lock, so threads
+ * link different objects of one session side by side. Looked-up addresses may be called from any thread. Every function that can fail returns 0 or a negative code of enum tn_code and,
  * when `err` is not NULL, describes the failure there; `err` is left alone on success.
  *
  * Structs with a member `size` first are set to their sizeof by the caller, and later versions only add members at the end.
@@ -88,8 +88,8 @@ enum tn_strategy {
 };
 
 /* Where a session's memory comes from, code and data of loaded objects apart. Sizes are in bytes; blocks are aligned for
- * any type; NULL means that memory is out. Called under the session's lock, or by the thread that creates the session.
- * The struct is not copied: it outlives the session. */
+ * any type; NULL means that memory is out. Called by every thread that calls the session, at the same time. The struct is
+ * not copied: it outlives the session. */
 struct tn_allocator {
     void *context;
     void *(*allocate)(void *context, size_t size);

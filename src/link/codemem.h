@@ -6,7 +6,7 @@
  * grow. How a chunk becomes writable here and executable there is the strategy's business (strategy.h). The first window
  * lies within reach of the program; a second one below 2 GiB is made when an object needs 32-bit absolute addresses.
  *
- * Not locked: the session's lock covers it. */
+ * The session's lock covers taking and giving back; what was taken is filled and published without it. */
 
 #ifndef TENON_CODEMEM_H
 #define TENON_CODEMEM_H
@@ -26,8 +26,7 @@ struct tn__zone {
     struct tn__ranges ranges;
     size_t chunk_size;    /* of the next chunk */
     uint64_t touched_end; /* the newest chunk is backed by pages up to here */
-    uint64_t chunk_end;
-    uint64_t generation; /* of forks, when the newest chunk was made */
+    uint64_t generation;  /* of forks, when the newest chunk was made */
     struct tn__chunk *chunks;
 };
 
@@ -57,16 +56,26 @@ void tn__codemem_close(struct tn__codemem *memory);
 /* The window for objects that need absolute 32-bit addresses, made on first use. TN_ENOMEM. */
 int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err);
 
-/* Takes `size` bytes in a zone; they are written at range->write and seen at range->address. TN_ENOMEM, TN_EPERM. */
-int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment,
-                     struct tn__range **range, struct tn_error *err);
+/* Pages that whoever fills a range is the first to touch. Decided when it is taken, used when it is filled. */
+struct tn__backing {
+    uint64_t from, to;   /* addresses; nothing to do if they are equal */
+    uint64_t file_start; /* the address at the beginning of the chunk's file */
+    int fd;
+    bool has_file;
+};
 
-/* Writes the pieces one after the other from `offset` of the range on. TN_ENOMEM. */
-int tn__codemem_fill(struct tn__window *window, enum tn__zone_kind kind, const struct tn__range *range, size_t offset,
-                     const struct tn__piece *pieces, size_t count, struct tn_error *err);
+/* Takes `size` bytes in a zone, of which the first `touch` will be filled; they are written at range->write and seen at
+ * range->address. TN_ENOMEM, TN_EPERM. */
+int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+                     struct tn__range **range, struct tn__backing *backing, struct tn_error *err);
+
+/* Writes the pieces one after the other from `offset` of the range on; offsets ascend from call to call. TN_ENOMEM. */
+int tn__codemem_fill(const struct tn__window *window, enum tn__zone_kind kind, const struct tn__range *range,
+                     struct tn__backing *backing, size_t offset, const struct tn__piece *pieces, size_t count,
+                     struct tn_error *err);
 
 /* Makes what was written final: code becomes executable, read-only data read-only. TN_EPERM, TN_ENOMEM. */
-int tn__codemem_publish(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,
+int tn__codemem_publish(const struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,
                         struct tn_error *err);
 
 void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range);

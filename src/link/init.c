@@ -63,14 +63,6 @@ static void run(struct tn__calls_list *list, bool backwards, int argc, char **ar
         call_array(&list->items[backwards ? list->count - 1 - i : i], argc, argv, envp);
 }
 
-/* Under the lock, as all use of the allocator. */
-static void release(struct tn_library *library, struct tn__calls_list *list)
-{
-    pthread_mutex_lock(&library->session->lock);
-    tn__free(list->from, list->items);
-    pthread_mutex_unlock(&library->session->lock);
-}
-
 /* What is initialised from now on will have to be finalised. False when memory is out. */
 static bool arm_finalizers(struct tn_library *library)
 {
@@ -96,7 +88,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     if (!armed)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
     run(&initializers, false, argc, argv, envp);
-    release(library, &initializers);
+    tn__free(initializers.from, initializers.items);
     return 0;
 }
 
@@ -125,7 +117,7 @@ bool tn__calls_finalize(struct tn_tracker *owner)
     if (!taken.items)
         return moved;
     run(&taken, true, 0, NULL, NULL);
-    release(library, &taken);
+    tn__free(taken.from, taken.items);
     return true;
 }
 
@@ -137,5 +129,5 @@ void tn_run_finalizers(struct tn_library *library)
     struct tn__calls_list finalizers = take(&library->finalizers);
     pthread_mutex_unlock(&library->session->lock);
     run(&finalizers, true, 0, NULL, NULL);
-    release(library, &finalizers);
+    tn__free(finalizers.from, finalizers.items);
 }

@@ -142,12 +142,15 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
 {
     struct tn__codemem *memory = &link->session->memory;
     uint64_t tls_offset = 0;
+    const size_t touch[TN__ZONES] = {[TN__ZONE_CODE] = object->plan->sizes[TN__ZONE_CODE],
+                                     [TN__ZONE_RODATA] = object->plan->sizes[TN__ZONE_RODATA],
+                                     [TN__ZONE_DATA] = object->plan->zero_offset};
     object->window = &memory->windows[TN__WINDOW_NEAR];
     int code = object->plan->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
     for (int zone = 0; !code && zone < TN__ZONES; zone++)
         if (object->plan->sizes[zone])
             code = tn__codemem_take(object->window, zone, object->plan->sizes[zone], object->plan->alignments[zone],
-                                    &object->ranges[zone], link->err);
+                                    touch[zone], &object->ranges[zone], &object->plan->backings[zone], link->err);
     if (!code)
         code = place_tls(link, object, &tls_offset);
     if (code) {
@@ -172,7 +175,8 @@ struct batch {
 static int flush(struct batch *batch)
 {
     int code = batch->count ? tn__codemem_fill(batch->object->window, batch->zone, batch->object->ranges[batch->zone],
-                                               batch->start, batch->pieces, batch->count, batch->link->err)
+                                               &batch->object->plan->backings[batch->zone], batch->start, batch->pieces,
+                                               batch->count, batch->link->err)
                             : 0;
     batch->start = batch->end;
     batch->count = 0;

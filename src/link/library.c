@@ -158,29 +158,39 @@ static struct tn__object *new_object(struct tn__object_data *data)
     return object;
 }
 
-int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, struct tn__list *queue,
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
+                     struct tn_error *err)
+{
+    *data = (struct tn__object_data){.name = input->name,
+                                     .bytes = input->bytes,
+                                     .size = input->length,
+                                     .input = *input,
+                                     .arena.from = library->session->allocator};
+    int code = tn__object_read(data, err);
+    if (code)
+        tn__arena_free(&data->arena);
+    return code;
+}
+
+int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
                     struct tn__journal *journal, struct tn_error *err)
 {
     struct tn_library *library = owner->library;
-    const struct tn_allocator *from = library->session->allocator;
-    struct tn__object_data data = {
-        .name = input->name, .bytes = input->bytes, .size = input->length, .arena.from = from};
-    int code = tn__object_read(&data, err);
-    struct tn__object *object = code ? NULL : new_object(&data);
+    struct tn__object *object = new_object(data);
     if (!object) {
-        tn__arena_free(&data.arena);
-        return code ? code : tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+        tn__arena_free(&data->arena);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", data->name);
     }
     object->owner = owner;
-    code = claim_groups(library, object, journal, err);
+    int code = claim_groups(library, object, journal, err);
     if (!code)
         code = enter_symbols(library, object, journal, err);
     if (code) {
+        object->data->input.release = NULL; /* what was not added is still the caller's */
         tn__object_release_data(object);
-        tn__free(from, object);
+        tn__free(library->session->allocator, object);
         return code;
     }
-    object->data->input = *input;
     library->session->stats.sections += object->data->section_count;
     library->session->stats.symbols += object->data->symbol_count;
     tn__list_append(&owner->objects, &object->owned);
@@ -245,16 +255,29 @@ static int take_input(const struct tn_library *library, const struct tn_input *g
     return 0;
 }
 
-static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
 {
     struct tn__journal journal = {.from = library->session->allocator};
-    struct tn_tracker *owner = input->owner ? input->owner : &library->own;
-    uint64_t start = tn__session_clock(library->session);
-    int code = tn__library_add(owner, input, &library->queue, &journal, err);
+    struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
+    int code = tn__library_add(owner, data, &library->queue, &journal, err);
     if (code)
         tn__journal_undo(&journal);
     tn__journal_free(&journal);
-    tn__session_spent(library->session, &library->session->stats.read_ns, start);
+    return code;
+}
+
+static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    uint64_t start = tn__session_clock(session);
+    struct tn__object_data data;
+    int code = tn__library_read(library, input, &data, err);
+    if (code)
+        return code;
+    pthread_mutex_lock(&session->lock);
+    code = enter_object(library, &data, err);
+    tn__session_spent(session, &session->stats.read_ns, start);
+    pthread_mutex_unlock(&session->lock);
     return code;
 }
 
@@ -280,7 +303,7 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
     return 0;
 }
 
-static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
     const struct tn_allocator *from = library->session->allocator;
     struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
@@ -308,27 +331,30 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
     return code;
 }
 
-static int locked(int (*add)(struct tn_library *, const struct tn_input *, struct tn_error *),
-                  struct tn_library *library, const struct tn_input *given, struct tn_error *err)
+static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    struct tn_input input;
-    int code = take_input(library, given, &input, err);
-    if (code)
-        return code;
     pthread_mutex_lock(&library->session->lock);
-    code = add(library, &input, err);
+    int code = enter_archive(library, input, err);
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }
 
+static int add_input(int (*add)(struct tn_library *, const struct tn_input *, struct tn_error *),
+                     struct tn_library *library, const struct tn_input *given, struct tn_error *err)
+{
+    struct tn_input input;
+    int code = take_input(library, given, &input, err);
+    return code ? code : add(library, &input, err);
+}
+
 int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    return locked(add_object, library, input, err);
+    return add_input(add_object, library, input, err);
 }
 
 int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    return locked(add_archive, library, input, err);
+    return add_input(add_archive, library, input, err);
 }
 
 static void unmap_input(void *unused, const void *bytes, size_t length)
@@ -347,7 +373,7 @@ int tn_add_file(struct tn_library *library, const char *path, struct tn_error *e
         return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
     struct tn_input input = {
         .size = sizeof input, .name = path, .bytes = file.bytes, .length = file.size, .release = unmap_input};
-    int code = locked(tn__archive_claims(file.bytes, file.size) ? add_archive : add_object, library, &input, err);
+    int code = add_input(tn__archive_claims(file.bytes, file.size) ? add_archive : add_object, library, &input, err);
     if (code)
         tn__os_unmap_file(&file);
     return code;

@@ -30,6 +30,8 @@ static int place_all(struct tn__link *link)
         code = tn__object_layout(link, link->objects[i]);
     for (size_t i = 0; !code && i < link->count; i++)
         code = tn__object_place(link, link->objects[i]);
+    for (size_t i = 0; !code && i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
     return code;
 }
 
@@ -49,17 +51,27 @@ static int apply_all(struct tn__link *link)
     return code;
 }
 
-/* ---- publish ---- */
-
-static int protect_object(struct tn__link *link, struct tn__object *object)
+static int protect_all(struct tn__link *link)
 {
     int code = 0;
-    for (int zone = 0; !code && zone < TN__ZONES; zone++)
-        if (object->ranges[zone])
-            code = tn__codemem_publish(object->window, zone, object->ranges[zone], link->err);
-    if (!code && object->ranges[TN__PART_TLS])
-        code = tn__tls_publish(object->ranges[TN__PART_TLS], object->plan->tls_image, object->plan->tls_zero_offset,
-                               link->err);
+    for (size_t i = 0; i < link->count; i++)
+        for (int zone = 0; !code && zone < TN__ZONES; zone++)
+            if (link->objects[i]->ranges[zone])
+                code = tn__codemem_publish(link->objects[i]->window, zone, link->objects[i]->ranges[zone], link->err);
+    return code;
+}
+
+/* ---- publish ---- */
+
+static int publish_tls(struct tn__link *link)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++) {
+        struct tn__object *object = link->objects[i];
+        if (object->ranges[TN__PART_TLS])
+            code = tn__tls_publish(object->ranges[TN__PART_TLS], object->plan->tls_image, object->plan->tls_zero_offset,
+                                   link->err);
+    }
     return code;
 }
 
@@ -135,30 +147,33 @@ static int count_relocs(const struct tn__object *object, uint64_t *count)
 /* The bytes and the arrays made from them are not needed any more. */
 static void retire(struct tn__object *object)
 {
-    object->state = TN__OBJECT_LINKED;
+    object->link = NULL;
     tn__list_remove(&object->queued);
     object->plan = NULL;
     tn__object_release_data(object);
 }
 
+static void count(struct tn_stats *stats, const struct tn__object *object)
+{
+    stats->objects++;
+    stats->got_slots += object->plan->got_words;
+    stats->stubs += object->plan->stub_count;
+    count_relocs(object, &stats->relocations);
+}
+
 static int publish_all(struct tn__link *link)
 {
     int code = reserve_lists(link);
-    for (size_t i = 0; !code && i < link->count; i++)
-        code = protect_object(link, link->objects[i]);
+    if (!code)
+        code = publish_tls(link);
     if (code)
         return code;
     for (size_t i = 0; i < link->count; i++)
         tn__object_fill_ifuncs(link->objects[i], link->session->detached != NULL);
     for (size_t i = 0; i < link->count; i++) {
-        struct tn__object *object = link->objects[i];
-        struct tn_stats *stats = &link->session->stats;
-        stats->objects++;
-        stats->got_slots += object->plan->got_words;
-        stats->stubs += object->plan->stub_count;
-        count_relocs(object, &stats->relocations);
-        register_sections(link, object);
-        publish_symbols(object);
+        count(&link->session->stats, link->objects[i]);
+        register_sections(link, link->objects[i]);
+        publish_symbols(link->objects[i]);
     }
     for (size_t i = 0; i < link->count; i++) {
         if (link->session->on_linked)
@@ -182,26 +197,36 @@ static int resolve_from(struct tn__link *link, struct tn__entry *entry)
     return code ? code : tn__link_resolve(link);
 }
 
-static int run_phases(struct tn__link *link, struct tn__entry *entry)
+typedef int phase(struct tn__link *link);
+
+static int run_phase(struct tn__link *link, phase *run, int number)
 {
-    struct tn_stats *stats = &link->session->stats;
+    uint64_t start = tn__session_clock(link->session);
+    int code = run(link);
+    tn__session_spent(link->session, &link->ns[number], start);
+    return code;
+}
+
+/* Under the lock. */
+static int plan(struct tn__link *link, struct tn__entry *entry)
+{
     uint64_t start = tn__session_clock(link->session);
     int code = resolve_from(link, entry);
-    start = tn__session_spent(link->session, &stats->resolve_ns, start);
-    if (code || !link->count)
-        return code;
-    const struct {
-        int (*run)(struct tn__link *);
-        uint64_t *ns;
-    } phases[] = {
-        {scan_all, &stats->resolve_ns},   {place_all, &stats->layout_ns},    {copy_all, &stats->copy_ns},
-        {apply_all, &stats->relocate_ns}, {publish_all, &stats->publish_ns},
-    };
-    for (size_t i = 0; !code && i < TN_COUNT(phases); i++) {
-        code = phases[i].run(link);
-        start = tn__session_spent(link->session, phases[i].ns, start);
-    }
+    tn__session_spent(link->session, &link->ns[TN__LINK_RESOLVE], start);
+    if (!code && link->count)
+        code = run_phase(link, scan_all, TN__LINK_RESOLVE);
+    if (!code && link->count)
+        code = run_phase(link, place_all, TN__LINK_LAYOUT);
     return code;
+}
+
+/* Without it: only memory and arrays that are this link's own. */
+static int build(struct tn__link *link)
+{
+    int code = run_phase(link, copy_all, TN__LINK_COPY);
+    if (!code)
+        code = run_phase(link, apply_all, TN__LINK_APPLY);
+    return code ? code : run_phase(link, protect_all, TN__LINK_PUBLISH);
 }
 
 static void undo(struct tn__link *link)
@@ -209,24 +234,56 @@ static void undo(struct tn__link *link)
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);
         link->objects[i]->plan = NULL;
-        link->objects[i]->state = TN__OBJECT_PENDING;
+        link->objects[i]->link = NULL;
     }
     tn__journal_undo(&link->journal);
     while (link->members.next != &link->members)
         tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
 }
 
+static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES])
+{
+    stats->resolve_ns += ns[TN__LINK_RESOLVE];
+    stats->layout_ns += ns[TN__LINK_LAYOUT];
+    stats->copy_ns += ns[TN__LINK_COPY];
+    stats->relocate_ns += ns[TN__LINK_APPLY];
+    stats->publish_ns += ns[TN__LINK_PUBLISH];
+}
+
+static int run_once(struct tn__link *link, struct tn__entry *entry)
+{
+    struct tn_session *session = link->session;
+    link->arena.from = link->journal.from = session->allocator;
+    tn__list_init(&link->members);
+    int code = plan(link, entry);
+    if (!code && link->count) {
+        session->building++;
+        pthread_mutex_unlock(&session->lock);
+        code = build(link);
+        pthread_mutex_lock(&session->lock);
+        session->building--;
+        if (!code)
+            code = run_phase(link, publish_all, TN__LINK_PUBLISH);
+    }
+    if (code)
+        undo(link);
+    add_times(&session->stats, link->ns);
+    tn__unwind_remove(&session->unwind, link->tables);
+    tn__journal_free(&link->journal);
+    tn__arena_free(&link->arena);
+    tn__free(session->allocator, link->objects);
+    if (code != TN__BUSY)
+        pthread_cond_broadcast(&session->idle);
+    return code;
+}
+
 int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
 {
-    struct tn__link link = {.library = library, .session = library->session, .err = err};
-    link.arena.from = link.journal.from = link.session->allocator;
-    tn__list_init(&link.members);
-    int code = run_phases(&link, entry);
-    if (code)
-        undo(&link);
-    tn__unwind_remove(&link.session->unwind, link.tables);
-    tn__journal_free(&link.journal);
-    tn__arena_free(&link.arena);
-    tn__free(link.session->allocator, link.objects);
-    return code;
+    for (;;) {
+        struct tn__link link = {.library = library, .session = library->session, .err = err};
+        int code = run_once(&link, entry);
+        if (code != TN__BUSY)
+            return code;
+        pthread_cond_wait(&library->session->idle, &library->session->lock);
+    }
 }

@@ -9,7 +9,9 @@
  *     apply    bytes copied, rows applied                                                   layout.c, relocate.c
  *     publish  protected, unwind tables registered, symbols get their addresses             link.c
  *
- * All of it happens under the session's lock. Until publish nothing outside the link sees it, so an error undoes it. */
+ * Copy and apply run without the session's lock, the rest under it; so threads link different objects side by side. A link
+ * whose objects need one that another link is working on steps back and waits until that link has ended. Until publish
+ * nothing outside the link sees it, so an error undoes it. */
 
 #ifndef TENON_LINK_H
 #define TENON_LINK_H
@@ -112,22 +114,21 @@ struct tn__plan {
     uint8_t *tls_image; /* initial values of its thread-local data */
     bool low;           /* wants to be below 2 GiB */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
+    struct tn__backing backings[TN__ZONES];
     size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
     uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
     uint64_t got_address;
     uint8_t *got_write; /* where the bytes at got_address are written */
 };
 
-enum tn__object_state { TN__OBJECT_PENDING = 0, TN__OBJECT_LINKING, TN__OBJECT_LINKED };
-
+/* Pending while it is in no link and still has its data; linked once that is gone. */
 struct tn__object {
     const char *name;             /* "file.o", "archive.a(member.o)"; behind this struct */
     struct tn__object_data *data; /* NULL once it is linked */
     struct tn_tracker *owner;
     struct tn__list owned;  /* in the owner's objects */
     struct tn__list queued; /* pending: in the library's queue; new members of archives: in the link's list */
-    uint8_t state;
-    bool has_calls; /* initializers or finalizers of it may be in the library's lists */
+    bool has_calls;         /* initializers or finalizers of it may be in the library's lists */
     struct tn__unwind_table *unwind;
     uint32_t entry_count;
     struct tn__entry **entries; /* that it defined or whose group it claimed when it was added; behind this struct */
@@ -136,7 +137,8 @@ struct tn__object {
     struct tn__window *window;
     struct tn__range *ranges[TN__PARTS];
 
-    struct tn__plan *plan; /* while it is being linked; in the link's arena */
+    struct tn__link *link; /* that it is part of right now */
+    struct tn__plan *plan; /* what that link makes of it; in the link's arena */
 };
 
 /* Where a symbol's GOT slot of a kind is; the slot exists. */
@@ -214,6 +216,9 @@ struct tn__detached;
 
 struct tn_session {
     pthread_mutex_t lock;
+    pthread_cond_t idle;                  /* a link has ended */
+    struct tn__list listed;               /* among all sessions of the process */
+    uint32_t building;                    /* links that are copying and relocating without the lock */
     const struct tn_allocator *allocator; /* the source of everything that hangs on the session */
     struct tn__codemem memory;
     struct tn_library *libraries;
@@ -243,10 +248,13 @@ static inline uint64_t tn__session_spent(const struct tn_session *session, uint6
     return now;
 }
 
-/* Reads an object and enters its definitions; changes are noted in `journal`. `name` is copied. The object belongs to
- * `owner` and stands at the end of `queue`. On an error nothing but journalled entries has changed. */
-int tn__library_add(struct tn_tracker *owner, const struct tn_input *input, struct tn__list *queue,
+/* Makes an object of what was read and enters its definitions; changes are noted in `journal`. It belongs to `owner` and
+ * stands at the end of `queue`. On an error `data` is freed and nothing but journalled entries has changed. */
+int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
                     struct tn__journal *journal, struct tn_error *err);
+/* Fills `data` from an input; needs no lock. */
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
+                     struct tn_error *err);
 /* Frees the neutral object and gives its bytes back. */
 void tn__object_release_data(struct tn__object *object);
 /* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */
@@ -280,6 +288,11 @@ int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct 
 
 /* ---- one link ---- */
 
+enum { TN__LINK_RESOLVE, TN__LINK_LAYOUT, TN__LINK_COPY, TN__LINK_APPLY, TN__LINK_PUBLISH, TN__LINK_PHASES };
+
+/* What resolving answers when another link is working on something that this one needs. */
+enum { TN__BUSY = 1 };
+
 struct tn__link {
     struct tn_library *library;
     struct tn_session *session;
@@ -289,11 +302,13 @@ struct tn__link {
     struct tn__arena arena;
     struct tn__list members;         /* of archives, loaded by this link */
     struct tn__unwind_table *tables; /* ready to be registered */
-    size_t undefined;                /* references reported so far */
+    uint64_t ns[TN__LINK_PHASES];
+    size_t undefined; /* references reported so far */
     struct tn_error *err;
 };
 
-/* Links the object that defines `entry` and all it needs; with entry NULL, every object that was added. */
+/* Links the object that defines `entry` and all it needs; with entry NULL, every object that was added. Under the lock,
+ * which is given up for a while. */
 int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err);
 
 /* resolve.c */
@@ -305,6 +320,8 @@ int tn__link_resolve(struct tn__link *link);
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
 /* Counts stubs for branches to other objects, when some of them lie in another window. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
+/* Finds the address of every symbol; all objects of the link are placed. */
+void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);
 /* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to; for another
  * address space, stores the resolvers' own. */

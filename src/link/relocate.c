@@ -491,12 +491,16 @@ void tn__object_fill_ifuncs(struct tn__object *object, bool detached)
     }
 }
 
-int tn__object_apply(struct tn__link *link, struct tn__object *object)
+void tn__object_find_addresses(struct tn__link *link, struct tn__object *object)
 {
     if (object->data->symbol_count)
         object->plan->addresses[0] = 0;
     for (uint32_t i = 1; i < object->data->symbol_count; i++)
         object->plan->addresses[i] = address_of(object, i, link->library->number);
+}
+
+int tn__object_apply(struct tn__link *link, struct tn__object *object)
+{
     if (object->plan->got_words)
         fill_got(object);
     if (object->plan->stub_count)

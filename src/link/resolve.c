@@ -7,11 +7,13 @@
 
 int tn__link_need_object(struct tn__link *link, struct tn__object *object)
 {
-    if (object->state != TN__OBJECT_PENDING)
-        return 0;
+    if (object->link)
+        return object->link == link ? 0 : TN__BUSY;
+    if (!object->data)
+        return 0; /* linked */
     if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
-    object->state = TN__OBJECT_LINKING;
+    object->link = link;
     link->objects[link->count++] = object;
     return 0;
 }
@@ -24,7 +26,10 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
     int code = tn__archive_load(archive, entry->member, &input, &name, link->err);
     if (code)
         return code;
-    code = tn__library_add(&link->library->own, &input, &link->members, &link->journal, link->err);
+    struct tn__object_data data;
+    code = tn__library_read(link->library, &input, &data, link->err);
+    if (!code)
+        code = tn__library_add(&link->library->own, &data, &link->members, &link->journal, link->err);
     tn__free(link->session->allocator, name);
     if (code) {
         if (input.release)

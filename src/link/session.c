@@ -5,6 +5,73 @@
 #include "detached.h"
 #include "tls.h"
 
+/* ---- forks ---- */
+
+/* A fork must not catch a session half changed: it waits for links that are writing, and holds every lock meanwhile, so
+ * that the child may go on using its sessions. */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__list all_sessions = {&all_sessions, &all_sessions};
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all_lock);
+    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
+        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
+        pthread_mutex_lock(&session->lock);
+        while (session->building)
+            pthread_cond_wait(&session->idle, &session->lock);
+    }
+}
+
+static void after_fork(void)
+{
+    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next)
+        pthread_mutex_unlock(&tn__container_of(node, struct tn_session, listed)->lock);
+    pthread_mutex_unlock(&all_lock);
+}
+
+/* Nobody waits in the child but its one thread, and that runs. */
+static void after_fork_in_child(void)
+{
+    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next)
+        pthread_cond_init(&tn__container_of(node, struct tn_session, listed)->idle, NULL);
+    after_fork();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static bool init_locks(struct tn_session *session)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    if (pthread_mutex_init(&session->lock, NULL))
+        return false;
+    if (pthread_cond_init(&session->idle, NULL)) {
+        pthread_mutex_destroy(&session->lock);
+        return false;
+    }
+    return true;
+}
+
+static void list_session(struct tn_session *session)
+{
+    pthread_mutex_lock(&all_lock);
+    tn__list_append(&all_sessions, &session->listed);
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void unlist_session(struct tn_session *session)
+{
+    pthread_mutex_lock(&all_lock);
+    tn__list_remove(&session->listed);
+    pthread_mutex_unlock(&all_lock);
+}
+
+/* ---- sessions ---- */
+
 int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
 {
     return tn__session_create_detached(given, NULL, out, err);
@@ -33,7 +100,7 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     else
         code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
                                 options.strategy, err);
-    if (!code && pthread_mutex_init(&session->lock, NULL)) {
+    if (!code && !init_locks(session)) {
         tn__codemem_close(&session->memory);
         code = tn__fail(err, TN_ENOMEM, "no lock for the session");
     }
@@ -45,6 +112,7 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     session->on_undefined = options.on_undefined;
     session->context = options.context;
     session->timings = options.timings;
+    list_session(session);
     *out = session;
     return 0;
 }
@@ -88,12 +156,14 @@ void tn_session_destroy(struct tn_session *session)
 {
     if (!session)
         return;
+    unlist_session(session);
     for (struct tn_library *library = session->libraries, *next; library; library = next) {
         next = library->next;
         free_library(library);
     }
     tn__unwind_close(&session->unwind);
     tn__codemem_close(&session->memory);
+    pthread_cond_destroy(&session->idle);
     pthread_mutex_destroy(&session->lock);
     tn__free(session->allocator, session);
 }

@@ -22,8 +22,14 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
 
 void tn__tracker_empty(struct tn_tracker *tracker)
 {
-    while (tracker->objects.next != &tracker->objects)
-        tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
+    struct tn_session *session = tracker->library->session;
+    while (tracker->objects.next != &tracker->objects) {
+        struct tn__object *object = tn__container_of(tracker->objects.next, struct tn__object, owned);
+        if (object->link)
+            pthread_cond_wait(&session->idle, &session->lock);
+        else
+            tn__object_remove(object);
+    }
 }
 
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
