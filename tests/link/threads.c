@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 enum { THREADS = 4, ROUNDS = 12 };
 
@@ -71,6 +72,41 @@ static void *one_session(void *session)
     return NULL;
 }
 
+/* Adds, uses and removes objects in a library of its own, while others do the same in theirs. */
+static const char *use_tracker(struct tn_session *session)
+{
+    struct tn_library *library;
+    struct tn_tracker *tracker;
+    struct tn_error err;
+    TRY(!tn_library_create(session, "library", &library, &err));
+    TRY(!tn_add_resolver(library, tn_resolve_dlsym, NULL, &err));
+    TRY(!tn_tracker_create(library, &tracker, &err));
+    struct bytes a = read_bytes(matrix_a), b = read_bytes(matrix_b);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct tn_input input = {.size = sizeof input, .name = "a", .bytes = a.at, .length = a.size, .owner = tracker};
+        void *address;
+        int (*run)(int (*)(int));
+        TRY(!tn_add_object(library, &input, &err));
+        input.name = "b", input.bytes = b.at, input.length = b.size;
+        TRY(!tn_add_object(library, &input, &err));
+        TRY(!tn_lookup(library, "run", &address, &err));
+        TRY(!tn_run_initializers(library, 0, NULL, NULL, &err));
+        memcpy(&run, &address, sizeof run);
+        TRY(run(host) == 0);
+        TRY(!tn_tracker_remove(tracker, &err));
+        TRY(tn_lookup(library, "run", &address, &err) == TN_EUNDEF);
+    }
+    tn_tracker_destroy(tracker);
+    free(a.at);
+    free(b.at);
+    return NULL;
+}
+
+static void *one_session_trackers(void *session)
+{
+    return (void *)(uintptr_t)use_tracker(session);
+}
+
 static const char *ask(struct tn_library *library)
 {
     static const struct {
@@ -123,6 +159,20 @@ static void all_threads_one_session(void **state)
     close_fixture(&f);
 }
 
+static void all_threads_remove(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_stats before = stats_of(&f);
+    in_threads(one_session_trackers, f.session);
+    struct tn_stats after = stats_of(&f);
+    assert_int_equal(after.objects, 2 * THREADS * ROUNDS);
+    assert_int_equal(after.code_bytes, before.code_bytes);
+    assert_int_equal(after.data_bytes, before.data_bytes);
+    assert_int_equal(after.rodata_bytes, before.rodata_bytes);
+    close_fixture(&f);
+}
+
 static void all_threads_one_library(void **state)
 {
     (void)state;
@@ -138,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_its_own_sessions),
         cmocka_unit_test(all_threads_one_session),
+        cmocka_unit_test(all_threads_remove),
         cmocka_unit_test(all_threads_one_library),
     };
     snprintf(matrix_a, sizeof matrix_a, "%s", data_file("matrix_a.o"));
