@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* link OBJECT... --symbol NAME [--runs N] [--call]: how long libtenon takes from objects in memory to a callable address.
+/* link OBJECT... [--symbol NAME] [--runs N] [--call]: how long libtenon takes from objects in memory to callable addresses:
+ * of NAME and what it needs, or of everything.
+ * link --small OBJECT: many small objects, see small.c.
  *
  * Cold: each run is a new process (this program again, with --once). It maps the objects and touches their pages, then the
  * clock starts: session, library, resolver, objects, lookup; the clock stops when the address is known. Nothing of the
@@ -21,6 +23,7 @@
 #include <tenon.h>
 
 #include "measure.h"
+#include "small.h"
 
 enum { MAX_OBJECTS = 64, MAX_RUNS = 10000 };
 
@@ -70,7 +73,9 @@ static int link_into(struct tn_library *library, const struct request *request, 
         input.owner = owner;
         code = tn_add_object(library, &input, err);
     }
-    return code ? code : tn_lookup(library, request->symbol, address, err);
+    if (code)
+        return code;
+    return request->symbol ? tn_lookup(library, request->symbol, address, err) : tn_link(library, err);
 }
 
 static bool read_objects(struct request *request)
@@ -90,7 +95,7 @@ static int link_once(struct request *request)
     struct tn_session *session;
     struct tn_library *library;
     struct tn_error error;
-    void *address;
+    void *address = NULL;
     uint64_t start = now_ns();
     if (create_library(&timed, &session, &library, &error) || link_into(library, request, NULL, &address, &error))
         return fail(error.text);
@@ -103,7 +108,7 @@ static int link_once(struct request *request)
            (unsigned long long)stats.relocations);
     int (*function)(void);
     memcpy(&function, &address, sizeof function);
-    printf("%d\n", request->call ? function() : 0);
+    printf("%d\n", request->call && request->symbol ? function() : 0);
     tn_session_destroy(session);
     return 0;
 }
@@ -116,7 +121,9 @@ static int measure_cold(const struct request *request, const char *self)
     char *argv[MAX_OBJECTS + 6] = {(char *)self};
     for (; arguments < request->count; arguments++)
         argv[arguments + 1] = request->paths[arguments];
-    argv[++arguments] = "--symbol", argv[++arguments] = (char *)request->symbol, argv[++arguments] = "--once";
+    if (request->symbol)
+        argv[++arguments] = "--symbol", argv[++arguments] = (char *)request->symbol;
+    argv[++arguments] = "--once";
     if (request->call)
         argv[++arguments] = "--call";
     for (int i = 0; i < request->runs; i++) {
@@ -135,7 +142,7 @@ static int measure_cold(const struct request *request, const char *self)
     printf("relocations %llu\n", relocations);
     printf("ns_per_relocation %.2f\n", relocations ? relocate_us * 1e3 / (double)relocations : 0);
     printf("peak_rss_kb %.0f\n", median(memory, runs));
-    if (request->call)
+    if (request->call && request->symbol)
         printf("%s() %d\n", request->symbol, answer);
     return 0;
 }
@@ -182,14 +189,16 @@ static bool parse(int argc, char **argv, struct request *request)
         else
             return false;
     }
-    return request->count && request->symbol && request->runs > 0 && request->runs <= MAX_RUNS;
+    return request->count && request->runs > 0 && request->runs <= MAX_RUNS;
 }
 
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--small") == 0)
+        return measure_small(argv[2]);
     static struct request request = {.runs = 21};
     if (!parse(argc, argv, &request))
-        return fail("usage: link OBJECT... --symbol NAME [--runs N] [--call]");
+        return fail("usage: link OBJECT... [--symbol NAME] [--runs N] [--call], or link --small OBJECT");
     if (request.once)
         return !read_objects(&request) || link_once(&request);
     return measure_cold(&request, "/proc/self/exe") || measure_warm(&request);

@@ -9,13 +9,13 @@ out ?= $(BUILD)/bench
 llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
-all: $(addprefix $(out)/,spawn copy link lljit one sqlite3.o)
+all: $(addprefix $(out)/,spawn copy link lljit one sqlite3.o sqlite3-sections.o small_function.o X86ISelLowering.cpp.o)
 $(shell mkdir -p $(out))
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
 
-$(out)/link: bench/link.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
+$(out)/link: bench/link.c bench/small.c bench/measure.c bench/small.h bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
 # The peer. LLVM is a shared library here, as Debian's users have it.
@@ -25,6 +25,16 @@ $(out)/lljit: bench/lljit.c bench/measure.c bench/measure.h
 # The same module, compiled ahead of time and linked by ld.
 $(out)/one: bench/one.ll $(BUILD)/tenon
 	$(BUILD)/tenon compile $< -o $@.o && $(CC) -static $@.o -o $@
+
+$(out)/small_function.o: bench/small_function.s
+	$(CC) -c $< -o $@
+
+$(out)/sqlite3-sections.o: build/deps/sqlite3/sqlite3.c
+	$(LLVM_BIN)/clang -O2 -fPIC -ffunction-sections -fdata-sections -w -c $< -o $@
+
+# A large C++ object, as LLVM's own archive has it.
+$(out)/X86ISelLowering.cpp.o: $(llvm_prefix)/lib/libLLVMX86CodeGen.a
+	cd $(out) && ar x $< $(@F)
 
 $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -w -c $< -o $@
