@@ -59,6 +59,9 @@ struct tn__arch {
     const struct tn__row *rows;
     uint32_t row_count;
     const void *tls_descriptor; /* what TLS descriptors call */
+    /* Rewrites the instruction around a field whose row says TN__R_RELAX so that it needs no GOT slot; `before` bytes of the
+     * section lie before the field. False, and nothing has changed, where it knows none or the values do not fit. */
+    bool (*relax)(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`; it will run at `address`. */
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);

@@ -385,7 +385,10 @@ static int apply_one(const struct site *site)
         return 0;
     uint64_t P = site->section->address + reloc->offset;
     uint8_t *at = site->section->write + reloc->offset;
-    uint64_t value = value_of(object, row, reloc, object->plan->addresses[reloc->symbol], P);
+    uint64_t S = object->plan->addresses[reloc->symbol];
+    if (row->flags & TN__R_RELAX && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+        return 0;
+    uint64_t value = value_of(object, row, reloc, S, P);
     if (__builtin_expect(!fits(value, row) || object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
         return apply_unusual(site, at, value, P);
     put_field(at, row->field, value);

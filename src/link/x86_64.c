@@ -7,8 +7,8 @@
  * everything an object reaches without a GOT has to lie within 2 GiB of it, or below 2 GiB. Calls (PLT32) may go through
  * a stub instead. */
 
-#include "reloc.h"
 #include "tls.h"
+#include "x86_64.h"
 
 #define R(number, name, value, field, bits, flags)                                                                     \
     [number] = {"R_X86_64_" #name, TN__V_##value, TN__F_##field, bits, flags, TN__SLOT_NONE}
@@ -19,6 +19,7 @@
 #define STUB     TN__R_STUB
 #define LOW      TN__R_LOW
 #define TLS      TN__R_TLS
+#define RELAX    TN__R_RELAX
 
 /*    no. name            value        field bits flags    GOT slot */
 static const struct tn__row rows[] = {
@@ -44,7 +45,7 @@ static const struct tn__row rows[] = {
     G(19, TLSGD, G_A_P, LE32, 32, SIGNED | TLS, TLS_INDEX),
     G(20, TLSLD, G_A_P, LE32, 32, SIGNED | TLS, TLS_BASE),
     R(21, DTPOFF32, S_A, LE32, 32, SIGNED | TLS),
-    G(22, GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS, ADDRESS),
+    G(22, GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS | RELAX, ADDRESS),
     R(23, TPOFF32, S_A, LE32, 32, SIGNED | TLS),
     R(24, PC64, S_A_P, LE64, 64, 0),
     R(25, GOTOFF64, S_A_GOT, LE64, 64, 0),
@@ -61,10 +62,10 @@ static const struct tn__row rows[] = {
     R(36, TLSDESC, UNSUPPORTED, LE64, 64, 0),
     R(37, IRELATIVE, UNSUPPORTED, LE64, 64, 0),
     R(38, RELATIVE64, UNSUPPORTED, LE64, 64, 0),
-    G(41, GOTPCRELX, G_A_P, LE32, 32, SIGNED, ADDRESS),
-    G(42, REX_GOTPCRELX, G_A_P, LE32, 32, SIGNED, ADDRESS),
-    G(43, CODE_4_GOTPCRELX, G_A_P, LE32, 32, SIGNED, ADDRESS),
-    G(44, CODE_4_GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS, ADDRESS),
+    G(41, GOTPCRELX, G_A_P, LE32, 32, SIGNED | RELAX, ADDRESS),
+    G(42, REX_GOTPCRELX, G_A_P, LE32, 32, SIGNED | RELAX, ADDRESS),
+    G(43, CODE_4_GOTPCRELX, G_A_P, LE32, 32, SIGNED | RELAX, ADDRESS),
+    G(44, CODE_4_GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS | RELAX, ADDRESS),
     G(45, CODE_4_GOTPC32_TLSDESC, G_A_P, LE32, 32, SIGNED | TLS, TLS_DESC),
     G(46, CODE_5_GOTPCRELX, G_A_P, LE32, 32, SIGNED, ADDRESS),
     G(47, CODE_5_GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS, ADDRESS),
@@ -89,6 +90,7 @@ const struct tn__arch tn__arch_x86_64 = {
     .rows = rows,
     .row_count = TN_COUNT(rows),
     .tls_descriptor = tn__tls_descriptor,
+    .relax = tn__x86_64_relax,
     .stub_size = 8,
     .write_stub = write_stub,
 };
