@@ -51,18 +51,10 @@ __attribute__((always_inline)) static inline int for_each_reloc(struct tn__link 
 /* ---- messages ---- */
 
 /* "file.o(.text+0x10)" */
-struct place_text {
-    char text[256];
-};
-
-static struct place_text place_of(const struct site *site)
+static struct tn_error place_of(const struct site *site)
 {
-    struct tn_error text;
-    struct place_text place;
-    tn__fail(&text, 0, "%s(%s+0x%" PRIx64 ")", site->object->name, site->section->name, site->reloc->offset);
-    size_t length = strnlen(text.text, sizeof place.text - 1);
-    memcpy(place.text, text.text, length);
-    place.text[length] = '\0';
+    struct tn_error place;
+    tn__fail(&place, 0, "%s(%s+0x%" PRIx64 ")", site->object->data->name, site->section->name, site->reloc->offset);
     return place;
 }
 
@@ -81,7 +73,7 @@ static int report_undefined(const struct site *site)
     struct tn__link *link = site->link;
     uint8_t *flags = &site->object->plan->symbol_flags[site->reloc->symbol];
     *flags &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
-    struct place_text place = place_of(site);
+    struct tn_error place = place_of(site);
     struct tn__entry *entry = site->object->data->symbols[site->reloc->symbol].entry;
     const char *name = entry ? tn__entry_target(entry)->name : symbol_name(site);
     if (link->session->on_undefined)
@@ -502,11 +494,25 @@ void tn__object_find_addresses(struct tn__link *link, struct tn__object *object)
         object->plan->addresses[i] = address_of(object, i, link->library->number);
 }
 
+/* With its addresses filled in, because that may spoil it too. */
+static int check_unwind_data(struct tn__link *link, const struct tn__object *object)
+{
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        if (section->role == TN__ROLE_UNWIND && tn__section_is_loaded(section) &&
+            !tn__unwind_data_is_sound(section->write, section->size))
+            return tn__fail(link->err, TN_EFORMAT, "%s: section %" PRIu32 " (%s): malformed unwind data",
+                            object->data->name, i, section->name);
+    }
+    return 0;
+}
+
 int tn__object_apply(struct tn__link *link, struct tn__object *object)
 {
     if (object->plan->got_words)
         fill_got(object);
     if (object->plan->stub_count)
         write_stubs(object);
-    return for_each_reloc(link, object, apply_one);
+    int code = for_each_reloc(link, object, apply_one);
+    return code ? code : check_unwind_data(link, object);
 }

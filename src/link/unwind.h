@@ -31,6 +31,9 @@ struct tn__unwind {
     struct tn__arena arena;             /* holds tables and sets */
 };
 
+/* True if unwinders can read the table without leaving its `size` bytes (eh_frame.c). */
+bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size);
+
 /* `count` tables in a list at *tables, or false when memory is out. */
 bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, struct tn__unwind_table **tables);
 /* Registers the unwind data at `address`, which ends with a zero length. */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Checks unwind data (LSB Core, "The .eh_frame section") before the program's unwinder is told about it. Unwinders trust
+ * it: libgcc reads on from one length to the next at the first throw of anybody, and aborts at an encoding it does not know.
+ * What is accepted is what libgcc reads without leaving the table; the instructions in it are the compiler's business. */
+
+#include "unwind.h"
+
+enum { MOST_ULEB = 10 };
+
+struct cursor {
+    const uint8_t *at, *end;
+    bool good;
+};
+
+static uint8_t get_byte(struct cursor *c)
+{
+    if (c->at == c->end) {
+        c->good = false;
+        return 0;
+    }
+    return *c->at++;
+}
+
+static uint64_t get_uleb(struct cursor *c)
+{
+    uint64_t value = 0;
+    uint8_t byte = 0x80;
+    for (unsigned i = 0; i < MOST_ULEB && byte & 0x80; i++) {
+        byte = get_byte(c);
+        value |= (uint64_t)(byte & 0x7f) << (7 * i & 63);
+    }
+    c->good &= !(byte & 0x80);
+    return value;
+}
+
+/* Bytes of a value in this encoding (DW_EH_PE_...), or 0 if it has no fixed size or is unknown. */
+static unsigned encoded_size(uint8_t encoding)
+{
+    static const uint8_t sizes[16] = {[0x0] = 8, [0x2] = 2, [0x3] = 4, [0x4] = 8, [0xa] = 2, [0xb] = 4, [0xc] = 8};
+    bool known = (encoding & 0x70) <= 0x50;
+    return known ? sizes[encoding & 0x0f] : 0;
+}
+
+static void skip_personality(struct cursor *c)
+{
+    unsigned size = encoded_size(get_byte(c));
+    if (!size || (size_t)(c->end - c->at) < size)
+        c->good = false;
+    else
+        c->at += size;
+}
+
+/* The encoding of addresses that a common entry's augmentation asks for. */
+static uint8_t address_encoding(struct cursor *c, const char *letters)
+{
+    uint64_t length = get_uleb(c);
+    if (!c->good || length > (size_t)(c->end - c->at)) {
+        c->good = false;
+        return 0;
+    }
+    c->end = c->at + length;
+    for (; *letters && c->good; letters++) {
+        if (*letters == 'R')
+            return get_byte(c);
+        if (*letters == 'P')
+            skip_personality(c);
+        else if (*letters == 'L')
+            get_byte(c);
+        else if (*letters != 'S' && *letters != 'B' && *letters != 'G')
+            break; /* nobody reads on behind a letter he does not know */
+    }
+    return 0;
+}
+
+/* Checks a common entry behind its length and number; answers the size of its functions' addresses, or 0 if it is malformed. */
+static unsigned check_common(struct cursor c)
+{
+    uint8_t version = get_byte(&c);
+    const char *letters = (const char *)c.at;
+    const uint8_t *end = memchr(c.at, 0, (size_t)(c.end - c.at));
+    if ((version != 1 && version != 3) || !end)
+        return 0;
+    c.at = end + 1;
+    get_uleb(&c); /* code alignment, */
+    get_uleb(&c); /* data alignment, as long as an unsigned number */
+    if (version == 1)
+        get_byte(&c); /* and the return address's register */
+    else
+        get_uleb(&c);
+    uint8_t encoding = *letters == 'z' ? address_encoding(&c, letters + 1) : 0;
+    bool indirect = encoding & 0x80;
+    return c.good && !indirect ? encoded_size(encoding) : 0;
+}
+
+/* The common entry at `at`. */
+static unsigned check_common_at(const uint8_t *at, const uint8_t *end)
+{
+    if ((size_t)(end - at) < 8)
+        return 0;
+    uint32_t length = tn__get32(at);
+    if (length < 5 || length > (size_t)(end - at) - 4 || tn__get32(at + 4))
+        return 0;
+    return check_common((struct cursor){at + 8, at + 4 + length, true});
+}
+
+bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size)
+{
+    const uint8_t *end = table + size, *common = NULL;
+    unsigned address_size = 0;
+    for (const uint8_t *at = table; at < end;) {
+        if (end - at < 4)
+            return false;
+        uint32_t length = tn__get32(at);
+        if (!length)
+            return true; /* unwinders stop here */
+        if (length < 4 || length > (size_t)(end - at) - 4)
+            return false;
+        uint32_t distance = tn__get32(at + 4);
+        if (distance > (size_t)(at + 4 - table))
+            return false;
+        const uint8_t *wanted = distance ? at + 4 - distance : at;
+        if (wanted != common) {
+            common = wanted;
+            address_size = check_common_at(common, end);
+        }
+        if (!address_size || (distance && length < 4 + 2 * address_size))
+            return false;
+        at += 4 + length;
+    }
+    return true;
+}
