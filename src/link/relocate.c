@@ -514,5 +514,6 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
     if (object->plan->stub_count)
         write_stubs(object);
     int code = for_each_reloc(link, object, apply_one);
-    return code ? code : check_unwind_data(link, object);
+    /* For another address space no unwinder of ours is told. */
+    return code || link->session->detached ? code : check_unwind_data(link, object);
 }
