@@ -2,6 +2,7 @@
 #
 # The manual names every command and option that the command itself names, and formats without a complaint.
 
+: "${BUILD:=build}"
 . tests/build/check
 
 page=$(sed 's/Fl Fl /--/g; s/Fl /-/g; s/\(-O\) Ar/\1/' doc/tenon.1)
