@@ -35,11 +35,11 @@ packages_of() {
         "$(llvm_packages 'lld-%s')" ;;
     test-0) echo libcmocka-dev cmake pkgconf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
-        lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
+        lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
     bench-0) echo tcl ;;
     bench-*) echo "$(LLVM=0 packages_of bench)" "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
-    lint-*) echo clang-format-14 python3 ;;
+    lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
     esac
 }
@@ -72,12 +72,19 @@ as_root() {
     fi
 }
 
+# What somebody with the right to install types.
+apt_command() { echo "apt-get update && apt-get install --no-install-recommends $*"; }
+
 install_packages() {
+    [ -n "${SUDO-}" ] || [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || fail "root is needed for:  $(apt_command "$@")"
     say "installing $*"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 update </dev/null ||
         say "apt-get update failed; going on with the lists that are there"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends \
-        "$@" </dev/null
+        "$@" </dev/null && return
+    unknown=$(for package; do apt-cache show "$package" >/dev/null 2>&1 || echo "$package"; done)
+    [ -z "$unknown" ] || say "apt does not know:" $unknown "(for LLVM 22, Debian 12 needs bookworm-security in its sources)"
+    fail "not installed; the command was:  $(apt_command "$@")"
 }
 
 # The machine's own Debian mirrors as deb-src lines. A key that the machine names for a mirror is named here too.
@@ -95,6 +102,7 @@ source_lines() {
 # checksum of each file; the lists and caches it makes are ours and go away.
 fetch_source() {
     say "fetching the source package of $1"
+    command -v apt-get >/dev/null || fail "there is no apt-get; put the unpacked source of $1 into $2"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     chmod 755 "$work"
@@ -159,7 +167,7 @@ if [ "$action" = install ]; then
     $sqlite_there || make_sqlite
 elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there; then
     say "not everything is there; 'make setup' gets it, or:"
-    [ -z "$missing" ] || say "    apt-get install --no-install-recommends $missing"
+    [ -z "$missing" ] || say "    $(apt_command $missing)"
     $mimalloc_there || say "    make setup      # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
     $sqlite_there || say "    make bench      # the source of SQLite"
     exit 1
