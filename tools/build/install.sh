@@ -92,7 +92,8 @@ if [ "$part" = musl ]; then
     libdir=$LIBDIR/tenon-musl
     put 644 include/tenon.h "$INCLUDEDIR"
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
-    put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon-musl.pc
+    sed '/symtab/d' tenon.pc.in >"$work/tenon.pc.in" # musl has no libelf
+    put_filled "$work/tenon.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
     [ $action = install ] || rmdir "$DESTDIR$libdir" 2>/dev/null || true
     exit 0
 fi
