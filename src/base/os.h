@@ -50,6 +50,12 @@ void tn__os_prefault_shared(uint64_t address, size_t size);
 
 /* An anonymous file that may be mapped executable; *fd is closed by tn__os_close. */
 int tn__os_memfd(size_t size, int *fd);
+/* Which file it is: a program may close descriptors that it does not know, and open others under their numbers. */
+struct tn__os_identity {
+    uint64_t device, inode;
+};
+struct tn__os_identity tn__os_identify(int fd);
+bool tn__os_is(int fd, struct tn__os_identity identity);
 /* A writable view anywhere; it does not survive into a forked child. */
 int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
 /* A view over reserved space. `copy` maps privately: later writes to the file need not be seen. */

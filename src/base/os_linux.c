@@ -140,6 +140,18 @@ int tn__os_memfd(size_t size, int *fd)
     return error;
 }
 
+struct tn__os_identity tn__os_identify(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) ? (struct tn__os_identity){0} : (struct tn__os_identity){st.st_dev, st.st_ino};
+}
+
+bool tn__os_is(int fd, struct tn__os_identity identity)
+{
+    struct tn__os_identity found = tn__os_identify(fd);
+    return found.inode == identity.inode && found.device == identity.device;
+}
+
 int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias)
 {
     int fault = tn__os_fault(false, NULL);

@@ -136,6 +136,7 @@ static struct tn__backing claim(struct tn__zone *zone, const struct tn__range *r
     struct tn__backing backing = {.from = tn__max64(zone->touched_end, page_down(start)),
                                   .file_start = chunk->address,
                                   .fd = chunk->fd,
+                                  .file = chunk->file,
                                   .has_file = chunk->has_file};
     backing.to = tn__min64(tn__max64(page_up(end), backing.from + TOUCH_STEP), chunk->address + chunk->size);
     zone->touched_end = backing.to;
@@ -166,7 +167,7 @@ int tn__codemem_fill(const struct tn__window *window, enum tn__zone_kind kind, c
     for (size_t i = 0; i < count; i++)
         size += pieces[i].size;
     bool untouched = backing->from < backing->to && start + size > backing->from;
-    if (untouched && backing->has_file && size >= LARGE) {
+    if (untouched && size >= LARGE && backing->has_file && tn__os_is(backing->fd, backing->file)) {
         int error = write_large(range, backing, offset, pieces, count, size);
         return error ? fail_with(err, error, window->zones[kind].strategy, zone_kinds[kind].name) : 0;
     }

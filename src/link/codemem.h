@@ -61,6 +61,7 @@ struct tn__backing {
     uint64_t from, to;   /* addresses; nothing to do if they are equal */
     uint64_t file_start; /* the address at the beginning of the chunk's file */
     int fd;
+    struct tn__os_identity file;
     bool has_file;
 };
 

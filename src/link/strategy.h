@@ -18,6 +18,7 @@ struct tn__chunk {
     int pid;        /* of the process that mapped `alias` */
     bool has_file;  /* `fd` is open: large pieces are written through it */
     int fd;
+    struct tn__os_identity file; /* `fd` as long as it is this one */
 };
 
 struct tn__strategy {

@@ -29,6 +29,8 @@ static int map(struct tn__chunk *chunk, enum tn__prot prot)
     error = map_both(chunk->fd, chunk, prot);
     if (error)
         tn__os_close(chunk->fd);
+    else
+        chunk->file = tn__os_identify(chunk->fd);
     chunk->has_file = !error;
     chunk->pid = getpid();
     return error;
@@ -43,7 +45,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot)
 /* The mappings keep the memory without the descriptor; a forked child has not inherited the alias. */
 static void leave(struct tn__chunk *chunk)
 {
-    if (chunk->has_file)
+    if (chunk->has_file && tn__os_is(chunk->fd, chunk->file))
         tn__os_close(chunk->fd);
     chunk->has_file = false;
     if (chunk->alias && chunk->pid == getpid())
