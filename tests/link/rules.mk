@@ -44,7 +44,7 @@ $(link_data)/matrix_b.%.o: tests/link/data/matrix_b.c tests/link/data/matrix.h
 data_of = $(1:%=$(link_data)/%.o)
 $(BUILD)/tests/link/symbols: | $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/corrupt: | $(call data_of,small)
-$(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b)
+$(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b low)
 $(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low) $(link_data)/matrix_b.a
 
 $(link_data)/matrix_b.a: $(link_data)/matrix_b.o

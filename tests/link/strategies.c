@@ -5,9 +5,11 @@
 #include "elf_builder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -301,6 +303,45 @@ static void far_windows_work_as_well(void **state)
     close_fixture(&f);
 }
 
+/* ---- descriptors ---- */
+
+/* A program that turns itself into a daemon closes every descriptor, and its log gets a number that was ours. */
+static void daemonize(void **state)
+{
+    const struct row *row = *state;
+    const struct tn_session_options options = options_of(row->strategy);
+    enum { FILES = 64, SIZE = 200000 };
+    struct fixture f = open_fixture(&options);
+    struct bytes object = object_of_size(SIZE, SIZE, SIZE, SIZE, 16);
+    check_still_works(&f); /* there are chunks now */
+    add_file(&f, "low.o");
+    link_all(&f);
+    for (int fd = 3; fd < FILES; fd++)
+        close(fd);
+    for (int i = 3; i < FILES; i++) {
+        int fd = open(scratch_file("log"), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        assert_int_equal(fd, i);
+    }
+    add_bytes(&f, "large.o", object.at, object.size);
+    link_all(&f);
+    check_contents(&f, "code", SIZE, 0, 16);
+    check_contents(&f, "constants", SIZE, 1, 16);
+    check_contents(&f, "data", SIZE, 2, 16);
+    close_fixture(&f);
+    for (int i = 3; i < FILES; i++) {
+        struct stat st;
+        assert_int_equal(fstat(i, &st), 0); /* still open, */
+        assert_int_equal(st.st_size, 0);    /* and nothing of ours in it */
+    }
+    free(object.at);
+}
+
+static void descriptors_of_the_program_are_left_alone(void **state)
+{
+    scratch_file("log"); /* makes the folder, which this process removes */
+    assert_int_equal(in_child(daemonize, *state), 0);
+}
+
 /* ---- many objects ---- */
 
 static void many_objects_share_a_handful_of_mappings(void **state)
@@ -351,6 +392,7 @@ int main(void)
     failed += RUN_ROWS("window", windows, a_window_of_this_size);
     failed += RUN_ROWS("extent", extents, extents_arrive_whole);
     failed += RUN_ROWS("full window", rows, a_full_window_says_so_and_goes_on);
+    failed += RUN_ROWS("descriptors", rows, descriptors_of_the_program_are_left_alone);
     failed += RUN_ROWS("far window", rows, far_windows_work_as_well);
     return failed + RUN_ROWS("many objects", rows, many_objects_share_a_handful_of_mappings);
 }
