@@ -144,6 +144,7 @@ case $action in
 check | install) shift ;;
 *) fail "usage: setup.sh check|install GROUP..." ;;
 esac
+groups=$*
 
 packages= builds=false sqlite_there=true
 for group; do
@@ -166,10 +167,13 @@ if [ "$action" = install ]; then
     $mimalloc_there || fetch_mimalloc
     $sqlite_there || make_sqlite
 elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there; then
-    say "not everything is there; 'make setup' gets it, or:"
+    without=
+    [ "$LLVM" != 0 ] || without="LLVM=0 "
+    say "not everything is there; this gets all that any target needs:  make ${without}setup"
+    say "or only what is needed here:"
     [ -z "$missing" ] || say "    $(apt_command $missing)"
-    $mimalloc_there || say "    make setup      # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
-    $sqlite_there || say "    make bench      # the source of SQLite"
+    $mimalloc_there || say "    ${without}$0 install $groups     # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
+    $sqlite_there || say "    $0 install bench     # the source of SQLite"
     exit 1
 fi
 
