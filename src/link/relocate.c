@@ -13,6 +13,8 @@ static const uint8_t field_bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 
 struct site {
     struct tn__link *link;
     struct tn__object *object;
+    struct tn__plan *plan; /* the object's */
+    uint32_t symbol_count;
     const struct tn__section *section;
     const struct tn__reloc *reloc;
     const struct tn__row *row;
@@ -27,7 +29,8 @@ __attribute__((always_inline)) static inline int for_each_reloc(struct tn__link 
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn__arch *arch = object->data->arch;
     struct tn__reloc block[TN__RELOC_BLOCK];
-    struct site site = {.link = link, .object = object};
+    struct site site = {
+        .link = link, .object = object, .plan = object->plan, .symbol_count = object->data->symbol_count};
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section))
@@ -153,20 +156,14 @@ __attribute__((noinline)) static int fail_symbol(const struct site *site)
                     place_of(site).text, site->reloc->symbol);
 }
 
-static int scan_one(const struct site *site)
+/* Those that need a slot, a stub or a place, or refer to symbols out of the ordinary. */
+static int scan_demanding(const struct site *site, uint8_t flags)
 {
     struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__row *row = site->row;
-    if (reloc->symbol >= object->data->symbol_count)
-        return fail_symbol(site);
-    if (row->value <= TN__V_NONE)
-        return row->value == TN__V_NONE ? 0 : fail_type(site);
-    if (!tn__inside(reloc->offset, field_bytes[row->field], site->section->size))
-        return fail_offset(site);
     if (row->flags & TN__R_LOW)
         object->plan->low = true;
-    uint8_t flags = object->plan->symbol_flags[reloc->symbol];
     bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
     if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED) || thread_local != wants_thread_local) {
         int code = scan_special(site, flags);
@@ -178,6 +175,24 @@ static int scan_one(const struct site *site)
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
         return need_stub(site->link, object, reloc->symbol);
     return row->slot ? need_slot(site->link, object, row->slot, reloc->symbol) : 0;
+}
+
+static int scan_one(const struct site *site)
+{
+    const struct tn__reloc *reloc = site->reloc;
+    const struct tn__row *row = site->row;
+    if (reloc->symbol >= site->symbol_count)
+        return fail_symbol(site);
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE ? 0 : fail_type(site);
+    if (!tn__inside(reloc->offset, field_bytes[row->field], site->section->size))
+        return fail_offset(site);
+    uint8_t flags = site->plan->symbol_flags[reloc->symbol];
+    /* Most relocations ask for nothing but their value. */
+    if (!(flags & (uint8_t)~TN__SYMBOL_ELSEWHERE) && !row->slot && row->value != TN__V_Z_A &&
+        !(row->flags & (TN__R_LOW | TN__R_TLS)))
+        return 0;
+    return scan_demanding(site, flags);
 }
 
 static uint8_t reach_flags(const struct tn__link *link, uint64_t address)
@@ -283,11 +298,11 @@ int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
 
 static bool fits(uint64_t value, const struct tn__row *row)
 {
-    if (!(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED)))
+    bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
+    if (__builtin_expect(as_signed, 1))
         return true;
-    bool as_signed = (uint64_t)((int64_t)(value << (64 - row->bits)) >> (64 - row->bits)) == value;
-    bool as_unsigned = value >> row->bits == 0;
-    return (row->flags & TN__R_SIGNED && as_signed) || (row->flags & TN__R_UNSIGNED && as_unsigned);
+    bool as_unsigned = (row->flags & TN__R_UNSIGNED) && value >> row->bits == 0;
+    return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
 }
 
 static uint64_t stub_address(const struct tn__object *object, uint32_t symbol)
@@ -370,18 +385,19 @@ __attribute__((noinline)) static int apply_unusual(const struct site *site, uint
 
 static int apply_one(const struct site *site)
 {
-    const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__row *row = site->row;
     if (row->value == TN__V_NONE)
         return 0;
     uint64_t P = site->section->address + reloc->offset;
     uint8_t *at = site->section->write + reloc->offset;
-    uint64_t S = object->plan->addresses[reloc->symbol];
-    if (row->flags & TN__R_RELAX && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+    uint64_t S = site->plan->addresses[reloc->symbol];
+    if (row->flags & TN__R_RELAX &&
+        site->object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
         return 0;
-    uint64_t value = value_of(object, row, reloc, S, P);
-    if (__builtin_expect(!fits(value, row) || object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
+    uint64_t value = __builtin_expect(row->value == TN__V_S_A_P, 1) ? S + (uint64_t)reloc->addend - P
+                                                                    : value_of(site->object, row, reloc, S, P);
+    if (__builtin_expect(!fits(value, row) || site->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
         return apply_unusual(site, at, value, P);
     put_field(at, row->field, value);
     return 0;
