@@ -108,10 +108,10 @@ static bool relax_thread_offset(const struct load *load, uint64_t offset)
     uint8_t reg = register_of(load);
     if (load->opcode == 0x8b) {
         write_immediate(load, 0xc7, 0xc0 | reg, offset); /* mov to mov $ */
-    } else if (load->opcode == 0x03 &&
-               reg == 4) { /* of the stack pointer or r12, which lea cannot address like this: */
-        write_immediate(load, 0x81, 0xc0 | reg, offset); /* add to add $ */
-    } else if (load->opcode == 0x03) {                   /* add to lea: the register is both target and base */
+    } else if (load->opcode == 0x03 && (reg == 4 || load->r_bits == REX2_R)) {
+        write_immediate(load, 0x81, 0xc0 | reg,
+                        offset);       /* add to add $: lea cannot address the stack pointer and r12 so */
+    } else if (load->opcode == 0x03) { /* add to lea: the register is both target and base */
         uint8_t r = *load->prefix & load->r_bits;
         write_immediate(load, 0x8d, (uint8_t)(0x80 | reg << 3 | reg), offset);
         *load->prefix |= r;

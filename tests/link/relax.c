@@ -75,7 +75,7 @@ static const struct row {
     {"thread offset, add to r13", GOTTPOFF, "4c032d", -16ULL, "4d8dadf0ffffff"},
     {"thread offset, add to rsp", GOTTPOFF, "480325", -16ULL, "4881c4f0ffffff"},
     {"thread offset, add to r12", GOTTPOFF, "4c0325", -16ULL, "4981c4f0ffffff"},
-    {"thread offset, add to r16", CODE_4_TPOFF, "d5480305", -16ULL, "d5588d80f0ffffff"},
+    {"thread offset, add to r16", CODE_4_TPOFF, "d5480305", -16ULL, "d51881c0f0ffffff"},
     {"thread offset, add to r20", CODE_4_TPOFF, "d5480325", -16ULL, "d51881c4f0ffffff"},
     {"thread offset, last", GOTTPOFF, "488b05", -0x80000000ULL, "48c7c000000080"},
     {"thread offset, too large", GOTTPOFF, "488b05", -0x80000001ULL, NULL},

@@ -39,6 +39,29 @@ $(link_data)/matrix_b.%.o: tests/link/data/matrix_b.c tests/link/data/matrix.h
 	@mkdir -p $(@D)
 	$(call step,CC)$(call compile_way,$*) -w -c $< -o $@
 
+# ---- objects that ld.lld links as well (oracle.c) ----
+
+levels := -O0 -O2 -Os
+models := -fno-pic -fPIE -fPIC -fPIC+-fno-plt -fPIC+-ftls-model=initial-exec -fPIC+-Wa,-mrelax-relocations=no \
+	-fno-pic+-mcmodel=medium -fPIC+-mcmodel=medium -fno-pic+-mcmodel=large+-DNO_TLS -fPIC+-mcmodel=large+-DNO_TLS
+oracle := $(if $(with_llvm),oracle_relax $(foreach level,$(levels),$(foreach model,$(models),\
+	oracle.gcc+$(level)+$(model) oracle.clang+$(level)+$(model))))
+extra_of_oracle := -DORACLE='$(oracle:%="%"$(comma))'
+$(BUILD)/tests/link/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
+
+$(link_data)/oracle.%.o: tests/link/data/oracle.c
+	@mkdir -p $(@D)
+	$(call step,CC)$(call compile_way,$*) -w -c $< -o $@
+$(link_data)/oracle_relax.o: tests/link/data/oracle_relax.s
+	@mkdir -p $(@D)
+	$(call step,AS)$(llvm_bin)/llvm-mc -triple=x86_64-linux-gnu -mattr=+egpr -filetype=obj $< -o $@
+
+# Addresses as in oracle.c. With -O0 strings stay where they are.
+link_oracle = $(llvm_bin)/ld.lld -O0 --image-base=0x400000 --entry=0 --section-start=.near=0x10000000 \
+	--defsym=host_far=0x7fff12345678 -Map=$(@:.elf=.map) $^ -o $@
+$(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
+	$(call step,LINK)$(link_oracle)
+
 # ---- which data each program reads ----
 
 data_of = $(1:%=$(link_data)/%.o)

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* ld.lld as the judge: objects of many compilers, flags and code models, linked by it and, at the addresses it chose, by us.
+ * Every byte must be the same, but for what is listed here:
+ *
+ *  - GOT slots: ld.lld orders them otherwise. The slot that its instruction loads must hold what ours does.
+ *  - Distances from the GOT: its GOT's beginning lies elsewhere. They must differ by that much.
+ *  - Loads of the address of an undefined weak symbol, which ld.lld leaves as they are and we do without the GOT.
+ *  - General- and local-dynamic thread-local code, which ld.lld makes local-exec and we leave as it is.
+ *
+ * .eh_frame is not compared: ld.lld writes a table of its own. */
+
+#include "support.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "link/detached.h"
+
+enum { SECTIONS = 64, HOSTS = 3, WINDOW = 0x20000000 };
+
+static const char *const ways[] = {ORACLE NULL};
+
+/* As in data/oracle_host.s, and where rules.mk tells ld.lld to put it. */
+static const struct {
+    const char *name;
+    uint64_t address;
+} hosts[] = {{"host_function", 0x10000010},
+             {"host_datum", 0x10002000},
+             {"host_far", 0x7fff12345678},
+             {"__tls_get_addr", 0x10000020}};
+
+/* ---- what ld.lld made ---- */
+
+struct output {
+    struct bytes file;
+    struct tn__pin pins[SECTIONS];
+    size_t pin_count;
+    uint64_t got_base; /* 0: it made none */
+    unsigned sections, relocs, slots, thread_local;
+    const char *failure;
+    char text[256];
+};
+
+/* Bytes that the program would have at `address`; NULL if none. */
+static const uint8_t *at_address(const struct output *output, uint64_t address, uint64_t size)
+{
+    const uint8_t *file = output->file.at;
+    const Elf64_Ehdr *elf = (const void *)file;
+    const Elf64_Phdr *headers = (const void *)(file + elf->e_phoff);
+    for (unsigned i = 0; i < elf->e_phnum; i++)
+        if (headers[i].p_type == PT_LOAD && address >= headers[i].p_vaddr &&
+            address + size <= headers[i].p_vaddr + headers[i].p_filesz)
+            return file + headers[i].p_offset + (address - headers[i].p_vaddr);
+    return NULL;
+}
+
+/* Lines of a map: address, load address, size, alignment, and an output section or "   file:(section)". */
+static void read_map(struct output *output, const char *path)
+{
+    char line[512], *word;
+    FILE *map = fopen(path, "re");
+    assert_non_null(map);
+    while (fgets(line, sizeof line, map)) {
+        unsigned long long address, size;
+        int used = 0;
+        if (sscanf(line, "%llx %*x %llx %*u %n", &address, &size, &used) < 2 || !used)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        char *open = strstr(line + used, ":(");
+        word = line + used;
+        if (!strcmp(word, ".got.plt") || (!output->got_base && !strcmp(word, ".got")))
+            output->got_base = address;
+        if (!open || strstr(word, "<internal>") || strstr(word, "oracle_host.o") || strstr(open, "(.eh_frame)"))
+            continue;
+        open[strlen(open) - 1] = '\0';
+        assert_true(output->pin_count < SECTIONS);
+        output->pins[output->pin_count++] =
+            (struct tn__pin){.file = "object.o", .section = strdup(open + 2), .address = address};
+    }
+    fclose(map);
+}
+
+/* ---- comparing ---- */
+
+/* One relocation of ours, and its field's value in both outputs. */
+struct field {
+    const struct tn__object *object;
+    const struct tn__row *row;
+    const struct tn__reloc *reloc;
+    uint64_t P, ours, theirs;
+};
+
+/* The value that a formula has without its A, P and GOT. */
+static uint64_t target_of(const struct field *field, uint64_t value, uint64_t got)
+{
+    value -= (uint64_t)field->reloc->addend;
+    switch (field->row->value) {
+    case TN__V_G_A_P:
+    case TN__V_GOT_A_P:
+        return value + field->P;
+    default: /* from the GOT */
+        return value + got;
+    }
+}
+
+/* True if the difference is one of those that are listed above. */
+static bool is_explained(struct output *output, const struct field *field)
+{
+    const struct tn__plan *plan = field->object->plan;
+    uint64_t ours = target_of(field, field->ours, plan->got_address);
+    uint64_t theirs = target_of(field, field->theirs, output->got_base);
+    switch (field->row->value) {
+    case TN__V_S_A_GOT:
+        return ours == theirs;
+    case TN__V_GOT_A_P:
+        return ours == plan->got_address && theirs == output->got_base;
+    case TN__V_G_A_P:
+    case TN__V_G_A_GOT: {
+        const uint8_t *slot = at_address(output, theirs, 8);
+        output->slots++;
+        return field->row->slot == TN__SLOT_ADDRESS && slot && ours - plan->got_address < plan->got_words * 8 &&
+               !memcmp(slot, plan->got_write + (ours - plan->got_address), 8);
+    }
+    default:
+        return false;
+    }
+}
+
+/* How many bytes before the field of thread-local code, and in all, ld.lld rewrites; the call that follows is part of it. */
+static bool is_dynamic_tls(const struct tn__row *row, const uint8_t *field, uint64_t *before, uint64_t *size)
+{
+    enum { CALL = 0xe8 }; /* others are a byte longer */
+    bool general = row->slot == TN__SLOT_TLS_INDEX, local = row->slot == TN__SLOT_TLS_BASE;
+    *before = general ? 4 : 3;
+    *size = general ? 16 : field[4] == CALL ? 12 : 13;
+    return general || local;
+}
+
+static uint64_t load(const uint8_t *at, unsigned size)
+{
+    return size == 8   ? tn__get64(at)
+           : size == 4 ? (uint64_t)(int64_t)(int32_t)tn__get32(at)
+           : size == 2 ? tn__get16(at)
+                       : *at;
+}
+
+static void fail_at(struct output *output, const struct tn__section *section, uint64_t offset, const char *what)
+{
+    if (output->failure)
+        return;
+    snprintf(output->text, sizeof output->text, "%s+0x%llx: %s", section->name, (unsigned long long)offset, what);
+    output->failure = output->text;
+}
+
+/* If ld.lld left a load of zero alone that we rewrote, rewrites it in its bytes too. */
+static void relax_undefined(struct output *output, const struct field *field, uint8_t *theirs)
+{
+    const struct tn__symbol *symbol = &field->object->data->symbols[field->reloc->symbol];
+    uint64_t S = field->object->plan->addresses[field->reloc->symbol];
+    const uint8_t *slot = at_address(output, target_of(field, field->theirs, output->got_base), 8);
+    if (field->row->flags & TN__R_RELAX && symbol->place == TN__PLACE_UNDEFINED && !S && slot && !tn__get64(slot))
+        field->object->data->arch->relax(field->reloc->type, theirs + field->reloc->offset, field->reloc->offset, S,
+                                         field->reloc->addend, field->P);
+}
+
+/* Makes explained differences equal in `theirs`, so that any other one is left. */
+static void explain(struct output *output, const struct tn__object *object, const struct tn__section *section,
+                    uint8_t *theirs)
+{
+    static const uint8_t sizes[TN__FIELDS] = {1, 2, 4, 8};
+    for (uint64_t i = 0; i < section->reloc_count; i++) {
+        struct tn__reloc reloc;
+        object->data->format->decode(section, i, &reloc, 1);
+        const struct tn__row *row = &object->data->arch->rows[reloc.type];
+        uint64_t before, rewritten;
+        unsigned size = sizes[row->field];
+        output->relocs++;
+        if (is_dynamic_tls(row, section->write + reloc.offset, &before, &rewritten)) {
+            memcpy(theirs + reloc.offset - before, section->write + reloc.offset - before, rewritten);
+            output->thread_local ++;
+            continue;
+        }
+        struct field field = {object,
+                              row,
+                              &reloc,
+                              section->address + reloc.offset,
+                              load(section->write + reloc.offset, size),
+                              load(theirs + reloc.offset, size)};
+        if (field.ours != field.theirs && is_explained(output, &field))
+            memcpy(theirs + reloc.offset, section->write + reloc.offset, size);
+        else if (field.ours != field.theirs)
+            relax_undefined(output, &field, theirs);
+    }
+}
+
+static void compare_section(struct output *output, const struct tn__object *object, const struct tn__section *section,
+                            uint64_t address)
+{
+    const uint8_t *made = at_address(output, address, section->size);
+    if (!made)
+        return fail_at(output, section, 0, "not in ld.lld's output");
+    uint8_t *theirs = malloc(section->size);
+    memcpy(theirs, made, section->size);
+    explain(output, object, section, theirs);
+    for (uint64_t i = 0; i < section->size; i++)
+        if (theirs[i] != section->write[i]) {
+            char bytes[100] = "ours, theirs:";
+            for (uint64_t k = i & ~3ULL; k < section->size && k < (i & ~3ULL) + 8; k++)
+                snprintf(bytes + strlen(bytes), sizeof bytes - strlen(bytes), " %02x,%02x", section->write[k], made[k]);
+            fail_at(output, section, i, bytes);
+            break;
+        }
+    free(theirs);
+    output->sections++;
+}
+
+static void compare_object(void *context, const struct tn_library *library, const struct tn__object *object)
+{
+    (void)library;
+    struct output *output = context;
+    for (uint32_t i = 1; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        for (size_t k = 0; tn__section_is_loaded(section) && section->bytes && section->size && k < output->pin_count;
+             k++)
+            if (!strcmp(section->name, output->pins[k].section))
+                compare_section(output, object, section, output->pins[k].address);
+    }
+}
+
+static void same_bytes(void **state)
+{
+    const char *way = *(const char **)*state;
+    char name[300];
+    struct output output = {0};
+    struct tn_session *session;
+    struct tn_library *library;
+    struct tn_error err;
+    snprintf(name, sizeof name, "%s.elf", way);
+    output.file = read_bytes(data_file(name));
+    snprintf(name, sizeof name, "%s.map", way);
+    read_map(&output, data_file(name));
+    snprintf(name, sizeof name, "%s.o", way);
+    struct bytes object = read_bytes(data_file(name));
+
+    struct tn__detached where = {
+        .address = WINDOW, .size = 1 << 20, .page_size = 4096, .pins = output.pins, .pin_count = output.pin_count};
+    assert_ok(tn__session_create_detached(NULL, &where, &session, &err), &err);
+    assert_ok(tn_library_create(session, way, &library, &err), &err);
+    session->on_linked = compare_object;
+    session->on_linked_context = &output;
+    for (size_t i = 0; i < COUNT(hosts); i++)
+        assert_ok(tn_define(library, hosts[i].name, (void *)(uintptr_t)hosts[i].address, &err), &err);
+    const struct tn_input input = {.size = sizeof input, .name = "object.o", .bytes = object.at, .length = object.size};
+    assert_ok(tn_add_object(library, &input, &err), &err);
+    assert_ok(tn_link(library, &err), &err);
+    tn_session_destroy(session);
+
+    for (size_t i = 0; i < output.pin_count; i++)
+        free((char *)output.pins[i].section);
+    free(output.file.at);
+    free(object.at);
+    if (output.failure)
+        fail_msg("%s: %s", way, output.failure);
+    assert_true(output.sections >= 2 && output.relocs >= 20); /* it has looked at something */
+}
+
+int main(void)
+{
+    if (!ways[0]) {
+        puts("ok link/oracle # SKIP no ld.lld");
+        return 0;
+    }
+    return run_rows("link/oracle", ways, COUNT(ways) - 1, sizeof *ways, same_bytes);
+}
