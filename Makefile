@@ -6,7 +6,7 @@
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall takes the same away; install-musl, uninstall-musl
-#   make setup    installs what is missing: Debian packages, the source of mimalloc
+#   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
 #   make lint     formatting, layering, calls that src/ must not make, file lengths
@@ -48,7 +48,7 @@ all:
 	@$(make_in) all
 
 setup:
-	@$(setup) install build test lint
+	@$(setup) install build test
 
 musl:
 	@LLVM=0 $(setup) install build musl

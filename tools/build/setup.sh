@@ -169,7 +169,7 @@ if [ "$action" = install ]; then
 elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there; then
     without=
     [ "$LLVM" != 0 ] || without="LLVM=0 "
-    say "not everything is there; this gets all that any target needs:  make ${without}setup"
+    say "not everything is there; this gets what building and testing need:  make ${without}setup"
     say "or only what is needed here:"
     [ -z "$missing" ] || say "    $(apt_command $missing)"
     $mimalloc_there || say "    ${without}$0 install $groups     # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
