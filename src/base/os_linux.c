@@ -143,7 +143,9 @@ int tn__os_memfd(size_t size, int *fd)
 struct tn__os_identity tn__os_identify(int fd)
 {
     struct stat st;
-    return fstat(fd, &st) ? (struct tn__os_identity){0} : (struct tn__os_identity){st.st_dev, st.st_ino};
+    if (fstat(fd, &st))
+        return (struct tn__os_identity){0};
+    return (struct tn__os_identity){st.st_dev, st.st_ino};
 }
 
 bool tn__os_is(int fd, struct tn__os_identity identity)
