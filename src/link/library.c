@@ -8,6 +8,30 @@
 
 /* ---- definitions ---- */
 
+static bool is_building(const struct tn__object *object)
+{
+    return object && object->link && object->link->building;
+}
+
+/* What a link has laid out must not change under it, and if it fails, it takes back what it has changed. */
+static bool is_held(const struct tn__entry *entry)
+{
+    return entry && (is_building(entry->object) || is_building(entry->group_owner));
+}
+
+bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
+{
+    if (!library->session->building)
+        return false;
+    bool held = false;
+    for (uint32_t i = 1; !held && i < data->symbol_count; i++)
+        if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
+            held = is_held(tn__symtab_find(&library->symtab, data->symbols[i].name));
+    for (uint32_t i = 0; !held && i < data->group_count; i++)
+        held = is_held(tn__symtab_find(&library->symtab, data->groups[i].signature));
+    return held;
+}
+
 static uint8_t strength_of(const struct tn__symbol *symbol)
 {
     if (symbol->binding == TN__BIND_WEAK)
@@ -275,6 +299,8 @@ static int add_object(struct tn_library *library, const struct tn_input *input, 
     if (code)
         return code;
     pthread_mutex_lock(&session->lock);
+    while (tn__library_is_held(library, &data))
+        pthread_cond_wait(&session->idle, &session->lock);
     code = enter_object(library, &data, err);
     tn__session_spent(session, &session->stats.read_ns, start);
     pthread_mutex_unlock(&session->lock);
@@ -385,6 +411,8 @@ static int claim_name(struct tn_library *library, const char *name, struct tn__e
     struct tn__entry *entry = *out = tn__symtab_intern(&library->symtab, name);
     if (!entry)
         return tn__fail(err, TN_ENOMEM, "out of memory");
+    while (is_held(entry))
+        pthread_cond_wait(&library->session->idle, &library->session->lock);
     if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", name, owner_of(entry));
     return 0;

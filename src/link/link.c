@@ -258,9 +258,11 @@ static int run_once(struct tn__link *link, struct tn__entry *entry)
     int code = plan(link, entry);
     if (!code && link->count) {
         session->building++;
+        link->building = true;
         pthread_mutex_unlock(&session->lock);
         code = build(link);
         pthread_mutex_lock(&session->lock);
+        link->building = false;
         session->building--;
         if (!code)
             code = run_phase(link, publish_all, TN__LINK_PUBLISH);

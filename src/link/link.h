@@ -252,6 +252,8 @@ static inline uint64_t tn__session_spent(const struct tn_session *session, uint6
  * stands at the end of `queue`. On an error `data` is freed and nothing but journalled entries has changed. */
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
                     struct tn__journal *journal, struct tn_error *err);
+/* True if a link that works without the lock holds on to a definition or group that `data` has too; wait for session->idle. */
+bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data);
 /* Fills `data` from an input; needs no lock. */
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
                      struct tn_error *err);
@@ -296,6 +298,7 @@ enum { TN__BUSY = 1 };
 struct tn__link {
     struct tn_library *library;
     struct tn_session *session;
+    bool building;               /* it works without the lock: what it laid out is final, and it may still be undone */
     struct tn__object **objects; /* all that become callable together */
     size_t count, capacity;
     struct tn__journal journal;

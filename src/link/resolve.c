@@ -28,6 +28,10 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
         return code;
     struct tn__object_data data;
     code = tn__library_read(link->library, &input, &data, link->err);
+    if (!code && tn__library_is_held(link->library, &data)) {
+        tn__arena_free(&data.arena);
+        code = TN__BUSY;
+    }
     if (!code)
         code = tn__library_add(&link->library->own, &data, &link->members, &link->journal, link->err);
     tn__free(link->session->allocator, name);
