@@ -38,6 +38,7 @@ export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LD
 
 # The rules proper ask llvm-config for flags, so they are read by a make of their own, once everything is installed.
 setup = tools/build/setup.sh
+needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: leave LLVM=0 away" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
 .PHONY: all setup musl install install-musl uninstall uninstall-musl test demo asan tsan lint bench size clean distclean help
@@ -62,18 +63,23 @@ install-musl:
 	@LLVM=0 $(setup) check build musl
 	@$(make_in) LLVM=0 install-musl
 
-uninstall uninstall-musl:
-	@$(make_in) $@
+uninstall:
+	@$(make_in) uninstall
+
+uninstall-musl:
+	@$(make_in) LLVM=0 uninstall-musl
 
 test:
 	@$(setup) install build test
 	@$(make_in) test
 
 demo:
+	$(needs_llvm)
 	@$(setup) install build test
 	@$(make_in) demo
 
 bench:
+	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) bench
 

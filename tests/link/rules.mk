@@ -49,6 +49,10 @@ oracle := $(if $(with_llvm),oracle_relax $(foreach level,$(levels),$(foreach mod
 extra_of_oracle := -DORACLE='$(oracle:%="%"$(comma))'
 $(BUILD)/tests/link/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
 
+ifndef with_llvm
+test_data := $(filter-out $(link_data)/oracle%,$(test_data))
+endif
+
 $(link_data)/oracle.%.o: tests/link/data/oracle.c
 	@mkdir -p $(@D)
 	$(call step,CC)$(call compile_way,$*) -w -c $< -o $@

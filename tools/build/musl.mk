@@ -8,8 +8,8 @@ MUSL_CC ?= musl-gcc
 
 ifneq ($(LIBC),musl)
 musl:
-	+@$(MAKE) --no-print-directory -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD=$(BUILD)/musl CC="$(MUSL_CC)" SANITIZE= \
-		$(BUILD)/musl/libtenon.a
+	+@$(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD=$(BUILD)/musl \
+		CC="$(MUSL_CC)" SANITIZE= $(BUILD)/musl/libtenon.a
 else
 # tn_resolve_symtab needs libelf, which musl's tools lack.
 runtime_src := $(filter-out src/link/host_symtab.c,$(runtime_src))

@@ -36,8 +36,7 @@ packages_of() {
     test-0) echo libcmocka-dev cmake pkgconf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
         lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
-    bench-0) echo tcl ;;
-    bench-*) echo "$(LLVM=0 packages_of bench)" "$(llvm_packages 'clang-%s')" ;;
+    bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
     lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
