@@ -53,7 +53,7 @@ static void *answer_anything(void *unused, const char *name)
     return (void *)stand_in;
 }
 
-static const struct tn_session_options timed = {.size = sizeof timed, .timings = 1};
+static const struct tn_session_options timed = {.size = sizeof timed, .flags = TN_SESSION_TIMINGS};
 
 static int create_library(const struct tn_session_options *options, struct tn_session **session,
                           struct tn_library **library, struct tn_error *err)

@@ -97,17 +97,20 @@ struct tn_allocator {
     void (*release)(void *context, void *block);
 };
 
+enum {
+    TN_SESSION_TIMINGS = 1, /* measure the phases of links, which costs some 0.2 us each */
+};
+
 struct tn_session_options {
-    size_t size; /* sizeof(struct tn_session_options) */
-    size_t
-        window_size; /* bytes of address space reserved for code and data; 0: 1 GiB, or less where the system allows less */
+    size_t size;          /* sizeof(struct tn_session_options) */
+    size_t window_size;   /* bytes of address space for code and data; 0: 1 GiB, or less where the system allows less */
     uint64_t window_near; /* place the window within reach of this address; 0: near this program's text */
     enum tn_strategy strategy;
     /* Called once per undefined symbol and place that needs it, before TN_EUNDEF is returned (its text may be cut). */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void *context;
     const struct tn_allocator *allocator; /* NULL: mimalloc */
-    int timings;                          /* nonzero: measure the phases of links, which costs some 0.2 us each */
+    uint64_t flags;                       /* TN_SESSION_... */
 };
 
 /* Creates a session. `options` may be NULL (defaults) and is not kept.
@@ -128,7 +131,7 @@ struct tn_stats {
     uint64_t code_bytes, rodata_bytes, data_bytes; /* in use */
     uint64_t reserved_bytes;                       /* address space of the windows */
     uint64_t mappings;                             /* made by the session and still there */
-    /* Time spent, summed over all links; 0 unless tn_session_options.timings was set. */
+    /* Time spent, summed over all links; 0 unless the session has TN_SESSION_TIMINGS. */
     uint64_t read_ns, resolve_ns, layout_ns, copy_ns, relocate_ns, publish_ns;
 };
 

@@ -130,8 +130,10 @@ static void print_stats(void)
 
 bool tool_program_create(struct tn__detached *where, bool with_host)
 {
-    struct tn_session_options options = {
-        .size = sizeof options, .on_undefined = note_undefined, .context = &self.undefined, .timings = 1};
+    struct tn_session_options options = {.size = sizeof options,
+                                         .on_undefined = note_undefined,
+                                         .context = &self.undefined,
+                                         .flags = TN_SESSION_TIMINGS};
     struct tn_error error;
     uint64_t start = tool_now_ns();
     bool ok =

@@ -86,6 +86,8 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     int code = tn__take_options(&options, sizeof options, given, "struct tn_session_options", err);
     if (code)
         return code;
+    if (options.flags & ~(uint64_t)TN_SESSION_TIMINGS)
+        return tn__fail(err, TN_EINVAL, "unknown session flags %#llx", (unsigned long long)options.flags);
     const struct tn_allocator *allocator = options.allocator;
     if (allocator && (!allocator->allocate || !allocator->reallocate || !allocator->release))
         return tn__fail(err, TN_EINVAL, "an allocator needs all three functions");
@@ -111,7 +113,7 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     session->detached = where;
     session->on_undefined = options.on_undefined;
     session->context = options.context;
-    session->timings = options.timings;
+    session->timings = options.flags & TN_SESSION_TIMINGS;
     list_session(session);
     *out = session;
     return 0;

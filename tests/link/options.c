@@ -44,6 +44,18 @@ static void sessions(void **state)
                  "not zero");
 }
 
+static void unknown_flags(void **state)
+{
+    (void)state;
+    struct tn_session_options given = {.size = sizeof given, .flags = TN_SESSION_TIMINGS};
+    struct tn_session *session;
+    struct tn_error err;
+    assert_ok(tn_session_create(&given, &session, &err), &err);
+    tn_session_destroy(session);
+    given.flags = UINT64_C(1) << 63;
+    assert_error(tn_session_create(&given, &session, &err), TN_EINVAL, &err, "flags", "0x8000000000000000");
+}
+
 struct newer_input {
     struct tn_input input;
     uint64_t more[2];
@@ -110,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sessions),
+        cmocka_unit_test(unknown_flags),
         cmocka_unit_test(inputs),
         cmocka_unit_test(statistics),
         cmocka_unit_test(version),
