@@ -241,6 +241,13 @@ static void undo(struct tn__link *link)
         tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
 }
 
+/* A member that nothing needs, because the archive's index promised what it does not define, outlives the link's list. */
+static void release_members(struct tn__link *link)
+{
+    while (link->members.next != &link->members)
+        tn__list_remove(link->members.next);
+}
+
 static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES])
 {
     stats->resolve_ns += ns[TN__LINK_RESOLVE];
@@ -269,6 +276,7 @@ static int run_once(struct tn__link *link, struct tn__entry *entry)
     }
     if (code)
         undo(link);
+    release_members(link);
     add_times(&session->stats, link->ns);
     tn__unwind_remove(&session->unwind, link->tables);
     tn__journal_free(&link->journal);
