@@ -303,6 +303,7 @@ struct tn__link {
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
+    bool planned;                    /* what it consists of is settled; others may change the table meanwhile */
     struct tn__list members;         /* of archives, loaded by this link */
     struct tn__unwind_table *tables; /* ready to be registered */
     uint64_t ns[TN__LINK_PHASES];
@@ -342,6 +343,13 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
 /* Runs the finalizers of a tracker's objects, without the lock. False when memory is out: none has run. */
 bool tn__calls_finalize(struct tn_tracker *owner);
+
+/* True if code may have been relocated against the definition, so that it cannot be replaced any more. */
+static inline bool tn__entry_is_bound(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_LINKED ||
+           (entry->kind == TN__ENTRY_OBJECT && entry->object->link && entry->object->link->planned);
+}
 
 static inline bool tn__section_is_loaded(const struct tn__section *section)
 {
