@@ -90,48 +90,56 @@ static bool link_one(struct world *world, const struct template *t, unsigned cha
     return function(1) == number + 1;
 }
 
+/* Links objects number 0 to count - 1, one after the other, into a new session; fills times[count]. */
+static bool link_series(struct world *world, const struct template *t, unsigned char *copy, unsigned count,
+                        double *times)
+{
+    char name[sizeof name_pattern];
+    if (!create(world))
+        return !fail(world->error.text);
+    for (unsigned i = 0; i < count; i++) {
+        make(t, copy, i, name);
+        if (!link_one(world, t, copy, i, name, NULL, &times[i]))
+            return !fail("an object was not linked");
+    }
+    return true;
+}
+
+static struct tn_stats stats_of(const struct world *world)
+{
+    struct tn_stats stats = {.size = sizeof stats};
+    tn_session_stats(world->session, &stats);
+    return stats;
+}
+
 static int measure_one_by_one(const struct template *t, unsigned char *copy)
 {
     static double times[ONE_BY_ONE];
-    char name[sizeof name_pattern];
     struct world world;
-    if (!create(&world))
-        return fail(world.error.text);
+    memset(times, 0, sizeof times); /* backed by pages before the memory is looked at */
     long before = resident_kb();
-    for (unsigned i = 0; i < ONE_BY_ONE; i++) {
-        make(t, copy, i, name);
-        if (!link_one(&world, t, copy, i, name, NULL, &times[i]))
-            return fail("an object was not linked");
-    }
-    struct tn_stats stats = {.size = sizeof stats};
-    tn_session_stats(world.session, &stats);
+    if (!link_series(&world, t, copy, ONE_BY_ONE, times))
+        return 1;
+    struct tn_stats stats = stats_of(&world);
     double own = (double)(stats.code_bytes + stats.rodata_bytes + stats.data_bytes) / ONE_BY_ONE;
-    printf("small median_us %.2f\n", median(times, ONE_BY_ONE));
-    printf("small p99_us %.2f\n", quantile(times, ONE_BY_ONE, 0.99));
     printf("small bytes_per_object %.0f\n", (double)(resident_kb() - before) * 1024 / ONE_BY_ONE - own);
     printf("small own_bytes %.0f\n", own);
     printf("small mappings %llu\n", (unsigned long long)stats.mappings);
+    printf("small median_us %.2f\n", median(times, ONE_BY_ONE));
+    printf("small p99_us %.2f\n", quantile(times, ONE_BY_ONE, 0.99));
     tn_session_destroy(world.session);
     return 0;
 }
 
 static int measure_many(const struct template *t, unsigned char *copy)
 {
-    char name[sizeof name_pattern];
+    static double times[MANY];
     struct world world;
-    double us;
-    if (!create(&world))
-        return fail(world.error.text);
-    uint64_t start = now_ns();
-    for (unsigned i = 0; i < MANY; i++) {
-        make(t, copy, i, name);
-        if (!link_one(&world, t, copy, i, name, NULL, &us))
-            return fail("an object was not linked");
-    }
-    struct tn_stats stats = {.size = sizeof stats};
-    tn_session_stats(world.session, &stats);
+    if (!link_series(&world, t, copy, MANY, times))
+        return 1;
+    struct tn_stats stats = stats_of(&world);
     printf("many objects %llu\n", (unsigned long long)stats.objects);
-    printf("many us_per_object %.2f\n", (double)(now_ns() - start) / 1e3 / MANY);
+    printf("many median_us %.2f\n", median(times, MANY));
     printf("many mappings %llu\n", (unsigned long long)stats.mappings);
     tn_session_destroy(world.session);
     return 0;

@@ -7,8 +7,10 @@
  * writable and executable.
  *
  * Threads: all functions may be called from any thread at any time. Bytes are copied and relocated without a lock, so threads
- * link different objects of one session side by side. Looked-up addresses may be called from any thread. Every function that can fail returns 0 or a negative code of enum tn_code and,
- * when `err` is not NULL, describes the failure there; `err` is left alone on success.
+ * link different objects of one session side by side. Looked-up addresses may be called from any thread.
+ *
+ * Errors: every function that can fail returns 0 or a negative code of enum tn_code and, when `err` is not NULL, describes
+ * the failure there; `err` is left alone on success.
  *
  * Structs with a member `size` first are set to their sizeof by the caller, and later versions only add members at the end.
  * So callers of another version work: what an older, smaller struct lacks is taken as zero, which asks for the default; a
@@ -143,18 +145,6 @@ TN_API void tn_session_stats(struct tn_session *session, struct tn_stats *stats)
 TN_API int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out,
                              struct tn_error *err);
 
-/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (objects: once linked;
- * archives: when the session ends). If adding fails, `release` is not called and nothing is kept. */
-struct tn_input {
-    size_t size;      /* sizeof(struct tn_input) */
-    const char *name; /* for errors; copied */
-    const void *bytes;
-    size_t length;                                                    /* in bytes */
-    void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
-    void *context;
-    struct tn_tracker *owner; /* objects: who owns it; NULL: the library */
-};
-
 /* ---- trackers ---- */
 
 /* A tracker owns the objects that name it in tn_input.owner; they are removed together. TN_ENOMEM. */
@@ -167,6 +157,20 @@ TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Ends the tracker; its objects belong to the library from now on. NULL is ignored. */
 TN_API void tn_tracker_destroy(struct tn_tracker *tracker);
+
+/* ---- what a library is made of ---- */
+
+/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (objects: once linked;
+ * archives: when the session ends). If adding fails, `release` is not called and nothing is kept. */
+struct tn_input {
+    size_t size;      /* sizeof(struct tn_input) */
+    const char *name; /* for errors; copied */
+    const void *bytes;
+    size_t length;                                                    /* in bytes */
+    void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
+    void *context;
+    struct tn_tracker *owner; /* objects: who owns it; NULL: the library */
+};
 
 /* Enters the definitions of one relocatable object (ELF, 64-bit, little-endian). It is linked when something needs it.
  * TN_EFORMAT (the text names section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects), TN_ENOMEM. */
@@ -197,9 +201,8 @@ TN_API int tn_add_resolver(struct tn_library *library, tn_resolver *resolver, vo
 /* Resolvers to add; each is linked into the program only where it is named. */
 TN_API void *tn_resolve_exports(void *unused, const char *name); /* what this program marked with TN_EXPORT */
 TN_API void *tn_resolve_table(void *table, const char *name);    /* a struct tn_symbol_table, see below */
-TN_API void *tn_resolve_symtab(void *unused,
-                               const char *name); /* this program's own .symtab (libelf); unless stripped */
-TN_API void *tn_resolve_dlsym(void *unused, const char *name); /* dlsym, in programs that have it */
+TN_API void *tn_resolve_symtab(void *unused, const char *name);  /* this program's .symtab (libelf), unless stripped */
+TN_API void *tn_resolve_dlsym(void *unused, const char *name);   /* dlsym, in programs that have it */
 
 struct tn_export {
     const char *name;
