@@ -121,11 +121,8 @@ static void version(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sessions),
-        cmocka_unit_test(unknown_flags),
-        cmocka_unit_test(inputs),
-        cmocka_unit_test(statistics),
-        cmocka_unit_test(version),
+        cmocka_unit_test(sessions),   cmocka_unit_test(unknown_flags), cmocka_unit_test(inputs),
+        cmocka_unit_test(statistics), cmocka_unit_test(version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
