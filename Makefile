@@ -9,7 +9,7 @@
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
-#   make lint     formatting, layering, calls that src/ must not make, file lengths
+#   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
 #   make bench    the figures of README.md
 #   make size     text and data of each member of libtenon.a
 #   make clean    removes what was built, keeps what was fetched; make distclean removes both
