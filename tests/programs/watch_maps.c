@@ -3,9 +3,10 @@
 /* watch_maps REPORT COMMAND [ARG...]: runs the command and looks at its /proc/PID/maps before and after every system call
  * of every thread and child process. Only system calls change mappings, so nothing is missed, however short it lasts.
  *
- * REPORT then holds one line per fact: `looks N`; `loaded LINE`, the first executable mapping that is neither the
- * command's own file nor the kernel's; `wx LINE`, the first mapping that was writable and executable. The exit status is
- * the command's; 125 means that it could not be watched. */
+ * REPORT then holds one line per fact: `looks N`; `loaded LINE`, the largest executable mapping that is neither the
+ * command's own file nor the kernel's, and has more than one page, with which the linker tries what the system permits;
+ * `wx LINE`, the first mapping that was writable and executable. The exit status is the command's; 125 means that it could
+ * not be watched. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +26,7 @@ enum {
 };
 
 struct report {
-    unsigned long looks;
+    unsigned long looks, loaded_size;
     char loaded[512], wx[512];
 };
 
@@ -44,8 +45,11 @@ static void look_at_line(struct report *report, const char *line)
     if (permissions[2] == 'w' && !report->wx[0])
         strncpy(report->wx, line, sizeof report->wx - 1);
     bool memfd = name && strstr(name, "/memfd:");
-    if ((!name || memfd) && !report->loaded[0])
+    unsigned long start = strtoul(line, NULL, 16), size = strtoul(strchr(line, '-') + 1, NULL, 16) - start;
+    if ((!name || memfd) && size > report->loaded_size) {
         strncpy(report->loaded, line, sizeof report->loaded - 1);
+        report->loaded_size = size;
+    }
 }
 
 static void look(struct report *report, pid_t pid)
@@ -116,7 +120,7 @@ int main(int argc, char **argv)
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
         ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)OPTIONS) != 0 || ptrace(PTRACE_SYSCALL, pid, NULL, NULL) != 0)
         return give_up("cannot watch");
-    struct report report = {0};
+    struct report report = {.loaded_size = (unsigned long)sysconf(_SC_PAGESIZE)};
     status = watch(pid, &report);
     if (write_report(argv[1], &report))
         return CANNOT_WATCH;
