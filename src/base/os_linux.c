@@ -300,7 +300,7 @@ int tn__os_map_file(const char *path, struct tn__os_file *file)
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would make us wait */
     if (fd < 0)
         return errno;
     int error = map_open_file(fd, file);

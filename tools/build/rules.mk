@@ -224,4 +224,10 @@ install uninstall:
 install-musl uninstall-musl:
 	@$(run_install) $(@:-musl=) musl
 
+# Objects that tests load, and fuzzers begin with.
+.PHONY: data
+data: $(test_data)
+
+include tools/build/fuzz.mk
+
 -include $(shell find $(BUILD)/obj $(BUILD)/tests -name '*.d' 2>/dev/null)

@@ -38,6 +38,7 @@ packages_of() {
         lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
     bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
+    fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
     esac

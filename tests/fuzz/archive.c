@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Any bytes as an archive: its index, all its members, and the members that the index names. */
+
+#include <stdlib.h>
+
+#include "fuzz.h"
+#include "link/link.h"
+
+/* Reads all of a name and, where they are in the archive, of a member's bytes. */
+static void touch(const char *name, size_t name_length, const uint8_t *bytes, size_t size)
+{
+    static volatile unsigned sum;
+    for (size_t i = 0; i < name_length; i++)
+        sum += (unsigned char)name[i];
+    for (size_t i = 0; bytes && i < size; i++)
+        sum += bytes[i];
+}
+
+static int look_at(void *context, const char *symbol, uint64_t offset, struct tn_error *err)
+{
+    struct tn__member member;
+    bool end;
+    touch(symbol, strlen(symbol), NULL, 0);
+    if (tn__archive_member(context, offset, &member, &end, err) == 0 && !end)
+        touch(member.name, member.name_length, member.bytes, member.size);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct tn__archive archive = {.name = "fuzz.a", .input = {.bytes = bytes, .length = size}};
+    struct tn__member member;
+    struct tn_error err;
+    bool end = false;
+    if (tn__archive_open(&archive, &err))
+        return 0;
+    for (uint64_t offset = 0; !tn__archive_member(&archive, offset, &member, &end, &err) && !end; offset = member.next)
+        touch(member.name, member.name_length, member.bytes, member.size);
+    if (!archive.thin) /* whose members would be files that happen to be there */
+        tn__archive_symbols(&archive, look_at, &archive, &err);
+    return 0;
+}

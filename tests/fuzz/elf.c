@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Any bytes as a relocatable object: read, and every relocation decoded. */
+
+#include "fuzz.h"
+#include "link/object.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct tn__object_data object = {.name = "fuzz.o", .bytes = bytes, .size = size};
+    struct tn_error err;
+    if (tn__object_read(&object, &err) == 0)
+        for (uint32_t i = 0; i < object.section_count; i++) {
+            struct tn__reloc reloc;
+            for (uint64_t k = 0; k < object.sections[i].reloc_count; k++)
+                object.format->decode(&object.sections[i], k, &reloc, 1);
+        }
+    tn__arena_free(&object.arena);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Any bytes as an object, linked from first to last for another address space, so that nothing of it can run. */
+
+#include "fuzz.h"
+#include "link/detached.h"
+
+static void *anything(void *unused, const char *name)
+{
+    (void)unused;
+    return (void *)(uintptr_t)(0x40000000U + strlen(name) * 16);
+}
+
+static void link_object(struct tn_session *session, const uint8_t *bytes, size_t size)
+{
+    struct tn_library *library;
+    struct tn_error err;
+    struct tn_input input = {.size = sizeof input, .name = "fuzz.o", .bytes = bytes, .length = size};
+    if (tn_library_create(session, "fuzz", &library, &err) || tn_add_resolver(library, anything, NULL, &err))
+        return;
+    if (tn_add_object(library, &input, &err) == 0)
+        tn_link(library, &err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct tn__detached where = {.address = 0x10000000, .size = 64 << 20, .page_size = 4096};
+    struct tn_session *session;
+    struct tn_error err;
+    if (tn__session_create_detached(NULL, &where, &session, &err))
+        return 0;
+    link_object(session, bytes, size);
+    tn_session_destroy(session);
+    return 0;
+}
