@@ -254,6 +254,11 @@ extern TN_API const size_t tn_tls_reserve_size;
  * TN_EUNDEF (all undefined symbols, each with who needs it), TN_ERANGE, TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM, TN_EPERM. */
 TN_API int tn_link(struct tn_library *library, struct tn_error *err);
 
+/* The same, without the sections that are not needed: what the named symbols, the initializers and the finalizers do not lead
+ * to is left away and undefined from then on, as by a static linker's --gc-sections. TN_EUNDEF also for a root that nobody
+ * defines. */
+TN_API int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err);
+
 /* Answers the address of a global symbol, first linking the object that defines it and all it needs. Errors as tn_link. */
 TN_API int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err);
 

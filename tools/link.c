@@ -171,6 +171,24 @@ static bool put_together(const struct settings *settings)
     return true;
 }
 
+static bool link_program(const struct settings *settings, const char *wanted, void **entry)
+{
+    if (!settings->strip)
+        return tool_program_link(wanted, NULL, 0, entry);
+    const char **roots = calloc((size_t)settings->item_count + 1, sizeof *roots);
+    size_t count = 0;
+    if (!roots)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    if (wanted)
+        roots[count++] = wanted;
+    for (int i = 0; i < settings->item_count; i++)
+        if (is_option(&settings->items[i], "--root"))
+            roots[count++] = settings->items[i].value;
+    bool ok = tool_program_link(wanted, roots, count, entry);
+    free(roots);
+    return ok;
+}
+
 int command_link(struct settings *settings)
 {
     struct dump *dump = NULL;
@@ -180,7 +198,7 @@ int command_link(struct settings *settings)
     if (!read_places(settings))
         return STATUS_USAGE;
     if (!put_together(settings) || (settings->dump && !(dump = tool_dump_start(tool_program.session))) ||
-        !tool_program_link(wanted, &entry))
+        !link_program(settings, wanted, &entry))
         return STATUS_FAILURE;
     if (dump && !tool_dump_finish(dump, tool_program.library, settings->triple, settings->dump))
         return STATUS_FAILURE;

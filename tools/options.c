@@ -40,6 +40,8 @@ static const struct option options[] = {
      "with --noexec: put a section, or .got, at an address"},
     {FOR_LINK, "--abs", NULL, "SYM=VALUE", NULL, ITEM, "define an absolute symbol"},
     {FOR_LINK, "--alias", NULL, "SYM=TARGET", NULL, ITEM, "define another name of a symbol"},
+    {FOR_LINK, "--gc-sections", NULL, NULL, NULL, M(strip), "leave away what --entry and --root do not lead to"},
+    {FOR_LINK, "--root", NULL, "SYM", NULL, ITEM, "with --gc-sections: keep this symbol as well"},
     {FOR_LINK, "--phony-externals", NULL, NULL, NULL, M(phony), "let undefined symbols lie at the window's start"},
     {FOR_LINK, "--no-process-syms", NULL, NULL, NULL, M(no_host), "take no symbol from the host"},
     {FOR_LINK, "-L", NULL, "DIR", NULL, ITEM, "look for libraries in DIR"},

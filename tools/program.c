@@ -146,18 +146,27 @@ bool tool_program_create(struct tn__detached *where, bool with_host)
     return ok;
 }
 
-bool tool_program_link(const char *entry, void **address)
+static int look_up(const char *entry, void **address, struct tn_error *error)
+{
+    int rc = tn_lookup(tool_program.library, entry, address, error);
+    if (rc == TN_EUNDEF && !self.undefined.stream)
+        return tool_fail(rc, "no FILE defines '%s', the function to call; --entry names another one", entry);
+    if (rc)
+        report_link_error(error);
+    return rc;
+}
+
+bool tool_program_link(const char *entry, const char *const *roots, size_t root_count, void **address)
 {
     struct tn_error error;
     uint64_t start = tool_now_ns();
-    int rc = tn_link(tool_program.library, &error);
-    if (!rc && entry)
-        rc = tn_lookup(tool_program.library, entry, address, &error);
-    tool_program.stats.link_ns += tool_now_ns() - start;
-    if (rc == TN_EUNDEF && !self.undefined.stream)
-        tool_fail(STATUS_FAILURE, "no FILE defines '%s', the function to call; --entry names another one", entry);
-    else if (rc)
+    int rc =
+        roots ? tn_link_roots(tool_program.library, roots, root_count, &error) : tn_link(tool_program.library, &error);
+    if (rc)
         report_link_error(&error);
+    else if (entry)
+        rc = look_up(entry, address, &error);
+    tool_program.stats.link_ns += tool_now_ns() - start;
     return rc == 0;
 }
 

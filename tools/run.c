@@ -16,7 +16,7 @@ int command_run(struct settings *settings)
     for (int i = 0; i < settings->file_count; i++)
         if (!tool_program_add(settings->files[i], settings))
             return STATUS_FAILURE;
-    if (!tool_program_link(settings->entry ? settings->entry : "main", &entry))
+    if (!tool_program_link(settings->entry ? settings->entry : "main", NULL, 0, &entry))
         return STATUS_FAILURE;
     exit(tool_program_call(settings, entry));
 }

@@ -20,7 +20,7 @@ struct settings {
     const char *map, *only, *table;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
-    int function_sections, stats, help, noexec, phony, no_host; /* flags */
+    int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
         const char *value;
@@ -125,8 +125,8 @@ extern struct program {
 bool tool_program_create(struct tn__detached *where, bool with_host);
 /* Adds an object, an archive or, compiled, IR. */
 bool tool_program_add(const char *name, const struct settings *settings);
-/* Links all that was added and, unless `entry` is NULL, looks that up. */
-bool tool_program_link(const char *entry, void **address);
+/* Links all that was added, or what the roots lead to (NULL: all), and, unless `entry` is NULL, looks that up. */
+bool tool_program_link(const char *entry, const char *const *roots, size_t root_count, void **address);
 /* Runs the initializers and calls main(argc, argv, envp); answers what it answers. Finalizers and statistics are left to
  * exit(). */
 int tool_program_call(const struct settings *settings, void *entry);

@@ -10,6 +10,7 @@
 
 /* Not in the elf.h of every system. */
 #define SHT_X86_64_UNWIND_ 0x70000001
+#define SHF_GNU_RETAIN_    (1 << 21)
 
 struct reader {
     struct tn__object_data *object;
@@ -153,6 +154,9 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
     if (!(header.sh_flags & SHF_EXECINSTR))
         set_role(section, header.sh_type);
     section->kind = kind_of(section, &header);
+    section->retained = header.sh_flags & SHF_GNU_RETAIN_;
+    if (header.sh_flags & SHF_LINK_ORDER && header.sh_link < object->section_count)
+        section->follows = header.sh_link;
     if (header.sh_flags & SHF_COMPRESSED)
         return FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", object->name, index,
                     section->name);

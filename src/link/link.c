@@ -185,6 +185,12 @@ static int publish_all(struct tn__link *link)
 
 /* ---- the whole ---- */
 
+static int need_root(struct tn__link *link, const char *name)
+{
+    struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
+    return entry ? tn__link_need_entry(link, entry) : tn__fail(link->err, TN_ENOMEM, "out of memory");
+}
+
 static int resolve_from(struct tn__link *link, struct tn__entry *entry)
 {
     int code = 0;
@@ -194,6 +200,8 @@ static int resolve_from(struct tn__link *link, struct tn__entry *entry)
         for (struct tn__list *node = link->library->queue.next; !code && node != &link->library->queue;
              node = node->next)
             code = tn__link_need_object(link, tn__container_of(node, struct tn__object, queued));
+    for (size_t i = 0; link->roots && !code && i < link->roots->count; i++)
+        code = need_root(link, link->roots->names[i]);
     return code ? code : tn__link_resolve(link);
 }
 
@@ -213,6 +221,8 @@ static int plan(struct tn__link *link, struct tn__entry *entry)
     uint64_t start = tn__session_clock(link->session);
     int code = resolve_from(link, entry);
     tn__session_spent(link->session, &link->ns[TN__LINK_RESOLVE], start);
+    if (!code && link->roots)
+        code = run_phase(link, tn__link_strip, TN__LINK_RESOLVE);
     if (!code && link->count)
         code = run_phase(link, scan_all, TN__LINK_RESOLVE);
     if (!code && link->count)
@@ -244,6 +254,8 @@ static void restore_entries(struct tn__link *link)
 
 static void undo(struct tn__link *link)
 {
+    if (link->roots)
+        tn__link_unstrip(link);
     if (link->planned)
         restore_entries(link);
     else
@@ -304,13 +316,23 @@ static int run_once(struct tn__link *link, struct tn__entry *entry)
     return code;
 }
 
-int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
+static int run(struct tn_library *library, struct tn__entry *entry, const struct tn__roots *roots, struct tn_error *err)
 {
     for (;;) {
-        struct tn__link link = {.library = library, .session = library->session, .err = err};
+        struct tn__link link = {.library = library, .session = library->session, .roots = roots, .err = err};
         int code = run_once(&link, entry);
         if (code != TN__BUSY)
             return code;
         pthread_cond_wait(&library->session->idle, &library->session->lock);
     }
+}
+
+int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
+{
+    return run(library, entry, NULL, err);
+}
+
+int tn__link_run_roots(struct tn_library *library, const struct tn__roots *roots, struct tn_error *err)
+{
+    return run(library, NULL, roots, err);
 }

@@ -295,11 +295,18 @@ enum { TN__LINK_RESOLVE, TN__LINK_LAYOUT, TN__LINK_COPY, TN__LINK_APPLY, TN__LIN
 /* What resolving answers when another link is working on something that this one needs. */
 enum { TN__BUSY = 1 };
 
+/* What a link must not lose; the rest is stripped. */
+struct tn__roots {
+    const char *const *names;
+    size_t count;
+};
+
 struct tn__link {
     struct tn_library *library;
     struct tn_session *session;
-    bool building;               /* it works without the lock: what it laid out is final, and it may still be undone */
-    struct tn__object **objects; /* all that become callable together */
+    bool building; /* it works without the lock: what it laid out is final, and it may still be undone */
+    const struct tn__roots *roots; /* NULL: nothing is stripped */
+    struct tn__object **objects;   /* all that become callable together */
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
@@ -314,11 +321,17 @@ struct tn__link {
 /* Links the object that defines `entry` and all it needs; with entry NULL, every object that was added. Under the lock,
  * which is given up for a while. */
 int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err);
+/* The same for every object, without the sections that the roots do not lead to. */
+int tn__link_run_roots(struct tn_library *library, const struct tn__roots *roots, struct tn_error *err);
 
 /* resolve.c */
 int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry);
 int tn__link_need_object(struct tn__link *link, struct tn__object *object);
 int tn__link_resolve(struct tn__link *link);
+
+/* strip.c */
+int tn__link_strip(struct tn__link *link);
+void tn__link_unstrip(struct tn__link *link);
 
 /* relocate.c */
 int tn__object_scan(struct tn__link *link, struct tn__object *object);

@@ -50,10 +50,13 @@ struct tn__section {
     uint8_t *write;   /* where the bytes at `address` are written */
     uint64_t offset;  /* in its zone's range */
     uint32_t priority;
+    uint32_t follows; /* the section that it is only of use with; 0: none */
     uint8_t kind, role;
-    bool reversed;  /* its functions run from the last to the first */
-    bool discarded; /* another object's copy of its COMDAT group was taken */
-    bool pinned;    /* lies at an address of the client's choice, outside of the window's zones */
+    bool reversed;       /* its functions run from the last to the first */
+    bool discarded;      /* another object's copy of its COMDAT group was taken, or it was stripped */
+    bool retained;       /* not to be stripped */
+    bool live, stripped; /* see strip.c */
+    bool pinned;         /* lies at an address of the client's choice, outside of the window's zones */
 };
 
 enum tn__symbol_place {

@@ -232,6 +232,8 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
     case TN__ENTRY_HANDLE:
         return 0;
     default:
+        if (symbol->place == TN__PLACE_SECTION) /* stripped */
+            return TN__SYMBOL_DISCARDED;
         return local | (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
     }
 }

@@ -269,6 +269,16 @@ int tn_link(struct tn_library *library, struct tn_error *err)
     return code;
 }
 
+int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
+{
+    if (!library || (count && !roots))
+        return tn__fail(err, TN_EINVAL, "no library or no roots given");
+    pthread_mutex_lock(&library->session->lock);
+    int code = tn__link_run_roots(library, &(struct tn__roots){roots, count}, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
 static bool has_address(const struct tn__entry *entry)
 {
     return entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE || entry->kind == TN__ENTRY_HOST;

@@ -71,6 +71,7 @@ $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
 data_of = $(1:%=$(link_data)/%.o)
 $(BUILD)/tests/link/symbols: | $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/corrupt: | $(call data_of,small)
+$(BUILD)/tests/link/strip: | $(call data_of,strip)
 $(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b low)
 $(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low) $(link_data)/matrix_b.a
 
