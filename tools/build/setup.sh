@@ -35,7 +35,7 @@ packages_of() {
         "$(llvm_packages 'lld-%s')" ;;
     test-0) echo libcmocka-dev cmake pkgconf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
-        lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
+        groff-base lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
     bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
