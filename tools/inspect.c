@@ -289,8 +289,10 @@ static bool inspect_archive(const struct file *file, struct view *view)
                file->size, "size", "sections", "symbols", "relocs", "member");
     for (uint64_t at = 0; !rc && !end && ok; at = member.next) {
         rc = tn__archive_member(&archive, at, &member, &end, &error);
-        if (!rc && !end && (ok = inspect_member(&archive, &member, view)))
-            count++;
+        if (rc || end || tn__archive_is_table(&member))
+            continue;
+        ok = inspect_member(&archive, &member, view);
+        count += ok;
     }
     if (rc)
         tool_fail(STATUS_FAILURE, "%s", error.text);

@@ -35,7 +35,7 @@ static bool parse_number(const uint8_t *text, size_t width, uint64_t *value)
     return digits && i == width;
 }
 
-static bool is_special(const struct tn__member *member)
+bool tn__archive_is_table(const struct tn__member *member)
 {
     static const char *const names[] = {
         "/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64", "__.SYMDEF_64 SORTED"};
@@ -86,7 +86,7 @@ static void short_name(struct tn__member *member)
     while (length && member->name[length - 1] == ' ')
         length--;
     member->name_length = length;
-    if (!is_special(member) && length > 1 && member->name[length - 1] == '/')
+    if (!tn__archive_is_table(member) && length > 1 && member->name[length - 1] == '/')
         member->name_length--;
 }
 
@@ -109,7 +109,7 @@ int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struc
         return FAIL("%s: no member header at %llu", archive->name, (unsigned long long)offset);
     *member = (struct tn__member){.name = (const char *)header, .size = (size_t)size, .offset = offset};
     short_name(member);
-    bool stored = !archive->thin || is_special(member);
+    bool stored = !archive->thin || tn__archive_is_table(member);
     if (stored && !tn__inside(offset + HEADER, size, total))
         return FAIL("%s: truncated: the member at %llu has %llu bytes", archive->name, (unsigned long long)offset,
                     (unsigned long long)size);
@@ -135,7 +135,7 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
     bool end;
     for (uint64_t offset = 0;; offset = member.next) {
         int code = tn__archive_member(archive, offset, &member, &end, err);
-        if (code || end || !is_special(&member))
+        if (code || end || !tn__archive_is_table(&member))
             return code;
         if (is_named(&member, "//")) {
             archive->long_names.text = (const char *)member.bytes;
@@ -233,7 +233,7 @@ static int read_members(const struct tn__archive *archive, tn__archive_define *d
         int code = tn__archive_member(archive, offset, &member, &end, err);
         if (code || end)
             return code;
-        if (is_special(&member))
+        if (tn__archive_is_table(&member))
             continue;
         struct tn_input input;
         char *name;

@@ -279,6 +279,8 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err);
 /* Reads the member whose header is at `offset`; offset 0 is the first one. `*end` tells that there is none. */
 int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struct tn__member *member, bool *end,
                        struct tn_error *err);
+/* True of the archive's own tables: symbols, long names. */
+bool tn__archive_is_table(const struct tn__member *member);
 /* Calls `define` for every symbol of the archive's index, or, without one, for every definition of every member. */
 typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
