@@ -166,16 +166,6 @@ static void print_relocs(const struct view *view)
     }
 }
 
-/* What the linker itself defines in each library (src/link/session.c). */
-static bool is_linkers(const char *name)
-{
-    static const char *const names[] = {"_GLOBAL_OFFSET_TABLE_", "__dso_handle", "__tls_get_addr"};
-    for (size_t i = 0; i < TN_COUNT(names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool is_hosts(const char *name)
 {
     return tn_resolve_table((void *)&tn__host_symbols, name) != NULL;
@@ -192,7 +182,7 @@ enum { FROM_HOST, UNDEFINED };
 
 static bool belongs(const struct tn__entry *entry, int where)
 {
-    if (entry->kind == TN__ENTRY_OBJECT || is_linkers(entry->name))
+    if (entry->kind == TN__ENTRY_OBJECT || tn__is_own_name(entry->name))
         return false;
     return is_hosts(entry->name) == (where == FROM_HOST);
 }

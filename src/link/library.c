@@ -68,14 +68,14 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), object->name);
     bool overrides = strength > entry->strength;
-    if (overrides && tn__entry_is_bound(entry))
+    if (overrides && entry->kind == TN__ENTRY_LINKED)
         return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is linked already",
                         entry->name, object->name, owner_of(entry));
     bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
-    if (both_common && tn__entry_is_bound(entry) && outgrows(symbol, entry))
+    if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
                         object->name, owner_of(entry));
-    bool merges = both_common && !tn__entry_is_bound(entry);
+    bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
     if (!overrides && !merges)
         return 0;
     if (!tn__journal_note(journal, entry))
@@ -413,7 +413,7 @@ static int claim_name(struct tn_library *library, const char *name, struct tn__e
         return tn__fail(err, TN_ENOMEM, "out of memory");
     while (is_held(entry))
         pthread_cond_wait(&library->session->idle, &library->session->lock);
-    if (entry->strength == TN__STRENGTH_STRONG || tn__entry_is_bound(entry))
+    if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", name, owner_of(entry));
     return 0;
 }

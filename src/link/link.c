@@ -239,27 +239,11 @@ static int build(struct tn__link *link)
     return code ? code : run_phase(link, protect_all, TN__LINK_PUBLISH);
 }
 
-/* Gives entries back what they were before this link, but for those that others have changed since it was planned. */
-static void restore_entries(struct tn__link *link)
-{
-    while (link->journal.count) {
-        const struct tn__journal_record *record = &link->journal.records[--link->journal.count];
-        struct tn__entry *entry = record->entry;
-        struct tn__object *owner = entry->group_owner;
-        if (entry->object && entry->object->link == link)
-            *entry = record->old;
-        entry->group_owner = owner && owner->link == link ? record->old.group_owner : owner;
-    }
-}
-
 static void undo(struct tn__link *link)
 {
     if (link->roots)
         tn__link_unstrip(link);
-    if (link->planned)
-        restore_entries(link);
-    else
-        tn__journal_undo(&link->journal);
+    tn__journal_undo(&link->journal); /* nobody else has changed these: see tn__library_is_held */
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);
         link->objects[i]->plan = NULL;
@@ -292,7 +276,6 @@ static int run_once(struct tn__link *link, struct tn__entry *entry)
     tn__list_init(&link->members);
     int code = plan(link, entry);
     if (!code && link->count) {
-        link->planned = true;
         session->building++;
         link->building = true;
         pthread_mutex_unlock(&session->lock);

@@ -42,6 +42,9 @@ enum tn__entry_kind {
 /* Which definition wins; equal strong ones clash. */
 enum tn__strength { TN__STRENGTH_NONE = 0, TN__STRENGTH_WEAK, TN__STRENGTH_COMMON, TN__STRENGTH_STRONG };
 
+/* True for names that every library defines by itself (session.c). */
+bool tn__is_own_name(const char *name);
+
 /* One per name that any object of the library mentions. */
 struct tn__entry {
     const char *name;
@@ -312,7 +315,6 @@ struct tn__link {
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
-    bool planned;                    /* what it consists of is settled; others may change the table meanwhile */
     struct tn__list members;         /* of archives, loaded by this link */
     struct tn__unwind_table *tables; /* ready to be registered */
     uint64_t ns[TN__LINK_PHASES];
@@ -358,13 +360,6 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
 /* Runs the finalizers of a tracker's objects, without the lock. False when memory is out: none has run. */
 bool tn__calls_finalize(struct tn_tracker *owner);
-
-/* True if code may have been relocated against the definition, so that it cannot be replaced any more. */
-static inline bool tn__entry_is_bound(const struct tn__entry *entry)
-{
-    return entry->kind == TN__ENTRY_LINKED ||
-           (entry->kind == TN__ENTRY_OBJECT && entry->object->link && entry->object->link->planned);
-}
 
 static inline bool tn__section_is_loaded(const struct tn__section *section)
 {

@@ -25,12 +25,23 @@ static const char *describe_foreign(const uint8_t *bytes, size_t size)
     return size ? "not an object file" : "an empty file";
 }
 
-int tn__object_read(struct tn__object_data *object, struct tn_error *err)
+static const struct tn__format *format_of(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < TN_COUNT(formats); i++)
-        if (formats[i]->claims(object->bytes, object->size)) {
-            object->format = formats[i];
-            return formats[i]->read(object, err);
-        }
-    return tn__fail(err, TN_EFORMAT, "%s: %s", object->name, describe_foreign(object->bytes, object->size));
+        if (formats[i]->claims(bytes, size))
+            return formats[i];
+    return NULL;
+}
+
+bool tn__object_claims(const uint8_t *bytes, size_t size)
+{
+    return format_of(bytes, size) != NULL;
+}
+
+int tn__object_read(struct tn__object_data *object, struct tn_error *err)
+{
+    object->format = format_of(object->bytes, object->size);
+    if (!object->format)
+        return tn__fail(err, TN_EFORMAT, "%s: %s", object->name, describe_foreign(object->bytes, object->size));
+    return object->format->read(object, err);
 }

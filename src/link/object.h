@@ -122,6 +122,9 @@ struct tn__format {
 
 extern const struct tn__format tn__format_elf;
 
+/* True if the bytes look like an object of a known format. */
+bool tn__object_claims(const uint8_t *bytes, size_t size);
+
 /* Reads bytes of any known format; name, bytes and size are set. */
 int tn__object_read(struct tn__object_data *object, struct tn_error *err);
 

@@ -40,11 +40,8 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
             input.release(input.context, input.bytes, input.length);
         return code;
     }
-    if (entry->kind != TN__ENTRY_LAZY)
-        return 0;
-    if (!tn__journal_note(&link->journal, entry))
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", archive->name);
-    entry->kind = TN__ENTRY_UNDEFINED; /* the archive's index promised what the member does not define */
+    if (entry->kind == TN__ENTRY_LAZY)
+        entry->kind = TN__ENTRY_UNDEFINED; /* the archive's index promised what the member does not define */
     return 0;
 }
 

@@ -171,32 +171,41 @@ void tn_session_destroy(struct tn_session *session)
 }
 
 /* Names that every library has, and that only its own objects see. */
+static const struct {
+    const char *name;
+    const void *address;
+    uint8_t kind;
+    bool thread_local, of_process;
+} own_names[] = {
+    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, false, false},
+    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, false, true},
+    /* Distances are counted from the thread pointer itself. */
+    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, true, false},
+    /* What C++ destructors are registered under. */
+    {"__dso_handle", NULL, TN__ENTRY_HANDLE, false, false},
+};
+
+bool tn__is_own_name(const char *name)
+{
+    for (size_t i = 0; i < TN_COUNT(own_names); i++)
+        if (!strcmp(own_names[i].name, name))
+            return true;
+    return false;
+}
+
 static int define_own_names(struct tn_library *library, struct tn_error *err)
 {
-    const struct {
-        const char *name;
-        uint8_t kind;
-        const void *address;
-        bool thread_local, of_process;
-    } names[] = {
-        {"_GLOBAL_OFFSET_TABLE_", TN__ENTRY_GOT, NULL, false, false},
-        {"__tls_get_addr", TN__ENTRY_ABSOLUTE, (const void *)tn__tls_get_addr, false, true},
-        /* Distances are counted from the thread pointer itself. */
-        {"_TLS_MODULE_BASE_", TN__ENTRY_ABSOLUTE, NULL, true, false},
-        /* What C++ destructors are registered under. */
-        {"__dso_handle", TN__ENTRY_HANDLE, NULL, false, false},
-    };
-    for (size_t i = 0; i < TN_COUNT(names); i++) {
-        if (names[i].of_process && library->session->detached)
+    for (size_t i = 0; i < TN_COUNT(own_names); i++) {
+        if (own_names[i].of_process && library->session->detached)
             continue;
-        struct tn__entry *entry = tn__symtab_intern(&library->symtab, names[i].name);
+        struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
         if (!entry)
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
-        entry->kind = names[i].kind;
+        entry->kind = own_names[i].kind;
         entry->strength = TN__STRENGTH_STRONG;
         entry->hidden = true;
-        entry->thread_local = names[i].thread_local;
-        entry->address = (uintptr_t)names[i].address;
+        entry->thread_local = own_names[i].thread_local;
+        entry->address = (uintptr_t)own_names[i].address;
     }
     return 0;
 }
