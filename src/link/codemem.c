@@ -386,6 +386,26 @@ int tn__codemem_open_detached(struct tn__codemem *memory, const struct tn_alloca
     return 0;
 }
 
+int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
+{
+    /* Mappings of the first kind merge with their neighbours. */
+    static const struct tn__strategy *const choices[] = {&tn__strategy_mprotect, &tn__strategy_sealed};
+    struct tn__window *window = &memory->windows[TN__WINDOW_NEAR];
+    if (!memory->strategy->shared)
+        return 0;
+    if (window->zones[TN__ZONE_CODE].chunks || window->zones[TN__ZONE_RODATA].chunks ||
+        memory->windows[TN__WINDOW_LOW].end)
+        return tn__fail(err, TN_EINVAL, "debuggers have to be asked for before anything is linked (strategy %s)",
+                        memory->strategy->name);
+    for (size_t i = 0; i < TN_COUNT(choices); i++)
+        if (!try_strategy(choices[i], window->start)) {
+            memory->strategy = choices[i];
+            window->zones[TN__ZONE_CODE].strategy = window->zones[TN__ZONE_RODATA].strategy = choices[i];
+            break;
+        }
+    return 0;
+}
+
 void tn__codemem_close(struct tn__codemem *memory)
 {
     for (int i = 0; i < TN__WINDOWS; i++)

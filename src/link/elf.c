@@ -149,6 +149,7 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
                         object->size);
         section->bytes = object->bytes + header.sh_offset;
     }
+    section->compressed = header.sh_flags & SHF_COMPRESSED;
     if (!(header.sh_flags & SHF_ALLOC) || header.sh_type == SHT_NOTE)
         return 0;
     if (!(header.sh_flags & SHF_EXECINSTR))
@@ -223,8 +224,10 @@ static int read_relocs(struct reader *r, uint32_t index)
         return FAIL(r, "%s: section %u (%s) relocates section %u, which does not exist", object->name, index, name,
                     header.sh_info);
     struct tn__section *target = &object->sections[header.sh_info];
-    if (target->kind == TN__SECTION_UNLOADED)
-        return 0;
+    bool good = header.sh_type == SHT_RELA && header.sh_link == r->symtab_index && !target->relocs && target->bytes &&
+                header.sh_size % sizeof(Elf64_Rela) == 0;
+    if (target->kind == TN__SECTION_UNLOADED && !good)
+        return 0; /* only observers read them */
     if (header.sh_type == SHT_REL)
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations without addends", object->name, index,
                         name);

@@ -3,6 +3,7 @@
 /* One link from first to last: the phases in order, each over all objects of the link, and the way back. */
 
 #include "link.h"
+#include "observer.h"
 #include "tls.h"
 
 static int scan_all(struct tn__link *link)
@@ -166,6 +167,8 @@ static int publish_all(struct tn__link *link)
     int code = reserve_lists(link);
     if (!code)
         code = publish_tls(link);
+    if (!code && link->session->watch)
+        code = link->session->watch->linked(link);
     if (code)
         return code;
     for (size_t i = 0; i < link->count; i++)

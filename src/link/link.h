@@ -216,6 +216,7 @@ struct tn_library {
 };
 
 struct tn__detached;
+struct tn__watch;
 
 struct tn_session {
     pthread_mutex_t lock;
@@ -235,6 +236,7 @@ struct tn_session {
     /* May be NULL. Called under the lock for each object when nothing can fail any more and all arrays are still there. */
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
     void *on_linked_context;
+    const struct tn__watch *watch; /* NULL: nobody observes */
 };
 
 /* The time, if the session measures times. */

@@ -44,7 +44,7 @@ struct tn__section {
     const char *name;
     const uint8_t *bytes; /* in the file; NULL for TN__SECTION_ZERO */
     uint64_t size, alignment;
-    const uint8_t *relocs; /* in the file, undecoded */
+    const uint8_t *relocs; /* in the file, undecoded; also of sections that are not loaded */
     uint64_t reloc_count;
     uint64_t address; /* once placed */
     uint8_t *write;   /* where the bytes at `address` are written */
@@ -57,6 +57,7 @@ struct tn__section {
     bool retained;       /* not to be stripped */
     bool live, stripped; /* see strip.c */
     bool pinned;         /* lies at an address of the client's choice, outside of the window's zones */
+    bool compressed;
 };
 
 enum tn__symbol_place {

@@ -3,6 +3,7 @@
 /* Sessions and libraries, from creation to the end, and what is asked of them. */
 
 #include "detached.h"
+#include "observer.h"
 #include "tls.h"
 
 /* ---- forks ---- */
@@ -163,6 +164,8 @@ void tn_session_destroy(struct tn_session *session)
         next = library->next;
         free_library(library);
     }
+    if (session->watch)
+        session->watch->closed(session);
     tn__unwind_close(&session->unwind);
     tn__codemem_close(&session->memory);
     pthread_cond_destroy(&session->idle);

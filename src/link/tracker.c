@@ -3,6 +3,7 @@
 /* Trackers own objects, so that some of a library's objects can be removed together. */
 
 #include "link.h"
+#include "observer.h"
 
 int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err)
 {
@@ -20,16 +21,27 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
     return tracker ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
 }
 
-void tn__tracker_empty(struct tn_tracker *tracker)
+/* Until no object of it is part of a link. */
+static void wait_for_links(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
-    while (tracker->objects.next != &tracker->objects) {
-        struct tn__object *object = tn__container_of(tracker->objects.next, struct tn__object, owned);
-        if (object->link)
+    struct tn__list *node = tracker->objects.next;
+    while (node != &tracker->objects) {
+        bool busy = tn__container_of(node, struct tn__object, owned)->link;
+        if (busy)
             pthread_cond_wait(&session->idle, &session->lock);
-        else
-            tn__object_remove(object);
+        node = busy ? tracker->objects.next : node->next; /* meanwhile the list may have changed */
     }
+}
+
+void tn__tracker_empty(struct tn_tracker *tracker)
+{
+    const struct tn__watch *watch = tracker->library->session->watch;
+    wait_for_links(tracker);
+    if (watch)
+        watch->removed(tracker);
+    while (tracker->objects.next != &tracker->objects)
+        tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
 }
 
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)

@@ -10,8 +10,12 @@ undefined=$(nm --undefined-only "$archive" | awk 'NF == 2 { print $2 }' | sort -
 visible=$(readelf --wide --syms "$archive" |
     awk '$1 ~ /^[0-9]+:$/ && $5 ~ /^(GLOBAL|WEAK|UNIQUE)$/ && $7 != "UND" { print $6, $8 }' | sort -u)
 
+# What debuggers look for, see tn_observe_gdb.
+debuggers='__jit_debug_(register_code|descriptor)$'
+
 some "it defines public names" "$(echo "$visible" | grep '^DEFAULT tn_')"
-none "every public name begins with tn_" "$(echo "$visible" | grep '^DEFAULT' | grep -v '^DEFAULT tn_[a-z]')"
+none "every public name begins with tn_" "$(echo "$visible" | grep '^DEFAULT' | grep -v -E "^DEFAULT (tn_[a-z]|$debuggers)")"
+some "debuggers find their interface" "$(echo "$visible" | grep -E "^DEFAULT $debuggers")"
 some "it defines internal names" "$(echo "$visible" | grep '^HIDDEN tn__')"
 none "every internal name begins with tn__" "$(echo "$visible" | grep -v '^DEFAULT' | grep -v ' tn__[a-z]')"
 none "nothing of LLVM is wanted" "$(echo "$undefined" | grep -i 'llvm')"

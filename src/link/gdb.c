@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* GDB's interface for JIT compilers (GDB manual, "JIT Compilation Interface"). A debugger sets a breakpoint on
+ * __jit_debug_register_code and looks at __jit_debug_descriptor when it is hit; LLDB does the same. Each link makes one
+ * entry; when objects of it are removed, what is left is registered again. */
+
+#include "base/tree.h"
+#include "debug_image.h"
+#include "observer.h"
+
+/* ---- the interface: names and layout are GDB's ---- */
+
+enum { JIT_NOACTION = 0, JIT_REGISTER, JIT_UNREGISTER };
+
+struct jit_code_entry {
+    struct jit_code_entry *next_entry, *prev_entry;
+    const void *symfile_addr;
+    uint64_t symfile_size;
+};
+
+struct jit_descriptor {
+    uint32_t version, action_flag;
+    struct jit_code_entry *relevant_entry, *first_entry;
+};
+
+/* Weak, as a program may hold another JIT compiler, whose definitions are the same; retained, as nothing refers to the
+ * function's name but the debugger. */
+#define FOR_DEBUGGERS __attribute__((visibility("default"), weak, used, retain, noinline, noclone))
+
+FOR_DEBUGGERS void __jit_debug_register_code(void);
+extern struct jit_descriptor __jit_debug_descriptor;
+
+FOR_DEBUGGERS void __jit_debug_register_code(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((visibility("default"), weak, used, retain)) struct jit_descriptor __jit_debug_descriptor = {.version =
+                                                                                                               1};
+
+static void act(struct jit_code_entry *entry, uint32_t action)
+{
+    __jit_debug_descriptor.relevant_entry = entry;
+    __jit_debug_descriptor.action_flag = action;
+    __jit_debug_register_code();
+    __jit_debug_descriptor.action_flag = JIT_NOACTION;
+    __jit_debug_descriptor.relevant_entry = NULL;
+}
+
+static void register_entry(struct jit_code_entry *entry)
+{
+    struct jit_code_entry *next = __jit_debug_descriptor.first_entry;
+    entry->prev_entry = NULL;
+    entry->next_entry = next;
+    if (next)
+        next->prev_entry = entry;
+    __jit_debug_descriptor.first_entry = entry;
+    act(entry, JIT_REGISTER);
+}
+
+static void unregister_entry(struct jit_code_entry *entry)
+{
+    struct jit_code_entry *next = entry->next_entry, *previous = entry->prev_entry;
+    if (next)
+        next->prev_entry = previous;
+    if (previous)
+        previous->next_entry = next;
+    else
+        __jit_debug_descriptor.first_entry = next;
+    act(entry, JIT_UNREGISTER);
+}
+
+/* ---- batches ---- */
+
+/* What was linked together. */
+struct batch {
+    struct jit_code_entry entry;
+    struct tn__debug_image image;
+    size_t live;     /* objects that are still there, */
+    size_t listed;   /* and those that can still be found */
+    bool registered; /* false while it is being changed */
+    struct member {
+        struct tn__tree node; /* its key is the object's id */
+        struct batch *batch;
+    } members[]; /* as in the image's parts */
+};
+
+struct gdb {
+    struct tn_session *session;
+    struct tn__tree *members; /* of all batches */
+};
+
+static void free_batch(struct gdb *gdb, struct batch *batch)
+{
+    tn__debug_image_free(&batch->image);
+    tn__free(gdb->session->allocator, batch);
+}
+
+static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
+{
+    struct batch *batch = tn__alloc_zeroed(gdb->session->allocator, 1, sizeof *batch + count * sizeof *batch->members);
+    if (!batch)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    int code = tn__debug_image_make(&batch->image, gdb->session->allocator, objects, count, err);
+    if (code) {
+        tn__free(gdb->session->allocator, batch);
+        return code;
+    }
+    batch->entry.symfile_addr = batch->image.bytes;
+    batch->entry.symfile_size = batch->image.size;
+    batch->live = batch->listed = count;
+    batch->registered = true;
+    for (size_t i = 0; i < count; i++) {
+        batch->members[i] = (struct member){.node.key = objects[i]->id, .batch = batch};
+        tn__tree_insert(&gdb->members, &batch->members[i].node);
+    }
+    tn__observers_lock();
+    register_entry(&batch->entry);
+    tn__observers_unlock();
+    return 0;
+}
+
+static struct member *find_member(struct gdb *gdb, const struct tn_linked_object *object)
+{
+    struct tn__tree *node = tn__tree_find(gdb->members, object->id);
+    return node ? tn__container_of(node, struct member, node) : NULL;
+}
+
+/* A debugger must not see an entry change, so each is taken out, changed as often as need be, and put back. */
+static void removed(void *context, const struct tn_linked_object *const *objects, size_t count)
+{
+    struct gdb *gdb = context;
+    tn__observers_lock();
+    for (size_t i = 0; i < count; i++) {
+        struct member *member = find_member(gdb, objects[i]);
+        if (!member)
+            continue; /* linked before this session was observed */
+        struct batch *batch = member->batch;
+        if (batch->registered)
+            unregister_entry(&batch->entry);
+        batch->registered = false;
+        tn__debug_image_erase(&batch->image, (size_t)(member - batch->members));
+        batch->live--;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct member *member = find_member(gdb, objects[i]);
+        if (!member)
+            continue;
+        struct batch *batch = member->batch;
+        tn__tree_remove(&gdb->members, &member->node);
+        if (batch->live && !batch->registered) {
+            register_entry(&batch->entry);
+            batch->registered = true;
+        }
+        if (!--batch->listed)
+            free_batch(gdb, batch);
+    }
+    tn__observers_unlock();
+}
+
+/* Relative addresses in an image have to fit 32 bits, so objects of windows that are far apart are not put together. */
+static bool is_near(const struct tn_linked_object *a, const struct tn_linked_object *b)
+{
+    uint64_t x = a->zones[TN_ZONE_CODE].address, y = b->zones[TN_ZONE_CODE].address;
+    return !x || !y || (x < y ? y - x : x - y) < 1ULL << 30;
+}
+
+static int linked(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && end - first < TN__IMAGE_PARTS; end++)
+            if (!is_near(objects[first], objects[end]))
+                break;
+        int code = add_batch(context, objects + first, end - first, err);
+        if (code) {
+            removed(context, objects, first);
+            return code;
+        }
+    }
+    return 0;
+}
+
+static void closed(void *context)
+{
+    struct gdb *gdb = context;
+    tn__free(gdb->session->allocator, gdb);
+}
+
+int tn_observe_gdb(struct tn_session *session, struct tn_error *err)
+{
+    if (!session)
+        return tn__fail(err, TN_EINVAL, "no session given");
+    if (tn__is_observed(session, linked))
+        return 0;
+    pthread_mutex_lock(&session->lock);
+    int code = tn__codemem_make_private(&session->memory, err);
+    pthread_mutex_unlock(&session->lock);
+    if (code)
+        return code;
+    struct gdb *gdb = tn__alloc_zeroed(session->allocator, 1, sizeof *gdb);
+    if (!gdb)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    gdb->session = session;
+    const struct tn_observer observer = {
+        .size = sizeof observer, .context = gdb, .linked = linked, .removed = removed, .closed = closed};
+    code = tn_add_observer(session, &observer, err);
+    if (code)
+        tn__free(session->allocator, gdb);
+    return code;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Describes linked objects to observers. The descriptions live in the link's arena. */
+
+#include <stdlib.h>
+
+#include "observer.h"
+
+struct observers {
+    struct tn__watch watch;
+    struct tn_observer *items;
+    size_t count, capacity;
+};
+
+static struct observers *observers_of(struct tn_session *session)
+{
+    return session->watch ? tn__container_of(session->watch, struct observers, watch) : NULL;
+}
+
+/* ---- functions ---- */
+
+struct found {
+    const char *name;
+    uint64_t address, size, limit; /* limit: the end of its section */
+    uint32_t index;
+    uint8_t rank; /* of several names for one address the highest is taken */
+};
+
+/* Assemblers' marks for data in code, and labels of compilers. */
+static bool is_label(const char *name)
+{
+    return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
+}
+
+/* Assembly without types has functions too. */
+static bool is_function(const struct tn__object_data *data, const struct tn__symbol *symbol)
+{
+    if (symbol->place != TN__PLACE_SECTION || !*symbol->name || symbol->type == TN__TYPE_SECTION)
+        return false;
+    const struct tn__section *section = &data->sections[symbol->section];
+    return section->kind == TN__SECTION_CODE && !section->discarded &&
+           (symbol->type != TN__TYPE_OTHER || !is_label(symbol->name));
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static size_t find_functions(const struct tn__object_data *data, struct found *found)
+{
+    size_t count = 0;
+    for (uint32_t i = 1; i < data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &data->symbols[i];
+        if (!is_function(data, symbol))
+            continue;
+        const struct tn__section *section = &data->sections[symbol->section];
+        found[count++] = (struct found){
+            .name = symbol->name,
+            .address = section->address + symbol->value,
+            .size = symbol->size,
+            .limit = section->address + section->size,
+            .index = i,
+            .rank = (uint8_t)((symbol->type != TN__TYPE_OTHER) * 4 + (symbol->size != 0) * 2 +
+                              (symbol->binding != TN__BIND_LOCAL)),
+        };
+    }
+    if (count)
+        qsort(found, count, sizeof *found, by_address);
+    return count;
+}
+
+/* One name for each address; a label without a size reaches as far as the next one, and so does one inside a function. */
+static size_t settle_functions(const struct found *found, size_t count, struct tn_function *functions)
+{
+    size_t kept = 0;
+    uint64_t outer = 0; /* the furthest end so far */
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && found[next].address == found[i].address; next++)
+            ;
+        uint64_t bound = next < count ? tn__min64(found[next].address, found[i].limit) : found[i].limit;
+        uint64_t end = found[i].size ? tn__min64(found[i].address + found[i].size, found[i].limit) : bound;
+        if (outer > end)
+            end = tn__min64(bound, outer);
+        outer = tn__max64(outer, end);
+        functions[kept++] = (struct tn_function){found[i].name, found[i].address, end - found[i].address};
+    }
+    return kept;
+}
+
+/* ---- descriptions ---- */
+
+static void describe_place(const struct tn_library *library, const struct tn__object *object,
+                           struct tn_linked_object *out)
+{
+    *out = (struct tn_linked_object){
+        .size = sizeof *out, .id = (uintptr_t)object, .library = library->name, .name = object->name};
+    for (int zone = 0; zone < TN__ZONES; zone++)
+        if (object->ranges[zone])
+            out->zones[zone] = (struct tn_range){object->ranges[zone]->address, object->ranges[zone]->size};
+}
+
+static bool describe(struct tn__link *link, const struct tn__object *object, struct tn_linked_object *out)
+{
+    const struct tn__object_data *data = object->data;
+    uint64_t *sections = tn__arena_array(&link->arena, data->section_count, sizeof *sections);
+    struct found *found = tn__arena_array(&link->arena, data->symbol_count, sizeof *found);
+    struct tn_function *functions = tn__arena_array(&link->arena, data->symbol_count, sizeof *functions);
+    if (!sections || !found || !functions)
+        return false;
+    for (uint32_t i = 0; i < data->section_count; i++)
+        sections[i] = data->sections[i].discarded ? TN_SECTION_DISCARDED
+                      : data->sections[i].kind    ? data->sections[i].address
+                                                  : 0;
+    describe_place(link->library, object, out);
+    out->bytes = data->bytes;
+    out->length = data->size;
+    out->functions = functions;
+    out->function_count = settle_functions(found, find_functions(data, found), functions);
+    out->section_addresses = sections;
+    out->section_count = data->section_count;
+    out->symbol_addresses = object->plan->addresses;
+    out->symbol_count = data->symbol_count;
+    return true;
+}
+
+/* ---- telling ---- */
+
+static void tell_removed(const struct observers *observers, size_t first_told,
+                         const struct tn_linked_object *const *objects, size_t count)
+{
+    for (size_t i = first_told; i-- > 0;)
+        if (observers->items[i].removed)
+            observers->items[i].removed(observers->items[i].context, objects, count);
+}
+
+static int tell_linked(struct tn__link *link)
+{
+    const struct observers *observers = observers_of(link->session);
+    struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
+    const struct tn_linked_object **objects = tn__arena_array(&link->arena, link->count, sizeof *objects);
+    for (size_t i = 0; i < link->count; i++) {
+        if (!all || !objects || !describe(link, link->objects[i], &all[i]))
+            return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        objects[i] = &all[i];
+    }
+    for (size_t i = 0; i < observers->count; i++) {
+        const struct tn_observer *observer = &observers->items[i];
+        struct tn_error why;
+        tn__fail(&why, 0, "an observer refused the link");
+        int code = observer->linked ? observer->linked(observer->context, objects, link->count, &why) : 0;
+        if (code) {
+            tell_removed(observers, i, objects, link->count);
+            return tn__fail(link->err, code < 0 ? code : TN_EINVAL, "%s", why.text);
+        }
+    }
+    return 0;
+}
+
+/* Removing must not need memory: if there is none, objects are told of in portions. */
+struct removal {
+    const struct observers *observers;
+    struct tn_linked_object *all;
+    const struct tn_linked_object **objects;
+    size_t count, capacity;
+};
+
+static void tell_portion(struct removal *removal)
+{
+    if (removal->count)
+        tell_removed(removal->observers, removal->observers->count, removal->objects, removal->count);
+    removal->count = 0;
+}
+
+static void tell_each(struct removal *removal, const struct tn_tracker *owner)
+{
+    for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next) {
+        const struct tn__object *object = tn__container_of(node, struct tn__object, owned);
+        if (object->data)
+            continue; /* not linked */
+        if (removal->count == removal->capacity)
+            tell_portion(removal);
+        struct tn_linked_object *out = &removal->all[removal->count];
+        describe_place(owner->library, object, out);
+        removal->objects[removal->count++] = out;
+    }
+    tell_portion(removal);
+}
+
+static void tell_tracker_removed(struct tn_tracker *owner)
+{
+    enum { FEW = 16 };
+    struct tn_linked_object few[FEW];
+    const struct tn_linked_object *few_objects[FEW];
+    const struct tn_session *session = owner->library->session;
+    size_t count = 0;
+    for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next)
+        count++;
+    struct removal removal = {.observers = observers_of(owner->library->session), .capacity = count};
+    removal.all = tn__alloc_zeroed(session->allocator, count, sizeof *removal.all);
+    removal.objects = tn__alloc_zeroed(session->allocator, count, sizeof *removal.objects);
+    struct tn_linked_object *all = removal.all;
+    const struct tn_linked_object **objects = removal.objects;
+    if (!all || !objects) {
+        removal.all = few;
+        removal.objects = few_objects;
+        removal.capacity = FEW;
+    }
+    tell_each(&removal, owner);
+    tn__free(session->allocator, objects);
+    tn__free(session->allocator, all);
+}
+
+static void tell_closed(struct tn_session *session)
+{
+    struct observers *observers = observers_of(session);
+    for (size_t i = observers->count; i-- > 0;)
+        if (observers->items[i].closed)
+            observers->items[i].closed(observers->items[i].context);
+    session->watch = NULL;
+    tn__free(session->allocator, observers->items);
+    tn__free(session->allocator, observers);
+}
+
+/* ---- adding ---- */
+
+static bool add(struct tn_session *session, const struct tn_observer *observer)
+{
+    struct observers *observers = observers_of(session);
+    if (!observers) {
+        observers = tn__alloc_zeroed(session->allocator, 1, sizeof *observers);
+        if (!observers)
+            return false;
+        observers->watch = (struct tn__watch){tell_linked, tell_tracker_removed, tell_closed};
+        session->watch = &observers->watch;
+    }
+    if (!tn__grow(session->allocator, &observers->items, &observers->capacity, observers->count + 1,
+                  sizeof *observers->items))
+        return false;
+    observers->items[observers->count++] = *observer;
+    return true;
+}
+
+int tn_add_observer(struct tn_session *session, const struct tn_observer *given, struct tn_error *err)
+{
+    struct tn_observer observer;
+    if (!session || !given)
+        return tn__fail(err, TN_EINVAL, "no session or no observer given");
+    int code = tn__take_options(&observer, sizeof observer, given, "struct tn_observer", err);
+    if (code)
+        return code;
+    pthread_mutex_lock(&session->lock);
+    bool added = add(session, &observer);
+    pthread_mutex_unlock(&session->lock);
+    return added ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+}
+
+bool tn__is_observed(struct tn_session *session,
+                     int (*linked)(void *, const struct tn_linked_object *const *, size_t, struct tn_error *))
+{
+    bool found = false;
+    pthread_mutex_lock(&session->lock);
+    const struct observers *observers = observers_of(session);
+    for (size_t i = 0; observers && i < observers->count; i++)
+        found |= observers->items[i].linked == linked;
+    pthread_mutex_unlock(&session->lock);
+    return found;
+}
+
+/* ---- the lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Threads that only read may have held it; those that change anything hold a session's lock, which no fork interrupts. */
+static void free_lock(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, free_lock);
+}
+
+void tn__observers_lock(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&lock);
+}
+
+void tn__observers_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
