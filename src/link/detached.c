@@ -35,7 +35,7 @@ int tn__detached_pin(struct tn__link *link, struct tn__object *object)
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
         const struct tn__pin *pin = find_pin(where, object, section->name);
-        if (!pin || !tn__section_is_loaded(section) || tn__section_is_tls(section))
+        if (!pin || section->pinned || !tn__section_is_loaded(section) || tn__section_is_tls(section))
             continue;
         int code = pin_section(link, object, section, pin->address);
         if (code)

@@ -254,4 +254,5 @@ void tn__object_give_back(struct tn__object *object)
     if (object->ranges[TN__PART_TLS])
         tn__tls_give(object->ranges[TN__PART_TLS]);
     memset(object->ranges, 0, sizeof object->ranges);
+    tn__object_leave_gathered(object);
 }

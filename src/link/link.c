@@ -26,7 +26,7 @@ static int scan_all(struct tn__link *link)
 
 static int place_all(struct tn__link *link)
 {
-    int code = 0;
+    int code = tn__link_gather(link);
     for (size_t i = 0; !code && i < link->count; i++)
         code = tn__object_layout(link, link->objects[i]);
     for (size_t i = 0; !code && i < link->count; i++)
@@ -54,7 +54,7 @@ static int apply_all(struct tn__link *link)
 
 static int protect_all(struct tn__link *link)
 {
-    int code = 0;
+    int code = tn__link_protect_gathered(link);
     for (size_t i = 0; i < link->count; i++)
         for (int zone = 0; !code && zone < TN__ZONES; zone++)
             if (link->objects[i]->ranges[zone])
@@ -230,6 +230,7 @@ static int plan(struct tn__link *link, struct tn__entry *entry)
         code = run_phase(link, scan_all, TN__LINK_RESOLVE);
     if (!code && link->count)
         code = run_phase(link, place_all, TN__LINK_LAYOUT);
+    tn__link_forget_bounds(link);
     return code;
 }
 

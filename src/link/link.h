@@ -35,6 +35,7 @@ enum tn__entry_kind {
     TN__ENTRY_LINKED,        /* has its final address */
     TN__ENTRY_ABSOLUTE,      /* defined by the client */
     TN__ENTRY_ALIAS,         /* another name of `target` */
+    TN__ENTRY_BOUND,         /* while a link is planned: where sections of one name begin or end; see gather.c */
     TN__ENTRY_GOT,           /* stands for the GOT of the object that mentions it */
     TN__ENTRY_HANDLE,        /* stands for the library: a place in the window of the object that mentions it */
 };
@@ -139,6 +140,7 @@ struct tn__object {
     /* From layout on. */
     struct tn__window *window;
     struct tn__range *ranges[TN__PARTS];
+    struct tn__gathered *gathered; /* its parts in ranges that it shares */
 
     struct tn__link *link; /* that it is part of right now */
     struct tn__plan *plan; /* what that link makes of it; in the link's arena */
@@ -319,6 +321,8 @@ struct tn__link {
     struct tn__arena arena;
     struct tn__list members;         /* of archives, loaded by this link */
     struct tn__unwind_table *tables; /* ready to be registered */
+    struct tn__bound *bounds;
+    struct tn__gathering *gatherings;
     uint64_t ns[TN__LINK_PHASES];
     size_t undefined; /* references reported so far */
     struct tn_error *err;
@@ -334,6 +338,20 @@ int tn__link_run_roots(struct tn_library *library, const struct tn__roots *roots
 int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry);
 int tn__link_need_object(struct tn__link *link, struct tn__object *object);
 int tn__link_resolve(struct tn__link *link);
+
+/* gather.c */
+/* Takes note of a name that nobody defines, if it is one of those; *noted tells. TN_ENOMEM. */
+int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *noted);
+/* Calls `undefined` for those whose sections no object of the link has. */
+void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__link *link, struct tn__entry *entry));
+bool tn__section_is_gathered(const struct tn__section *section, const char *name);
+/* The name of the sections that an entry of kind TN__ENTRY_BOUND frames. */
+const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry);
+int tn__link_gather(struct tn__link *link);
+/* At the end of planning: the next link has bounds of its own. */
+void tn__link_forget_bounds(struct tn__link *link);
+int tn__link_protect_gathered(struct tn__link *link);
+void tn__object_leave_gathered(struct tn__object *object);
 
 /* strip.c */
 int tn__link_strip(struct tn__link *link);

@@ -228,6 +228,8 @@ static uint8_t flags_of(const struct tn__link *link, const struct tn__object *ob
     case TN__ENTRY_HOST:
     case TN__ENTRY_ABSOLUTE:
         return thread_local | TN__SYMBOL_ELSEWHERE | reach_flags(link, entry->address);
+    case TN__ENTRY_BOUND:
+        return TN__SYMBOL_ELSEWHERE;
     case TN__ENTRY_GOT:
     case TN__ENTRY_HANDLE:
         return 0;
@@ -438,6 +440,7 @@ static uint64_t address_of(const struct tn__object *object, uint32_t index, uint
     case TN__ENTRY_HOST:
     case TN__ENTRY_LINKED:
     case TN__ENTRY_ABSOLUTE:
+    case TN__ENTRY_BOUND:
         return entry->address;
     case TN__ENTRY_GOT:
         return object->plan->got_address;

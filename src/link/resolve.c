@@ -67,9 +67,13 @@ int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry)
     }
     if (entry->kind == TN__ENTRY_OBJECT)
         return tn__link_need_object(link, entry->object);
-    if (entry->kind == TN__ENTRY_UNDEFINED)
+    if (entry->kind != TN__ENTRY_UNDEFINED)
+        return 0;
+    bool noted;
+    int code = tn__link_note_bound(link, entry, &noted);
+    if (!code && !noted)
         ask_resolvers(link, entry);
-    return 0;
+    return code;
 }
 
 /* References that lead nowhere new. A weak one is satisfied by what is there, but pulls no member in (gABI, archive files);
@@ -101,5 +105,6 @@ int tn__link_resolve(struct tn__link *link)
         if (code)
             return code;
     }
+    tn__link_settle_bounds(link, ask_resolvers);
     return 0;
 }

@@ -4,6 +4,7 @@
  *
  *  - the sections that define the roots, and whatever a kept section's relocations refer to;
  *  - arrays of initializers and finalizers, and sections that say so themselves (SHF_GNU_RETAIN);
+ *  - sections that are framed by __start_ and __stop_ symbols of a kept one (gather.c);
  *  - the other members of a kept section's COMDAT group, and sections that follow a kept one (SHF_LINK_ORDER).
  *
  * .eh_frame is kept and keeps nothing by itself: an entry counts, with what it refers to, once its function does.
@@ -78,10 +79,25 @@ static void for_each_reloc(struct marker *marker, const struct place *from, visi
     }
 }
 
+static void mark_gathered(struct marker *marker, const char *name)
+{
+    for (size_t i = 0; i < marker->link->count; i++) {
+        const struct tn__object *object = marker->link->objects[i];
+        for (uint32_t s = 1; s < object->data->section_count; s++)
+            if (tn__section_is_gathered(&object->data->sections[s], name))
+                mark(marker, (struct place){object, &object->data->sections[s]});
+    }
+}
+
 static void follow(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
 {
     (void)unused;
-    mark(marker, place_of(from->object, reloc->symbol));
+    struct tn__entry *entry =
+        reloc->symbol < from->object->data->symbol_count ? from->object->data->symbols[reloc->symbol].entry : NULL;
+    if (entry && tn__entry_target(entry)->kind == TN__ENTRY_BOUND)
+        mark_gathered(marker, tn__bound_section(marker->link, tn__entry_target(entry)));
+    else
+        mark(marker, place_of(from->object, reloc->symbol));
 }
 
 /* Empties the worklist. */

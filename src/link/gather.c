@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld, "Source Code
+ * Reference"). Programs collect tables so: each file adds entries, one loop runs over all of them.
+ *
+ * A static linker knows all files of a program. Here a library grows, and addresses that were handed out stay: so these
+ * symbols are those of one link. If something in it refers to them, the sections of that name in all objects of the link
+ * are laid one behind the other, in link order, in a range of their own, and the symbols frame them. The objects share the
+ * range; the last one to go gives it back. Looking the symbols up finds nothing.
+ *
+ * The entries have their kind and addresses only while a link is planned, under the lock. */
+
+#include "link.h"
+
+/* No section is larger than any window; the sum of such sizes cannot overflow. */
+static const uint64_t LARGEST = 1ULL << 40;
+
+struct tn__bound {
+    struct tn__bound *next;
+    struct tn__entry *entry;
+    const char *section;
+    bool is_end;
+};
+
+/* One range of gathered sections. */
+struct tn__gathering {
+    struct tn__gathering *next; /* in the link that made it */
+    const char *name;           /* during that link */
+    struct tn__window *window;
+    enum tn__zone_kind zone;
+    struct tn__range *range;
+    size_t size, alignment;
+    size_t users;
+};
+
+/* An object's part in one. */
+struct tn__gathered {
+    struct tn__gathered *next;
+    struct tn__gathering *gathering;
+};
+
+static bool is_identifier(const char *name)
+{
+    if (!*name || (*name >= '0' && *name <= '9'))
+        return false;
+    for (; *name; name++)
+        if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') && !(*name >= '0' && *name <= '9') &&
+            *name != '_')
+            return false;
+    return true;
+}
+
+int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *noted)
+{
+    static const char start[] = "__start_", stop[] = "__stop_";
+    bool is_start = !strncmp(entry->name, start, sizeof start - 1);
+    const char *section = entry->name + (is_start ? sizeof start : sizeof stop) - 1;
+    *noted = false;
+    if ((!is_start && strncmp(entry->name, stop, sizeof stop - 1) != 0) || !is_identifier(section))
+        return 0;
+    struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
+    if (!bound)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    *bound = (struct tn__bound){link->bounds, entry, section, !is_start};
+    link->bounds = bound;
+    entry->kind = TN__ENTRY_BOUND;
+    *noted = true;
+    return 0;
+}
+
+bool tn__section_is_gathered(const struct tn__section *section, const char *name)
+{
+    return tn__section_is_loaded(section) && !tn__section_is_tls(section) && !strcmp(section->name, name);
+}
+
+static bool any_section(const struct tn__link *link, const char *name)
+{
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++)
+            if (tn__section_is_gathered(&link->objects[i]->data->sections[s], name))
+                return true;
+    return false;
+}
+
+void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__link *link, struct tn__entry *entry))
+{
+    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
+        if (!any_section(link, bound->section)) {
+            bound->entry->kind = TN__ENTRY_UNDEFINED;
+            undefined(link, bound->entry);
+        }
+}
+
+void tn__link_forget_bounds(struct tn__link *link)
+{
+    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
+        if (bound->entry->kind == TN__ENTRY_BOUND)
+            bound->entry->kind = TN__ENTRY_UNDEFINED;
+}
+
+const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)
+{
+    const struct tn__bound *bound = link->bounds;
+    while (bound->entry != entry)
+        bound = bound->next;
+    return bound->section;
+}
+
+/* ---- gathering ---- */
+
+static int add_section(struct tn__link *link, struct tn__gathering *gathering, const struct tn__object *object,
+                       struct tn__section *section)
+{
+    bool is_code = section->kind == TN__SECTION_CODE;
+    enum tn__zone_kind zone = is_code                               ? TN__ZONE_CODE
+                              : section->kind == TN__SECTION_RODATA ? TN__ZONE_RODATA
+                                                                    : TN__ZONE_DATA;
+    if (gathering->alignment && is_code != (gathering->zone == TN__ZONE_CODE))
+        return tn__fail(link->err, TN_ENOTSUP, "%s: sections %s of code and of data cannot lie together", object->name,
+                        section->name);
+    if (section->size > LARGEST || section->alignment > LARGEST || gathering->size > LARGEST)
+        return tn__fail(link->err, TN_ENOMEM, "%s: sections %s fit no window", object->name, section->name);
+    if (!gathering->alignment || zone == TN__ZONE_DATA)
+        gathering->zone = zone;
+    section->offset = tn__align_up(gathering->size, section->alignment);
+    gathering->size = section->offset + section->size;
+    gathering->alignment = tn__max64(gathering->alignment, section->alignment);
+    if (object->plan->low)
+        return tn__codemem_low_window(&link->session->memory, &gathering->window, link->err);
+    return 0;
+}
+
+static int add_user(struct tn__link *link, struct tn__gathering *gathering, struct tn__object *object)
+{
+    if (object->gathered && object->gathered->gathering == gathering)
+        return 0;
+    struct tn__gathered *part = tn__alloc(link->session->allocator, sizeof *part);
+    if (!part)
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+    *part = (struct tn__gathered){object->gathered, gathering};
+    object->gathered = part;
+    gathering->users++;
+    return 0;
+}
+
+static int collect(struct tn__link *link, struct tn__gathering *gathering)
+{
+    int code = 0;
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn__object *object = link->objects[i];
+        for (uint32_t s = 1; !code && s < object->data->section_count; s++) {
+            struct tn__section *section = &object->data->sections[s];
+            if (!tn__section_is_gathered(section, gathering->name))
+                continue;
+            code = add_user(link, gathering, object);
+            if (!code)
+                code = add_section(link, gathering, object, section);
+        }
+    }
+    return code;
+}
+
+static void place(struct tn__link *link, const struct tn__gathering *gathering)
+{
+    const struct tn__range *range = gathering->range;
+    memset(range->write, 0, gathering->size);
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
+            struct tn__section *section = &link->objects[i]->data->sections[s];
+            if (!tn__section_is_gathered(section, gathering->name))
+                continue;
+            section->pinned = true;
+            section->address = range->address + section->offset;
+            section->write = range->write + section->offset;
+            if (section->bytes)
+                memcpy(section->write, section->bytes, section->size);
+        }
+}
+
+static struct tn__gathering *find(const struct tn__link *link, const char *name)
+{
+    struct tn__gathering *gathering = link->gatherings;
+    while (gathering && strcmp(gathering->name, name) != 0)
+        gathering = gathering->next;
+    return gathering;
+}
+
+/* Whatever is made here belongs to the objects that take part, and is given back with them. */
+static int gather(struct tn__link *link, const char *name)
+{
+    struct tn__gathering *gathering = tn__alloc_zeroed(link->session->allocator, 1, sizeof *gathering);
+    if (!gathering)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    gathering->name = name;
+    gathering->window = &link->session->memory.windows[TN__WINDOW_NEAR];
+    int code = collect(link, gathering);
+    if (!gathering->users) {
+        tn__free(link->session->allocator, gathering);
+        return code;
+    }
+    struct tn__backing backing;
+    if (!code)
+        code = tn__codemem_take(gathering->window, gathering->zone, gathering->size ? gathering->size : 1,
+                                gathering->alignment, 0, &gathering->range, &backing, link->err);
+    if (code)
+        return code;
+    gathering->next = link->gatherings;
+    link->gatherings = gathering;
+    place(link, gathering);
+    return 0;
+}
+
+int tn__link_gather(struct tn__link *link)
+{
+    int code = 0;
+    for (struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next) {
+        if (bound->entry->kind != TN__ENTRY_BOUND)
+            continue;
+        if (!find(link, bound->section))
+            code = gather(link, bound->section);
+        const struct tn__gathering *gathering = find(link, bound->section);
+        if (gathering)
+            bound->entry->address = gathering->range->address + (bound->is_end ? gathering->size : 0);
+    }
+    return code;
+}
+
+int tn__link_protect_gathered(struct tn__link *link)
+{
+    int code = 0;
+    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
+        code = tn__codemem_publish(gathering->window, gathering->zone, gathering->range, link->err);
+    return code;
+}
+
+void tn__object_leave_gathered(struct tn__object *object)
+{
+    const struct tn_allocator *from = object->owner->library->session->allocator;
+    for (struct tn__gathered *part = object->gathered, *next; part; part = next) {
+        struct tn__gathering *gathering = part->gathering;
+        next = part->next;
+        tn__free(from, part);
+        if (--gathering->users)
+            continue;
+        if (gathering->range)
+            tn__codemem_give(gathering->window, gathering->zone, gathering->range);
+        tn__free(from, gathering);
+    }
+    object->gathered = NULL;
+    for (uint32_t i = 1; object->data && i < object->data->section_count; i++)
+        object->data->sections[i].pinned = false;
+}
