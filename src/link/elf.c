@@ -136,9 +136,11 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
     struct tn__section *section = &object->sections[index];
     if (header.sh_name >= names_size)
         return FAIL(r, "%s: section %u: its name lies outside the string table", object->name, index);
-    section->name = names + header.sh_name;
-    section->size = header.sh_size;
-    section->alignment = header.sh_addralign ? header.sh_addralign : 1;
+    *section = (struct tn__section){
+        .name = names + header.sh_name,
+        .size = header.sh_size,
+        .alignment = header.sh_addralign ? header.sh_addralign : 1,
+    };
     if (section->alignment & (section->alignment - 1))
         return FAIL(r, "%s: section %u (%s): alignment %llu is no power of two", object->name, index, section->name,
                     (unsigned long long)section->alignment);
@@ -204,10 +206,10 @@ static int read_sections(struct reader *r)
     if (names.sh_type == SHT_NOBITS || !tn__inside(names.sh_offset, names.sh_size, object->size) || !names.sh_size ||
         object->bytes[names.sh_offset + names.sh_size - 1])
         return FAIL(r, "%s: section %u is no table of section names", object->name, index);
-    object->sections = tn__arena_array(&object->arena, object->section_count, sizeof *object->sections);
+    object->sections = tn__arena_alloc(&object->arena, object->section_count * sizeof *object->sections);
     if (!object->sections)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
-    object->sections[0].name = "";
+    object->sections[0] = (struct tn__section){.name = ""};
     for (uint32_t i = 1; !code && i < object->section_count; i++)
         code = read_section(r, i, (const char *)object->bytes + names.sh_offset, names.sh_size);
     return code;
@@ -330,13 +332,17 @@ static int read_symbol(struct reader *r, uint32_t index)
     uint8_t info = bytes[offsetof(Elf64_Sym, st_info)], bind = ELF64_ST_BIND(info);
     if (name >= r->strings_size)
         return FAIL(r, "%s: symbol %u: its name lies outside the string table", r->object->name, index);
-    symbol->name = r->strings + name;
-    symbol->value = tn__get64(bytes + offsetof(Elf64_Sym, st_value));
-    symbol->size = tn__get64(bytes + offsetof(Elf64_Sym, st_size));
-    symbol->type = types[ELF64_ST_TYPE(info)];
-    symbol->binding = bind == STB_LOCAL ? TN__BIND_LOCAL : bind == STB_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL;
     unsigned visibility = ELF64_ST_VISIBILITY(bytes[offsetof(Elf64_Sym, st_other)]);
-    symbol->hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL;
+    *symbol = (struct tn__symbol){
+        .name = r->strings + name,
+        .value = tn__get64(bytes + offsetof(Elf64_Sym, st_value)),
+        .size = tn__get64(bytes + offsetof(Elf64_Sym, st_size)),
+        .type = types[ELF64_ST_TYPE(info)],
+        .binding = bind == STB_LOCAL  ? TN__BIND_LOCAL
+                   : bind == STB_WEAK ? TN__BIND_WEAK
+                                      : TN__BIND_GLOBAL,
+        .hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL,
+    };
     int code = place_symbol(r, index, tn__get16(bytes + offsetof(Elf64_Sym, st_shndx)), symbol);
     if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
@@ -383,13 +389,13 @@ static int read_symbols(struct reader *r)
 {
     struct tn__object_data *object = r->object;
     int code = find_symtab(r);
-    object->symbols = tn__arena_array(&object->arena, object->symbol_count, sizeof *object->symbols);
+    object->symbols = tn__arena_alloc(&object->arena, object->symbol_count * sizeof *object->symbols);
     if (!code && !object->symbols)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
     for (uint32_t i = 1; !code && i < object->symbol_count; i++)
         code = read_symbol(r, i);
     if (object->symbol_count)
-        object->symbols[0].name = "";
+        object->symbols[0] = (struct tn__symbol){.name = ""};
     return code;
 }
 

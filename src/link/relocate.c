@@ -300,7 +300,7 @@ int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
 
 /* ---- apply ---- */
 
-static bool fits(uint64_t value, const struct tn__row *row)
+__attribute__((always_inline)) static inline bool fits(uint64_t value, const struct tn__row *row)
 {
     bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
     if (__builtin_expect(as_signed, 1))
