@@ -351,6 +351,17 @@ TN_API int tn_symbolize(const struct tn_session *session, const void *address, s
  * TN_ENOMEM. Links may fail with TN_ENOMEM too. */
 TN_API int tn_observe_gdb(struct tn_session *session, struct tn_error *err);
 
+enum tn_perf {
+    TN_PERF_MAP = 0, /* perf-PID.map: names; perf looks for it in /tmp */
+    TN_PERF_JITDUMP, /* jit-PID.dump: names and code, for `perf record -k mono` and `perf inject --jit` */
+};
+
+/* Writes what is linked from now on to a file for perf in `folder` (NULL: /tmp); after a fork, the child writes one of its
+ * own. perf applies the map to anonymous memory only, so the session then leaves TN_STRATEGY_DUAL as for tn_observe_gdb.
+ * TN_EINVAL (map: something is linked already), TN_EIO, TN_EPERM (also where the folder forbids executable mappings, for
+ * jitdump), TN_ENOMEM; links may fail with the last three too. */
+TN_API int tn_observe_perf(struct tn_session *session, enum tn_perf kind, const char *folder, struct tn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,7 +70,18 @@ struct tn__piece {
 int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count);
 void tn__os_close(int fd);
 
+/* ---- files that are written (os_linux_log.c) ---- */
+
+/* Makes a file, or empties one of this user's, to be written from its end on. A link in its place is not followed. */
+int tn__os_create_log(const char *path, int *fd);
+int tn__os_append(int fd, const void *bytes, size_t size);
+/* Maps the first page so that it shows among the executable mappings of the process: how perf learns of such a file. */
+int tn__os_map_marker(int fd, uint64_t *address);
+
 /* ---- the process ---- */
+
+uint32_t tn__os_process_id(void);
+uint32_t tn__os_thread_id(void);
 
 /* Makes code that was written visible to instruction fetch on all cores. Any alignment. */
 void tn__os_flush_code(uint64_t address, size_t size);

@@ -395,7 +395,7 @@ int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
         return 0;
     if (window->zones[TN__ZONE_CODE].chunks || window->zones[TN__ZONE_RODATA].chunks ||
         memory->windows[TN__WINDOW_LOW].end)
-        return tn__fail(err, TN_EINVAL, "debuggers have to be asked for before anything is linked (strategy %s)",
+        return tn__fail(err, TN_EINVAL, "debuggers and profilers have to come before anything is linked (strategy %s)",
                         memory->strategy->name);
     for (size_t i = 0; i < TN_COUNT(choices); i++)
         if (!try_strategy(choices[i], window->start)) {

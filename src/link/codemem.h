@@ -54,7 +54,8 @@ int tn__codemem_open_detached(struct tn__codemem *memory, const struct tn_alloca
 void tn__codemem_close(struct tn__codemem *memory);
 
 /* Goes over to memory that is this process's own, if the system permits it. Debuggers write breakpoints behind the back of
- * page protection, but not into what is shared, as the views of a memfd are. TN_EINVAL: too late, something is linked. */
+ * page protection, but not into what is shared, as the views of a memfd are; and perf takes those for files. TN_EINVAL: too
+ * late, something is linked. */
 int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err);
 
 /* The window for objects that need absolute 32-bit addresses, made on first use. TN_ENOMEM. */

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The files for perf, against their specifications. What perf makes of them is runtime_perf.sh's business. */
+
+#include "elf_builder.h"
+#include "observed.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+static struct bytes read_log(const char *folder, const char *format)
+{
+    char name[64], path[4096];
+    snprintf(name, sizeof name, format, (int)getpid());
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    struct bytes bytes = read_bytes(path);
+    bytes.at[bytes.size] = '\0';
+    return bytes;
+}
+
+static const char *new_folder(const char *name)
+{
+    static char folder[4096];
+    snprintf(folder, sizeof folder, "%s", scratch_file(name));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    return folder;
+}
+
+static void map_has_a_line_for_each_function(void **state)
+{
+    (void)state;
+    const char *folder = new_folder("map");
+    struct fixture f = open_fixture(NULL), other = open_fixture(NULL);
+    struct tn_error err;
+    struct bytes first = functions_object("first"), second = simple_object("second", NULL);
+    assert_ok(tn_observe_perf(f.session, TN_PERF_MAP, folder, &err), &err);
+    assert_ok(tn_observe_perf(other.session, TN_PERF_MAP, folder, &err), &err);
+    add(&f, "first.o", first, NULL);
+    add(&other, "second.o", second, NULL);
+    uint64_t start = (uintptr_t)lookup(&f, "first"), start2 = (uintptr_t)lookup(&other, "second");
+    char wanted[512];
+    snprintf(wanted, sizeof wanted, "%llx 10 first\n%llx 8 inside\n%llx 10 behind\n%llx 8 local\n%llx 40 second\n",
+             (unsigned long long)start, (unsigned long long)start + 8, (unsigned long long)start + 32,
+             (unsigned long long)start + 48, (unsigned long long)start2);
+    close_fixture(&f);
+    struct bytes log = read_log(folder, "perf-%d.map");
+    assert_string_equal((char *)log.at, wanted);
+    free(log.at);
+    close_fixture(&other);
+    free(first.at);
+    free(second.at);
+}
+
+static uint64_t word(const struct bytes *log, size_t at, size_t size)
+{
+    uint64_t value = 0;
+    assert_true(at + size <= log->size);
+    memcpy(&value, log->at + at, size);
+    return value;
+}
+
+/* Checks a record of jitdump-specification.txt; answers where the next one is. */
+static size_t check_load(const struct bytes *log, size_t at, const char *name, uint64_t address, uint64_t size,
+                         uint64_t index)
+{
+    assert_int_equal(word(log, at, 4), 0);
+    assert_int_equal(word(log, at + 4, 4), 56 + strlen(name) + 1 + size);
+    assert_true(word(log, at + 8, 8) >= word(log, 24, 8)); /* times */
+    assert_int_equal(word(log, at + 16, 4), (uint64_t)getpid());
+    assert_int_not_equal(word(log, at + 20, 4), 0);
+    assert_int_equal(word(log, at + 24, 8), address);
+    assert_int_equal(word(log, at + 32, 8), address);
+    assert_int_equal(word(log, at + 40, 8), size);
+    assert_int_equal(word(log, at + 48, 8), index);
+    assert_string_equal((char *)log->at + at + 56, name);
+    assert_memory_equal(log->at + at + 56 + strlen(name) + 1, (const void *)(uintptr_t)address, size);
+    return at + word(log, at + 4, 4);
+}
+
+static bool marker_is_mapped(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool found = false;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        found |= strstr(line, "jit-") && strstr(line, " r-xp ");
+    fclose(maps);
+    return found;
+}
+
+static void jitdump_has_records_and_the_code(void **state)
+{
+    (void)state;
+    const char *folder = new_folder("jitdump");
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    struct bytes first = functions_object("first"), second = simple_object("second", NULL);
+    assert_ok(tn_observe_perf(f.session, TN_PERF_JITDUMP, folder, &err), &err);
+    assert_true(marker_is_mapped());
+    add(&f, "first.o", first, NULL);
+    uint64_t start = (uintptr_t)lookup(&f, "first");
+    add(&f, "second.o", second, NULL);
+    uint64_t start2 = (uintptr_t)lookup(&f, "second");
+    struct bytes log = read_log(folder, "jit-%d.dump");
+    assert_int_equal(word(&log, 0, 4), 0x4A695444);
+    assert_int_equal(word(&log, 4, 4), 1);
+    assert_int_equal(word(&log, 8, 4), 40);
+    assert_int_equal(word(&log, 12, 4), EM_X86_64);
+    assert_int_equal(word(&log, 20, 4), (uint64_t)getpid());
+    assert_int_equal(word(&log, 32, 8), 0);
+    size_t at = check_load(&log, 40, "first", start, 16, 0);
+    at = check_load(&log, at, "inside", start + 8, 8, 1);
+    at = check_load(&log, at, "behind", start + 32, 16, 2);
+    at = check_load(&log, at, "local", start + 48, 8, 3);
+    at = check_load(&log, at, "second", start2, 64, 4);
+    assert_int_equal(at, log.size);
+    free(log.at);
+    close_fixture(&f);
+    assert_false(marker_is_mapped());
+    log = read_log(folder, "jit-%d.dump");
+    assert_int_equal(word(&log, at, 4), 3); /* JIT_CODE_CLOSE */
+    assert_int_equal(log.size, at + 16);
+    free(log.at);
+    free(first.at);
+    free(second.at);
+}
+
+struct forked {
+    struct fixture f;
+    struct bytes object;
+    const char *folder;
+};
+
+static void link_in_child(void **state)
+{
+    struct forked *forked = *state;
+    add(&forked->f, "first.o", forked->object, NULL);
+    link_all(&forked->f);
+    struct bytes log = read_log(forked->folder, "perf-%d.map");
+    assert_non_null(strstr((char *)log.at, " 10 first\n"));
+    free(log.at);
+}
+
+static void a_child_writes_a_file_of_its_own(void **state)
+{
+    (void)state;
+    struct forked forked = {open_fixture(NULL), functions_object("first"), new_folder("fork")};
+    struct tn_error err;
+    assert_ok(tn_observe_perf(forked.f.session, TN_PERF_MAP, forked.folder, &err), &err);
+    assert_int_equal(in_child(link_in_child, &forked), 0);
+    struct bytes log = read_log(forked.folder, "perf-%d.map");
+    assert_int_equal(log.size, 0);
+    free(log.at);
+    close_fixture(&forked.f);
+    free(forked.object.at);
+}
+
+static void files_that_cannot_be_written_are_errors(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    struct bytes object = simple_object("f", NULL);
+    assert_error(tn_observe_perf(f.session, TN_PERF_MAP, "/nowhere", &err), TN_EIO, &err, "/nowhere", "No such file");
+    assert_error(tn_observe_perf(f.session, (enum tn_perf)2, "/tmp", &err), TN_EINVAL, &err, "2");
+    assert_error(tn_observe_perf(NULL, TN_PERF_MAP, "/tmp", &err), TN_EINVAL, &err, "session");
+    const char *folder = new_folder("refused");
+    tn__os_set_faults("x"); /* as where programs may not be started from that folder */
+    int code_now = tn_observe_perf(f.session, TN_PERF_JITDUMP, folder, &err);
+    tn__os_set_faults(NULL);
+    assert_error(code_now, TN_EPERM, &err, folder);
+    assert_ok(tn_observe_perf(f.session, TN_PERF_JITDUMP, folder, &err), &err);
+    add(&f, "f.o", object, NULL);
+    tn__os_set_faults("F*");
+    code_now = tn_link(f.library, &err);
+    tn__os_set_faults(NULL);
+    assert_int_equal(code_now, TN_ENOMEM);
+    link_all(&f);
+    assert_int_equal(call(&f, "f"), 0);
+    close_fixture(&f);
+    free(object.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_has_a_line_for_each_function),
+        cmocka_unit_test(jitdump_has_records_and_the_code),
+        cmocka_unit_test(a_child_writes_a_file_of_its_own),
+        cmocka_unit_test(files_that_cannot_be_written_are_errors),
+    };
+    return cmocka_run_group_tests_name("perf", tests, NULL, NULL);
+}
