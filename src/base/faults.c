@@ -9,7 +9,7 @@
 #include "faults.h"
 #include "os.h"
 
-enum { MAX_WORDS = 64 };
+enum { MAX_WORDS = 96 };
 
 static struct {
     bool active;

@@ -40,17 +40,17 @@ static void words(void **state)
     }
 }
 
-static void a_plan_holds_64_words(void **state)
+static void a_plan_holds_96_words(void **state)
 {
     (void)state;
-    char plan[2 * 65 + 1];
-    for (int i = 0; i < 65; i++)
+    char plan[2 * 97 + 1];
+    for (int i = 0; i < 97; i++)
         memcpy(plan + 2 * i, ". ", 3);
     assert_int_equal(tn__os_set_faults(plan), EINVAL);
-    plan[2 * 63] = 'F';
-    plan[2 * 64] = '\0';
+    plan[2 * 95] = 'F';
+    plan[2 * 96] = '\0';
     assert_int_equal(tn__os_set_faults(plan), 0);
-    for (int i = 0; i < 63; i++)
+    for (int i = 0; i < 95; i++)
         assert_int_equal(tn__os_fault(false, NULL), 0);
     assert_int_equal(tn__os_fault(false, NULL), ENOMEM);
 }
@@ -239,7 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(words, clear),
-        cmocka_unit_test_teardown(a_plan_holds_64_words, clear),
+        cmocka_unit_test_teardown(a_plan_holds_96_words, clear),
         cmocka_unit_test_teardown(words_are_taken_in_order_and_a_star_stays, clear),
         cmocka_unit_test_teardown(x_refuses_only_what_is_executable, clear),
         cmocka_unit_test_teardown(allocations_are_counted_apart_from_requests, clear),

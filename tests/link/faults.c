@@ -11,7 +11,7 @@
 
 #include "base/os.h"
 
-enum { MOST_REQUESTS = 62, MOST_ALLOCATIONS = 2000 };
+enum { MOST_REQUESTS = 90, MOST_ALLOCATIONS = 2000 };
 
 static struct bytes archive;
 
@@ -77,6 +77,27 @@ static int link_rest(struct state *s, struct tn_error *err)
     return tn_link(s->f.library, err);
 }
 
+static int define_alias(struct state *s, struct tn_error *err)
+{
+    return tn_define_alias(s->f.library, "other_name", "digits", err);
+}
+
+static int add_gather_1(struct state *s, struct tn_error *err)
+{
+    return tn_add_file(s->f.library, data_file("gather_1.o"), err);
+}
+
+static int add_gather_2(struct state *s, struct tn_error *err)
+{
+    return tn_add_file(s->f.library, data_file("gather_2.o"), err);
+}
+
+static int link_roots(struct state *s, struct tn_error *err)
+{
+    static const char *const roots[] = {"other_name"};
+    return tn_link_roots(s->f.library, roots, COUNT(roots), err);
+}
+
 static int run_initializers(struct state *s, struct tn_error *err)
 {
     return tn_run_initializers(s->f.library, 0, NULL, NULL, err);
@@ -84,8 +105,9 @@ static int run_initializers(struct state *s, struct tn_error *err)
 
 typedef int step(struct state *s, struct tn_error *err);
 
-static step *const steps[] = {create_session, create_library, add_resolver, add_archive, add_first,       define_one,
-                              add_small,      lookup_run,     add_low,      link_rest,   run_initializers};
+static step *const steps[] = {create_session, create_library, add_resolver, add_archive, add_first,
+                              define_one,     add_small,      lookup_run,   add_low,     link_rest,
+                              define_alias,   add_gather_1,   add_gather_2, link_roots,  run_initializers};
 
 /* ---- what must be as before ---- */
 
@@ -157,6 +179,7 @@ static int run_steps(const char *plan, enum tn_strategy strategy, const int *all
     assert_int_equal(run(host), 0);
     assert_int_equal(call(&s.f, "small"), 2 + 3);
     assert_int_equal(call(&s.f, "low"), 77);
+    assert_int_equal(call(&s.f, "other_name"), 1234);
     check_maps();
     tn_run_finalizers(s.f.library);
     close_fixture(&s.f);

@@ -74,7 +74,8 @@ $(BUILD)/tests/link/corrupt: | $(call data_of,small)
 $(BUILD)/tests/link/strip: | $(call data_of,strip)
 $(BUILD)/tests/link/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b low)
-$(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low) $(link_data)/matrix_b.a
+$(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low gather_1 gather_2) \
+	$(link_data)/matrix_b.a
 
 $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
 	@rm -f $@
