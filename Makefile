@@ -76,7 +76,7 @@ test:
 
 demo:
 	$(needs_llvm)
-	@$(setup) install build test
+	@$(setup) install build demo
 	@$(make_in) demo
 
 bench:

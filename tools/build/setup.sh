@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build musl test lint bench
+# setup.sh check|install GROUP...     GROUP: build musl demo test lint bench fuzz
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
@@ -34,8 +34,8 @@ packages_of() {
     build-*) echo "$(LLVM=0 packages_of build)" g++ zlib1g-dev libzstd-dev "$(llvm_packages 'llvm-%s-dev')" \
         "$(llvm_packages 'lld-%s')" ;;
     test-0) echo libcmocka-dev cmake pkgconf gdb "$(packages_of musl)" ;;
-    test-*) echo "$(LLVM=0 packages_of test)" "$(llvm_packages 'llvm-%s-tools')" "$(llvm_packages 'clang-%s')" \
-        groff-base lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev ;;
+    test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" groff-base ;;
+    demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
@@ -154,7 +154,7 @@ for group; do
     bench) [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
     esac
 done
-missing=$(missing_packages $packages | tr '\n' ' ')
+missing=$(missing_packages $packages | awk '!seen[$0]++' | tr '\n' ' ')
 mimalloc_there=true
 if $builds && ! has_mimalloc; then
     [ "$MIMALLOC_DIR" = "$own_mimalloc" ] ||
