@@ -170,6 +170,12 @@ struct tn_input {
     void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
     void *context;
     struct tn_tracker *owner; /* objects: who owns it; NULL: the library */
+    uint64_t flags;           /* TN_INPUT_... */
+};
+
+enum {
+    TN_INPUT_HIDDEN = 1, /* what it defines is seen by its own library only */
+    TN_INPUT_WEAK = 2,   /* what it defines gives way to other definitions, as if it were weak */
 };
 
 /* Enters the definitions of one relocatable object (ELF, 64-bit, little-endian). It is linked when something needs it.

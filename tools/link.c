@@ -116,7 +116,7 @@ static bool define_alias(const struct settings *settings, const struct item *ite
     return true;
 }
 
-static bool add_library(const struct settings *settings, const struct item *item)
+static bool add_library_with(const struct settings *settings, const struct item *item, uint64_t flags)
 {
     for (int i = 0; i < settings->item_count; i++) {
         char *path;
@@ -125,15 +125,40 @@ static bool add_library(const struct settings *settings, const struct item *item
         if (asprintf(&path, "%s/lib%s.a", settings->items[i].value, item->value) < 0)
             return tool_fail(STATUS_FAILURE, "out of memory"), false;
         if (!access(path, R_OK))
-            return tool_program_add(path, settings); /* which keeps the name */
+            return tool_program_add(path, settings, flags); /* which keeps the name */
         free(path);
     }
     return tool_fail(STATUS_FAILURE, "no -L names a folder with lib%s.a in it", item->value), false;
 }
 
+static bool add_library(const struct settings *settings, const struct item *item)
+{
+    return add_library_with(settings, item, 0);
+}
+
+static bool add_hidden_library(const struct settings *settings, const struct item *item)
+{
+    return add_library_with(settings, item, TN_INPUT_HIDDEN);
+}
+
+static bool add_hidden_file(const struct settings *settings, const struct item *item)
+{
+    return tool_program_add(item->value, settings, TN_INPUT_HIDDEN);
+}
+
+static bool add_harness(const struct settings *settings, const struct item *item)
+{
+    return tool_program_add(item->value, settings, 0);
+}
+
+/* Beside a harness, what is tested gives way. */
 static bool add_file(const struct settings *settings, const struct item *item)
 {
-    return tool_program_add(item->value, settings);
+    uint64_t flags = 0;
+    for (int i = 0; i < settings->item_count; i++)
+        if (is_option(&settings->items[i], "--harness"))
+            flags = TN_INPUT_WEAK;
+    return tool_program_add(item->value, settings, flags);
 }
 
 static bool apply_item(const struct settings *settings, const struct item *item)
@@ -141,7 +166,10 @@ static bool apply_item(const struct settings *settings, const struct item *item)
     static const struct {
         const char *option;
         bool (*apply)(const struct settings *settings, const struct item *item);
-    } rows[] = {{"--abs", define_absolute}, {"--alias", define_alias}, {"-l", add_library}};
+    } rows[] = {
+        {"--abs", define_absolute},         {"--alias", define_alias},          {"-l", add_library},
+        {"--hidden-l", add_hidden_library}, {"--load-hidden", add_hidden_file}, {"--harness", add_harness},
+    };
     if (!item->option)
         return add_file(settings, item);
     for (size_t i = 0; i < TN_COUNT(rows); i++)

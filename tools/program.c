@@ -92,7 +92,7 @@ static bool add_ir(struct file *file, const struct settings *settings)
     return add_input(&input, false);
 }
 
-bool tool_program_add(const char *name, const struct settings *settings)
+bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags)
 {
     struct file *file = malloc(sizeof *file); /* archives are borrowed as long as the session lives */
     if (!file)
@@ -107,6 +107,7 @@ bool tool_program_add(const char *name, const struct settings *settings)
                              .bytes = file->bytes,
                              .length = file->size,
                              .release = release_file,
+                             .flags = flags,
                              .context = file};
     return add_input(&input, file->kind == FILE_ARCHIVE);
 }
@@ -150,7 +151,7 @@ static int look_up(const char *entry, void **address, struct tn_error *error)
 {
     int rc = tn_lookup(tool_program.library, entry, address, error);
     if (rc == TN_EUNDEF && !self.undefined.stream)
-        return tool_fail(rc, "no FILE defines '%s', the function to call; --entry names another one", entry);
+        return tool_fail(rc, "%s; --entry names another function to call", error->text);
     if (rc)
         report_link_error(error);
     return rc;

@@ -14,7 +14,7 @@ int command_run(struct settings *settings)
     if (!tool_program_create(NULL, true))
         return STATUS_FAILURE;
     for (int i = 0; i < settings->file_count; i++)
-        if (!tool_program_add(settings->files[i], settings))
+        if (!tool_program_add(settings->files[i], settings, 0))
             return STATUS_FAILURE;
     if (!tool_program_link(settings->entry ? settings->entry : "main", NULL, 0, &entry))
         return STATUS_FAILURE;

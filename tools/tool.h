@@ -123,8 +123,8 @@ extern struct program {
 
 /* A session with an empty library, which may see the host's symbols; `where` NULL: in this process. */
 bool tool_program_create(struct tn__detached *where, bool with_host);
-/* Adds an object, an archive or, compiled, IR. */
-bool tool_program_add(const char *name, const struct settings *settings);
+/* Adds an object, an archive or, compiled, IR; `flags` as in struct tn_input. */
+bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags);
 /* Links all that was added, or what the roots lead to (NULL: all), and, unless `entry` is NULL, looks that up. */
 bool tool_program_link(const char *entry, const char *const *roots, size_t root_count, void **address);
 /* Runs the initializers and calls main(argc, argv, envp); answers what it answers. Finalizers and statistics are left to

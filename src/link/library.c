@@ -32,11 +32,13 @@ bool tn__library_is_held(const struct tn_library *library, const struct tn__obje
     return held;
 }
 
-static uint8_t strength_of(const struct tn__symbol *symbol)
+static uint8_t strength_of(const struct tn__object *object, const struct tn__symbol *symbol)
 {
     if (symbol->binding == TN__BIND_WEAK)
         return TN__STRENGTH_WEAK;
-    return symbol->place == TN__PLACE_COMMON ? TN__STRENGTH_COMMON : TN__STRENGTH_STRONG;
+    if (symbol->place == TN__PLACE_COMMON)
+        return TN__STRENGTH_COMMON;
+    return object->data->input.flags & TN_INPUT_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
 }
 
 static const char *owner_of(const struct tn__entry *entry)
@@ -63,7 +65,7 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
-    uint8_t strength = strength_of(symbol);
+    uint8_t strength = strength_of(object, symbol);
     bool common = strength == TN__STRENGTH_COMMON;
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), object->name);
@@ -86,7 +88,7 @@ static int define(struct tn__object *object, uint32_t index, struct tn__journal 
     }
     entry->kind = TN__ENTRY_OBJECT;
     entry->strength = strength;
-    entry->hidden = symbol->hidden;
+    entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
     entry->thread_local = symbol->type == TN__TYPE_TLS;
     entry->object = object;
     object->entries[object->entry_count++] = entry;
@@ -274,6 +276,8 @@ static int take_input(const struct tn_library *library, const struct tn_input *g
         return code;
     if (!input->name || (!input->bytes && input->length))
         return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
+    if (input->flags & ~(uint64_t)(TN_INPUT_HIDDEN | TN_INPUT_WEAK))
+        return tn__fail(err, TN_EINVAL, "%s: unknown input flags %#llx", input->name, (unsigned long long)input->flags);
     if (input->owner && input->owner->library != library)
         return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", input->name);
     return 0;

@@ -27,6 +27,7 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
     if (code)
         return code;
     struct tn__object_data data;
+    input.flags = archive->input.flags;
     code = tn__library_read(link->library, &input, &data, link->err);
     if (!code && tn__library_is_held(link->library, &data)) {
         tn__arena_free(&data.arena);

@@ -89,6 +89,43 @@ static void inputs(void **state)
     free(object.at);
 }
 
+/* Two objects define `answer`: the strong one wins, whichever comes first, and what is hidden is not found. */
+static void input_flags(void **state)
+{
+    (void)state;
+    static const uint8_t code[][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}}; /* mov $N, %eax; ret */
+    static const uint64_t flags[][2] = {
+        {0, TN_INPUT_WEAK}, {TN_INPUT_WEAK, 0}, {TN_INPUT_WEAK, TN_INPUT_WEAK}, {TN_INPUT_HIDDEN, TN_INPUT_WEAK}};
+    static const int answers[] = {1, 2, 1, 0};
+    struct tn_error err;
+    void *address;
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        struct fixture f = open_fixture(NULL);
+        struct bytes objects[2];
+        for (size_t k = 0; k < 2; k++) {
+            static struct elf elf;
+            memset(&elf, 0, sizeof elf);
+            elf_function(&elf, "answer", elf_code(&elf, code[k], sizeof code[k]), 0);
+            objects[k] = elf_finish(&elf);
+            const struct tn_input input = {.size = sizeof input,
+                                           .name = "in.o",
+                                           .bytes = objects[k].at,
+                                           .length = objects[k].size,
+                                           .flags = flags[i][k]};
+            assert_ok(tn_add_object(f.library, &input, &err), &err);
+        }
+        if (answers[i])
+            assert_int_equal(call(&f, "answer"), answers[i]);
+        else
+            assert_error(tn_lookup(f.library, "answer", &address, &err), TN_EUNDEF, &err, "'answer' is hidden");
+        const struct tn_input unknown = {
+            .size = sizeof unknown, .name = "in.o", .bytes = objects[0].at, .length = objects[0].size, .flags = 4};
+        assert_error(tn_add_object(f.library, &unknown, &err), TN_EINVAL, &err, "in.o", "flags 0x4");
+        close_fixture(&f);
+        free(objects[0].at), free(objects[1].at);
+    }
+}
+
 static void statistics(void **state)
 {
     (void)state;
@@ -121,8 +158,8 @@ static void version(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sessions),   cmocka_unit_test(unknown_flags), cmocka_unit_test(inputs),
-        cmocka_unit_test(statistics), cmocka_unit_test(version),
+        cmocka_unit_test(sessions),    cmocka_unit_test(unknown_flags), cmocka_unit_test(inputs),
+        cmocka_unit_test(input_flags), cmocka_unit_test(statistics),    cmocka_unit_test(version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
