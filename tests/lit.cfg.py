@@ -26,6 +26,7 @@ config.environment.pop("TENON_TEST_MEM", None)
 limit = "timeout --foreground 60 "
 config.substitutions += [
     ("%tenon", limit + os.path.join(build, "tenon")),
+    ("%{build}", build),
     ("%clang", os.path.join(llvm_bin, "clang")),
     ("%cc", os.environ.get("CC", "gcc")),
     ("%split-file", os.path.join(llvm_bin, "split-file")),
@@ -34,5 +35,6 @@ config.substitutions += [
 
 for target in os.environ.get("TARGETS", "X86 AArch64 RISCV").split():
     config.available_features.add(target.lower())
-if shutil.which("lua5.4"):
-    config.available_features.add("lua")
+for feature, program in (("lua", "lua5.4"), ("gdb", "gdb")):
+    if shutil.which(program):
+        config.available_features.add(feature)

@@ -20,6 +20,8 @@ struct settings {
     const char *map, *only, *table;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
+    int gdb, perf; /* perf: TN_PERF_... + 1; 0: none */
+    const char *perf_folder;
     int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
@@ -95,6 +97,12 @@ void tool_use_built_in_name_services(void);
 /* Compiles the IR in *file as the settings say; sums times up in *stats. What is wrong is reported and false answered. */
 bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
                   struct tn_compile_stats *stats);
+
+/* ---- observing (observe.c) ---- */
+
+/* Shows what the session links to debuggers and profilers, as the settings say. What is wrong is reported and false
+ * answered. */
+bool tool_observe(struct tn_session *session, const struct settings *settings);
 
 /* ---- statistics (stats.c) ---- */
 

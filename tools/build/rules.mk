@@ -134,8 +134,11 @@ $(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_ORDER) $(ca
 
 $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 
+# By these debuggers find loaded code, see tn_observe_gdb.
+for_debuggers := __jit_debug_register_code __jit_debug_descriptor
+
 $(BUILD)/tenon: $(BUILD)/tenon.debug
-	$(call step,STRIP)objcopy --strip-all $< $@.tmp && mv $@.tmp $@
+	$(call step,STRIP)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) $< $@.tmp && mv $@.tmp $@
 endif
 
 # ---- tests ----
