@@ -67,6 +67,27 @@ TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64
 /* Compilations whose memory was abandoned because LLVM gave up, since the process started. */
 TN_API uint64_t tn_codegen_abandoned(void);
 
+/* ---- source lines ---- */
+
+/* Keeps the debug information of what is linked from now on, for tn_symbolize_source: a copy of it, and once it was asked
+ * for what LLVM makes of it. TN_EINVAL, TN_ENOMEM; links may fail with TN_ENOMEM too. */
+TN_API int tn_observe_sources(struct tn_session *session, struct tn_error *err);
+
+/* What is unknown is NULL or 0. */
+struct tn_source {
+    const char *function; /* C++ names are mangled */
+    const char *file;     /* with its folder, where the compiler noted that */
+    uint32_t line, column;
+};
+
+/* Calls `frame` for the place in the source that the code at `address` comes from: first for the innermost function that was
+ * inlined there, last for the function that it was inlined into. For a return address ask for the byte before it. The
+ * strings live during the call, which must not link, remove or ask itself. session NULL: in any session.
+ * TN_EUNDEF (no debug information was kept for this address), TN_ENOMEM, TN_EFATAL. */
+TN_API int tn_symbolize_source(const struct tn_session *session, const void *address,
+                               void (*frame)(void *context, const struct tn_source *source), void *context,
+                               struct tn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,7 +6,9 @@
  *     attributes.c   the same for what single functions ask for
  *     diagnostics.c  LLVM's diagnostics into struct tn_error
  *     fatal.c        what would end the process into an error code
+ *     source.c       tn_symbolize_source: keeps debug information of linked objects
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
+ *     dwarf.cpp      the same for debug information
  *     pipeline.cpp   the passes of each level
  *     absent/        what the tool leaves out of LLVM */
 

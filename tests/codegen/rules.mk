@@ -27,3 +27,16 @@ $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
 	$$(call step,CLANG)$(llvm_bin)/clang $$(front_end_$(1)) -Wall -Wextra -Werror -ffp-contract=off -g -emit-llvm -c $$< -o $$@
 endef
 $(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))
+
+# ---- source.c: functions inlined into one another, with debug information of every kind ----
+
+source_ways := gcc+-g+-O1 gcc+-g+-gdwarf-4+-O1 clang+-g+-O1 clang+-g+-gdwarf-4+-O2+-ffunction-sections clang+-O1 \
+	clang+-gline-tables-only+-O1 clang+-g+-gz=zlib+-O1
+source_object = $(codegen_data)/inlined.$(1).o
+extra_of_source := -DINLINED='"$(call source_object,%s)"'
+$(BUILD)/tests/codegen/source: | $(foreach way,$(source_ways),$(call source_object,$(way)))
+
+$(call source_object,%): tests/codegen/source/inlined.c
+	@mkdir -p $(@D)
+	$(call step,CC)$(patsubst clang,$(llvm_bin)/clang,$(patsubst gcc,$(CC),$(firstword $(subst +, ,$*)))) \
+		$(wordlist 2,99,$(subst +, ,$*)) -fPIC -Wall -Wextra -Werror -c $< -o $@
