@@ -189,6 +189,29 @@ TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *inp
 /* Maps the file and adds it as an object or an archive, whichever its first bytes say. TN_EIO besides the codes above. */
 TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
 
+/* A section of the client's own, as if an object had brought it. */
+enum tn_section_kind { TN_SECTION_READ_ONLY = 0, TN_SECTION_DATA = 1, TN_SECTION_CODE = 2 };
+
+struct tn_section_symbol {
+    const char *name; /* copied */
+    size_t offset;    /* in the section */
+};
+
+struct tn_section {
+    size_t size;      /* sizeof(struct tn_section) */
+    const char *name; /* copied; appears in errors, and __start_NAME and __stop_NAME frame it */
+    enum tn_section_kind kind;
+    const void *bytes; /* copied; NULL: zeros */
+    size_t length;     /* in bytes */
+    size_t alignment;  /* a power of two; 0: 16 */
+    const struct tn_section_symbol *symbols;
+    size_t symbol_count;
+    struct tn_tracker *owner; /* NULL: the library */
+};
+
+/* Adds it; it is linked like an object. TN_EINVAL, TN_EDUP, TN_ENOMEM. */
+TN_API int tn_add_section(struct tn_library *library, const struct tn_section *section, struct tn_error *err);
+
 /* Defines an absolute symbol. TN_EDUP, TN_ENOMEM. */
 TN_API int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 
@@ -302,7 +325,7 @@ struct tn_linked_object {
     const char *library, *name;
     struct tn_range zones[TN_ZONES]; /* code with its stubs, read-only data with the GOT, writable data */
     /* What follows is known only when the object is linked. */
-    const void *bytes; /* the object as it was added */
+    const void *bytes; /* the object as it was added; NULL for a section of the client's */
     size_t length;
     const struct tn_function *functions; /* what is code and has a name, by address; one name for each address */
     size_t function_count;

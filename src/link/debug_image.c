@@ -154,13 +154,17 @@ static int read_source(struct builder *b, struct source *source)
     const struct tn_linked_object *object = source->object;
     source->data = (struct tn__object_data){
         .name = object->name, .bytes = object->bytes, .size = object->length, .arena.from = b->image->from};
+    b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
+    if (!object->length) { /* a section of the client's */
+        source->data.arch = tn__arch_at(0);
+        return 0;
+    }
     int code = tn__object_read(&source->data, b->err);
     if (code)
         return code;
     source->pieces = tn__arena_array(&source->data.arena, source->data.section_count, sizeof *source->pieces);
     if (!source->pieces)
         return tn__fail(b->err, TN_ENOMEM, "%s: out of memory", object->name);
-    b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
     count_symbols(b, source);
     return place_pieces(b, source);
 }

@@ -294,21 +294,30 @@ static int enter_object(struct tn_library *library, struct tn__object_data *data
     return code;
 }
 
-static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+static int enter_when_free(struct tn_library *library, struct tn__object_data *data, uint64_t start,
+                           struct tn_error *err)
 {
     struct tn_session *session = library->session;
-    uint64_t start = tn__session_clock(session);
-    struct tn__object_data data;
-    int code = tn__library_read(library, input, &data, err);
-    if (code)
-        return code;
     pthread_mutex_lock(&session->lock);
-    while (tn__library_is_held(library, &data))
+    while (tn__library_is_held(library, data))
         pthread_cond_wait(&session->idle, &session->lock);
-    code = enter_object(library, &data, err);
+    int code = enter_object(library, data, err);
     tn__session_spent(session, &session->stats.read_ns, start);
     pthread_mutex_unlock(&session->lock);
     return code;
+}
+
+int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
+{
+    return enter_when_free(library, data, tn__session_clock(library->session), err);
+}
+
+static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    uint64_t start = tn__session_clock(library->session);
+    struct tn__object_data data;
+    int code = tn__library_read(library, input, &data, err);
+    return code ? code : enter_when_free(library, &data, start, err);
 }
 
 struct lazy_context {

@@ -264,6 +264,8 @@ bool tn__library_is_held(const struct tn_library *library, const struct tn__obje
 /* Fills `data` from an input; needs no lock. */
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
                      struct tn_error *err);
+/* The same under the lock, once no link at work holds what it defines; it joins the library's queue. */
+int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
 /* Frees the neutral object and gives its bytes back. */
 void tn__object_release_data(struct tn__object *object);
 /* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */
