@@ -25,7 +25,7 @@ struct jit_descriptor {
 
 /* Weak, as a program may hold another JIT compiler, whose definitions are the same; retained, as nothing refers to the
  * function's name but the debugger. */
-#define FOR_DEBUGGERS __attribute__((visibility("default"), weak, used, retain, noinline, noclone))
+#define FOR_DEBUGGERS __attribute__((visibility("default"), weak, used, retain, noinline))
 
 FOR_DEBUGGERS void __jit_debug_register_code(void);
 extern struct jit_descriptor __jit_debug_descriptor;
