@@ -53,7 +53,7 @@ static void print_sections(const struct tn__object_data *object)
     for (uint32_t i = 1; i < object->section_count; i++) {
         const struct tn__section *s = &object->sections[i];
         printf("  %4u %-8s %10" PRIu64 " %6" PRIu64 " %7" PRIu64 "  %s", i, kinds[s->kind], s->size, s->alignment,
-               s->reloc_count, s->name);
+               s->kind == TN__SECTION_UNLOADED ? 0 : s->reloc_count, s->name);
         if (s->role)
             printf(" (%s", roles[s->role]);
         if (s->role && s->priority && s->priority < TN__PRIORITY_LAST)
@@ -122,6 +122,8 @@ static bool note_relocs(struct view *view, const struct tn__object_data *object)
         return false;
     for (uint32_t i = 1; i < object->section_count; i++) {
         const struct tn__section *section = &object->sections[i];
+        if (section->kind == TN__SECTION_UNLOADED)
+            continue; /* read by observers, not by the linker */
         for (uint64_t at = 0; at < section->reloc_count; at += TN__RELOC_BLOCK) {
             struct tn__reloc block[TN__RELOC_BLOCK];
             size_t count = tn__min64(section->reloc_count - at, TN__RELOC_BLOCK);
@@ -258,7 +260,7 @@ static bool inspect_member(const struct tn__archive *archive, const struct tn__m
         return false;
     uint64_t relocs = 0;
     for (uint32_t i = 1; i < object.section_count; i++)
-        relocs += object.sections[i].reloc_count;
+        relocs += object.sections[i].kind == TN__SECTION_UNLOADED ? 0 : object.sections[i].reloc_count;
     printf("  %10zu %8u %8u %8" PRIu64 "  %.*s\n", input.length, object.section_count - 1, object.symbol_count - 1,
            relocs, (int)member->name_length, member->name);
     return true;

@@ -181,17 +181,20 @@ static uint64_t take(uint64_t *end, uint64_t size)
     return at;
 }
 
-static uint64_t section_names_size(void)
+static uint64_t section_names_size(const struct builder *b)
 {
     uint64_t size = 1 + sizeof symtab_name + sizeof strtab_name + sizeof shstrtab_name + sizeof text_name;
     for (int i = 0; i < OUT_COUNT; i++)
-        size += strlen(outs[i].name) + 1;
+        size += b->sizes[i] ? strlen(outs[i].name) + 1 : 0;
     return size;
 }
 
 static uint64_t section_count(const struct builder *b)
 {
-    return 1 + b->code_sections + OUT_COUNT + 3;
+    uint64_t count = 1 + b->code_sections + 3;
+    for (int i = 0; i < OUT_COUNT; i++)
+        count += b->sizes[i] != 0;
+    return count;
 }
 
 static int lay_out(struct builder *b)
@@ -204,7 +207,7 @@ static int lay_out(struct builder *b)
     b->strings_size++;
     image->symbols = take(&end, (b->local_count + b->global_count) * sizeof(Elf64_Sym));
     b->strings = take(&end, b->strings_size);
-    b->section_names = take(&end, section_names_size());
+    b->section_names = take(&end, section_names_size(b));
     image->sections = take(&end, section_count(b) * sizeof(Elf64_Shdr));
     image->size = (size_t)end;
     image->bytes = tn__alloc_zeroed(image->from, 1, image->size);
@@ -368,13 +371,14 @@ static void write_headers(struct builder *b)
     uint64_t names = 1, number = 1;
     write_code_headers(b, &number, write_section_name(b, &names, text_name));
     for (int i = 0; i < OUT_COUNT; i++)
-        write_header(b, &number,
-                     (Elf64_Shdr){.sh_name = write_section_name(b, &names, outs[i].name),
-                                  .sh_type = b->sizes[i] ? SHT_PROGBITS : SHT_NULL,
-                                  .sh_addr = i == OUT_EH_FRAME ? b->frames_address : 0,
-                                  .sh_offset = b->places[i],
-                                  .sh_size = b->sizes[i],
-                                  .sh_addralign = 1});
+        if (b->sizes[i])
+            write_header(b, &number,
+                         (Elf64_Shdr){.sh_name = write_section_name(b, &names, outs[i].name),
+                                      .sh_type = SHT_PROGBITS,
+                                      .sh_addr = i == OUT_EH_FRAME ? b->frames_address : 0,
+                                      .sh_offset = b->places[i],
+                                      .sh_size = b->sizes[i],
+                                      .sh_addralign = 1});
     write_header(b, &number,
                  (Elf64_Shdr){.sh_name = write_section_name(b, &names, symtab_name),
                               .sh_type = SHT_SYMTAB,
@@ -394,7 +398,7 @@ static void write_headers(struct builder *b)
                  (Elf64_Shdr){.sh_name = write_section_name(b, &names, shstrtab_name),
                               .sh_type = SHT_STRTAB,
                               .sh_offset = b->section_names,
-                              .sh_size = section_names_size(),
+                              .sh_size = section_names_size(b),
                               .sh_addralign = 1});
     const Elf64_Ehdr elf = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
