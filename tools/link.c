@@ -89,6 +89,95 @@ static bool read_places(const struct settings *settings)
     return pins || (tool_fail(STATUS_FAILURE, "out of memory"), false);
 }
 
+/* ---- libraries ---- */
+
+/* In the order of their first mention; the first one is the program. */
+static struct {
+    struct tn_library **items;
+    size_t count;
+    bool with_host, with_phony;
+} libraries;
+
+/* What a library does not have itself is looked for in those behind it, which have been linked before. Called under the
+ * session's lock, so it looks into their tables. */
+static void *answer_from_libraries(void *context, const char *name)
+{
+    for (size_t i = (size_t)(uintptr_t)context + 1; i < libraries.count; i++) {
+        struct tn__entry *entry = tn__symtab_find(&libraries.items[i]->symtab, name);
+        const struct tn__entry *target = entry && !entry->hidden ? tn__entry_target(entry) : NULL;
+        if (target && (target->kind == TN__ENTRY_LINKED || target->kind == TN__ENTRY_ABSOLUTE))
+            return (void *)(uintptr_t)target->address;
+    }
+    return NULL;
+}
+
+static void *answer_phony(void *unused, const char *name)
+{
+    (void)unused, (void)name;
+    return (void *)(uintptr_t)where.address;
+}
+
+static bool add_to_list(struct tn_library *library)
+{
+    struct tn_error error;
+    void *number = (void *)(uintptr_t)libraries.count;
+    struct tn_library **more = realloc(libraries.items, (libraries.count + 1) * sizeof *more);
+    if (!more)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    libraries.items = more;
+    more[libraries.count++] = library;
+    if (tn_add_resolver(library, answer_from_libraries, number, &error) ||
+        (libraries.with_host && tn_add_resolver(library, tn_resolve_table, (void *)&tn__host_symbols, &error)) ||
+        (libraries.with_phony && tn_add_resolver(library, answer_phony, NULL, &error)))
+        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
+    return true;
+}
+
+/* What follows goes into the library of this name. */
+static bool choose_library(const struct settings *settings, const struct item *item)
+{
+    (void)settings;
+    struct tn_error error;
+    for (size_t i = 0; i < libraries.count; i++)
+        if (!strcmp(libraries.items[i]->name, item->value)) {
+            tool_program.library = libraries.items[i];
+            return true;
+        }
+    if (tn_library_create(tool_program.session, item->value, &tool_program.library, &error))
+        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
+    return add_to_list(tool_program.library);
+}
+
+/* All but the program itself, from the last to the first, because each sees those behind it. */
+static bool link_libraries(void)
+{
+    bool ok = true;
+    for (size_t i = libraries.count - 1; ok && i > 0; i--) {
+        tool_program.library = libraries.items[i];
+        ok = tool_program_link(NULL, NULL, 0, NULL);
+    }
+    tool_program.library = libraries.items[0];
+    return ok;
+}
+
+static void finish_libraries(void)
+{
+    for (size_t i = 1; i < libraries.count; i++)
+        tn_run_finalizers(libraries.items[i]);
+}
+
+/* Around the program's own. */
+static bool start_libraries(void)
+{
+    struct tn_error error;
+    if (atexit(finish_libraries) != 0)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (size_t i = libraries.count - 1; i > 0; i--)
+        if (tn_run_initializers(libraries.items[i], 0, NULL, NULL, &error))
+            return tool_fail(STATUS_FAILURE, "%s", error.text), false;
+    return true;
+}
+
 /* ---- definitions and inputs, in the order given ---- */
 
 static bool define_absolute(const struct settings *settings, const struct item *item)
@@ -169,6 +258,7 @@ static bool apply_item(const struct settings *settings, const struct item *item)
     } rows[] = {
         {"--abs", define_absolute},         {"--alias", define_alias},          {"-l", add_library},
         {"--hidden-l", add_hidden_library}, {"--load-hidden", add_hidden_file}, {"--harness", add_harness},
+        {"--jd", choose_library},
     };
     if (!item->option)
         return add_file(settings, item);
@@ -178,21 +268,14 @@ static bool apply_item(const struct settings *settings, const struct item *item)
     return true; /* was looked at before */
 }
 
-static void *answer_phony(void *unused, const char *name)
-{
-    (void)unused, (void)name;
-    return (void *)(uintptr_t)where.address;
-}
-
 /* ---- the command ---- */
 
 static bool put_together(const struct settings *settings)
 {
-    struct tn_error error;
-    if (!tool_program_create(settings->noexec ? &where : NULL, !settings->no_host))
+    libraries.with_host = !settings->no_host;
+    libraries.with_phony = settings->phony;
+    if (!tool_program_create(settings->noexec ? &where : NULL, false) || !add_to_list(tool_program.library))
         return false;
-    if (settings->phony && tn_add_resolver(tool_program.library, answer_phony, NULL, &error))
-        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     for (int i = 0; i < settings->item_count; i++)
         if (!apply_item(settings, &settings->items[i]))
             return false;
@@ -226,12 +309,12 @@ int command_link(struct settings *settings)
     if (!read_places(settings))
         return STATUS_USAGE;
     if (!put_together(settings) || (settings->dump && !(dump = tool_dump_start(tool_program.session))) ||
-        !link_program(settings, wanted, &entry))
+        !link_libraries() || !link_program(settings, wanted, &entry))
         return STATUS_FAILURE;
-    if (dump && !tool_dump_finish(dump, tool_program.library, settings->triple, settings->dump))
+    if (dump && !tool_dump_finish(dump, tool_program.session, settings->triple, settings->dump))
         return STATUS_FAILURE;
     if (!settings->noexec)
-        exit(tool_program_call(settings, entry));
+        exit(start_libraries() ? tool_program_call(settings, entry) : STATUS_FAILURE);
     if (settings->stats)
         tool_print_stats(&tool_program.stats, tool_program.session, stderr);
     tn_session_destroy(tool_program.session);

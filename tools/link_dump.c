@@ -231,9 +231,10 @@ static void write_all(struct dump *dump, const char *triple, FILE *out)
     fputs("}\n", out);
 }
 
-bool tool_dump_finish(struct dump *dump, const struct tn_library *library, const char *triple, const char *name)
+bool tool_dump_finish(struct dump *dump, const struct tn_session *session, const char *triple, const char *name)
 {
-    dump_others(dump, library);
+    for (const struct tn_library *library = session->libraries; library; library = library->next)
+        dump_others(dump, library);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);

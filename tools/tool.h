@@ -148,7 +148,7 @@ struct dump;
 /* Writes down every object of the session as it is linked. NULL: reported. */
 struct dump *tool_dump_start(struct tn_session *session);
 /* Writes all of it as JSON to the file `name`. False: reported. */
-bool tool_dump_finish(struct dump *dump, const struct tn_library *library, const char *triple, const char *name);
+bool tool_dump_finish(struct dump *dump, const struct tn_session *session, const char *triple, const char *name);
 
 /* ---- commands ---- */
 
