@@ -124,7 +124,7 @@ tool_obj := $(call obj,$(tool_src)) $(absent_obj)
 # The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER.
 include tools/host_symbols.mk
 # Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48000000 $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48000000 $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lz -lzstd $(TOOL_LIBS)
 
 include tools/order.mk
 
