@@ -17,14 +17,12 @@
 #
 # Variables, with their defaults; a changed one rebuilds what it concerns:
 #   TARGETS="X86 AArch64 RISCV"    code generators in the tool; the smallest is TARGETS=X86
-#   DISASM=1                       tenon disasm and source lines, 3.9 MB; default 0 where TARGETS is X86 alone
 #   LLVM_CONFIG=llvm-config-22     which LLVM
 #   MIMALLOC_DIR=build/deps/mimalloc
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 
 LLVM ?= 1
 TARGETS ?= X86 AArch64 RISCV
-DISASM ?= $(if $(filter-out X86,$(TARGETS)),1,0)
 LLVM_CONFIG ?= llvm-config-22
 MIMALLOC_DIR ?= build/deps/mimalloc
 BUILD ?= build
@@ -37,7 +35,7 @@ CXX := g++
 endif
 JOBS ?= $(shell nproc)
 
-export LLVM TARGETS DISASM LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS
+export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS
 
 # The rules proper ask llvm-config for flags, so they are read by a make of their own, once everything is installed.
 setup = tools/build/setup.sh

@@ -35,8 +35,6 @@ config.substitutions += [
 
 for target in os.environ.get("TARGETS", "X86 AArch64 RISCV").split():
     config.available_features.add(target.lower())
-if os.environ.get("DISASM") != "0":
-    config.available_features.add("disasm")
 for feature, program in (("lua", "lua5.4"), ("gdb", "gdb")):
     if shutil.which(program):
         config.available_features.add(feature)

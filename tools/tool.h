@@ -20,7 +20,6 @@ struct settings {
     const char *map, *only, *table;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
-    int intel, linked;
     int gdb, perf; /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
     int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
@@ -43,8 +42,7 @@ enum {
     FOR_EXPORT_TABLE = 8,
     FOR_LINK = 16,
     FOR_RELOCS = 32,
-    FOR_DISASM = 64,
-    FOR_ALL = 127
+    FOR_ALL = 63
 };
 
 struct command {
@@ -153,7 +151,6 @@ bool tool_dump_finish(struct dump *dump, const struct tn_session *session, const
 /* ---- commands ---- */
 
 int command_run(struct settings *settings);
-int command_disasm(struct settings *settings);
 int command_compile(struct settings *settings);
 int command_inspect(struct settings *settings);
 int command_export_table(struct settings *settings);

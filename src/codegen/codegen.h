@@ -8,8 +8,7 @@
  *     fatal.c        what would end the process into an error code
  *     source.c       tn_symbolize_source: keeps debug information of linked objects
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
- *     dwarf.cpp      the same for debug information, behind dwarf.h
- *     disasm.c       LLVM's disassembler, for the command
+ *     dwarf.cpp      the same for debug information
  *     pipeline.cpp   the passes of each level
  *     absent/        what the tool leaves out of LLVM */
 

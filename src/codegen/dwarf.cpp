@@ -5,7 +5,7 @@
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 
-#include "codegen/dwarf.h"
+#include "codegen/llvm.h"
 
 using namespace llvm;
 

@@ -2,11 +2,10 @@
 #
 # What the code generator takes from LLVM, for each of $(TARGETS).
 
-# Reading and writing IR; inliner and vectorisers; the targets with their assemblers (inline assembly); debug information and
-# the disassembler of what is linked, for programs that ask for them. Everything else is what these bring along. Of the system libraries that llvm-config lists only libz is used (a checksum); libzstd too
+# Reading and writing IR; inliner and vectorisers; the targets with their assemblers (inline assembly). Everything else
+# is what these bring along. Of the system libraries that llvm-config lists only libz is used (a checksum); libzstd too
 # where absent/absent.cpp is not linked.
-LLVM_COMPONENTS := irreader bitreader bitwriter ipo vectorize $(foreach t,$(TARGETS),$(t)codegen $(t)asmparser) \
-	debuginfodwarf mcdisassembler $(filter X86disassembler,$(TARGETS:%=%disassembler))
+LLVM_COMPONENTS := irreader bitreader bitwriter ipo vectorize $(foreach t,$(TARGETS),$(t)codegen $(t)asmparser)
 
 # bad_alloc is caught in one place. What is compiled here only strings LLVM's passes together: small is better. Sanitizers
 # stop here: LLVM's inline functions, instrumented in one file and not in its archives, would disagree about poisoned memory.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp and
- * pipeline.cpp. */
+/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp, pipeline.cpp
+ * and dwarf.cpp. */
 
 #ifndef TENON_CODEGEN_LLVM_H
 #define TENON_CODEGEN_LLVM_H
@@ -64,6 +64,20 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 
 /* Runs the pipeline of level 0..3; that of 0 inlines what must be inlined. The module was verified and has the machine's triple and data layout. */
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level);
+
+/* ---- debug information (dwarf.cpp) ---- */
+
+/* A file's debug information; its bytes are borrowed. NULL if LLVM cannot read the file. `relocate`: its debug sections have
+ * relocations. */
+struct tn__dwarf;
+struct tn__dwarf *tn__dwarf_open(const void *bytes, size_t size, bool relocate);
+void tn__dwarf_close(struct tn__dwarf *dwarf);
+
+/* Calls `frame` for each function inlined at an address, from the innermost one on, and then the function itself. Section
+ * UINT64_MAX: the address is absolute, else it counts from this section. What is unknown is NULL or 0. False if nothing is
+ * known. */
+typedef void tn__frame_fn(void *user, const char *function, const char *file, uint32_t line, uint32_t column);
+bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user);
 
 /* ---- failing ---- */
 

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "base/tree.h"
 #include "codegen/codegen.h"
-#include "codegen/dwarf.h"
+#include "codegen/llvm.h"
 #include "link/debug_image.h"
 #include "link/observer.h"
 

@@ -18,7 +18,7 @@ runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
 codegen_src := $(wildcard src/codegen/*.c)
 codegen_cxx := $(wildcard src/codegen/*.cpp)
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)
-tool_src := $(filter-out $(if $(filter 0,$(DISASM)),tools/disasm.c,tools/disasm_absent.c),$(wildcard tools/*.c))
+tool_src := $(wildcard tools/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk
 
@@ -187,7 +187,7 @@ $(BUILD)/tests/%.o: tests/%.s
 # Scripts: tests/AREA/*.sh; those whose name begins with runtime_ need libtenon.a only. tests/tool and tests/ir are lit's.
 scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)
 lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
-run_tests := TARGETS="$(TARGETS)" DISASM=$(DISASM) BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
+run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
 # Under sanitizers, which need room for their shadow: no test that takes the address space away, nor, under
 # ThreadSanitizer, one that asks for particular addresses.
