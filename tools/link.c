@@ -250,6 +250,50 @@ static bool add_file(const struct settings *settings, const struct item *item)
     return tool_program_add(item->value, settings, flags);
 }
 
+/* "SYM=OFFSET,SYM=OFFSET" behind the sign @; `text` is cut up. */
+static bool read_section_symbols(const struct item *item, char *text, struct tn_section *section)
+{
+    struct tn_section_symbol *symbols = calloc(strlen(text) + 1, sizeof *symbols);
+    bool ok = symbols || (tool_fail(STATUS_FAILURE, "out of memory"), false);
+    for (char *one = strtok(text, ","); ok && one; one = strtok(NULL, ",")) {
+        char *name, *offset;
+        uint64_t value;
+        ok = cut(&(struct item){item->option, one}, '=', &name, &offset) && number(item->option, offset, &value);
+        if (ok)
+            symbols[section->symbol_count++] = (struct tn_section_symbol){name, value};
+    }
+    section->symbols = symbols;
+    return ok;
+}
+
+/* "NAME,FILE@SYM=OFFSET,...": the section NAME with the bytes of FILE. */
+static bool add_section(const struct settings *settings, const struct item *item)
+{
+    (void)settings;
+    struct tn_error error;
+    struct tn__os_file file;
+    char *name = strdup(item->value), *path = name ? strchr(name, ',') : NULL;
+    char *symbols = path ? strchr(path, '@') : NULL;
+    if (!path || path == name || !path[1])
+        return tool_fail(STATUS_USAGE, "option '%s': '%s' has no two parts with ',' between them", item->option,
+                         item->value),
+               false;
+    *path++ = '\0';
+    if (symbols)
+        *symbols++ = '\0';
+    struct tn_section section = {.size = sizeof section, .name = name, .kind = TN_SECTION_DATA};
+    if (symbols && !read_section_symbols(item, symbols, &section))
+        return false;
+    int failed = tn__os_map_file(path, &file);
+    if (failed)
+        return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", path, strerror(failed)), false;
+    section.bytes = file.bytes;
+    section.length = file.size;
+    int rc = tn_add_section(tool_program.library, &section, &error);
+    tn__os_unmap_file(&file);
+    return rc ? (tool_fail(STATUS_FAILURE, "%s", error.text), false) : true;
+}
+
 static bool apply_item(const struct settings *settings, const struct item *item)
 {
     static const struct {
@@ -258,7 +302,7 @@ static bool apply_item(const struct settings *settings, const struct item *item)
     } rows[] = {
         {"--abs", define_absolute},         {"--alias", define_alias},          {"-l", add_library},
         {"--hidden-l", add_hidden_library}, {"--load-hidden", add_hidden_file}, {"--harness", add_harness},
-        {"--jd", choose_library},
+        {"--jd", choose_library},           {"--sectcreate", add_section},
     };
     if (!item->option)
         return add_file(settings, item);

@@ -49,6 +49,8 @@ static const struct option options[] = {
     {FOR_LINK, "--hidden-l", NULL, "LIB", NULL, ITEM, "the same; what it defines cannot be looked up"},
     {FOR_LINK, "--load-hidden", NULL, "FILE", NULL, ITEM, "add FILE; what it defines cannot be looked up"},
     {FOR_LINK, "--jd", NULL, "NAME", NULL, ITEM, "what follows goes into a library that those before it see"},
+    {FOR_LINK, "--sectcreate", NULL, "NAME,FILE@SYM=N,...", NULL, ITEM,
+     "add the bytes of FILE as a section with symbols"},
     {FOR_LINK, "--harness", NULL, "FILE", NULL, ITEM, "add FILE; what other files define gives way to it"},
     {FOR_COMPILE | FOR_LINK, "--triple", NULL, "TRIPLE", NULL, M(triple),
      "target; default: the module's own, else the host's"},
