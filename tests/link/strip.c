@@ -4,8 +4,9 @@
 
 #include "support.h"
 
-#include <elf.h>
 #include <stdlib.h>
+
+#include "elf_builder.h"
 
 static const char *const roots[] = {"live_start"};
 
@@ -113,13 +114,37 @@ static void test_roots_of_others(void **state)
     close_fixture(&f);
 }
 
+/* Found by the fuzzer: where all other data goes, or was never there, a common symbol without size has no range to lie in. */
+static void test_common_symbol_without_size(void **state)
+{
+    (void)state;
+    static const uint8_t code[8], word[8];
+    for (int strip = 0; strip < 2; strip++) {
+        static struct elf elf;
+        struct tn_error err;
+        struct fixture f = open_fixture(NULL);
+        memset(&elf, 0, sizeof elf);
+        unsigned text = elf_code(&elf, code, sizeof code);
+        if (strip)
+            elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, word, sizeof word);
+        elf_function(&elf, "live_start", text, 0);
+        unsigned common = elf_symbol(&elf, "common", STB_GLOBAL, STT_OBJECT, SHN_COMMON, 8, 0);
+        elf_reloc(&elf, text, 0, common, R_X86_64_64, 0);
+        struct bytes object = elf_finish(&elf);
+        add_bytes(&f, "common.o", object.at, object.size);
+        assert_ok(strip ? tn_link_roots(f.library, roots, COUNT(roots), &err) : tn_link(f.library, &err), &err);
+        assert_non_null(lookup(&f, "common"));
+        close_fixture(&f);
+        free(object.at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_what_is_needed),
-        cmocka_unit_test(test_failure_undoes_it),
-        cmocka_unit_test(test_stripped_names_are_free),
-        cmocka_unit_test(test_roots_of_others),
+        cmocka_unit_test(test_keeps_what_is_needed),       cmocka_unit_test(test_failure_undoes_it),
+        cmocka_unit_test(test_stripped_names_are_free),    cmocka_unit_test(test_roots_of_others),
+        cmocka_unit_test(test_common_symbol_without_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
