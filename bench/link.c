@@ -2,7 +2,7 @@
 
 /* link OBJECT... [--symbol NAME] [--runs N] [--call]: how long libtenon takes from objects in memory to callable addresses:
  * of NAME and what it needs, or of everything.
- * link --small OBJECT: many small objects, see small.c.
+ * link --small OBJECT: many small objects, see small.c; link --threads N OBJECT...: side by side, see threads.c.
  *
  * Cold: each run is a new process (this program again, with --once). It maps the objects and touches their pages, then the
  * clock starts: session, library, resolver, objects, lookup; the clock stops when the address is known. Nothing of the
@@ -23,7 +23,7 @@
 #include <tenon.h>
 
 #include "measure.h"
-#include "small.h"
+#include "modes.h"
 
 enum { MAX_OBJECTS = 64, MAX_RUNS = 10000 };
 
@@ -196,9 +196,12 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--small") == 0)
         return measure_small(argv[2]);
+    if (argc > 3 && strcmp(argv[1], "--threads") == 0)
+        return measure_threads(atoi(argv[2]), argv + 3, argc - 3);
     static struct request request = {.runs = 21};
     if (!parse(argc, argv, &request))
-        return fail("usage: link OBJECT... [--symbol NAME] [--runs N] [--call], or link --small OBJECT");
+        return fail("usage: link OBJECT... [--symbol NAME] [--runs N] [--call], link --small OBJECT, or link --threads "
+                    "N OBJECT...");
     if (request.once)
         return !read_objects(&request) || link_once(&request);
     return measure_cold(&request, "/proc/self/exe") || measure_warm(&request);

@@ -15,7 +15,7 @@ $(shell mkdir -p $(out))
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
 
-$(out)/link: bench/link.c bench/small.c bench/measure.c bench/small.h bench/measure.h $(BUILD)/libtenon.a
+$(out)/link: bench/link.c bench/small.c bench/threads.c bench/measure.c bench/modes.h bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
 # The peer. LLVM is a shared library here, as Debian's users have it.

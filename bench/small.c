@@ -17,7 +17,7 @@
 #include <tenon.h>
 
 #include "measure.h"
-#include "small.h"
+#include "modes.h"
 
 enum { ONE_BY_ONE = 10000, MANY = 200000, CYCLES = 1000000, AT_A_TIME = 8, VARIANTS = 4096 };
 

@@ -8,7 +8,7 @@
  * are laid one behind the other, in link order, in a range of their own, and the symbols frame them. The objects share the
  * range; the last one to go gives it back. Looking the symbols up finds nothing.
  *
- * The entries have their kind and addresses only while a link is planned, under the lock. */
+ * The entries have their kind only while a link is resolved, under the lock; addresses are the link's own. */
 
 #include "link.h"
 
@@ -20,6 +20,7 @@ struct tn__bound {
     struct tn__entry *entry;
     const char *section;
     bool is_end;
+    uint64_t address; /* once gathered */
 };
 
 /* One range of gathered sections. */
@@ -29,6 +30,7 @@ struct tn__gathering {
     struct tn__window *window;
     enum tn__zone_kind zone;
     struct tn__range *range;
+    bool low; /* one of the objects wants to be below 2 GiB */
     size_t size, alignment;
     size_t users;
 };
@@ -61,7 +63,7 @@ int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *no
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
     if (!bound)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
-    *bound = (struct tn__bound){link->bounds, entry, section, !is_start};
+    *bound = (struct tn__bound){link->bounds, entry, section, !is_start, 0};
     link->bounds = bound;
     entry->kind = TN__ENTRY_BOUND;
     *noted = true;
@@ -84,8 +86,11 @@ static bool any_section(const struct tn__link *link, const char *name)
 
 void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__link *link, struct tn__entry *entry))
 {
-    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
-        if (!any_section(link, bound->section)) {
+    for (struct tn__bound **at = &link->bounds, *bound; (bound = *at);)
+        if (any_section(link, bound->section)) {
+            at = &bound->next;
+        } else {
+            *at = bound->next;
             bound->entry->kind = TN__ENTRY_UNDEFINED;
             undefined(link, bound->entry);
         }
@@ -93,17 +98,26 @@ void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__
 
 void tn__link_forget_bounds(struct tn__link *link)
 {
-    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
-        if (bound->entry->kind == TN__ENTRY_BOUND)
-            bound->entry->kind = TN__ENTRY_UNDEFINED;
+    for (const struct tn__bound *bound = link->bounds; bound; bound = bound->next)
+        bound->entry->kind = TN__ENTRY_UNDEFINED;
 }
 
-const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)
+static const struct tn__bound *find_bound(const struct tn__link *link, const struct tn__entry *entry)
 {
     const struct tn__bound *bound = link->bounds;
     while (bound->entry != entry)
         bound = bound->next;
-    return bound->section;
+    return bound;
+}
+
+const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)
+{
+    return find_bound(link, entry)->section;
+}
+
+uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry)
+{
+    return find_bound(link, entry)->address;
 }
 
 /* ---- gathering ---- */
@@ -125,8 +139,8 @@ static int add_section(struct tn__link *link, struct tn__gathering *gathering, c
     section->offset = tn__align_up(gathering->size, section->alignment);
     gathering->size = section->offset + section->size;
     gathering->alignment = tn__max64(gathering->alignment, section->alignment);
-    if (object->plan->low)
-        return tn__codemem_low_window(&link->session->memory, &gathering->window, link->err);
+    gathering->low |= object->plan->low;
+    section->pinned = true;
     return 0;
 }
 
@@ -160,23 +174,6 @@ static int collect(struct tn__link *link, struct tn__gathering *gathering)
     return code;
 }
 
-static void place(struct tn__link *link, const struct tn__gathering *gathering)
-{
-    const struct tn__range *range = gathering->range;
-    memset(range->write, 0, gathering->size);
-    for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
-            struct tn__section *section = &link->objects[i]->data->sections[s];
-            if (!tn__section_is_gathered(section, gathering->name))
-                continue;
-            section->pinned = true;
-            section->address = range->address + section->offset;
-            section->write = range->write + section->offset;
-            if (section->bytes)
-                memcpy(section->write, section->bytes, section->size);
-        }
-}
-
 static struct tn__gathering *find(const struct tn__link *link, const char *name)
 {
     struct tn__gathering *gathering = link->gatherings;
@@ -192,37 +189,76 @@ static int gather(struct tn__link *link, const char *name)
     if (!gathering)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
     gathering->name = name;
-    gathering->window = &link->session->memory.windows[TN__WINDOW_NEAR];
     int code = collect(link, gathering);
     if (!gathering->users) {
         tn__free(link->session->allocator, gathering);
         return code;
     }
-    struct tn__backing backing;
-    if (!code)
-        code = tn__codemem_take(gathering->window, gathering->zone, gathering->size ? gathering->size : 1,
-                                gathering->alignment, 0, &gathering->range, &backing, link->err);
-    if (code)
-        return code;
     gathering->next = link->gatherings;
     link->gatherings = gathering;
-    place(link, gathering);
-    return 0;
+    return code;
 }
 
 int tn__link_gather(struct tn__link *link)
 {
     int code = 0;
-    for (struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next) {
-        if (bound->entry->kind != TN__ENTRY_BOUND)
-            continue;
+    for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
         if (!find(link, bound->section))
             code = gather(link, bound->section);
-        const struct tn__gathering *gathering = find(link, bound->section);
-        if (gathering)
-            bound->entry->address = gathering->range->address + (bound->is_end ? gathering->size : 0);
+    return code;
+}
+
+int tn__link_take_gathered(struct tn__link *link)
+{
+    struct tn__codemem *memory = &link->session->memory;
+    int code = 0;
+    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next) {
+        struct tn__backing backing;
+        gathering->window = &memory->windows[TN__WINDOW_NEAR];
+        if (gathering->low)
+            code = tn__codemem_low_window(memory, &gathering->window, link->err);
+        if (!code)
+            code = tn__codemem_take(gathering->window, gathering->zone, gathering->size ? gathering->size : 1,
+                                    gathering->alignment, 0, &gathering->range, &backing, link->err);
     }
     return code;
+}
+
+static void place(const struct tn__link *link, const struct tn__gathering *gathering)
+{
+    const struct tn__range *range = gathering->range;
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
+            struct tn__section *section = &link->objects[i]->data->sections[s];
+            if (!tn__section_is_gathered(section, gathering->name))
+                continue;
+            section->address = range->address + section->offset;
+            section->write = range->write + section->offset;
+        }
+}
+
+void tn__link_place_gathered(struct tn__link *link)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
+        place(link, gathering);
+    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next) {
+        const struct tn__gathering *gathering = find(link, bound->section);
+        if (gathering)
+            bound->address = gathering->range->address + (bound->is_end ? gathering->size : 0);
+    }
+}
+
+void tn__link_copy_gathered(const struct tn__link *link)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next) {
+        memset(gathering->range->write, 0, gathering->size);
+        for (size_t i = 0; i < link->count; i++)
+            for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
+                const struct tn__section *section = &link->objects[i]->data->sections[s];
+                if (tn__section_is_gathered(section, gathering->name) && section->bytes)
+                    memcpy(section->write, section->bytes, section->size);
+            }
+    }
 }
 
 int tn__link_protect_gathered(struct tn__link *link)

@@ -51,7 +51,7 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
         const struct tn__entry *entry = symbol->entry;
-        if (symbol->place != TN__PLACE_COMMON || (entry && (entry->object != object || entry->symbol != i)))
+        if (symbol->place != TN__PLACE_COMMON || !(object->plan->symbol_flags[i] & TN__SYMBOL_OWN))
             continue;
         if (!object->plan->common_offset)
             object->plan->common_offset =
@@ -89,23 +89,40 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
-/* Thread-local data is prepared in the link's arena: its image is only written when nothing can fail any more. */
-static int place_tls(struct tn__link *link, struct tn__object *object, uint64_t *offset)
+static int take_tls(struct tn__link *link, struct tn__object *object)
 {
-    if (!object->plan->sizes[TN__PART_TLS])
+    struct tn__plan *plan = object->plan;
+    if (!plan->sizes[TN__PART_TLS])
         return 0;
-    object->plan->tls_image = tn__arena_array(&link->arena, object->plan->tls_zero_offset, 1);
-    if (!object->plan->tls_image)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     if (link->session->detached)
-        return tn__detached_take_tls(link->session->detached, object->plan, offset), 0;
+        return tn__detached_take_tls(link->session->detached, plan, &plan->tls_offset), 0;
     struct tn_error why;
-    int code = tn__tls_take(object->plan->sizes[TN__PART_TLS], object->plan->alignments[TN__PART_TLS],
-                            &object->ranges[TN__PART_TLS], offset, &why);
+    int code = tn__tls_take(plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS], &object->ranges[TN__PART_TLS],
+                            &plan->tls_offset, &why);
     return code ? tn__fail(link->err, code, "%s: %s", object->name, why.text) : 0;
 }
 
-static void place_sections(struct tn__object *object, uint64_t tls_offset)
+int tn__object_take(struct tn__link *link, struct tn__object *object)
+{
+    struct tn__codemem *memory = &link->session->memory;
+    struct tn__plan *plan = object->plan;
+    const size_t touch[TN__ZONES] = {[TN__ZONE_CODE] = plan->sizes[TN__ZONE_CODE],
+                                     [TN__ZONE_RODATA] = plan->sizes[TN__ZONE_RODATA],
+                                     [TN__ZONE_DATA] = plan->zero_offset};
+    object->window = &memory->windows[TN__WINDOW_NEAR];
+    int code = plan->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
+    for (int zone = 0; !code && zone < TN__ZONES; zone++)
+        if (plan->sizes[zone])
+            code = tn__codemem_take(object->window, zone, plan->sizes[zone], plan->alignments[zone], touch[zone],
+                                    &object->ranges[zone], &plan->backings[zone], link->err);
+    if (!code)
+        code = take_tls(link, object);
+    if (code)
+        tn__append(link->err, ", for %s", object->name);
+    return code;
+}
+
+static void place_sections(struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
@@ -113,7 +130,7 @@ static void place_sections(struct tn__object *object, uint64_t tls_offset)
             continue;
         const struct tn__range *range = object->ranges[part_of[section->kind]];
         if (tn__section_is_tls(section) && object->plan->tls_image) {
-            section->address = tls_offset + section->offset;
+            section->address = object->plan->tls_offset + section->offset;
             section->write = object->plan->tls_image + section->offset;
         } else if (range) {
             section->address = range->address + section->offset;
@@ -138,27 +155,17 @@ static void place_got(struct tn__object *object)
     }
 }
 
+/* Thread-local data is prepared in the link's arena: its image is only written when nothing can fail any more. */
 int tn__object_place(struct tn__link *link, struct tn__object *object)
 {
-    struct tn__codemem *memory = &link->session->memory;
-    uint64_t tls_offset = 0;
-    const size_t touch[TN__ZONES] = {[TN__ZONE_CODE] = object->plan->sizes[TN__ZONE_CODE],
-                                     [TN__ZONE_RODATA] = object->plan->sizes[TN__ZONE_RODATA],
-                                     [TN__ZONE_DATA] = object->plan->zero_offset};
-    object->window = &memory->windows[TN__WINDOW_NEAR];
-    int code = object->plan->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
-    for (int zone = 0; !code && zone < TN__ZONES; zone++)
-        if (object->plan->sizes[zone])
-            code = tn__codemem_take(object->window, zone, object->plan->sizes[zone], object->plan->alignments[zone],
-                                    touch[zone], &object->ranges[zone], &object->plan->backings[zone], link->err);
-    if (!code)
-        code = place_tls(link, object, &tls_offset);
-    if (code) {
-        tn__append(link->err, ", for %s", object->name);
-        return code;
+    struct tn__plan *plan = object->plan;
+    if (plan->sizes[TN__PART_TLS]) {
+        plan->tls_image = tn__arena_array(&link->arena, plan->tls_zero_offset, 1);
+        if (!plan->tls_image)
+            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     }
     place_got(object);
-    place_sections(object, tls_offset);
+    place_sections(object);
     return 0;
 }
 

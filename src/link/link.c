@@ -6,31 +6,53 @@
 #include "observer.h"
 #include "tls.h"
 
+typedef int object_phase(struct tn__link *link, struct tn__object *object);
+
+static int each_object(struct tn__link *link, object_phase *run)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = run(link, link->objects[i]);
+    return code;
+}
+
+static int bind_all(struct tn__link *link)
+{
+    link->low_window = link->session->memory.windows[TN__WINDOW_LOW].end != 0;
+    return each_object(link, tn__object_bind);
+}
+
 static int scan_all(struct tn__link *link)
 {
-    bool low = link->session->memory.windows[TN__WINDOW_LOW].end != 0;
-    for (size_t i = 0; i < link->count; i++) {
-        int code = tn__object_scan(link, link->objects[i]);
-        if (code)
-            return code;
-        low |= link->objects[i]->plan->low;
-    }
+    int code = each_object(link, tn__object_scan);
+    if (code)
+        return code;
     if (link->undefined)
         return TN_EUNDEF;
     /* Objects in different windows may be out of each other's reach. */
+    bool low = link->low_window;
+    for (size_t i = 0; i < link->count; i++)
+        low |= link->objects[i]->plan->low;
     low &= link->session->memory.windows[TN__WINDOW_NEAR].end > 1ULL << 31;
-    for (size_t i = 0; low && i < link->count; i++)
-        tn__object_scan_branches(link, link->objects[i]);
-    return 0;
+    return low ? each_object(link, tn__object_scan_branches) : 0;
+}
+
+static int layout_all(struct tn__link *link)
+{
+    int code = tn__link_gather(link);
+    return code ? code : each_object(link, tn__object_layout);
+}
+
+static int take_all(struct tn__link *link)
+{
+    int code = tn__link_take_gathered(link);
+    return code ? code : each_object(link, tn__object_take);
 }
 
 static int place_all(struct tn__link *link)
 {
-    int code = tn__link_gather(link);
-    for (size_t i = 0; !code && i < link->count; i++)
-        code = tn__object_layout(link, link->objects[i]);
-    for (size_t i = 0; !code && i < link->count; i++)
-        code = tn__object_place(link, link->objects[i]);
+    tn__link_place_gathered(link);
+    int code = each_object(link, tn__object_place);
     for (size_t i = 0; !code && i < link->count; i++)
         tn__object_find_addresses(link, link->objects[i]);
     return code;
@@ -38,18 +60,13 @@ static int place_all(struct tn__link *link)
 
 static int copy_all(struct tn__link *link)
 {
-    int code = 0;
-    for (size_t i = 0; !code && i < link->count; i++)
-        code = tn__object_copy(link, link->objects[i]);
-    return code;
+    tn__link_copy_gathered(link);
+    return each_object(link, tn__object_copy);
 }
 
 static int apply_all(struct tn__link *link)
 {
-    int code = 0;
-    for (size_t i = 0; !code && i < link->count; i++)
-        code = tn__object_apply(link, link->objects[i]);
-    return code;
+    return each_object(link, tn__object_apply);
 }
 
 static int protect_all(struct tn__link *link)
@@ -128,11 +145,11 @@ static void register_sections(struct tn__link *link, struct tn__object *object)
 
 static void publish_symbols(struct tn__object *object)
 {
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
-        struct tn__entry *entry = object->data->symbols[i].entry;
-        if (entry && entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == i) {
+    for (uint32_t i = 0; i < object->entry_count; i++) {
+        struct tn__entry *entry = object->entries[i];
+        if (entry->kind == TN__ENTRY_OBJECT && entry->object == object) {
             entry->kind = TN__ENTRY_LINKED;
-            entry->address = object->plan->addresses[i];
+            entry->address = object->plan->addresses[entry->symbol];
         }
     }
 }
@@ -218,29 +235,60 @@ static int run_phase(struct tn__link *link, phase *run, int number)
     return code;
 }
 
-/* Under the lock. */
-static int plan(struct tn__link *link, struct tn__entry *entry)
+/* Under the lock: what belongs to this link, and what its symbols stand for. */
+static int resolve(struct tn__link *link, struct tn__entry *entry)
 {
     uint64_t start = tn__session_clock(link->session);
     int code = resolve_from(link, entry);
-    tn__session_spent(link->session, &link->ns[TN__LINK_RESOLVE], start);
     if (!code && link->roots)
-        code = run_phase(link, tn__link_strip, TN__LINK_RESOLVE);
-    if (!code && link->count)
-        code = run_phase(link, scan_all, TN__LINK_RESOLVE);
-    if (!code && link->count)
-        code = run_phase(link, place_all, TN__LINK_LAYOUT);
+        code = tn__link_strip(link);
+    if (!code)
+        code = bind_all(link);
     tn__link_forget_bounds(link);
+    tn__session_spent(link->session, &link->ns[TN__LINK_RESOLVE], start);
     return code;
 }
 
-/* Without it: only memory and arrays that are this link's own. */
+/* Without it: how much memory is needed. */
+static int plan(struct tn__link *link)
+{
+    int code = run_phase(link, scan_all, TN__LINK_RESOLVE);
+    return code ? code : run_phase(link, layout_all, TN__LINK_LAYOUT);
+}
+
+/* Without it: what goes into that memory. */
 static int build(struct tn__link *link)
 {
-    int code = run_phase(link, copy_all, TN__LINK_COPY);
+    int code = run_phase(link, place_all, TN__LINK_LAYOUT);
+    if (!code)
+        code = run_phase(link, copy_all, TN__LINK_COPY);
     if (!code)
         code = run_phase(link, apply_all, TN__LINK_APPLY);
     return code ? code : run_phase(link, protect_all, TN__LINK_PUBLISH);
+}
+
+/* Only memory and arrays that are this link's own are touched meanwhile. */
+static int run_unlocked(struct tn__link *link, phase *run)
+{
+    pthread_mutex_unlock(&link->session->lock);
+    int code = run(link);
+    pthread_mutex_lock(&link->session->lock);
+    return code;
+}
+
+/* From resolving to publishing, during which others leave alone what belongs to this link. */
+static int make(struct tn__link *link)
+{
+    link->session->building++;
+    link->building = true;
+    int code = run_unlocked(link, plan);
+    if (!code)
+        code = run_phase(link, take_all, TN__LINK_LAYOUT);
+    if (!code)
+        code = run_unlocked(link, build);
+    link->building = false;
+    link->session->building--;
+    return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
 }
 
 static void undo(struct tn__link *link)
@@ -278,18 +326,9 @@ static int run_once(struct tn__link *link, struct tn__entry *entry)
     struct tn_session *session = link->session;
     link->arena.from = link->journal.from = session->allocator;
     tn__list_init(&link->members);
-    int code = plan(link, entry);
-    if (!code && link->count) {
-        session->building++;
-        link->building = true;
-        pthread_mutex_unlock(&session->lock);
-        code = build(link);
-        pthread_mutex_lock(&session->lock);
-        link->building = false;
-        session->building--;
-        if (!code)
-            code = run_phase(link, publish_all, TN__LINK_PUBLISH);
-    }
+    int code = resolve(link, entry);
+    if (!code && link->count)
+        code = make(link);
     if (code)
         undo(link);
     release_members(link);

@@ -4,14 +4,15 @@
  *
  *     add      bytes -> neutral object, its definitions entered in the library's table      library.c, symtab.c
  *     resolve  which objects belong to this link, archive members pulled in, host symbols   resolve.c
+ *     bind     what each symbol of them stands for                                          bind.c
  *     scan     relocations checked, GOT slots and stubs counted                             relocate.c
  *     layout   sections, GOT and stubs placed in code memory                                layout.c
  *     apply    bytes copied, rows applied                                                   layout.c, relocate.c
  *     publish  protected, unwind tables registered, symbols get their addresses             link.c
  *
- * Copy and apply run without the session's lock, the rest under it; so threads link different objects side by side. A link
- * whose objects need one that another link is working on steps back and waits until that link has ended. Until publish
- * nothing outside the link sees it, so an error undoes it. */
+ * Resolve, bind and publish hold the session's lock, and so does taking memory between layout and apply; the rest is done
+ * without it. So threads link different objects side by side. A link whose objects need one that another link is working
+ * on steps back and waits until that link has ended. Until publish nothing outside the link sees it, so an error undoes it. */
 
 #ifndef TENON_LINK_H
 #define TENON_LINK_H
@@ -115,8 +116,9 @@ struct tn__plan {
     uint64_t *addresses;        /* by symbol */
     uint64_t *common_offset;    /* by symbol, in the data zone's range; NULL if there are none */
     uint32_t got_words, stub_count, ifunc_count;
-    uint8_t *tls_image; /* initial values of its thread-local data */
-    bool low;           /* wants to be below 2 GiB */
+    uint8_t *tls_image;  /* initial values of its thread-local data */
+    uint64_t tls_offset; /* where that lies, from the thread pointer */
+    bool low;            /* wants to be below 2 GiB */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
     struct tn__backing backings[TN__ZONES];
     size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
@@ -152,12 +154,23 @@ static inline uint64_t tn__got_slot(const struct tn__object *object, enum tn__sl
     return object->plan->got_address + (uint64_t)(object->plan->slots[kind][symbol] - 1) * 8;
 }
 
+/* Where the stub of a symbol is; it exists. */
+static inline uint64_t tn__stub_address(const struct tn__object *object, uint32_t symbol)
+{
+    return object->ranges[TN__ZONE_CODE]->address + object->plan->stub_offset +
+           (uint64_t)(object->plan->stub_index[symbol] - 1) * object->data->arch->stub_size;
+}
+
 enum {
     TN__SYMBOL_UNRESOLVED = 1, /* nobody defines it */
     TN__SYMBOL_DISCARDED = 2,  /* local, in a section that is not loaded */
     TN__SYMBOL_FAR = 4,        /* known to be out of reach of the window: branches need a stub */
-    TN__SYMBOL_TLS = 16,       /* thread-local */
-    TN__SYMBOL_ELSEWHERE = 8,  /* defined by another object, whose window may differ */
+    TN__SYMBOL_TLS = 8,        /* thread-local */
+    TN__SYMBOL_UNUSUAL = 15,   /* any of these */
+    TN__SYMBOL_ELSEWHERE = 16, /* defined by another object, whose window may differ */
+    TN__SYMBOL_OWN = 32,       /* this object's definition is the one taken; all local ones */
+    TN__SYMBOL_GIVEN = 64,     /* lies outside of the link: its address is known from the beginning */
+    TN__SYMBOL_BOUND = 128,    /* begin or end of gathered sections, see gather.c */
 };
 
 struct tn__archive {
@@ -224,7 +237,7 @@ struct tn_session {
     pthread_mutex_t lock;
     pthread_cond_t idle;                  /* a link has ended */
     struct tn__list listed;               /* among all sessions of the process */
-    uint32_t building;                    /* links that are copying and relocating without the lock */
+    uint32_t building;                    /* links that are working without the lock */
     const struct tn_allocator *allocator; /* the source of everything that hangs on the session */
     struct tn__codemem memory;
     struct tn_library *libraries;
@@ -315,7 +328,8 @@ struct tn__roots {
 struct tn__link {
     struct tn_library *library;
     struct tn_session *session;
-    bool building; /* it works without the lock: what it laid out is final, and it may still be undone */
+    bool building;   /* it works without the lock: what it defines stays as it is, and it may still be undone */
+    bool low_window; /* there was one below 2 GiB when this link was resolved */
     const struct tn__roots *roots; /* NULL: nothing is stripped */
     struct tn__object **objects;   /* all that become callable together */
     size_t count, capacity;
@@ -347,11 +361,17 @@ int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *no
 /* Calls `undefined` for those whose sections no object of the link has. */
 void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__link *link, struct tn__entry *entry));
 bool tn__section_is_gathered(const struct tn__section *section, const char *name);
-/* The name of the sections that an entry of kind TN__ENTRY_BOUND frames. */
+/* The name of the sections that an entry of kind TN__ENTRY_BOUND frames, */
 const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry);
-int tn__link_gather(struct tn__link *link);
-/* At the end of planning: the next link has bounds of its own. */
+/* and where they begin or end. */
+uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry);
+/* At the end of resolving: the next link has bounds of its own. */
 void tn__link_forget_bounds(struct tn__link *link);
+/* The phases for the sections that are framed: which they are and how large, their memory (under the lock), addresses, bytes. */
+int tn__link_gather(struct tn__link *link);
+int tn__link_take_gathered(struct tn__link *link);
+void tn__link_place_gathered(struct tn__link *link);
+void tn__link_copy_gathered(const struct tn__link *link);
 int tn__link_protect_gathered(struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
 
@@ -359,19 +379,27 @@ void tn__object_leave_gathered(struct tn__object *object);
 int tn__link_strip(struct tn__link *link);
 void tn__link_unstrip(struct tn__link *link);
 
+/* bind.c */
+/* Under the lock: makes the object's plan, with what is known of its global symbols before anything is placed. TN_ENOMEM. */
+int tn__object_bind(struct tn__link *link, struct tn__object *object);
+/* The same for the rest of them, which needs no lock. */
+void tn__object_bind_locals(struct tn__link *link, struct tn__object *object);
+/* Finds the address of every symbol; all objects of the link are placed. */
+void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
+
 /* relocate.c */
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
 /* Counts stubs for branches to other objects, when some of them lie in another window. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
-/* Finds the address of every symbol; all objects of the link are placed. */
-void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);
 /* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to; for another
  * address space, stores the resolvers' own. */
 void tn__object_fill_ifuncs(struct tn__object *object, bool detached);
 
 /* layout.c */
+/* Arranges what an object takes in each zone; then, under the lock, takes the memory; then tells each section its place. */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
+int tn__object_take(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
 int tn__object_copy(struct tn__link *link, struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);

@@ -77,10 +77,12 @@ static int report_undefined(const struct site *site)
     uint8_t *flags = &site->object->plan->symbol_flags[site->reloc->symbol];
     *flags &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
     struct tn_error place = place_of(site);
-    struct tn__entry *entry = site->object->data->symbols[site->reloc->symbol].entry;
-    const char *name = entry ? tn__entry_target(entry)->name : symbol_name(site);
+    pthread_mutex_lock(&link->session->lock); /* clients are called by one thread at a time */
+    const struct tn__entry *entry = site->object->data->symbols[site->reloc->symbol].entry;
+    const char *name = entry ? entry->name : symbol_name(site);
     if (link->session->on_undefined)
         link->session->on_undefined(link->session->context, name, place.text);
+    pthread_mutex_unlock(&link->session->lock);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
     tn__append(link->err, "\n  '%s' needed by %s", name, place.text);
@@ -189,65 +191,19 @@ static int scan_one(const struct site *site)
         return fail_offset(site);
     uint8_t flags = site->plan->symbol_flags[reloc->symbol];
     /* Most relocations ask for nothing but their value. */
-    if (!(flags & (uint8_t)~TN__SYMBOL_ELSEWHERE) && !row->slot && row->value != TN__V_Z_A &&
+    if (!(flags & TN__SYMBOL_UNUSUAL) && !row->slot && row->value != TN__V_Z_A &&
         !(row->flags & (TN__R_LOW | TN__R_TLS)))
         return 0;
     return scan_demanding(site, flags);
-}
-
-static uint8_t reach_flags(const struct tn__link *link, uint64_t address)
-{
-    return tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], address) ? 0 : TN__SYMBOL_FAR;
-}
-
-/* Objects define absolute symbols too, which lie anywhere. */
-static uint8_t definition_flags(const struct tn__link *link, const struct tn__symbol *definition)
-{
-    return definition->place == TN__PLACE_ABSOLUTE ? reach_flags(link, definition->value) : 0;
-}
-
-/* What is known of a symbol before anything has been placed. */
-static uint8_t flags_of(const struct tn__link *link, const struct tn__object *object, uint32_t index)
-{
-    const struct tn__symbol *symbol = &object->data->symbols[index];
-    uint8_t local = symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
-    if (!symbol->entry) {
-        bool in_section = symbol->place == TN__PLACE_SECTION;
-        const struct tn__section *section = &object->data->sections[symbol->section];
-        if (in_section && !tn__section_is_loaded(section))
-            return TN__SYMBOL_DISCARDED;
-        return in_section && tn__section_is_tls(section) ? TN__SYMBOL_TLS : local | definition_flags(link, symbol);
-    }
-    const struct tn__entry *entry = tn__entry_target(symbol->entry);
-    uint8_t thread_local = entry->thread_local ? TN__SYMBOL_TLS : 0;
-    switch (entry->kind) {
-    case TN__ENTRY_OBJECT:
-        return thread_local | (entry->object == object ? 0 : TN__SYMBOL_ELSEWHERE) |
-               definition_flags(link, &entry->object->data->symbols[entry->symbol]);
-    case TN__ENTRY_LINKED:
-    case TN__ENTRY_HOST:
-    case TN__ENTRY_ABSOLUTE:
-        return thread_local | TN__SYMBOL_ELSEWHERE | reach_flags(link, entry->address);
-    case TN__ENTRY_BOUND:
-        return TN__SYMBOL_ELSEWHERE;
-    case TN__ENTRY_GOT:
-    case TN__ENTRY_HANDLE:
-        return 0;
-    default:
-        if (symbol->place == TN__PLACE_SECTION) /* stripped */
-            return TN__SYMBOL_DISCARDED;
-        return local | (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
-    }
 }
 
 /* True for an indirect function that this object defines, and whose definition is the one taken. */
 static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    const struct tn__entry *entry = symbol->entry;
     return symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
            tn__section_is_loaded(&object->data->sections[symbol->section]) &&
-           (!entry || (entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == index));
+           object->plan->symbol_flags[index] & TN__SYMBOL_OWN;
 }
 
 /* An indirect function is reached through a stub and a pointer that is filled once its resolver can run. */
@@ -266,22 +222,14 @@ static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
     size_t count = object->data->symbol_count;
-    object->plan = tn__arena_array(&link->arena, 1, sizeof *object->plan);
-    if (!object->plan)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
-    object->plan->symbol_flags = tn__arena_alloc(&link->arena, count);
     object->plan->stub_index = tn__arena_array(&link->arena, count, sizeof *object->plan->stub_index);
-    object->plan->addresses = tn__arena_alloc(&link->arena, count * sizeof *object->plan->addresses);
-    if (!object->plan->symbol_flags || !object->plan->stub_index || !object->plan->addresses)
+    if (!object->plan->stub_index)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
-    if (count)
-        object->plan->symbol_flags[0] = 0;
+    tn__object_bind_locals(link, object);
     int code = 0;
-    for (uint32_t i = 1; !code && i < count; i++) {
-        object->plan->symbol_flags[i] = flags_of(link, object, i);
+    for (uint32_t i = 1; !code && i < count; i++)
         if (is_own_ifunc(object, i))
             code = need_ifunc(link, object, i);
-    }
     return code ? code : for_each_reloc(link, object, scan_one);
 }
 
@@ -307,12 +255,6 @@ __attribute__((always_inline)) static inline bool fits(uint64_t value, const str
         return true;
     bool as_unsigned = (row->flags & TN__R_UNSIGNED) && value >> row->bits == 0;
     return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
-}
-
-static uint64_t stub_address(const struct tn__object *object, uint32_t symbol)
-{
-    return object->ranges[TN__ZONE_CODE]->address + object->plan->stub_offset +
-           (uint64_t)(object->plan->stub_index[symbol] - 1) * object->data->arch->stub_size;
 }
 
 __attribute__((always_inline)) static inline uint64_t value_of(const struct tn__object *object,
@@ -378,7 +320,7 @@ __attribute__((noinline)) static int apply_unusual(const struct site *site, uint
         return 0;
     }
     if (site->row->flags & TN__R_STUB && object->plan->stub_index[reloc->symbol]) {
-        value = value_of(object, site->row, reloc, stub_address(object, reloc->symbol), P);
+        value = value_of(object, site->row, reloc, tn__stub_address(object, reloc->symbol), P);
         if (fits(value, site->row)) {
             put_field(at, site->row->field, value);
             return 0;
@@ -411,46 +353,6 @@ static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
 {
     return object->ranges[TN__ZONE_DATA]->address + object->plan->ifunc_offset +
            (uint64_t)(object->plan->ifunc_index[symbol] - 1) * 8;
-}
-
-static uint64_t place_address(const struct tn__object *object, uint32_t index)
-{
-    const struct tn__symbol *symbol = &object->data->symbols[index];
-    switch (symbol->place) {
-    case TN__PLACE_SECTION:
-        if (object->plan->ifunc_index && object->plan->ifunc_index[index])
-            return stub_address(object, index);
-        return object->data->sections[symbol->section].address + symbol->value;
-    case TN__PLACE_COMMON:
-        if (!object->ranges[TN__ZONE_DATA]) /* it has no size, and no other data is there */
-            return object->window->start;
-        return object->ranges[TN__ZONE_DATA]->address + object->plan->common_offset[index];
-    default:
-        return symbol->place == TN__PLACE_ABSOLUTE ? symbol->value : 0;
-    }
-}
-
-static uint64_t address_of(const struct tn__object *object, uint32_t index, uint32_t library_number)
-{
-    struct tn__entry *entry = object->data->symbols[index].entry;
-    if (!entry)
-        return place_address(object, index);
-    entry = tn__entry_target(entry);
-    switch (entry->kind) {
-    case TN__ENTRY_OBJECT:
-        return place_address(entry->object, entry->symbol);
-    case TN__ENTRY_HOST:
-    case TN__ENTRY_LINKED:
-    case TN__ENTRY_ABSOLUTE:
-    case TN__ENTRY_BOUND:
-        return entry->address;
-    case TN__ENTRY_GOT:
-        return object->plan->got_address;
-    case TN__ENTRY_HANDLE: /* only compared, never read; code of the window reaches it */
-        return object->window->start + library_number;
-    default:
-        return 0; /* a weak reference to nothing */
-    }
 }
 
 static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
@@ -489,7 +391,7 @@ static void write_stubs(const struct tn__object *object)
     for (uint32_t i = 0; i < object->data->symbol_count; i++) {
         if (!object->plan->stub_index[i])
             continue;
-        uint64_t at = stub_address(object, i);
+        uint64_t at = tn__stub_address(object, i);
         bool ifunc = object->plan->ifunc_index && object->plan->ifunc_index[i];
         object->data->arch->write_stub(code->write + (at - code->address), at,
                                        ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
@@ -507,14 +409,6 @@ void tn__object_fill_ifuncs(struct tn__object *object, bool detached)
         uint64_t target = detached ? resolver : ((uint64_t(*)(void))(uintptr_t)resolver)();
         tn__put64(data->write + (ifunc_pointer(object, i) - data->address), target);
     }
-}
-
-void tn__object_find_addresses(struct tn__link *link, struct tn__object *object)
-{
-    if (object->data->symbol_count)
-        object->plan->addresses[0] = 0;
-    for (uint32_t i = 1; i < object->data->symbol_count; i++)
-        object->plan->addresses[i] = address_of(object, i, link->library->number);
 }
 
 /* With its addresses filled in, because that may spoil it too. */
