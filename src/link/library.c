@@ -14,7 +14,7 @@ static bool is_building(const struct tn__object *object)
 }
 
 /* What a link has laid out must not change under it, and if it fails, it takes back what it has changed. */
-static bool is_held(const struct tn__entry *entry)
+bool tn__entry_is_held(const struct tn__entry *entry)
 {
     return entry && (is_building(entry->object) || is_building(entry->group_owner));
 }
@@ -26,9 +26,9 @@ bool tn__library_is_held(const struct tn_library *library, const struct tn__obje
     bool held = false;
     for (uint32_t i = 1; !held && i < data->symbol_count; i++)
         if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
-            held = is_held(tn__symtab_find(&library->symtab, data->symbols[i].name));
+            held = tn__entry_is_held(tn__symtab_find(&library->symtab, data->symbols[i].name));
     for (uint32_t i = 0; !held && i < data->group_count; i++)
-        held = is_held(tn__symtab_find(&library->symtab, data->groups[i].signature));
+        held = tn__entry_is_held(tn__symtab_find(&library->symtab, data->groups[i].signature));
     return held;
 }
 
@@ -224,19 +224,23 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     return 0;
 }
 
+void tn__entry_forget(struct tn__entry *entry)
+{
+    entry->kind = TN__ENTRY_UNDEFINED;
+    entry->strength = TN__STRENGTH_NONE;
+    entry->object = NULL;
+    entry->hidden = entry->thread_local = false;
+    entry->address = 0;
+}
+
 static void forget_definitions(const struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->entry_count; i++) {
         struct tn__entry *entry = object->entries[i];
         if (entry->group_owner == object)
             entry->group_owner = NULL;
-        if (entry->object != object)
-            continue;
-        entry->kind = TN__ENTRY_UNDEFINED;
-        entry->strength = TN__STRENGTH_NONE;
-        entry->object = NULL;
-        entry->hidden = entry->thread_local = false;
-        entry->address = 0;
+        if (entry->object == object)
+            tn__entry_forget(entry);
     }
 }
 
@@ -418,17 +422,22 @@ int tn_add_file(struct tn_library *library, const char *path, struct tn_error *e
     return code;
 }
 
+static int check_free(const struct tn__entry *entry, struct tn_error *err)
+{
+    if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
+        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", entry->name, owner_of(entry));
+    return 0;
+}
+
 /* The entry of a name that the client is about to define. TN_EDUP, TN_ENOMEM. */
 static int claim_name(struct tn_library *library, const char *name, struct tn__entry **out, struct tn_error *err)
 {
     struct tn__entry *entry = *out = tn__symtab_intern(&library->symtab, name);
     if (!entry)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    while (is_held(entry))
+    while (tn__entry_is_held(entry))
         pthread_cond_wait(&library->session->idle, &library->session->lock);
-    if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
-        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", name, owner_of(entry));
-    return 0;
+    return check_free(entry, err);
 }
 
 static void define_client(struct tn__entry *entry, enum tn__entry_kind kind)
@@ -436,6 +445,16 @@ static void define_client(struct tn__entry *entry, enum tn__entry_kind kind)
     entry->kind = kind;
     entry->strength = TN__STRENGTH_STRONG;
     entry->object = NULL;
+}
+
+int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err)
+{
+    int code = check_free(entry, err);
+    if (!code && !tn__journal_note(journal, entry))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!code)
+        define_client(entry, TN__ENTRY_ABSOLUTE);
+    return code;
 }
 
 int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err)

@@ -211,6 +211,7 @@ struct tn_tracker {
     struct tn_library *library;
     struct tn__list listed; /* in the library's trackers */
     struct tn__list objects;
+    struct tn__list lazy; /* functions with stubs: see lazy.c */
 };
 
 struct tn_library {
@@ -231,6 +232,7 @@ struct tn_library {
 };
 
 struct tn__detached;
+struct tn__lazy_pool;
 struct tn__watch;
 
 struct tn_session {
@@ -252,6 +254,10 @@ struct tn_session {
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
     void *on_linked_context;
     const struct tn__watch *watch; /* NULL: nobody observes */
+    struct tn__lazy_pool *lazy;    /* NULL: no function has a stub; see lazy.h */
+    /* Failures that no caller can be told of; may be NULL. Called without the lock. */
+    void (*on_error)(void *context, const struct tn_error *err);
+    void *on_error_context;
 };
 
 /* The time, if the session measures times. */
@@ -279,6 +285,12 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                      struct tn_error *err);
 /* The same under the lock, once no link at work holds what it defines; it joins the library's queue. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
+/* True if a link that works without the lock holds on to the definition or the group of this name. */
+bool tn__entry_is_held(const struct tn__entry *entry);
+/* Makes a name that no link holds an absolute symbol; its address is to be filled in. TN_EDUP, TN_ENOMEM. */
+int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err);
+/* Nobody defines it any more. */
+void tn__entry_forget(struct tn__entry *entry);
 /* Frees the neutral object and gives its bytes back. */
 void tn__object_release_data(struct tn__object *object);
 /* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */

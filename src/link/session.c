@@ -3,6 +3,7 @@
 /* Sessions and libraries, from creation to the end, and what is asked of them. */
 
 #include "detached.h"
+#include "lazy.h"
 #include "observer.h"
 #include "tls.h"
 
@@ -164,6 +165,8 @@ void tn_session_destroy(struct tn_session *session)
         next = library->next;
         free_library(library);
     }
+    if (session->lazy)
+        session->lazy->close(session);
     if (session->watch)
         session->watch->closed(session);
     tn__unwind_close(&session->unwind);
@@ -228,6 +231,7 @@ static int create_library(struct tn_session *session, const char *name, struct t
     library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
     library->own.library = library;
     tn__list_init(&library->own.objects);
+    tn__list_init(&library->own.lazy);
     tn__list_init(&library->trackers);
     tn__list_init(&library->queue);
     library->resolvers_end = &library->resolvers;

@@ -2,6 +2,7 @@
 
 /* Trackers own objects, so that some of a library's objects can be removed together. */
 
+#include "lazy.h"
 #include "link.h"
 #include "observer.h"
 
@@ -14,6 +15,7 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
     if (tracker) {
         tracker->library = library;
         tn__list_init(&tracker->objects);
+        tn__list_init(&tracker->lazy);
         tn__list_append(&library->trackers, &tracker->listed);
         *out = tracker;
     }
@@ -42,6 +44,8 @@ void tn__tracker_empty(struct tn_tracker *tracker)
         watch->removed(tracker);
     while (tracker->objects.next != &tracker->objects)
         tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
+    if (tracker->library->session->lazy)
+        tracker->library->session->lazy->forget(tracker);
 }
 
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
@@ -68,6 +72,11 @@ void tn_tracker_destroy(struct tn_tracker *tracker)
         tn__list_remove(&object->owned);
         tn__list_append(&library->own.objects, &object->owned);
         object->owner = &library->own;
+    }
+    while (tracker->lazy.next != &tracker->lazy) {
+        struct tn__list *node = tracker->lazy.next;
+        tn__list_remove(node);
+        tn__list_append(&library->own.lazy, node);
     }
     tn__list_remove(&tracker->listed);
     tn__free(library->session->allocator, tracker);

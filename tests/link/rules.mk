@@ -137,3 +137,8 @@ extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
 $(BUILD)/tests/link/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
 $(BUILD)/tests/link/reach: | $(call data_of,low low_calls xindex)
+
+# ---- lazy stubs ----
+
+$(BUILD)/tests/link/lazy: | $(call data_of,lazy lazy_once)
+$(call data_of,lazy lazy_once): tests/link/data/lazy.h

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Defining lazy and redirectable functions, the first call of a lazy one, and what later changes where a stub leads.
+ *
+ * Slots are changed under the session's lock only, and never so that stubs lead in a circle. */
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "lazy.h"
+
+/* One function. */
+struct tn__lazy_record {
+    struct batch *batch;
+    struct tn__entry *entry; /* its address is that of the stub */
+    const char *target;      /* NULL: nobody but tn_redirect knows where it leads */
+    uint32_t managed_registers, managed_stack;
+};
+
+/* Functions that were defined together. */
+struct batch {
+    struct tn__list owned; /* in the owner's list; once removed, in the pool's */
+    struct tn_library *library, *targets;
+    uint64_t on_failure;
+    size_t calls; /* that look for a function of it right now */
+    bool removed;
+    size_t count;
+    struct tn__lazy_record records[];
+};
+
+/* ---- where stubs lead ---- */
+
+static uint64_t target_of(const struct tn__lazy_slot *slot)
+{
+    return atomic_load_explicit(&slot->target, memory_order_relaxed);
+}
+
+static void set_target(struct tn__lazy_slot *slot, uint64_t target)
+{
+    atomic_store_explicit(&slot->target, target, memory_order_release);
+}
+
+/* True if a call of `address` would come to this slot, through other stubs perhaps. They are in no circle so far. */
+static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const struct tn__lazy_slot *slot)
+{
+    for (;;) {
+        const struct tn__lazy_slot *next = tn__lazy_slot_at(pool, address);
+        if (!next || next == slot)
+            return next != NULL;
+        address = target_of(next);
+    }
+}
+
+static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err)
+{
+    if (leads_to(pool, address, slot))
+        return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", slot->record->entry->name);
+    set_target(slot, address);
+    return 0;
+}
+
+/* ---- calls that wait for their function ---- */
+
+static _Thread_local struct tn__lazy_frame *frames;
+
+struct tn__lazy_frame **tn__lazy_frames(void)
+{
+    return &frames;
+}
+
+/* Under the lock: what was found becomes what the stub leads to, unless somebody was faster. *address is where to go on. */
+static int settle(struct tn__lazy_slot *slot, const struct batch *batch, uint64_t *address, struct tn_error *err)
+{
+    const struct tn__lazy_pool *pool = batch->library->session->lazy;
+    if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
+        return 0;
+    if (target_of(slot) == pool->entry)
+        return lead_to(pool, slot, *address, err);
+    *address = target_of(slot);
+    return 0;
+}
+
+static int look_up(const struct tn__lazy_record *record, uint64_t *address, struct tn_error *err)
+{
+    void *found;
+    if (!record->target)
+        return tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
+    int code = tn_lookup(record->batch->targets, record->target, &found, err);
+    if (!code)
+        *address = (uintptr_t)found;
+    return code;
+}
+
+static const char *name_of(const struct tn__lazy_record *record)
+{
+    return record->target ? record->target : record->entry->name;
+}
+
+/* Ends a call's interest in the batch. */
+static void leave(struct batch *batch)
+{
+    if (--batch->calls || !batch->removed)
+        return;
+    tn__list_remove(&batch->owned);
+    tn__free(batch->library->session->allocator, batch);
+}
+
+static uint64_t resolve(struct tn__lazy_slot *slot)
+{
+    const struct tn__lazy_record *record = slot->record;
+    struct batch *batch = record->batch;
+    struct tn_session *session = batch->library->session;
+    struct tn_error err;
+    uint64_t on_failure = batch->on_failure;
+    pthread_mutex_lock(&session->lock);
+    uint64_t address = target_of(slot);
+    bool wanting = address == session->lazy->entry;
+    batch->calls += wanting;
+    pthread_mutex_unlock(&session->lock);
+    if (!wanting)
+        return address;
+    int code = look_up(record, &address, &err);
+    pthread_mutex_lock(&session->lock);
+    if (!code)
+        code = settle(slot, batch, &address, &err);
+    if (code)
+        tn__append(&err, ", for a call of '%s'", name_of(record));
+    leave(batch);
+    pthread_mutex_unlock(&session->lock);
+    if (!code)
+        return address;
+    if (session->on_error)
+        session->on_error(session->on_error_context, &err);
+    return on_failure;
+}
+
+uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
+{
+    const struct tn__lazy_record *record = frame->slot->record;
+    int kept = errno; /* the function that was called may want to know */
+    frame->managed_registers = record->managed_registers;
+    frame->managed_stack = record->managed_stack;
+    frame->outer = frames;
+    frames = frame;
+    uint64_t address = resolve(frame->slot);
+    frames = frame->outer;
+    errno = kept;
+    return address;
+}
+
+/* ---- definitions ---- */
+
+static void forget_batch(struct tn__lazy_pool *pool, struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct tn__entry *entry = batch->records[i].entry;
+        tn__lazy_give(pool, entry->address);
+        tn__entry_forget(entry);
+    }
+    batch->removed = true;
+    tn__list_remove(&batch->owned);
+    if (batch->calls)
+        tn__list_append(&pool->removed, &batch->owned);
+    else
+        tn__free(batch->library->session->allocator, batch);
+}
+
+static void forget(struct tn_tracker *owner)
+{
+    while (owner->lazy.next != &owner->lazy)
+        forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct batch, owned));
+}
+
+/* The trackers are empty already; calls that a fork has ended may have left batches behind. */
+static void close_pool(struct tn_session *session)
+{
+    struct tn__lazy_pool *pool = session->lazy;
+    while (pool->removed.next != &pool->removed) {
+        struct batch *batch = tn__container_of(pool->removed.next, struct batch, owned);
+        tn__list_remove(&batch->owned);
+        tn__free(session->allocator, batch);
+    }
+    tn__lazy_free_blocks(session);
+    tn__free(session->allocator, pool);
+    session->lazy = NULL;
+}
+
+static int open_pool(struct tn_session *session, struct tn_error *err)
+{
+    if (session->lazy)
+        return 0;
+    struct tn__lazy_pool *pool = tn__alloc_zeroed(session->allocator, 1, sizeof *pool);
+    if (!pool)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    pool->forget = forget;
+    pool->close = close_pool;
+    pool->entry = (uintptr_t)tn__lazy_machine.entry();
+    tn__list_init(&pool->removed);
+    session->lazy = pool;
+    return 0;
+}
+
+/* Until no link holds any of the names; the lock was not given up since the last look then. */
+static void wait_for_names(const struct batch *batch)
+{
+    struct tn_session *session = batch->library->session;
+    for (size_t i = 0; i < batch->count;) {
+        bool held = tn__entry_is_held(batch->records[i].entry);
+        if (held)
+            pthread_cond_wait(&session->idle, &session->lock);
+        i = held ? 0 : i + 1;
+    }
+}
+
+/* Enters the names of a batch whose records know their entries. All of them or none. */
+static int define_all(struct batch *batch, uint64_t target, struct tn_error *err)
+{
+    struct tn_session *session = batch->library->session;
+    struct tn__journal journal = {.from = session->allocator};
+    wait_for_names(batch);
+    int code = open_pool(session, err);
+    if (!code)
+        code = tn__lazy_reserve(session, batch->count, err);
+    for (size_t i = 0; !code && i < batch->count; i++)
+        code = tn__entry_define(batch->records[i].entry, &journal, err);
+    if (code)
+        tn__journal_undo(&journal);
+    for (size_t i = 0; !code && i < batch->count; i++)
+        batch->records[i].entry->address =
+            tn__lazy_take(session->lazy, &batch->records[i], target ? target : session->lazy->entry);
+    tn__journal_free(&journal);
+    return code;
+}
+
+/* ---- public ---- */
+
+enum { MOST_REGISTERS = TN__LAZY_REGISTERS - 1 };
+
+static int take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
+                        struct tn_stub_options *options, struct tn_error *err)
+{
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_stub_options", err);
+    if (code)
+        return code;
+    if (options->owner && options->owner->library != library)
+        return tn__fail(err, TN_EINVAL, "the tracker belongs to another library");
+    if (may_fail && !options->on_failure)
+        return tn__fail(err, TN_EINVAL, "no function to call when there is none");
+    if (library->session->detached)
+        return tn__fail(err, TN_ENOTSUP, "stubs work in this address space only");
+    return 0;
+}
+
+static int check_symbol(const struct tn_library *library, const struct tn_library *targets,
+                        const struct tn_lazy_symbol *symbol, struct tn_error *err)
+{
+    if (!symbol->name || !*symbol->name || (symbol->target && !*symbol->target))
+        return tn__fail(err, TN_EINVAL, "a lazy function without a name");
+    if (targets == library && (!symbol->target || !strcmp(symbol->name, symbol->target)))
+        return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", symbol->name);
+    if (symbol->managed_registers >> MOST_REGISTERS)
+        return tn__fail(err, TN_EINVAL, "'%s': unknown managed registers %#x", symbol->name, symbol->managed_registers);
+    return 0;
+}
+
+/* With room for the names of targets behind the records. NULL when memory is out. */
+static struct batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
+                               size_t text)
+{
+    struct batch *batch;
+    size_t most = (SIZE_MAX - sizeof *batch - text) / sizeof batch->records[0];
+    size_t size = sizeof *batch + count * sizeof batch->records[0] + text;
+    batch = count < most ? tn__alloc_zeroed(library->session->allocator, 1, size) : NULL;
+    if (!batch)
+        return NULL;
+    batch->library = library;
+    batch->on_failure = (uintptr_t)options->on_failure;
+    batch->count = count;
+    for (size_t i = 0; i < count; i++)
+        batch->records[i].batch = batch;
+    return batch;
+}
+
+/* Enters the batch or frees it. `name_at` finds the name of a record among the symbols. */
+static int define_batch(struct batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                        struct tn_tracker *owner, struct tn_error *err)
+{
+    struct tn_library *library = batch->library;
+    struct tn_session *session = library->session;
+    int code = 0;
+    pthread_mutex_lock(&session->lock);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct tn__lazy_record *record = &batch->records[i];
+        record->entry = tn__symtab_intern(&library->symtab, symbols[i].name);
+        if (!record->entry)
+            code = tn__fail(err, TN_ENOMEM, "out of memory");
+        else if (batch->targets && !record->target)
+            record->target = record->entry->name;
+    }
+    if (!code)
+        code = define_all(batch, target, err);
+    if (!code)
+        tn__list_append(owner ? &owner->lazy : &library->own.lazy, &batch->owned);
+    pthread_mutex_unlock(&session->lock);
+    if (code)
+        tn__free(session->allocator, batch);
+    return code;
+}
+
+static char *copy_symbol(struct tn__lazy_record *record, const struct tn_lazy_symbol *symbol, char *text)
+{
+    record->managed_registers = symbol->managed_registers;
+    record->managed_stack = symbol->managed_stack;
+    if (!symbol->target)
+        return text;
+    size_t size = strlen(symbol->target) + 1;
+    record->target = memcpy(text, symbol->target, size);
+    return text + size;
+}
+
+int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
+                   struct tn_library *targets, const struct tn_stub_options *given, struct tn_error *err)
+{
+    struct tn_stub_options options;
+    if (!library || !targets || (count && !symbols))
+        return tn__fail(err, TN_EINVAL, "lazy functions need a library and one with what they lead to");
+    if (targets->session != library->session)
+        return tn__fail(err, TN_EINVAL, "library %s is of another session", targets->name);
+    int code = take_options(library, given, true, &options, err);
+    size_t text = 0;
+    for (size_t i = 0; !code && i < count; i++) {
+        code = check_symbol(library, targets, &symbols[i], err);
+        text += !code && symbols[i].target ? strlen(symbols[i].target) + 1 : 0;
+    }
+    if (code || !count)
+        return code;
+    struct batch *batch = new_batch(library, &options, count, text);
+    if (!batch)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    batch->targets = targets;
+    char *at = (char *)&batch->records[count];
+    for (size_t i = 0; i < count; i++)
+        at = copy_symbol(&batch->records[i], &symbols[i], at);
+    return define_batch(batch, symbols, 0, options.owner, err);
+}
+
+int tn_define_redirectable(struct tn_library *library, const char *name, const void *address,
+                           const struct tn_stub_options *given, struct tn_error *err)
+{
+    struct tn_stub_options options;
+    if (!library || !name || !*name)
+        return tn__fail(err, TN_EINVAL, "a redirectable function needs a library and a name");
+    int code = take_options(library, given, !address, &options, err);
+    if (code)
+        return code;
+    struct batch *batch = new_batch(library, &options, 1, 0);
+    if (!batch)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    return define_batch(batch, &(struct tn_lazy_symbol){.name = name}, (uintptr_t)address, options.owner, err);
+}
+
+/* NULL if it is another definition, perhaps one with the address of a stub. */
+static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
+{
+    struct tn__lazy_slot *slot = entry->kind == TN__ENTRY_ABSOLUTE ? tn__lazy_slot_at(pool, entry->address) : NULL;
+    bool used = slot && target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
+    return used && slot->record->entry == entry ? slot : NULL;
+}
+
+static int redirect(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
+{
+    const struct tn__lazy_pool *pool = library->session->lazy;
+    struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
+    entry = entry ? tn__entry_target(entry) : NULL;
+    if (!entry || entry->kind == TN__ENTRY_UNDEFINED)
+        return tn__fail(err, TN_EUNDEF, "'%s' is not defined in library %s", name, library->name);
+    struct tn__lazy_slot *slot = pool ? slot_of(pool, entry) : NULL;
+    if (!slot)
+        return tn__fail(err, TN_EINVAL, "'%s' is not redirectable", name);
+    if (!address && !slot->record->batch->on_failure)
+        return tn__fail(err, TN_EINVAL, "'%s' has no function to call when there is none", name);
+    return lead_to(pool, slot, address ? address : pool->entry, err);
+}
+
+int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
+{
+    if (!library || !name)
+        return tn__fail(err, TN_EINVAL, "no library or no name given");
+    pthread_mutex_lock(&library->session->lock);
+    int code = redirect(library, name, (uintptr_t)address, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lazy stubs and redirectable functions.
+ *
+ * A stub is immutable code: it jumps through a slot of its own in writable data, so that whatever changes later is data. The
+ * slot of a function that was not looked up yet leads to the entry, a part of the runtime that is written per architecture:
+ * it saves every register that may hold an argument, asks tn__lazy_resolve where the call goes, and goes there as if it had
+ * never been in between. Stubs are made in blocks, slots handed out and taken back one by one (lazy_pool.c).
+ *
+ * Whoever looks for references to managed objects on a stack finds the frame of each call that waits for its function in a
+ * list of its thread. The entry restores what the frame holds then, so a collector that moves objects changes it there.
+ *
+ * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
+
+#ifndef TENON_LAZY_H
+#define TENON_LAZY_H
+
+#include "base/tree.h"
+#include "link.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- the frame ---- */
+
+enum { TN__LAZY_REGISTERS = 8 };
+
+/* Lies on the stack of the calling thread, and ends where the arguments that it passes in memory begin. The vector registers
+ * lie below it, as the processor's own instruction lays them out.
+ * x86-64: rdi rsi rdx rcx r8 r9 r10 rax, of which rax is never managed; r10 is the static chain. */
+struct tn__lazy_frame {
+    struct tn__lazy_frame *outer; /* the frame before it in this thread's list */
+    struct tn__lazy_slot *slot;
+    uint64_t managed_registers; /* bit i: registers[i] is a reference to a managed object */
+    uint64_t managed_stack;     /* bit i: stack[i] is one */
+    uint64_t registers[TN__LAZY_REGISTERS];
+    uint64_t frame_pointer, return_address; /* of the caller */
+    uint64_t stack[];                       /* what the caller passes in memory */
+};
+
+/* Where the calling thread's list begins: the newest frame, or NULL. */
+struct tn__lazy_frame **tn__lazy_frames(void);
+
+/* Called by the entry: links the function whose stub was called, and answers the address at which the call goes on, that of
+ * the failure handler if there is no function. May call lazy stubs itself. */
+uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame);
+
+/* ---- architectures ---- */
+
+/* What the machine needs on which this runs. */
+struct tn__lazy_machine {
+    size_t stub_size;
+    /* Writes a jump through the slot that leaves the slot's address where the entry expects it. */
+    void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t slot);
+    /* The entry for this processor. */
+    const void *(*entry)(void);
+    const void *removed; /* what a stub without a function jumps to: stops there, with the stack as at the call */
+    /* Rules of an unwind table's common entry, from its version on: how to leave a stub. */
+    const uint8_t *unwind;
+    size_t unwind_size;
+};
+
+extern const struct tn__lazy_machine tn__lazy_machine;
+
+/* ---- stubs and their slots (lazy_pool.c) ---- */
+
+struct tn__lazy_record;
+
+struct tn__lazy_slot {
+    _Atomic uint64_t target;
+    union {
+        struct tn__lazy_record *record;
+        uint64_t next; /* without a function: the next such stub, or 0 */
+    };
+};
+
+struct tn__lazy_pool {
+    void (*forget)(struct tn_tracker *owner);  /* what it owns is no longer defined */
+    void (*close)(struct tn_session *session); /* frees the pool */
+    uint64_t entry;                            /* what the slot of an unresolved function leads to */
+    struct tn__tree *blocks;                   /* by address of the first stub */
+    uint64_t free;                             /* a stub without a function, or 0 */
+    size_t free_count, count;
+    struct tn__list removed; /* definitions that a call in another thread still looks at */
+};
+
+/* All under the session's lock. */
+
+/* Makes sure that `count` stubs are free. TN_ENOMEM, TN_EPERM. */
+int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err);
+/* Takes a free stub, which has to be there, for the function of the record; its address. */
+uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__lazy_record *record, uint64_t target);
+void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub);
+/* The slot of the stub at this address, or NULL if there is no stub. */
+struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_t address);
+/* Gives all blocks back. */
+void tn__lazy_free_blocks(struct tn_session *session);
+
+#pragma GCC visibility pop
+#endif

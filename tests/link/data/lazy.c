@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Functions that are called through lazy stubs, with arguments of every class; and callers of stubs. */
+
+#include "lazy.h"
+
+long sum(long a, double x, int b, float y, long c, double z, short d, double w, long e, double v, char f, double u,
+         long g, double t, double s, double r, double q, long h, unsigned char i)
+{
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i +
+           (long)(x + 2 * y + 3 * z + 4 * w + 5 * v + 6 * u + 7 * t + 8 * s + 9 * r + 10 * q);
+}
+
+struct large make_large(int first, struct large by_value, double factor)
+{
+    for (int i = 0; i < 8; i++)
+        by_value.values[i] = first + by_value.values[i] * factor;
+    return by_value;
+}
+
+struct pair make_pair(struct pair pair, struct pair other)
+{
+    return (struct pair){pair.x + other.x, pair.n - other.n};
+}
+
+long double make_long_double(long double x, int n)
+{
+    return x * n;
+}
+
+int format(char *out, unsigned long size, const char *text, ...)
+{
+    __builtin_va_list list;
+    __builtin_va_start(list, text);
+    int length = vsnprintf(out, size, text, list);
+    __builtin_va_end(list);
+    return length;
+}
+
+int read_errno(void)
+{
+    return *__errno_location();
+}
+
+/* Itself lazy, it calls another lazy function while that is still to be looked up. */
+int twice(int n)
+{
+    return 2 * once(n);
+}

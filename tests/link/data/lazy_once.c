@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What is linked when it is called: asks the host once, while it is linked, and once per call. */
+
+#include "lazy.h"
+
+extern int witness(int n);
+
+int once(int n)
+{
+    return witness(n) + 1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the tests of lazy stubs share: a library of names, and one of what they lead to. */
+
+#ifndef TENON_TESTS_LINK_STUBS_H
+#define TENON_TESTS_LINK_STUBS_H
+
+#include "support.h"
+
+struct stubs {
+    struct fixture f;          /* its library has the stubs */
+    struct tn_library *bodies; /* objects of tests/link/data, not linked yet */
+};
+
+/* How often tests/link/data/lazy_once.c was called; `witness` answers its argument + 40. */
+extern _Atomic int witnessed;
+int witness(int n);
+
+/* Called by the resolver of `bodies`, which is in the middle of a link then, each time something asks for `witness`. */
+extern void (*while_linking)(void);
+
+/* What failing calls come to: counts them, answers -1. */
+extern _Atomic int failures;
+int failed_call(void);
+
+/* With lazy.o and lazy_once.o among the bodies. */
+struct stubs open_stubs(const struct tn_session_options *options);
+void close_stubs(struct stubs *s);
+
+/* Defines one lazy function of the target's name; answers its address. */
+void *define_lazy(const struct stubs *s, const char *name);
+
+/* For tn_define_lazy and tn_define_redirectable: failing calls come to failed_call. */
+extern const struct tn_stub_options stub_options;
+
+/* An int function of an int. */
+int call_int(const void *address, int n);
+
+#endif
