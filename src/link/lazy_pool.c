@@ -125,12 +125,18 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     code = write_stubs(window, block, err);
     if (!code)
         code = tn__codemem_publish(window, TN__ZONE_CODE, block->code, err);
-    if (!code && !tn__unwind_prepare(&session->unwind, 1, &block->unwind))
+    if (!code && !tn__unwind_prepare(&session->unwind, 1, UNWIND_TABLE, &block->unwind))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (code)
         return code;
     write_unwind_table(block, (uint8_t *)block->slots + slots);
-    tn__unwind_register(&session->unwind, block->unwind, block->data->address + slots);
+    struct tn__unwind_table as = {
+        .address = block->data->address + slots,
+        .code = block->code->address,
+        .size = UNWIND_TABLE,
+        .window = TN__WINDOW_NEAR,
+    };
+    tn__unwind_register(&session->unwind, block->unwind, as);
     return 0;
 }
 

@@ -98,24 +98,50 @@ static int reserve_lists(struct tn__link *link)
 {
     const struct tn_allocator *from = link->session->allocator;
     struct tn__calls_list *inits = &link->library->initializers, *finis = &link->library->waiting;
-    size_t counts[TN__ROLES] = {0};
+    size_t counts[TN__ROLES] = {0}, bytes[TN__ROLES] = {0};
     for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 0; s < link->objects[i]->data->section_count; s++)
-            counts[link->objects[i]->data->sections[s].role]++;
+        for (uint32_t s = 0; s < link->objects[i]->data->section_count; s++) {
+            const struct tn__section *section = &link->objects[i]->data->sections[s];
+            counts[section->role]++;
+            bytes[section->role] += section->size;
+        }
     if (tn__grow(from, &inits->items, &inits->capacity, inits->count + counts[TN__ROLE_INIT], sizeof *inits->items) &&
         tn__grow(from, &finis->items, &finis->capacity, finis->count + counts[TN__ROLE_FINI], sizeof *finis->items) &&
-        tn__unwind_prepare(&link->session->unwind, counts[TN__ROLE_UNWIND], &link->tables))
+        tn__unwind_prepare(&link->session->unwind, counts[TN__ROLE_UNWIND], bytes[TN__ROLE_UNWIND], &link->tables))
         return 0;
     return tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
 
-static void register_unwind(struct tn__link *link, struct tn__object *object, uint64_t address)
+/* Where the object's code begins, gathered sections apart unless it has no other; 0: there is none. */
+static uint64_t code_of(const struct tn__object *object)
 {
+    if (object->ranges[TN__ZONE_CODE])
+        return object->ranges[TN__ZONE_CODE]->address;
+    uint64_t lowest = 0;
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        if (section->kind == TN__SECTION_CODE && section->address && section->address - 1 < lowest - 1)
+            lowest = section->address;
+    }
+    return lowest;
+}
+
+static void register_unwind(struct tn__link *link, struct tn__object *object, const struct tn__section *section)
+{
+    uint64_t code = code_of(object);
+    if (!code)
+        return; /* every entry is one of a discarded function */
     struct tn__unwind_table *table = link->tables;
     link->tables = table->next;
     table->next = object->unwind;
     object->unwind = table;
-    tn__unwind_register(&link->session->unwind, table, address);
+    struct tn__unwind_table as = {
+        .address = section->address,
+        .code = code,
+        .size = section->size < UINT32_MAX ? (uint32_t)section->size : UINT32_MAX,
+        .window = (uint32_t)(object->window - link->session->memory.windows),
+    };
+    tn__unwind_register(&link->session->unwind, table, as);
 }
 
 static void register_calls(struct tn__calls_list *list, struct tn_library *library, struct tn__object *object,
@@ -139,7 +165,7 @@ static void register_sections(struct tn__link *link, struct tn__object *object)
         else if (section->role == TN__ROLE_FINI)
             register_calls(&library->waiting, library, object, section);
         else if (section->role == TN__ROLE_UNWIND)
-            register_unwind(link, object, section->address);
+            register_unwind(link, object, section);
     }
 }
 

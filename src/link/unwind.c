@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Unwinders differ in what they can bear.
+/* Unwinders differ in what they can bear, and programs do not say which one they have.
  *
- * libgcc before version 13 keeps registered tables in lists: each new one is sorted at the next throw by a walk over all,
- * which is quadratic (40,000 tables: 985 ms), and deregistering searches the list. But it takes a set of tables as one, so
- * tables are collected in sets of SET_SIZE. A set is changed by registering its new state before its old one is taken
- * back: a thread that throws meanwhile finds its function in either.
- *
- * libgcc from version 13 on keeps a search tree, for which single tables are right and overlapping sets wrong. LLVM's
- * libunwind takes single entries of a table. Which libgcc this is, is found out by trying it on an entry of our own. */
+ *  - libgcc before version 13 wants sets of tables that do not overlap (unwind_sets.c).
+ *  - libgcc from version 13 on keeps a search tree, for which single tables are right and sets that overlap wrong. Which
+ *    libgcc this is, is found out by trying it on an entry of our own, as soon as there are tables enough for it to matter.
+ *  - LLVM's libunwind keeps entries in one list that it searches. To it a whole table is told, so that taking one back
+ *    walks the list once and not once for each function; versions before 12 know single entries only. */
 
-#include "unwind.h"
-
-enum { SET_SIZE = 512, FEW_TABLES = 32 };
-
-struct tn__unwind_set {
-    struct tn__unwind_set *next, *next_open;
-    uint32_t count, active;                    /* which of the two states is registered */
-    uint64_t addresses[2][SET_SIZE + 1];       /* ends with 0 */
-    struct tn__unwind_table *tables[SET_SIZE]; /* whose addresses these are */
-};
+#include "unwind_sets.h"
 
 struct tn__unwind_way {
     void (*add)(struct tn__unwind *unwind, struct tn__unwind_table *table);
     void (*remove)(struct tn__unwind *unwind, struct tn__unwind_table *table);
-    bool in_sets;
 };
 
 /* libgcc's, some of them LLVM's too. */
@@ -34,6 +22,8 @@ extern void __register_frame_table(void *set) __attribute__((weak));
 extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));
 /* LLVM's only. */
 extern void __unw_add_dynamic_fde(uintptr_t entry) __attribute__((weak));
+extern void __unw_add_dynamic_eh_frame_section(uintptr_t table) __attribute__((weak));
+extern void __unw_remove_dynamic_eh_frame_section(uintptr_t table) __attribute__((weak));
 
 static void *pointer(uint64_t address)
 {
@@ -42,68 +32,17 @@ static void *pointer(uint64_t address)
 
 /* ---- sets ---- */
 
-static void register_set(struct tn__unwind_set *set, uint32_t state)
+static void add_to_sets(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    if (set->addresses[state][0])
-        __register_frame_table(set->addresses[state]);
+    tn__unwind_sets_add(&unwind->sets, table);
 }
 
-static void deregister_set(struct tn__unwind_set *set, uint32_t state)
+static void remove_from_sets(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
-    if (set->addresses[state][0])
-        __deregister_frame(set->addresses[state]);
+    tn__unwind_sets_remove(&unwind->sets, table);
 }
 
-/* Makes the other state, which the caller has prepared, the registered one. */
-static void switch_state(struct tn__unwind_set *set)
-{
-    uint32_t old = set->active;
-    set->active = !old;
-    register_set(set, set->active);
-    deregister_set(set, old);
-}
-
-/* Copies the registered addresses to the other state and ends them after `count`. */
-static uint64_t *other_state(struct tn__unwind_set *set, uint32_t count)
-{
-    uint64_t *other = set->addresses[!set->active];
-    memcpy(other, set->addresses[set->active], sizeof *other * set->count);
-    other[count] = 0;
-    return other;
-}
-
-static void add_to_set(struct tn__unwind *unwind, struct tn__unwind_table *table)
-{
-    struct tn__unwind_set *set = unwind->open;
-    other_state(set, set->count + 1)[set->count] = table->address;
-    table->set = set;
-    table->index = set->count;
-    set->tables[set->count++] = table;
-    switch_state(set);
-    unwind->room--;
-    if (set->count == SET_SIZE)
-        unwind->open = set->next_open;
-}
-
-static void remove_from_set(struct tn__unwind *unwind, struct tn__unwind_table *table)
-{
-    struct tn__unwind_set *set = table->set;
-    uint32_t last = set->count - 1;
-    uint64_t *other = other_state(set, set->count);
-    other[table->index] = other[last];
-    other[last] = 0;
-    set->tables[table->index] = set->tables[last];
-    set->tables[table->index]->index = table->index;
-    switch_state(set);
-    set->count = last;
-    unwind->room++;
-    if (set->count == SET_SIZE - 1) {
-        set->next_open = unwind->open;
-        unwind->open = set;
-    }
-}
-
-/* ---- single tables, single entries ---- */
+/* ---- single tables, at first with an account of them ---- */
 
 static void add_table(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
@@ -115,6 +54,40 @@ static void remove_table(struct tn__unwind *unwind, struct tn__unwind_table *tab
 {
     (void)unwind;
     __deregister_frame(pointer(table->address));
+}
+
+/* Kept in the order of their code. */
+static void add_to_few(struct tn__unwind *unwind, struct tn__unwind_table *table)
+{
+    size_t at = unwind->few_count++;
+    for (; at && unwind->few[at - 1]->code > table->code; at--)
+        unwind->few[at] = unwind->few[at - 1];
+    unwind->few[at] = table;
+    add_table(unwind, table);
+}
+
+static void remove_from_few(struct tn__unwind *unwind, struct tn__unwind_table *table)
+{
+    size_t at = 0;
+    while (unwind->few[at] != table)
+        at++;
+    unwind->few_count--;
+    memmove(unwind->few + at, unwind->few + at + 1, sizeof *unwind->few * (unwind->few_count - at));
+    remove_table(unwind, table);
+}
+
+/* ---- LLVM's ---- */
+
+static void add_section(struct tn__unwind *unwind, struct tn__unwind_table *table)
+{
+    (void)unwind;
+    __unw_add_dynamic_eh_frame_section(table->address);
+}
+
+static void remove_section(struct tn__unwind *unwind, struct tn__unwind_table *table)
+{
+    (void)unwind;
+    __unw_remove_dynamic_eh_frame_section(table->address);
 }
 
 /* Calls `tell` for every function entry of a table (LSB Core, "The .eh_frame section"): those that do not describe the
@@ -150,10 +123,12 @@ static void do_nothing(struct tn__unwind *unwind, struct tn__unwind_table *table
     (void)unwind, (void)table;
 }
 
-static const struct tn__unwind_way no_unwinder = {do_nothing, do_nothing, false};
-static const struct tn__unwind_way sets = {add_to_set, remove_from_set, true};
-static const struct tn__unwind_way single_tables = {add_table, remove_table, false};
-static const struct tn__unwind_way single_entries = {add_entries, remove_entries, false};
+static const struct tn__unwind_way no_unwinder = {do_nothing, do_nothing};
+static const struct tn__unwind_way few_tables = {add_to_few, remove_from_few};
+static const struct tn__unwind_way single_tables = {add_table, remove_table};
+static const struct tn__unwind_way sets = {add_to_sets, remove_from_sets};
+static const struct tn__unwind_way sections = {add_section, remove_section};
+static const struct tn__unwind_way single_entries = {add_entries, remove_entries};
 
 /* ---- which one ---- */
 
@@ -197,41 +172,46 @@ static const struct tn__unwind_way *first_way(void)
 {
     if (!__register_frame || !__deregister_frame)
         return &no_unwinder;
-    return __unw_add_dynamic_fde ? &single_entries : &single_tables;
+    if (__unw_add_dynamic_eh_frame_section && __unw_remove_dynamic_eh_frame_section)
+        return &sections;
+    return __unw_add_dynamic_fde ? &single_entries : &few_tables;
+}
+
+/* Registers the few in sets as well and then takes them back as single tables, from the lowest code upwards: of those that
+ * begin below an address libgcc looks into the nearest, and that must not be a single table below the one in question. */
+static bool go_over_to_sets(struct tn__unwind *unwind)
+{
+    if (!tn__unwind_sets_prepare(unwind, unwind->few_count, 0))
+        return false;
+    for (size_t i = 0; i < unwind->few_count; i++)
+        add_to_sets(unwind, unwind->few[i]);
+    for (size_t i = 0; i < unwind->few_count; i++)
+        remove_table(unwind, unwind->few[i]);
+    return true;
 }
 
 /* Sets pay from some tables on; trying whether they may be used costs page faults that a small program can spare. */
-static const struct tn__unwind_way *next_way(const struct tn__unwind *unwind)
+static bool settle_way(struct tn__unwind *unwind, size_t count)
 {
-    if (unwind->way != &single_tables || unwind->settled || unwind->count < FEW_TABLES)
-        return unwind->way;
-    return bears_overlap() ? &sets : &single_tables;
+    if (!unwind->way)
+        unwind->way = first_way();
+    if (unwind->way != &few_tables || count <= TN__UNWIND_FEW - unwind->prepared)
+        return true;
+    bool in_sets = bears_overlap();
+    if (in_sets && !go_over_to_sets(unwind))
+        return false;
+    unwind->way = in_sets ? &sets : &single_tables;
+    return true;
 }
 
 /* ---- what the linker calls ---- */
 
-static bool add_sets(struct tn__unwind *unwind, size_t count)
-{
-    while (unwind->room < count) {
-        struct tn__unwind_set *set = tn__arena_array(&unwind->arena, 1, sizeof *set);
-        if (!set)
-            return false;
-        set->next = unwind->sets;
-        set->next_open = unwind->open;
-        unwind->sets = unwind->open = set;
-        unwind->room += SET_SIZE;
-    }
-    return true;
-}
-
-bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, struct tn__unwind_table **tables)
+bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, size_t bytes, struct tn__unwind_table **tables)
 {
     *tables = NULL;
-    unwind->way = unwind->way ? next_way(unwind) : first_way();
-    unwind->settled = unwind->count >= FEW_TABLES;
-    unwind->count += count;
-    if (unwind->way->in_sets && !add_sets(unwind, count))
+    if (!settle_way(unwind, count) || (unwind->way == &sets && !tn__unwind_sets_prepare(unwind, count, bytes)))
         return false;
+    unwind->prepared += count;
     for (; count; count--) {
         struct tn__unwind_table *table = unwind->free;
         if (table)
@@ -249,13 +229,13 @@ bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, struct tn__unwi
     return true;
 }
 
-void tn__unwind_register(struct tn__unwind *unwind, struct tn__unwind_table *table, uint64_t address)
+void tn__unwind_register(struct tn__unwind *unwind, struct tn__unwind_table *table, struct tn__unwind_table as)
 {
-    if (!tn__get32(pointer(address)))
+    if (!tn__get32(pointer(as.address)))
         return; /* an empty table */
-    table->address = address;
-    table->way = unwind->way;
-    table->way->add(unwind, table);
+    as.next = table->next;
+    *table = as;
+    unwind->way->add(unwind, table);
 }
 
 void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *tables)
@@ -263,7 +243,7 @@ void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *table
     for (struct tn__unwind_table *table = tables, *next; table; table = next) {
         next = table->next;
         if (table->address)
-            table->way->remove(unwind, table);
+            unwind->way->remove(unwind, table);
         table->next = unwind->free;
         unwind->free = table;
     }
@@ -271,8 +251,7 @@ void tn__unwind_remove(struct tn__unwind *unwind, struct tn__unwind_table *table
 
 void tn__unwind_close(struct tn__unwind *unwind)
 {
-    for (struct tn__unwind_set *set = unwind->sets; set; set = set->next)
-        deregister_set(set, set->active);
+    tn__unwind_sets_close(unwind);
     tn__arena_free(&unwind->arena);
     *unwind = (struct tn__unwind){.arena.from = unwind->arena.from};
 }
