@@ -71,6 +71,7 @@ static int make_object(const struct tn_library *library, const struct tn_section
     data->symbols = tn__arena_array(&data->arena, data->symbol_count, sizeof *data->symbols);
     if (data->name && data->sections && data->symbols && fill_section(data, given) && fill_symbols(data, given)) {
         data->sections[0].name = data->symbols[0].name = "";
+        tn__object_find_keys(data);
         return 0;
     }
     tn__arena_free(&data->arena);

@@ -21,14 +21,15 @@ bool tn__entry_is_held(const struct tn__entry *entry)
 
 bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
 {
-    if (!library->session->building)
+    if (!library->building)
         return false;
     bool held = false;
     for (uint32_t i = 1; !held && i < data->symbol_count; i++)
         if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
-            held = tn__entry_is_held(tn__symtab_find(&library->symtab, data->symbols[i].name));
+            held =
+                tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->symbols[i].name, data->symbols[i].key));
     for (uint32_t i = 0; !held && i < data->group_count; i++)
-        held = tn__entry_is_held(tn__symtab_find(&library->symtab, data->groups[i].signature));
+        held = tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->groups[i].signature, data->groups[i].key));
     return held;
 }
 
@@ -105,7 +106,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
 {
     for (uint32_t i = 0; i < object->data->group_count; i++) {
         const struct tn__group *group = &object->data->groups[i];
-        struct tn__entry *entry = tn__symtab_intern(&library->symtab, group->signature);
+        struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
         if (!entry)
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
         if (!entry->group_owner) {
@@ -128,7 +129,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
         struct tn__symbol *symbol = &object->data->symbols[i];
         if (symbol->binding == TN__BIND_LOCAL)
             continue;
-        symbol->entry = tn__symtab_intern(&library->symtab, symbol->name);
+        symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
         if (!symbol->entry)
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
         if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
@@ -195,6 +196,8 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
     int code = tn__object_read(data, err);
     if (code)
         tn__arena_free(&data->arena);
+    else
+        tn__object_find_keys(data);
     return code;
 }
 

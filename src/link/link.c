@@ -306,6 +306,7 @@ static int run_unlocked(struct tn__link *link, phase *run)
 static int make(struct tn__link *link)
 {
     link->session->building++;
+    link->library->building++;
     link->building = true;
     int code = run_unlocked(link, plan);
     if (!code)
@@ -313,6 +314,7 @@ static int make(struct tn__link *link)
     if (!code)
         code = run_unlocked(link, build);
     link->building = false;
+    link->library->building--;
     link->session->building--;
     return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
 }

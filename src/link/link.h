@@ -50,7 +50,7 @@ bool tn__is_own_name(const char *name);
 /* One per name that any object of the library mentions. */
 struct tn__entry {
     const char *name;
-    uint32_t hash, length;
+    uint64_t key; /* tn__name_key(name) */
     uint8_t kind, strength;
     uint8_t common_shift; /* OBJECT, LINKED with TN__STRENGTH_COMMON: alignment, as a power of two, */
     bool hidden;
@@ -84,9 +84,16 @@ struct tn__journal {
     size_t count, capacity;
 };
 
+/* Hash and length of a name: what a table wants to know of it, found out before the lock is taken. 0: too long for any. */
+uint64_t tn__name_key(const char *name);
+/* The same for all names that an object will enter. */
+void tn__object_find_keys(struct tn__object_data *data);
+
 /* The entry of a name, made if it is new. NULL when memory is out. */
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
+struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key);
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name);
+struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key);
 void tn__symtab_free(struct tn__symtab *table);
 
 /* What an entry stands for: itself, unless it is an alias. */
@@ -222,6 +229,7 @@ struct tn_library {
     struct tn_tracker own;    /* owns what nobody else does */
     struct tn__list trackers; /* the client's */
     struct tn__list queue;    /* objects added and not linked yet, members of archives apart */
+    uint32_t building;        /* links that are working without the lock */
     struct tn__archive *archives;
     struct tn__resolver *resolvers, **resolvers_end;
     struct tn__calls_list initializers; /* still to run */

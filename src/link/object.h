@@ -72,8 +72,11 @@ enum tn__binding { TN__BIND_LOCAL = 0, TN__BIND_WEAK, TN__BIND_GLOBAL };
 enum tn__symbol_type { TN__TYPE_OTHER = 0, TN__TYPE_FUNCTION, TN__TYPE_SECTION, TN__TYPE_TLS, TN__TYPE_IFUNC };
 
 struct tn__symbol {
-    const char *name;        /* in the file, NUL-terminated */
-    struct tn__entry *entry; /* in the library's table; NULL for local symbols */
+    const char *name; /* in the file, NUL-terminated */
+    union {
+        struct tn__entry *entry; /* in the library's table; NULL for local symbols */
+        uint64_t key;            /* of the name, until it is entered there; 0 for local ones */
+    };
     uint64_t value, size;
     uint32_t section;
     uint8_t place, binding, type;
@@ -83,6 +86,7 @@ struct tn__symbol {
 /* Sections of which a library keeps only one object's copy. */
 struct tn__group {
     const char *signature;
+    uint64_t key; /* of the signature */
     const uint32_t *members;
     uint32_t count;
 };

@@ -16,12 +16,33 @@ static uint32_t hash_name(const char *name, size_t length)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The slot that holds the name, or the free one where it belongs. */
-static struct tn__entry **probe(const struct tn__symtab *table, const char *name, size_t length, uint32_t hash)
+uint64_t tn__name_key(const char *name)
 {
-    for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
+    size_t length = strlen(name);
+    return length < UINT32_MAX ? ((uint64_t)(length + 1) << 32) | hash_name(name, length) : 0;
+}
+
+void tn__object_find_keys(struct tn__object_data *data)
+{
+    for (uint32_t i = 1; i < data->symbol_count; i++)
+        if (data->symbols[i].binding != TN__BIND_LOCAL)
+            data->symbols[i].key = tn__name_key(data->symbols[i].name);
+    for (uint32_t i = 0; i < data->group_count; i++)
+        data->groups[i].key = tn__name_key(data->groups[i].signature);
+}
+
+/* The size of a name with its end. */
+static size_t size_of(uint64_t key)
+{
+    return (size_t)(key >> 32);
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static struct tn__entry **probe(const struct tn__symtab *table, const char *name, uint64_t key)
+{
+    for (size_t i = key & table->mask;; i = (i + 1) & table->mask) {
         const struct tn__entry *entry = table->slots[i];
-        if (!entry || (entry->hash == hash && entry->length == length && !memcmp(entry->name, name, length)))
+        if (!entry || (entry->key == key && !memcmp(entry->name, name, size_of(key))))
             return &table->slots[i];
     }
 }
@@ -36,34 +57,39 @@ static bool grow(struct tn__symtab *table)
     table->mask = size - 1;
     for (size_t i = 0; i < old_size; i++)
         if (old[i])
-            *probe(table, old[i]->name, old[i]->length, old[i]->hash) = old[i];
+            *probe(table, old[i]->name, old[i]->key) = old[i];
     tn__free(table->arena.from, old);
     return true;
 }
 
-struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name)
+struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key)
 {
-    size_t length = strlen(name);
-    if (length > UINT32_MAX || (table->count * 4 >= (table->slots ? table->mask + 1 : 0) * 3 && !grow(table)))
+    if (!key || (table->count * 4 >= (table->slots ? table->mask + 1 : 0) * 3 && !grow(table)))
         return NULL;
-    uint32_t hash = hash_name(name, length);
-    struct tn__entry **slot = probe(table, name, length, hash);
+    struct tn__entry **slot = probe(table, name, key);
     if (*slot)
         return *slot;
-    struct tn__entry *entry = tn__arena_alloc(&table->arena, sizeof *entry + length + 1);
+    struct tn__entry *entry = tn__arena_alloc(&table->arena, sizeof *entry + size_of(key));
     if (!entry)
         return NULL;
-    char *copy = (char *)(entry + 1);
-    memcpy(copy, name, length + 1);
-    *entry = (struct tn__entry){.name = copy, .hash = hash, .length = (uint32_t)length};
+    *entry = (struct tn__entry){.name = memcpy(entry + 1, name, size_of(key)), .key = key};
     table->count++;
     return *slot = entry;
 }
 
+struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name)
+{
+    return tn__symtab_intern_key(table, name, tn__name_key(name));
+}
+
+struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key)
+{
+    return table->slots && key ? *probe(table, name, key) : NULL;
+}
+
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name)
 {
-    size_t length = strlen(name);
-    return table->slots && length <= UINT32_MAX ? *probe(table, name, length, hash_name(name, length)) : NULL;
+    return tn__symtab_find_key(table, name, tn__name_key(name));
 }
 
 void tn__symtab_free(struct tn__symtab *table)
