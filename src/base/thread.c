@@ -1,14 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+/* The attached threads, and quiescence in the manner of QSBR (quiescent-state-based reclamation: Desnoyers et al.,
+ * "User-Level Implementations of Read-Copy Update", IEEE TPDS 2012).
+ *
+ * There is one epoch, which whoever starts to wait advances, and each thread has a word that tells the epoch it saw at its
+ * last quiescent point, or that it is offline: not attached, or in a blocking region. A thread is past a wait if its word is
+ * not below the epoch of that wait, or offline. What a waiter finds behind it marks as waited for, in the same word; so
+ * passing a point is two loads and a compare if nobody started to wait since the last one, else one exchange, and only
+ * who finds itself waited for takes a lock.
+ *
+ * Why the memory orders suffice. W waits, T is a thread; W unpublished something before, and frees it afterwards.
+ *   - What T did before its point happens before W frees: T stores its word with release, W loads it with acquire.
+ *   - What T reads after its point is what W left: W advances the epoch with release and T loads it with acquire; that
+ *     others advance it further does no harm, a release sequence goes on through read-modify-writes.
+ *   - T leaves a blocking region while W looks. Both do so by a read-modify-write of T's word, so one comes first. If it is
+ *     T's, W finds T online, and waits. If it is W's, T's exchange acquires what W released, and reads what W left. A load
+ *     by W would not do: both could then miss what the other wrote, as in Dekker's algorithm without fences. */
+
 #include <pthread.h>
 
 #include "thread.h"
 
+/* Epochs count in twos; the lowest bit of a thread's word says that somebody waits for it. */
+enum { OFFLINE = 0, WAITED = 1, FIRST_EPOCH = 2, NEXT_EPOCH = 2 };
+
+static struct {
+    uint64_t now;
+} __attribute__((aligned(64))) epoch = {FIRST_EPOCH};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
 static struct tn__thread *attached;
 static void (*attach_hook)(struct tn__thread *thread);
 
 static __thread struct tn__thread self __attribute__((tls_model("initial-exec")));
+
+/* ---- the list ---- */
 
 void tn__threads_lock(void)
 {
@@ -30,16 +57,23 @@ void tn__threads_on_attach(void (*hook)(struct tn__thread *thread))
     attach_hook = hook;
 }
 
+static void insert_self(void)
+{
+    self.next = attached;
+    self.link = &attached;
+    if (attached)
+        attached->link = &self.next;
+    attached = &self;
+}
+
 void tn_thread_attach(void)
 {
+    tn__threads_watch_forks();
     tn__threads_lock();
     if (!self.link) {
         self.thread_pointer = tn__thread_pointer();
-        self.next = attached;
-        self.link = &attached;
-        if (attached)
-            attached->link = &self.next;
-        attached = &self;
+        __atomic_store_n(&self.seen, __atomic_load_n(&epoch.now, __ATOMIC_ACQUIRE), __ATOMIC_RELAXED);
+        insert_self();
         if (attach_hook)
             attach_hook(&self);
     }
@@ -53,7 +87,113 @@ void tn_thread_detach(void)
         *self.link = self.next;
         if (self.next)
             self.next->link = self.link;
-        self = (struct tn__thread){0};
+        self = (struct tn__thread){.seen = OFFLINE};
+        pthread_cond_broadcast(&passed);
     }
     tn__threads_unlock();
+}
+
+/* ---- forks ---- */
+
+/* The other threads do not exist in the child, nor may their memory: it is not looked at. */
+static void forget_others(void)
+{
+    pthread_cond_init(&passed, NULL);
+    attached = NULL;
+    if (self.link)
+        insert_self();
+    tn__threads_unlock();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(tn__threads_lock, tn__threads_unlock, forget_others);
+}
+
+void tn__threads_watch_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+}
+
+/* ---- quiescent points ---- */
+
+static void set_seen(uint64_t value)
+{
+    if (__atomic_exchange_n(&self.seen, value, __ATOMIC_ACQ_REL) & WAITED) {
+        tn__threads_lock(); /* who waits for us has marked us under the lock, and gives it up when it sleeps */
+        pthread_cond_broadcast(&passed);
+        tn__threads_unlock();
+    }
+}
+
+void tn_thread_quiescent(void)
+{
+    uint64_t now = __atomic_load_n(&epoch.now, __ATOMIC_ACQUIRE);
+    uint64_t seen = __atomic_load_n(&self.seen, __ATOMIC_RELAXED);
+    if (seen != now && seen != OFFLINE)
+        set_seen(now);
+}
+
+void tn_thread_begin_blocking(void)
+{
+    bool online = __atomic_load_n(&self.seen, __ATOMIC_RELAXED) != OFFLINE;
+    if ((online || self.blocking) && !self.blocking++)
+        set_seen(OFFLINE);
+}
+
+void tn_thread_end_blocking(void)
+{
+    if (self.blocking && !--self.blocking)
+        set_seen(__atomic_load_n(&epoch.now, __ATOMIC_ACQUIRE));
+}
+
+/* ---- waiting ---- */
+
+/* Whether the thread has passed a quiescent point since `ticket`; if not, and `mark` is set, it will wake us when it does. */
+static bool has_passed(struct tn__thread *thread, uint64_t ticket, bool mark)
+{
+    uint64_t seen = __atomic_load_n(&thread->seen, __ATOMIC_ACQUIRE);
+    for (;;) {
+        uint64_t wanted = seen == OFFLINE ? OFFLINE : seen | WAITED;
+        if (seen >= ticket)
+            return true;
+        if (seen != OFFLINE && (!mark || seen == wanted))
+            return false;
+        if (__atomic_compare_exchange_n(&thread->seen, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return seen == OFFLINE;
+    }
+}
+
+/* Under the lock. One thread is enough to wait for: when it has passed, the next one is looked for. */
+static bool all_passed(uint64_t ticket, bool mark)
+{
+    for (struct tn__thread *thread = attached; thread; thread = thread->next)
+        if (thread != &self && !has_passed(thread, ticket, mark))
+            return false;
+    return true;
+}
+
+uint64_t tn_quiesce_begin(void)
+{
+    return __atomic_add_fetch(&epoch.now, NEXT_EPOCH, __ATOMIC_ACQ_REL);
+}
+
+int tn_quiesce_ended(uint64_t ticket)
+{
+    tn__threads_lock();
+    bool ended = all_passed(ticket, false);
+    tn__threads_unlock();
+    return ended;
+}
+
+void tn_quiesce(void)
+{
+    uint64_t ticket = tn_quiesce_begin();
+    tn_thread_begin_blocking(); /* others that wait at the same time need not wait for us */
+    tn__threads_lock();
+    while (!all_passed(ticket, true))
+        pthread_cond_wait(&passed, &lock);
+    tn__threads_unlock();
+    tn_thread_end_blocking();
 }

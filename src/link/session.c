@@ -2,6 +2,7 @@
 
 /* Sessions and libraries, from creation to the end, and what is asked of them. */
 
+#include "base/thread.h"
 #include "detached.h"
 #include "lazy.h"
 #include "observer.h"
@@ -42,6 +43,7 @@ static void after_fork_in_child(void)
 
 static void watch_forks(void)
 {
+    tn__threads_watch_forks(); /* sessions are locked before threads */
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
