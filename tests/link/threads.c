@@ -2,8 +2,9 @@
 
 /* Sessions in threads of their own at the same time, and one session used by several threads. */
 
-#include "support.h"
+#include "elf_builder.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -130,6 +131,77 @@ static void *one_library(void *library)
     return (void *)(uintptr_t)ask(library);
 }
 
+/* ---- one library whose names come and go while others link what mentions them ---- */
+
+static int newest; /* numbers the threads */
+
+static struct bytes make_part(int number, const char *needs)
+{
+    struct elf *elf = calloc(1, sizeof *elf); /* too large for a thread's stack */
+    const uint8_t code[] = {0xb8, (uint8_t)number, 0, 0, 0, 0xc3};
+    const uint64_t words[THREADS + 1] = {0};
+    char name[16];
+    unsigned text = elf_code(elf, code, sizeof code);
+    unsigned data = elf_section(elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, sizeof words);
+    for (int i = 0; i < THREADS; i++) {
+        snprintf(name, sizeof name, "part_%d", i);
+        unsigned symbol = i == number ? elf_function(elf, name, text, 0)
+                                      : elf_symbol(elf, name, STB_WEAK, STT_NOTYPE, SHN_UNDEF, 0, 0);
+        elf_reloc(elf, data, 8 * (unsigned)i, symbol, R_X86_64_64, 0);
+    }
+    if (needs)
+        elf_reloc(elf, data, 8 * THREADS, elf_undefined(elf, needs), R_X86_64_64, 0);
+    struct bytes object = elf_finish(elf);
+    free(elf);
+    return object;
+}
+
+/* Nobody defines `nothing`; who links may meet the parts of others. */
+static int try_part(struct tn_library *library, struct tn_tracker *tracker, int number, struct bytes part,
+                    struct tn_error *err)
+{
+    const struct tn_input input = {
+        .size = sizeof input, .name = "part", .bytes = part.at, .length = part.size, .owner = tracker};
+    char name[16];
+    void *address;
+    int (*function)(void);
+    snprintf(name, sizeof name, "part_%d", number);
+    int code = tn_add_object(library, &input, err);
+    if (!code)
+        code = tn_lookup(library, name, &address, err);
+    if (code)
+        return code;
+    memcpy(&function, &address, sizeof function);
+    return function() == number ? 0 : 1;
+}
+
+static const char *come_and_go(struct tn_library *library)
+{
+    int number = __atomic_fetch_add(&newest, 1, __ATOMIC_RELAXED);
+    struct bytes good = make_part(number, NULL), bad = make_part(number, "nothing");
+    struct tn_tracker *tracker;
+    struct tn_error err;
+    TRY(!tn_tracker_create(library, &tracker, &err));
+    for (int i = 0; i < 8 * ROUNDS; i++) {
+        int code = try_part(library, tracker, number, good, &err);
+        TRY(!code || code == TN_EUNDEF);
+        code = try_part(library, tracker, number, good, &err); /* while the first copy is there */
+        TRY(code == TN_EDUP);
+        TRY(!tn_tracker_remove(tracker, &err));
+        TRY(try_part(library, tracker, number, bad, &err) == TN_EUNDEF);
+        TRY(!tn_tracker_remove(tracker, &err));
+    }
+    tn_tracker_destroy(tracker);
+    free(good.at);
+    free(bad.at);
+    return NULL;
+}
+
+static void *one_library_in_parts(void *library)
+{
+    return (void *)(uintptr_t)come_and_go(library);
+}
+
 static void in_threads(void *(*work)(void *), void *argument)
 {
     pthread_t threads[THREADS];
@@ -183,6 +255,26 @@ static void all_threads_one_library(void **state)
     close_fixture(&f);
 }
 
+static void count_undefined(void *context, const char *symbol, const char *needed_by)
+{
+    (void)symbol, (void)needed_by;
+    ++*(long *)context;
+}
+
+static void names_come_and_go(void **state)
+{
+    (void)state;
+    long undefined = 0;
+    const struct tn_session_options options = {
+        .size = sizeof options, .on_undefined = count_undefined, .context = &undefined};
+    struct fixture f = open_fixture(&options);
+    newest = 0;
+    in_threads(one_library_in_parts, f.library);
+    assert_in_range(undefined, THREADS * 8 * ROUNDS, LONG_MAX);
+    assert_int_equal(stats_of(&f).code_bytes, 0);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +282,7 @@ int main(void)
         cmocka_unit_test(all_threads_one_session),
         cmocka_unit_test(all_threads_remove),
         cmocka_unit_test(all_threads_one_library),
+        cmocka_unit_test(names_come_and_go),
     };
     snprintf(matrix_a, sizeof matrix_a, "%s", data_file("matrix_a.o"));
     snprintf(matrix_b, sizeof matrix_b, "%s", data_file("matrix_b.o"));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A link copies and relocates without the session's lock. Here it is stopped in the middle of that, by a page of its input
- * that cannot be read until something else has happened in the session, or is waiting for the link. */
+/* A link scans, copies and relocates without the session's lock. Here it is stopped in the middle of that, by a page of its
+ * input that cannot be read until something else has happened in the session, or is waiting for the link: a page of
+ * relocations, which the scan reads first, or one of contents, which are read when they are copied. */
 
 #include "elf_builder.h"
 
@@ -15,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, CONTENTS = 4 * PAGE, PATIENCE_MS = 150 };
+enum { PAGE = 4096, CONTENTS = 4 * PAGE, RELOCS = 400 /* more than fill a page */, PATIENCE_MS = 150 };
 
 /* ---- an object whose bytes stop who reads them ---- */
+
+static enum { IN_SCAN, IN_COPY, STAGES } stage;
 
 static struct {
     uint8_t *file, *gate; /* the page that cannot be read */
@@ -45,24 +48,40 @@ static void at_the_gate(int number, siginfo_t *info, void *context)
 
 enum outcome { LINKS, FAILS };
 
-/* Defines `name` (weak or common) and `slow_function`; needs `needs`, if any. An object that FAILS does so while it is
- * relocated. The bytes are those of `stop`. */
+/* Where the bytes of a section lie in the file, or those of its relocations. */
+static uint64_t offset_of(struct bytes object, unsigned section)
+{
+    if (stage == IN_COPY)
+        return elf_section_header(object, section)->sh_offset;
+    for (unsigned i = section + 1; i < elf_header(object)->e_shnum; i++)
+        if (elf_section_header(object, i)->sh_type == SHT_RELA && elf_section_header(object, i)->sh_info == section)
+            return elf_section_header(object, i)->sh_offset;
+    fail_msg("no relocations");
+    return 0;
+}
+
+/* Defines `name` (weak or common) and `slow_function`; needs `needs`, if any, and `later`, if there is one. An object that
+ * FAILS does so while it is relocated. The bytes are those of `stop`. */
 static void make_slow(const char *name, bool common, enum outcome outcome, const char *needs)
 {
     static struct elf elf;
     static uint8_t contents[CONTENTS];
     static const uint8_t code[16] = {0xc3};
-    static uint64_t words[4];
+    static uint64_t words[5];
     memset(&elf, 0, sizeof elf);
     memset(contents, 0x11, sizeof contents);
     unsigned text = elf_code(&elf, code, sizeof code);
     unsigned slow = elf_section(&elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, contents, sizeof contents);
+    for (int i = 0; i < RELOCS; i++)
+        elf_reloc(&elf, slow, 0, 0, R_X86_64_NONE, 0);
     unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, sizeof words);
     elf_function(&elf, "slow_function", text, 0);
     unsigned symbol = common ? elf_symbol(&elf, name, STB_GLOBAL, STT_OBJECT, SHN_COMMON, 8, 8)
                              : elf_symbol(&elf, name, STB_WEAK, STT_OBJECT, data, 0, 8);
     elf_reloc(&elf, data, 8, symbol, R_X86_64_64, 0);
     elf_symbol(&elf, "slow_pointer", STB_GLOBAL, STT_OBJECT, data, 8, 8);
+    elf_reloc(&elf, data, 32, elf_symbol(&elf, "later", STB_WEAK, STT_NOTYPE, SHN_UNDEF, 0, 0), R_X86_64_64, 0);
+    elf_symbol(&elf, "slow_later", STB_GLOBAL, STT_OBJECT, data, 32, 8);
     if (needs)
         elf_reloc(&elf, data, 16, elf_undefined(&elf, needs), R_X86_64_64, 0);
     if (outcome == FAILS)
@@ -73,8 +92,8 @@ static void make_slow(const char *name, bool common, enum outcome outcome, const
     stop.file = mmap(NULL, stop.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(stop.file != MAP_FAILED);
     memcpy(stop.file, object.at, object.size);
-    uint64_t offset = elf_section_header(object, slow)->sh_offset;
-    stop.gate = stop.file + ((offset + PAGE - 1) & ~(uint64_t)(PAGE - 1)) + PAGE;
+    /* The first page that holds nothing else. */
+    stop.gate = stop.file + ((offset_of(object, slow) + PAGE - 1) & ~(uint64_t)(PAGE - 1));
     free(object.at);
     assert_int_equal(mprotect(stop.file, stop.size, PROT_READ), 0);
     assert_int_equal(mprotect(stop.gate, PAGE, PROT_NONE), 0);
@@ -351,6 +370,41 @@ static void a_groups_copy_is_not_lost_with_the_member_that_had_it(void **state)
     free(archive.at);
 }
 
+/* ---- references that found nothing ---- */
+
+static int define_later(const struct fixture *f, struct tn_error *err)
+{
+    other = definition("later", STB_GLOBAL, 0, 8, OTHER);
+    return try_add_bytes(f, "other.o", other.at, other.size, err);
+}
+
+static int link_later(const struct fixture *f, struct tn_error *err)
+{
+    void *address;
+    int code = define_later(f, err);
+    return code ? code : tn_lookup(f->library, "later", &address, err);
+}
+
+static const struct row with_references[] = {
+    {"a weak reference stays empty when its name is defined", define_later, false, 0},
+    {"and when that is linked", link_later, false, 0},
+};
+
+static void while_a_reference_is_empty(void **state)
+{
+    const struct row *row = *state;
+    struct fixture f = open_slow("x", false, LINKS, NULL);
+    struct meanwhile m = {.f = &f, .act = row->act};
+    struct tn_error err;
+    assert_ok(link_while(&m, &err), &err);
+    assert_int_equal(m.code, 0);
+    assert_int_equal(*(uint64_t *)lookup(&f, "slow_later"), 0);
+    assert_true(*(uint64_t *)lookup(&f, "later") == OTHER);
+    close_fixture(&f);
+    free(other.at);
+    other.at = NULL;
+}
+
 /* ---- forks ---- */
 
 static int fork_and_link(const struct fixture *f, struct tn_error *err)
@@ -383,8 +437,13 @@ int main(void)
         cmocka_unit_test_teardown(a_groups_copy_is_not_lost_with_the_member_that_had_it, clean_up),
         cmocka_unit_test_teardown(a_fork_waits_and_its_child_links, clean_up),
     };
-    int failed = cmocka_run_group_tests_name("link/while_building", tests, NULL, NULL);
-    failed += RUN_ROWS("while a link succeeds", succeeding, while_a_link_succeeds);
-    failed += RUN_ROWS("while a link fails", failing, while_a_link_fails);
-    return failed + RUN_ROWS("while a member is dropped", with_members, while_a_member_is_dropped);
+    int failed = 0;
+    for (stage = IN_SCAN; stage < STAGES; stage++) {
+        failed += cmocka_run_group_tests_name("link/while_building", tests, NULL, NULL);
+        failed += RUN_ROWS("while a link succeeds", succeeding, while_a_link_succeeds);
+        failed += RUN_ROWS("while a link fails", failing, while_a_link_fails);
+        failed += RUN_ROWS("while a member is dropped", with_members, while_a_member_is_dropped);
+        failed += RUN_ROWS("while a reference is empty", with_references, while_a_reference_is_empty);
+    }
+    return failed;
 }
