@@ -36,13 +36,23 @@ struct tn_compile_options {
     enum tn_code_model code_model;
     enum tn_emit emit;
     int function_sections; /* nonzero: one section per function and datum */
+    /* Managed code (doc/IR.md). `polls`: where threads look for a stop request besides allocations, TN_POLL_... added up;
+     * `passes`: names, separated by commas, of passes that run in this order instead of all others; NULL: all of them run. */
+    int polls;
+    const char *passes;
 };
+
+enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };
 
 /* Times in ns. */
 struct tn_compile_stats {
     size_t size; /* in: sizeof(struct tn_compile_stats) as the caller knows it */
     uint64_t parse_ns, optimize_ns, emit_ns;
     uint64_t functions, instructions; /* defined in the module, before optimisation */
+    /* Managed code: calls at which a collection may happen, references and derived pointers live there, and what was put
+     * in or left out. */
+    uint64_t safepoints, live_references, live_derived, base_phis, stack_roots, pinned, barriers, barriers_skipped;
+    uint64_t inline_allocations, polls;
 };
 
 /* Bytes owned by the caller; free with tn_buffer_free. */
@@ -56,6 +66,9 @@ struct tn_buffer {
  * TN_EINVAL (options; unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
+
+/* The names of the passes over managed code; ends with NULL; static. */
+TN_API const char *const *tn_codegen_passes(void);
 
 TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffer are ignored */
 

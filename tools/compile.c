@@ -26,6 +26,7 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
         .code_model = (enum tn_code_model)settings->code_model,
         .emit = (enum tn_emit)settings->emit,
         .function_sections = settings->function_sections,
+        .polls = settings->polls,
     };
     struct tn_compile_stats one = {.size = sizeof one};
     struct tn_error error;

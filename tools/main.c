@@ -30,6 +30,12 @@ static const struct command commands[] = {
      FOR_LINK, true, command_link},
     {"relocs", "[ARCH]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
      false, command_relocs},
+    {"opt", "--passes=NAME[,NAME...] FILE", "run passes over managed code and print the IR",
+     "FILE is LLVM IR, text or bitcode; - is standard input. doc/IR.md describes the passes.\n", FOR_OPT, false,
+     command_opt},
+    {"verify", "[--weak] FILE", "check that IR keeps the contract of managed code",
+     "FILE is LLVM IR, text or bitcode; - is standard input. Violations are printed, a line each.\n", FOR_VERIFY, true,
+     command_verify},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

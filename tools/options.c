@@ -24,7 +24,7 @@ struct option {
 #define ITEM      SIZE_MAX /* may be repeated: goes to settings->items */
 
 static const struct option options[] = {
-    {FOR_COMPILE | FOR_EXPORT_TABLE, "-o", "--output", "OUT", NULL, M(output),
+    {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT, "-o", "--output", "OUT", NULL, M(output),
      "the file to write; - is standard output"},
     {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
     {FOR_RUN | FOR_COMPILE, "-O", NULL, "N", "0|1|2|3", M(opt_level), "optimise; 0 runs no IR pass, default 2"},
@@ -52,7 +52,7 @@ static const struct option options[] = {
     {FOR_LINK, "--sectcreate", NULL, "NAME,FILE@SYM=N,...", NULL, ITEM,
      "add the bytes of FILE as a section with symbols"},
     {FOR_LINK, "--harness", NULL, "FILE", NULL, ITEM, "add FILE; what other files define gives way to it"},
-    {FOR_COMPILE | FOR_LINK, "--triple", NULL, "TRIPLE", NULL, M(triple),
+    {FOR_COMPILE | FOR_LINK | FOR_OPT | FOR_VERIFY, "--triple", NULL, "TRIPLE", NULL, M(triple),
      "target; default: the module's own, else the host's"},
     {FOR_RUN | FOR_COMPILE, "--cpu", NULL, "CPU", NULL, M(cpu),
      "native, generic or LLVM's name; default: native on the host"},
@@ -73,6 +73,11 @@ static const struct option options[] = {
     {FOR_EXPORT_TABLE, "--only", NULL, "PATTERNS", NULL, M(only),
      "names that match one of these, as in 'host_*,printf'"},
     {FOR_EXPORT_TABLE, "--name", NULL, "NAME", NULL, M(table), "what the table is called; default tn_host_symbols"},
+    {FOR_OPT, "--passes", NULL, "NAMES", NULL, M(passes), "the passes, in this order; without it they are listed"},
+    {FOR_OPT, "--stats", "-v", NULL, NULL, M(stats), "print what was counted to standard error"},
+    {FOR_RUN | FOR_COMPILE | FOR_OPT, "--polls", NULL, "WHERE", "none|entries|loops|all", M(polls),
+     "where managed code looks for stop requests besides allocations; default none"},
+    {FOR_VERIFY, "--weak", NULL, NULL, NULL, M(weak), "only what still holds after optimisation"},
     {FOR_ALL, "--help", "-h", NULL, NULL, M(help), "show this"},
 };
 

@@ -22,6 +22,8 @@ struct settings {
     const char *slab_address, *slab_size, *slab_page_size, *dump;
     int gdb, perf; /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
+    const char *passes;
+    int polls, weak;
     int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
@@ -42,7 +44,9 @@ enum {
     FOR_EXPORT_TABLE = 8,
     FOR_LINK = 16,
     FOR_RELOCS = 32,
-    FOR_ALL = 63
+    FOR_OPT = 64,
+    FOR_VERIFY = 128,
+    FOR_ALL = 255
 };
 
 struct command {
@@ -156,5 +160,7 @@ int command_inspect(struct settings *settings);
 int command_export_table(struct settings *settings);
 int command_link(struct settings *settings);
 int command_relocs(struct settings *settings);
+int command_opt(struct settings *settings);
+int command_verify(struct settings *settings);
 
 #endif

@@ -10,6 +10,7 @@
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
  *     dwarf.cpp      the same for debug information
  *     pipeline.cpp   the passes of each level
+ *     gc/            managed code: the contract of doc/IR.md, roots, stack maps
  *     absent/        what the tool leaves out of LLVM */
 
 #ifndef TENON_CODEGEN_INTERNAL_H
@@ -62,6 +63,34 @@ void tn__diagnostics_attach(struct tn__diagnostics *diagnostics, LLVMContextRef 
 
 /* Adds one error; `user` is a struct tn__diagnostics. `file` NULL or empty: the input's name; line 0: no position. */
 void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigned column, const char *message);
+
+/* ---- gc/ ---- */
+
+/* One compilation as the passes over managed code see it. */
+struct tn__gc {
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    const struct tn_compile_options *options;
+    struct tn__diagnostics *diagnostics; /* where errors go */
+    struct tn_compile_stats *stats;
+    struct tn__arena arena; /* of the pass that runs; whoever owns the struct frees it in the end */
+};
+
+/* True if the module has anything of the contract in it; for others no pass of gc/ runs. */
+bool tn__gc_is_managed(LLVMModuleRef module);
+
+/* Whether managed pointers are non-integral for LLVM: while passes run, but not where layouts are compared. */
+void tn__gc_add_ni(struct tn__gc *gc);
+void tn__gc_remove_ni(struct tn__gc *gc);
+
+/* Checks a list of names, "gc-verify,place-roots"; then runs the passes one after the other, as long as none reports an
+ * error. TN_EINVAL for an unknown name; TN_ECOMPILE. */
+int tn__gc_check_names(const char *names, struct tn_error *err);
+int tn__gc_run(struct tn__gc *gc, const char *names);
+
+/* What runs before and behind LLVM's optimisation. TN_ECOMPILE. */
+int tn__gc_prepare(struct tn__gc *gc);
+int tn__gc_lower(struct tn__gc *gc);
 
 /* ---- fatal.c ---- */
 

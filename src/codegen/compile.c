@@ -28,6 +28,8 @@ struct compilation {
     struct tn__target target;
     int target_code; /* of opening the target, which the reader asks for in the middle of its work */
     char *layout;    /* the target's data layout */
+    bool managed;    /* there is managed code in the module */
+    struct tn__gc gc;
 };
 
 /* ---- options ---- */
@@ -46,12 +48,13 @@ static int take_options(const struct tn_compile_options *given, struct tn_compil
         {"reloc_model", (int)options->reloc_model, TN_RELOC_STATIC},
         {"code_model", (int)options->code_model, TN_CODE_LARGE},
         {"emit", (int)options->emit, TN_EMIT_BITCODE},
+        {"polls", options->polls, TN_POLL_ENTRIES | TN_POLL_LOOPS},
     };
     for (size_t i = 0; i < TN_COUNT(ranges); i++)
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].last)
             return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %d", ranges[i].name, ranges[i].value,
                             ranges[i].last);
-    return TN_OK;
+    return options->passes ? tn__gc_check_names(options->passes, err) : TN_OK;
 }
 
 /* ---- reading ---- */
@@ -118,9 +121,14 @@ static int fit(struct compilation *c)
     if (*LLVMGetDataLayoutStr(c->module) == 0)
         LLVMSetDataLayout(c->module, c->layout);
     LLVMSetTarget(c->module, c->target.triple);
+    c->managed = tn__gc_is_managed(c->module);
+    if (c->managed)
+        tn__gc_remove_ni(&c->gc);
     if (!tn__llvm_same_layout(c->module, c->target.machine))
         return tn__fail(c->err, TN_ECOMPILE, "%s: error: the module's data layout '%s' is not that of %s, '%s'",
                         c->name, LLVMGetDataLayoutStr(c->module), c->target.triple, c->layout);
+    if (c->managed)
+        tn__gc_add_ni(&c->gc);
     return tn__target_apply(&c->target, c->module, c->name, c->err);
 }
 
@@ -129,6 +137,21 @@ static void count(struct compilation *c)
     for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f))
         c->stats.functions += !LLVMIsDeclaration(f);
     c->stats.instructions = tn__llvm_count_instructions(c->module);
+}
+
+/* ---- passes ---- */
+
+static int optimize(struct compilation *c)
+{
+    if (c->options.passes)
+        return tn__gc_run(&c->gc, c->options.passes);
+    int code = c->managed ? tn__gc_prepare(&c->gc) : TN_OK;
+    if (code != TN_OK)
+        return code;
+    tn__llvm_optimize(c->module, c->target.machine, c->options.opt_level);
+    if (c->diagnostics.errors)
+        return TN_ECOMPILE;
+    return c->managed ? tn__gc_lower(&c->gc) : TN_OK;
 }
 
 /* ---- emitting ---- */
@@ -203,6 +226,8 @@ static int run(void *user)
     c->context = LLVMContextCreate();
     tn__diagnostics_attach(&c->diagnostics, c->context);
     int code = read_module(c);
+    c->gc.module = c->module;
+    c->gc.context = c->context;
     if (code == TN_OK)
         code = verify(c);
     if (code == TN_OK)
@@ -212,10 +237,10 @@ static int run(void *user)
     count(c);
     uint64_t parsed = tn__os_now_ns();
 
-    tn__llvm_optimize(c->module, c->target.machine, c->options.opt_level);
+    code = optimize(c);
     uint64_t optimized = tn__os_now_ns();
-    if (c->diagnostics.errors)
-        return TN_ECOMPILE;
+    if (code != TN_OK)
+        return code;
 
     code = emit(c);
     c->stats.parse_ns = parsed - start;
@@ -255,10 +280,12 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     struct compilation c = {
         .name = name ? name : "<memory>", .ir = ir ? ir : "", .length = length, .out = out, .err = err};
     c.diagnostics = (struct tn__diagnostics){.name = c.name, .err = err};
+    c.gc = (struct tn__gc){.options = &c.options, .diagnostics = &c.diagnostics, .stats = &c.stats};
     int code = take_options(options, &c.options, err);
     if (code != TN_OK)
         return code;
     code = tn__contain(run_and_dispose, &c, err);
+    tn__arena_free(&c.gc.arena);
     if (code != TN_OK)
         tn_buffer_free(out);
     if (stats)

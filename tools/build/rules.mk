@@ -15,8 +15,8 @@ with_llvm := $(filter-out 0,$(LLVM))
 
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
-codegen_src := $(wildcard src/codegen/*.c)
-codegen_cxx := $(wildcard src/codegen/*.cpp)
+codegen_src := $(wildcard src/codegen/*.c src/codegen/gc/*.c)
+codegen_cxx := $(wildcard src/codegen/*.cpp src/codegen/gc/*.cpp)
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)
 tool_src := $(wildcard tools/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Managed code: from IR that keeps the contract (doc/IR.md) to IR that LLVM's targets turn into code whose roots are known.
+ *     passes.c       the passes by name, and the order they run in
+ *     intrinsics.c   the contract's functions, as rows
+ *     verify.c       what the contract forbids
+ *     support.c      types, errors, memory
+ *     map.c          numbers for values and blocks
+ * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
+ * where LLVM itself runs out, so nothing here answers NULL for it. */
+
+#ifndef TENON_CODEGEN_GC_H
+#define TENON_CODEGEN_GC_H
+
+#include "codegen/codegen.h"
+#include "codegen/llvm.h"
+
+#pragma GCC visibility push(hidden)
+
+#define TN__GC_STRATEGY "tenon" /* what `gc` says behind a managed function */
+
+/* ---- address spaces ---- */
+
+enum tn__space { TRACKED = 10, DERIVED = 11, CALLEE_ROOTED = 12, LOADED = 13 };
+
+enum { IN_TRACKED = 1, IN_DERIVED = 2, IN_CALLEE_ROOTED = 4, IN_LOADED = 8, IN_MANAGED = 15 };
+
+/* ---- types (support.c) ---- */
+
+/* The address space of a pointer or of a vector's pointers; -1: the type is neither. */
+int tn__space_of_type(LLVMTypeRef type);
+int tn__space_of(LLVMValueRef value);
+/* True if the type is, or contains, a pointer in one of these spaces (IN_...); of a function, its result or a parameter. */
+bool tn__type_holds(LLVMTypeRef type, unsigned spaces);
+
+/* ---- errors (support.c) ---- */
+
+/* Adds an error about an instruction or, where that is NULL, a function or global. `rule` is a name in doc/IR.md. */
+void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef global, const char *rule,
+                   const char *text);
+
+/* ---- memory (support.c) ---- */
+
+/* Zeroed; lives until the pass ends. */
+void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size);
+/* Where element number `count` of a growing array is to go: `array`, or a larger copy. */
+void *tn__gc_room(struct tn__gc *gc, void *array, size_t count, size_t size);
+
+/* ---- numbers for values (map.c) ---- */
+
+/* A zeroed struct is an empty map. */
+struct tn__map {
+    const void **keys;
+    uint32_t *values;
+    size_t capacity, count;
+};
+
+/* The key's number, or NULL. */
+uint32_t *tn__map_find(const struct tn__map *map, const void *key);
+/* The place of the key's number, which is 0 if the key is new. */
+uint32_t *tn__map_add(struct tn__gc *gc, struct tn__map *map, const void *key);
+
+/* ---- intrinsics (intrinsics.c) ---- */
+
+#define TN__GC_INTRINSICS(X)                                                                                           \
+    X(CALL, "call", "T(PT*)", COLLECTS)                                                                                \
+    X(CALL2, "call2", "T(PTT*)", COLLECTS)                                                                             \
+    X(CALL3, "call3", "T(PD*)", COLLECTS)                                                                              \
+    X(ALLOC_OBJ, "gc_alloc_obj", "T(PiT)", COLLECTS)                                                                   \
+    X(ALLOC_BYTES, "gc_alloc_bytes", "T(Pii)", COLLECTS)                                                               \
+    X(POINTER_FROM_OBJREF, "pointer_from_objref", "P(M)", 0)                                                           \
+    X(LOADED_FROM, "gc_loaded", "L(TP)", 0)                                                                            \
+    X(TYPEOF, "typeof", "T(T)", 0)                                                                                     \
+    X(WRITE_BARRIER, "write_barrier", "v(T*)", 0)                                                                      \
+    X(PRESERVE_BEGIN, "gc_preserve_begin", "k(?)", 0)                                                                  \
+    X(PRESERVE_END, "gc_preserve_end", "v(k)", 0)                                                                      \
+    X(SAFEPOINT, "safepoint", "v(P)", COLLECTS)                                                                        \
+    X(GCROOT_FLUSH, "gcroot_flush", "v()", 0)                                                                          \
+    X(GET_PGCSTACK, "get_pgcstack", "P()", 0)                                                                          \
+    X(GET_PGCSTACK_OR_NEW, "get_pgcstack_or_new", "P()", 0)
+
+enum tn__intrinsic {
+#define TN__ID(id, name, signature, flags) TN__##id,
+    TN__GC_INTRINSICS(TN__ID)
+#undef TN__ID
+        TN__INTRINSIC_COUNT,
+    TN__NOT_INTRINSIC = -1,
+    TN__UNKNOWN_INTRINSIC = -2 /* has the prefix, but is in no row */
+};
+
+/* Which of the contract's functions this is, by its name alone. */
+enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function);
+/* The same for what a call names directly; TN__NOT_INTRINSIC for other values than calls. */
+enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
+/* NULL if the function's type is what its row says, else the type that the row wants, as text. */
+const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
+
+/* True if a collection may happen in this call. */
+bool tn__is_safepoint(LLVMValueRef call);
+bool tn__is_call(LLVMValueRef instruction); /* call or invoke (or callbr) */
+
+/* ---- passes ---- */
+
+void tn__gc_verify_weak(struct tn__gc *gc);
+void tn__gc_verify_strong(struct tn__gc *gc);
+
+/* What stands between the parentheses of a `for`. */
+#define TN__EACH_FUNCTION(f, gc)                                                                                       \
+    LLVMValueRef f = LLVMGetFirstFunction((gc)->module);                                                               \
+    f;                                                                                                                 \
+    f = LLVMGetNextFunction(f)
+#define TN__EACH_BLOCK(b, f)                                                                                           \
+    LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f);                                                                   \
+    b;                                                                                                                 \
+    b = LLVMGetNextBasicBlock(b)
+#define TN__EACH_INSTRUCTION(i, b)                                                                                     \
+    LLVMValueRef i = LLVMGetFirstInstruction(b);                                                                       \
+    i;                                                                                                                 \
+    i = LLVMGetNextInstruction(i)
+#define TN__EACH_USE(use, value)                                                                                       \
+    LLVMUseRef use = LLVMGetFirstUse(value);                                                                           \
+    use;                                                                                                               \
+    use = LLVMGetNextUse(use)
+
+#pragma GCC visibility pop
+#endif

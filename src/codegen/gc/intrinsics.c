@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The contract's functions. They are known by name: "julia." or "tenon.", behind "llvm." where a token makes LLVM want
+ * that. */
+
+#include "codegen/gc/gc.h"
+
+/* Signatures: result, then parameters in parentheses. P T D L: pointers in 0, 10, 11, 13; M: in 10 or 11; i: integers of
+ * 64 bits; k: token; v: void. At the end variable arguments: * all in 10, ? of any type. */
+enum { COLLECTS = 1 };
+
+static const struct row {
+    const char *name, *signature;
+    unsigned flags;
+} rows[] = {
+#define ROW(id, name, signature, flags) {name, signature, flags},
+    TN__GC_INTRINSICS(ROW)
+#undef ROW
+};
+
+static const char *skip(const char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) == 0 ? text + length : text;
+}
+
+enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function)
+{
+    size_t length;
+    const char *whole = LLVMGetValueName2(function, &length), *bare = skip(whole, "llvm.");
+    const char *name = skip(bare, "julia.");
+    if (name == bare)
+        name = skip(bare, "tenon.");
+    if (name == bare)
+        return TN__NOT_INTRINSIC;
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return (enum tn__intrinsic)i;
+    return TN__UNKNOWN_INTRINSIC;
+}
+
+bool tn__is_call(LLVMValueRef instruction)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+    return opcode == LLVMCall || opcode == LLVMInvoke || opcode == LLVMCallBr;
+}
+
+enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call)
+{
+    if (!LLVMIsAInstruction(call) || !tn__is_call(call))
+        return TN__NOT_INTRINSIC;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return LLVMIsAFunction(callee) ? tn__intrinsic_of(callee) : TN__NOT_INTRINSIC;
+}
+
+/* ---- signatures ---- */
+
+static bool matches(char letter, LLVMTypeRef type)
+{
+    int space = LLVMGetTypeKind(type) == LLVMPointerTypeKind ? (int)LLVMGetPointerAddressSpace(type) : -1;
+    switch (letter) {
+    case 'P':
+        return space == 0;
+    case 'T':
+        return space == TRACKED;
+    case 'D':
+        return space == DERIVED;
+    case 'L':
+        return space == LOADED;
+    case 'M':
+        return space == TRACKED || space == DERIVED;
+    case 'i':
+        return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 64;
+    case 'k':
+        return LLVMGetTypeKind(type) == LLVMTokenTypeKind;
+    default:
+        return LLVMGetTypeKind(type) == LLVMVoidTypeKind;
+    }
+}
+
+const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type)
+{
+    const char *wanted = rows[intrinsic].signature, *at = wanted + 2;
+    if (!matches(*wanted, LLVMGetReturnType(function_type)))
+        return wanted;
+    LLVMTypeRef parameters[64];
+    unsigned count = LLVMCountParamTypes(function_type);
+    if (count > TN_COUNT(parameters))
+        return wanted;
+    LLVMGetParamTypes(function_type, parameters);
+    unsigned i = 0;
+    for (; !strchr(")?*", *at); at++, i++)
+        if (i == count || !matches(*at, parameters[i]))
+            return wanted;
+    if (*at == ')')
+        return i == count && !LLVMIsFunctionVarArg(function_type) ? NULL : wanted;
+    for (; *at == '*' && i < count; i++) /* where a declaration lists them */
+        if (!matches('T', parameters[i]))
+            return wanted;
+    return NULL;
+}
+
+/* ---- safepoints ---- */
+
+#define LEAF "gc-leaf-function", sizeof "gc-leaf-function" - 1
+
+bool tn__is_safepoint(LLVMValueRef call)
+{
+    if (!tn__is_call(call))
+        return false;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    if (LLVMIsAInlineAsm(callee) || LLVMGetCallSiteStringAttribute(call, on_function, LEAF))
+        return false;
+    if (!LLVMIsAFunction(callee))
+        return true;
+    enum tn__intrinsic intrinsic = tn__intrinsic_of(callee);
+    if (intrinsic >= 0)
+        return rows[intrinsic].flags & COLLECTS;
+    return !LLVMGetIntrinsicID(callee) && !LLVMGetStringAttributeAtIndex(callee, on_function, LEAF);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the passes over managed code need of LLVM and its C API does not offer; implemented in llvm_gc.cpp. */
+
+#ifndef TENON_CODEGEN_LLVM_GC_H
+#define TENON_CODEGEN_LLVM_GC_H
+
+#include "codegen/llvm.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How many bytes a getelementptr adds, if that is a constant. */
+bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
+
+/* Moves the instruction and all behind it to a new block, which follows; the old one ends in a branch to it. */
+LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before);
+
+/* Reports through LLVM's handler that memory is out; does not return. */
+__attribute__((noreturn)) void tn__llvm_out_of_memory(void);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

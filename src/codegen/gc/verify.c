@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The contract's verifier. LLVM's own accepts ptrtoint on non-integral pointers and knows nothing of bases; what is wrong
+ * here would be a stale pointer later. Weak: what holds at any time before roots are placed. Strong: what a front end has to
+ * keep as well, and optimisation may undo. Every violation is reported. */
+
+#include "codegen/gc/gc.h"
+#include "codegen/gc/llvm_gc.h"
+
+/* ---- rules ---- */
+
+#define RULES(X)                                                                                                       \
+    X(CAST, "cast", "only 0 to 10, 11, 12, 13 and 10 to 11, 12 may be cast")                                           \
+    X(POINTER_TO_INTEGER, "ptrtoint", "the address of a managed object is no number: the object may move")             \
+    X(INTEGER_TO_POINTER, "inttoptr", "a number is no managed pointer; permanent objects are cast from space 0")       \
+    X(GEP, "gep", "an address inside an object is derived: cast to 11 before getelementptr")                           \
+    X(LOAD, "load", "pointers in 11 and 12 do not live in memory")                                                     \
+    X(STORE, "store", "pointers in 11 and 12 must not be stored")                                                      \
+    X(STORE_LOADED, "store-loaded", "a pointer in 13 is lost in memory: nothing there keeps its owner")                \
+    X(ACCESS, "access", "a pointer in 12 is for calls: memory is accessed through 10, 11 or 13")                       \
+    X(CALLEE_ROOTED_USE, "callee-rooted", "a pointer in 12 may only be passed to a call")                              \
+    X(RETURN, "ret", "only pointers in 10 and unmanaged ones may be returned")                                         \
+    X(RETURN_DERIVED, "ret-derived", "a returned struct holds a pointer into an object, but no reference to one")      \
+    X(CALL_ARGUMENTS, "call-arguments", "arguments of julia.call must be in 10")                                       \
+    X(INTRINSIC, "intrinsic", "the contract has no such intrinsic, or it has another type")                            \
+    X(INTRINSIC_ADDRESS, "intrinsic-address", "intrinsics can only be called")                                         \
+    X(GLOBAL, "global", "a global holds references in 10 only, and not per thread")                                    \
+    X(PUN, "pun", "the same memory is used as a reference and as something else")                                      \
+    X(UNPINNED, "unpinned",                                                                                            \
+      "the raw address is used behind a safepoint, where the object may have moved: "                                  \
+      "preserve the object")
+
+enum rule {
+#define ID(id, name, text) id,
+    RULES(ID)
+#undef ID
+};
+
+static const struct {
+    const char *name, *text;
+} rules[] = {
+#define ROW(id, name, text) {name, text},
+    RULES(ROW)
+#undef ROW
+};
+
+struct verifier {
+    struct tn__gc *gc;
+    bool strong;
+};
+
+static void reject(struct verifier *v, LLVMValueRef instruction, enum rule rule)
+{
+    tn__gc_reject(v->gc, instruction, NULL, rules[rule].name, rules[rule].text);
+}
+
+/* ---- casts, in instructions and in constants ---- */
+
+static bool is_managed(int space)
+{
+    return space >= TRACKED && space <= LOADED;
+}
+
+static bool may_cast(int from, int to)
+{
+    if (!is_managed(from))
+        return true; /* from 0 to any: a permanent object */
+    return from == to || (from == TRACKED && (to == DERIVED || to == CALLEE_ROOTED));
+}
+
+static void check_conversion(struct verifier *v, LLVMValueRef instruction, LLVMOpcode opcode, LLVMValueRef converted)
+{
+    int from = tn__space_of(LLVMGetOperand(converted, 0)), to = tn__space_of(converted);
+    if (opcode == LLVMAddrSpaceCast && !may_cast(from, to))
+        reject(v, instruction, CAST);
+    else if ((opcode == LLVMPtrToInt || opcode == LLVMPtrToAddr) && is_managed(from))
+        reject(v, instruction, POINTER_TO_INTEGER);
+    else if (opcode == LLVMIntToPtr && is_managed(to))
+        reject(v, instruction, INTEGER_TO_POINTER);
+    else if (opcode == LLVMGetElementPtr && v->strong && from == TRACKED)
+        reject(v, instruction, GEP);
+}
+
+enum { CONSTANT_DEPTH = 16 };
+
+static void check_constant(struct verifier *v, LLVMValueRef instruction, LLVMValueRef constant, int depth)
+{
+    if (!LLVMIsAConstantExpr(constant) || depth == CONSTANT_DEPTH)
+        return;
+    check_conversion(v, instruction, LLVMGetConstOpcode(constant), constant);
+    for (int i = 0; i < LLVMGetNumOperands(constant); i++)
+        check_constant(v, instruction, LLVMGetOperand(constant, (unsigned)i), depth + 1);
+}
+
+/* ---- memory ---- */
+
+static void check_access(struct verifier *v, LLVMValueRef instruction, LLVMValueRef address, LLVMTypeRef value,
+                         enum rule rule)
+{
+    if (tn__space_of(address) == CALLEE_ROOTED)
+        reject(v, instruction, ACCESS);
+    if (tn__type_holds(value, IN_DERIVED | IN_CALLEE_ROOTED))
+        reject(v, instruction, rule);
+    else if (v->strong && rule == STORE && tn__type_holds(value, IN_LOADED))
+        reject(v, instruction, STORE_LOADED);
+}
+
+static void check_return(struct verifier *v, LLVMValueRef instruction)
+{
+    if (!LLVMGetNumOperands(instruction))
+        return;
+    LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(instruction, 0));
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (!tn__type_holds(type, IN_MANAGED & ~IN_TRACKED))
+        return;
+    if (kind != LLVMStructTypeKind && kind != LLVMArrayTypeKind)
+        reject(v, instruction, RETURN);
+    else if (tn__type_holds(type, IN_DERIVED | IN_LOADED) && !tn__type_holds(type, IN_TRACKED))
+        reject(v, instruction, RETURN_DERIVED);
+}
+
+/* ---- calls ---- */
+
+static void check_call(struct verifier *v, LLVMValueRef call)
+{
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
+    if (intrinsic == TN__NOT_INTRINSIC)
+        return;
+    LLVMTypeRef type = LLVMGetCalledFunctionType(call);
+    const char *wanted = intrinsic == TN__UNKNOWN_INTRINSIC ? "" : tn__intrinsic_mismatch(intrinsic, type);
+    if (wanted) {
+        reject(v, call, INTRINSIC);
+        return;
+    }
+    bool tracked_only =
+        intrinsic == TN__CALL || intrinsic == TN__CALL2 || intrinsic == TN__CALL3 || intrinsic == TN__WRITE_BARRIER;
+    for (unsigned i = LLVMCountParamTypes(type); tracked_only && i < LLVMGetNumArgOperands(call); i++)
+        if (tn__space_of(LLVMGetOperand(call, i)) != TRACKED) {
+            reject(v, call, CALL_ARGUMENTS);
+            return;
+        }
+}
+
+/* The operand that a call calls comes last. */
+static bool is_callee(LLVMValueRef user, unsigned operand)
+{
+    return tn__is_call(user) && operand + 1 == (unsigned)LLVMGetNumOperands(user);
+}
+
+/* Instructions whose use of a pointer in 12 is right, or wrong by another rule. */
+static bool may_use_callee_rooted(const struct verifier *v, LLVMValueRef instruction)
+{
+    switch (LLVMGetInstructionOpcode(instruction)) {
+    case LLVMAddrSpaceCast:
+    case LLVMLoad:
+    case LLVMStore:
+    case LLVMAtomicCmpXchg:
+    case LLVMAtomicRMW:
+    case LLVMRet:
+        return true;
+    case LLVMPHI:
+    case LLVMSelect:
+        return !v->strong; /* optimisation makes them of casts */
+    default:
+        return tn__is_call(instruction);
+    }
+}
+
+static void check_operands(struct verifier *v, LLVMValueRef instruction)
+{
+    bool callee_rooted = may_use_callee_rooted(v, instruction);
+    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(instruction); i++) {
+        LLVMValueRef operand = LLVMGetOperand(instruction, i);
+        if (LLVMIsConstant(operand))
+            check_constant(v, instruction, operand, 0);
+        if (!callee_rooted && !LLVMIsConstant(operand) && tn__space_of(operand) == CALLEE_ROOTED)
+            reject(v, instruction, CALLEE_ROOTED_USE);
+        if (LLVMIsAFunction(operand) && !is_callee(instruction, i) && tn__intrinsic_of(operand) != TN__NOT_INTRINSIC)
+            reject(v, instruction, INTRINSIC_ADDRESS);
+    }
+}
+
+/* ---- one instruction ---- */
+
+static void check_instruction(struct verifier *v, LLVMValueRef i)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+    switch (opcode) {
+    case LLVMAddrSpaceCast:
+    case LLVMPtrToInt:
+    case LLVMPtrToAddr:
+    case LLVMIntToPtr:
+    case LLVMGetElementPtr:
+        check_conversion(v, i, opcode, i);
+        break;
+    case LLVMLoad:
+        check_access(v, i, LLVMGetOperand(i, 0), LLVMTypeOf(i), LOAD);
+        break;
+    case LLVMStore:
+        check_access(v, i, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), STORE);
+        break;
+    case LLVMAtomicCmpXchg:
+    case LLVMAtomicRMW:
+        check_access(v, i, LLVMGetOperand(i, 0), LLVMTypeOf(LLVMGetOperand(i, 1)), STORE);
+        break;
+    case LLVMRet:
+        check_return(v, i);
+        break;
+    case LLVMCall:
+    case LLVMInvoke:
+    case LLVMCallBr:
+        check_call(v, i);
+        break;
+    default:
+        break;
+    }
+    check_operands(v, i);
+}
+
+/* ---- references and numbers in one place of the stack ---- */
+
+enum { MAX_ACCESSES = 64, MAX_DEPTH = 8 };
+
+struct accesses {
+    struct access {
+        LLVMValueRef instruction;
+        int64_t start, end;
+        bool reference;
+    } list[MAX_ACCESSES];
+    size_t count;
+};
+
+static void note_access(struct tn__gc *gc, struct accesses *found, LLVMValueRef instruction, LLVMTypeRef type,
+                        int64_t offset)
+{
+    if (found->count == MAX_ACCESSES || !LLVMTypeIsSized(type))
+        return;
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind) /* as a whole: what it holds is typed */
+        return;
+    uint64_t size = LLVMStoreSizeOfType(LLVMGetModuleDataLayout(gc->module), type);
+    found->list[found->count++] =
+        (struct access){instruction, offset, offset + (int64_t)size, tn__type_holds(type, IN_TRACKED)};
+}
+
+static void collect_accesses(struct tn__gc *gc, struct accesses *found, LLVMValueRef address, int64_t offset, int depth)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(address); use && depth < MAX_DEPTH; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        int64_t step;
+        if (LLVMIsALoadInst(user))
+            note_access(gc, found, user, LLVMTypeOf(user), offset);
+        else if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == address)
+            note_access(gc, found, user, LLVMTypeOf(LLVMGetOperand(user, 0)), offset);
+        else if (LLVMIsAGetElementPtrInst(user) && tn__llvm_constant_offset(user, &step))
+            collect_accesses(gc, found, user, offset + step, depth + 1);
+    }
+}
+
+/* A reference that leaves the stack as a number is lost to the collector. */
+static void check_variable(struct verifier *v, LLVMValueRef variable)
+{
+    struct accesses found = {.count = 0};
+    collect_accesses(v->gc, &found, variable, 0, 0);
+    for (struct access *a = found.list; a < found.list + found.count; a++)
+        for (struct access *b = found.list; a->reference && b < found.list + found.count; b++)
+            if (!b->reference && b->start < a->end && a->start < b->end) {
+                reject(v, b->instruction, PUN);
+                return;
+            }
+}
+
+/* ---- raw addresses of objects that may move ---- */
+
+static bool is_preserved(LLVMValueRef object)
+{
+    for (TN__EACH_USE(use, object)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (tn__intrinsic_called(user) == TN__PRESERVE_BEGIN)
+            return true;
+        if (LLVMIsAAddrSpaceCastInst(user) && is_preserved(user))
+            return true;
+    }
+    return false;
+}
+
+static bool has_user(LLVMValueRef value, LLVMValueRef user)
+{
+    for (int i = 0; i < LLVMGetNumOperands(user); i++)
+        if (LLVMGetOperand(user, (unsigned)i) == value)
+            return true;
+    return false;
+}
+
+/* Looks behind `from` in its block: for a use that lies behind a safepoint, and whether a safepoint was passed. */
+static bool used_late(LLVMValueRef value, LLVMValueRef from, bool *passed)
+{
+    for (LLVMValueRef i = from; i; i = LLVMGetNextInstruction(i)) {
+        if (*passed && has_user(value, i))
+            return true;
+        *passed |= tn__is_safepoint(i);
+    }
+    return false;
+}
+
+/* Follows the control flow from the instruction behind `value` on; each block once before and once behind a safepoint. */
+static bool outlives_safepoint(struct tn__gc *gc, LLVMValueRef value)
+{
+    struct tn__map seen = {0};
+    size_t count = 0;
+    struct item {
+        LLVMBasicBlockRef block;
+        bool passed;
+    } *items = NULL, item = {LLVMGetInstructionParent(value), false};
+    LLVMValueRef start = LLVMGetNextInstruction(value);
+    for (;;) {
+        if (used_late(value, start, &item.passed))
+            return true;
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(item.block);
+        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+            struct item next = {LLVMGetSuccessor(end, s), item.passed};
+            uint32_t *flags = tn__map_add(gc, &seen, next.block);
+            if (*flags & (1u << next.passed) || next.block == LLVMGetInstructionParent(value))
+                continue;
+            *flags |= 1u << next.passed;
+            items = tn__gc_room(gc, items, count, sizeof *items);
+            items[count++] = next;
+        }
+        if (!count)
+            return false;
+        item = items[--count];
+        start = LLVMGetFirstInstruction(item.block);
+    }
+}
+
+static LLVMValueRef behind_casts(LLVMValueRef value)
+{
+    while (LLVMIsAAddrSpaceCastInst(value) || LLVMIsAGetElementPtrInst(value))
+        value = LLVMGetOperand(value, 0);
+    return value;
+}
+
+static void check_raw_address(struct verifier *v, LLVMValueRef call)
+{
+    if (tn__intrinsic_called(call) != TN__POINTER_FROM_OBJREF)
+        return;
+    LLVMValueRef object = behind_casts(LLVMGetOperand(call, 0));
+    if (tn__space_of(object) != 0 && !is_preserved(object) && outlives_safepoint(v->gc, call))
+        reject(v, call, UNPINNED);
+}
+
+/* ---- the module ---- */
+
+static void check_global(struct verifier *v, LLVMValueRef global)
+{
+    LLVMTypeRef type = LLVMGlobalGetValueType(global);
+    if (tn__type_holds(type, IN_MANAGED & ~IN_TRACKED) ||
+        (tn__type_holds(type, IN_TRACKED) && LLVMIsThreadLocal(global)))
+        tn__gc_reject(v->gc, NULL, global, rules[GLOBAL].name, rules[GLOBAL].text);
+}
+
+static void verify(struct tn__gc *gc, bool strong)
+{
+    struct verifier v = {gc, strong};
+    for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
+        check_global(&v, g);
+    for (TN__EACH_FUNCTION(f, gc))
+        for (TN__EACH_BLOCK(b, f))
+            for (TN__EACH_INSTRUCTION(i, b)) {
+                check_instruction(&v, i);
+                if (LLVMIsAAllocaInst(i))
+                    check_variable(&v, i);
+                if (strong)
+                    check_raw_address(&v, i);
+            }
+}
+
+void tn__gc_verify_weak(struct tn__gc *gc)
+{
+    verify(gc, false);
+}
+
+void tn__gc_verify_strong(struct tn__gc *gc)
+{
+    verify(gc, true);
+}
