@@ -3,13 +3,14 @@
 /* Every allocation and every request to the system fails once, at each step from the session's creation to running
  * initializers: the step answers a fitting code, works when it is tried again, and nothing leaks. */
 
-#include "support.h"
+#include "stubs.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/os.h"
+#include "link/link.h"
 
 enum { MOST_REQUESTS = 90, MOST_ALLOCATIONS = 2000 };
 
@@ -103,11 +104,43 @@ static int run_initializers(struct state *s, struct tn_error *err)
     return tn_run_initializers(s->f.library, 0, NULL, NULL, err);
 }
 
+static int define_lazy_functions(struct state *s, struct tn_error *err)
+{
+    static const struct tn_lazy_symbol symbols[] = {{.name = "lazy_small", .target = "small"},
+                                                    {.name = "lazy_digits", .target = "digits"}};
+    return tn_define_lazy(s->f.library, symbols, COUNT(symbols), s->f.library, &stub_options, err);
+}
+
+static int define_redirectable(struct state *s, struct tn_error *err)
+{
+    return tn_define_redirectable(s->f.library, "redirectable", NULL, &stub_options, err);
+}
+
+static void copy_error(void *context, const struct tn_error *err)
+{
+    *(struct tn_error *)context = *err;
+}
+
+/* A call answers no code; what the reporter is told is this step's error. */
+static int call_lazy(struct state *s, struct tn_error *err)
+{
+    void *stub;
+    int code = tn_lookup(s->f.library, "lazy_small", &stub, err);
+    if (code)
+        return code;
+    err->code = 0;
+    s->f.session->on_error = copy_error;
+    s->f.session->on_error_context = err;
+    int answer = call_int(stub, 0);
+    return answer == -1 ? err->code : 0;
+}
+
 typedef int step(struct state *s, struct tn_error *err);
 
-static step *const steps[] = {create_session, create_library, add_resolver, add_archive, add_first,
-                              define_one,     add_small,      lookup_run,   add_low,     link_rest,
-                              define_alias,   add_gather_1,   add_gather_2, link_roots,  run_initializers};
+static step *const steps[] = {
+    create_session,      create_library, add_resolver, add_archive,     add_first, define_one, define_lazy_functions,
+    define_redirectable, add_small,      call_lazy,    lookup_run,      add_low,   link_rest,  define_alias,
+    add_gather_1,        add_gather_2,   link_roots,   run_initializers};
 
 /* ---- what must be as before ---- */
 
@@ -178,6 +211,7 @@ static int run_steps(const char *plan, enum tn_strategy strategy, const int *all
     memcpy(&run, &s.run, sizeof run);
     assert_int_equal(run(host), 0);
     assert_int_equal(call(&s.f, "small"), 2 + 3);
+    assert_int_equal(call(&s.f, "lazy_small"), 2 + 3);
     assert_int_equal(call(&s.f, "low"), 77);
     assert_int_equal(call(&s.f, "other_name"), 1234);
     check_maps();

@@ -5,6 +5,7 @@
 #include "stubs.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "link/lazy.h"
@@ -119,14 +120,14 @@ static void failures_are_told_and_tried_again(void **state)
     for (int i = 1; i <= 3; i++) {
         reported.code = 0;
         assert_int_equal(call_int(stub, 5), -1);
-        assert_int_equal(failures, i);
+        assert_int_equal(failed_calls, i);
         assert_error(reported.code, TN_EUNDEF, &reported, "'missing'", "bodies");
         assert_null(*tn__lazy_frames());
     }
     struct tn_error err;
     assert_ok(tn_define(s.bodies, "missing", address_of(one), &err), &err);
     assert_int_equal(call_int(stub, 5), 6);
-    assert_int_equal(failures, 3);
+    assert_int_equal(failed_calls, 3);
     close_stubs(&s);
 }
 
@@ -155,7 +156,7 @@ static void redirectable_functions_lead_elsewhere(void **state)
     assert_int_equal(call_int(f, 5), 6);
     assert_ok(tn_define_redirectable(s.f.library, "g", NULL, &stub_options, &err), &err);
     assert_int_equal(call_int(lookup(&s.f, "g"), 5), -1);
-    assert_int_equal(failures, 2);
+    assert_int_equal(failed_calls, 2);
     assert_ptr_equal(lookup(&s.f, "f"), f);
     close_stubs(&s);
 }
@@ -211,14 +212,304 @@ static void circles_are_refused(void **state)
     close_stubs(&s);
 }
 
+/* ---- definitions ---- */
+
+static void names_clash_as_any_others(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_error err;
+    struct tn_lazy_symbol symbols[] = {{.name = "fresh"}, {.name = "once"}, {.name = "fresh"}};
+    define_lazy(&s, "once");
+    for (size_t count = 2; count <= 3; count++) { /* another definition, and one in the same call */
+        assert_error(tn_define_lazy(s.f.library, symbols, count, s.bodies, &stub_options, &err), TN_EDUP, &err,
+                     count == 2 ? "'once'" : "'fresh'");
+        void *address;
+        assert_error(tn_lookup(s.f.library, "fresh", &address, &err), TN_EUNDEF, &err, "fresh");
+        symbols[1].name = "other";
+    }
+    assert_error(tn_define(s.f.library, "once", &err, &err), TN_EDUP, &err, "'once'");
+    assert_error(tn_define_redirectable(s.f.library, "once", &err, NULL, &err), TN_EDUP, &err, "'once'");
+    assert_int_equal(call_int(lookup(&s.f, "once"), 1), 42);
+    close_stubs(&s);
+}
+
+/* A loaded caller reaches a lazy function of its library like any other. */
+static void loaded_code_calls_stubs(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_error err;
+    define_lazy(&s, "once");
+    assert_ok(tn_add_file(s.f.library, data_file("lazy.o"), &err), &err);
+    int (*twice)(int);
+    void *address = lookup(&s.f, "twice");
+    memcpy(&twice, &address, sizeof twice);
+    assert_int_equal(linked(&s), 1);
+    assert_int_equal(twice(1), 84);
+    assert_int_equal(linked(&s), 2);
+    assert_int_equal(twice(2), 86);
+    close_stubs(&s);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    struct stubs s = open_stubs(NULL), other = open_stubs(NULL);
+    struct tn_tracker *tracker;
+    struct tn_error err;
+    assert_ok(tn_tracker_create(s.bodies, &tracker, &err), &err);
+    const struct tn_lazy_symbol good = {.name = "f", .target = "once", .managed_registers = 0x7f};
+    const struct tn_lazy_symbol bad[] = {
+        {.name = NULL}, {.name = ""}, {.name = "f", .target = ""}, {.name = "f", .managed_registers = 0x80}};
+    const struct tn_stub_options no_failure = {.size = sizeof no_failure};
+    const struct tn_stub_options foreign = {
+        .size = sizeof foreign, .on_failure = stub_options.on_failure, .owner = tracker};
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_error(tn_define_lazy(s.f.library, &bad[i], 1, s.bodies, &stub_options, &err), TN_EINVAL, &err, "");
+    const struct {
+        struct tn_library *library, *targets;
+        const struct tn_lazy_symbol *symbols;
+        const struct tn_stub_options *options;
+    } wrong[] = {{NULL, s.bodies, &good, &stub_options},       {s.f.library, NULL, &good, &stub_options},
+                 {s.f.library, s.bodies, NULL, &stub_options}, {s.f.library, other.bodies, &good, &stub_options},
+                 {s.f.library, s.bodies, &good, &no_failure},  {s.f.library, s.bodies, &good, NULL},
+                 {s.f.library, s.bodies, &good, &foreign}};
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        assert_error(tn_define_lazy(wrong[i].library, wrong[i].symbols, 1, wrong[i].targets, wrong[i].options, &err),
+                     TN_EINVAL, &err, "");
+    assert_error(tn_define_redirectable(NULL, "f", &err, NULL, &err), TN_EINVAL, &err, "");
+    assert_error(tn_define_redirectable(s.f.library, NULL, &err, NULL, &err), TN_EINVAL, &err, "");
+    assert_error(tn_define_redirectable(s.f.library, "", &err, NULL, &err), TN_EINVAL, &err, "");
+    assert_error(tn_define_redirectable(s.f.library, "f", NULL, NULL, &err), TN_EINVAL, &err, "");
+    assert_error(tn_define_redirectable(s.f.library, "f", &err, &foreign, &err), TN_EINVAL, &err, "tracker");
+    assert_error(tn_redirect(NULL, "f", &err, &err), TN_EINVAL, &err, "");
+    assert_error(tn_redirect(s.f.library, NULL, &err, &err), TN_EINVAL, &err, "");
+    assert_error(tn_redirect(s.f.library, "f", &err, &err), TN_EUNDEF, &err, "'f'");
+    assert_null(s.f.session->lazy); /* so far no stub was needed */
+    assert_ok(tn_define_lazy(s.f.library, NULL, 0, s.bodies, &stub_options, &err), &err);
+    assert_ok(tn_define_lazy(s.f.library, &good, 1, s.bodies, &stub_options, &err), &err);
+    /* Not everything at a stub's address is one. */
+    define(&s.f, "absolute", lookup(&s.f, "f"));
+    assert_error(tn_redirect(s.f.library, "absolute", &err, &err), TN_EINVAL, &err, "'absolute'");
+    assert_error(tn_redirect(s.bodies, "once", &err, &err), TN_EINVAL, &err, "'once'");
+    assert_ok(tn_define_redirectable(s.f.library, "g", address_of(one), NULL, &err), &err);
+    assert_error(tn_redirect(s.f.library, "g", NULL, &err), TN_EINVAL, &err, "'g'");
+    assert_ok(tn_define_alias(s.f.library, "alias", "g", &err), &err);
+    assert_ok(tn_redirect(s.f.library, "alias", address_of(two), &err), &err);
+    assert_int_equal(call_int(lookup(&s.f, "g"), 1), 3);
+    close_stubs(&other);
+    close_stubs(&s);
+    (void)state;
+}
+
+/* ---- removal ---- */
+
+static struct tn_tracker *new_tracker(const struct stubs *s)
+{
+    struct tn_tracker *tracker;
+    struct tn_error err;
+    assert_ok(tn_tracker_create(s->f.library, &tracker, &err), &err);
+    return tracker;
+}
+
+static void *define_leading_to(const struct stubs *s, const char *name, const char *target, struct tn_tracker *owner)
+{
+    const struct tn_stub_options options = {
+        .size = sizeof options, .on_failure = stub_options.on_failure, .owner = owner};
+    const struct tn_lazy_symbol symbol = {.name = name, .target = target};
+    struct tn_error err;
+    assert_ok(tn_define_lazy(s->f.library, &symbol, 1, s->bodies, &options, &err), &err);
+    return lookup(&s->f, name);
+}
+
+static void *define_owned(const struct stubs *s, const char *name, struct tn_tracker *owner)
+{
+    return define_leading_to(s, name, "once", owner);
+}
+
+struct stale {
+    const void *stub;
+};
+
+static void call_stale(void **state)
+{
+    signal(SIGILL, SIG_DFL); /* cmocka would catch it */
+    call_int(((struct stale *)*state)->stub, 1);
+}
+
+static void owners_remove_stubs(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_tracker *tracker = new_tracker(&s), *passing = new_tracker(&s);
+    struct tn_error err;
+    void *kept = define_owned(&s, "kept", passing), *called = define_owned(&s, "called", tracker), *address;
+    void *stub = define_owned(&s, "not_called", tracker);
+    assert_int_equal(call_int(called, 1), 42);
+    tn_tracker_destroy(passing); /* what it owned is the library's now */
+    for (int i = 0; i < 3; i++) {
+        assert_ok(tn_tracker_remove(tracker, &err), &err);
+        assert_error(tn_lookup(s.f.library, "called", &address, &err), TN_EUNDEF, &err, "'called'");
+        assert_error(tn_redirect(s.f.library, "called", address_of(one), &err), TN_EUNDEF, &err, "'called'");
+        assert_int_equal(in_child(call_stale, &(struct stale){stub}), 128 + SIGILL);
+        assert_ptr_equal(define_owned(&s, "called", tracker), stub); /* the newest free one */
+        assert_ptr_equal(define_owned(&s, "not_called", tracker), called);
+        assert_int_equal(call_int(stub, 1), 42);
+        void *swap = stub;
+        stub = called;
+        called = swap;
+    }
+    assert_int_equal(call_int(kept, 1), 42);
+    tn_tracker_destroy(tracker);
+    close_stubs(&s);
+}
+
+/* An allocator that acts once, as soon as a link works without the lock. */
+static struct {
+    struct tn_tracker *tracker;
+    int removals;
+} meanwhile;
+
+static void *allocate(void *context, size_t size)
+{
+    (void)context;
+    struct tn_tracker *tracker = meanwhile.tracker;
+    pthread_mutex_t *lock = tracker ? &tracker->library->session->lock : NULL;
+    if (lock && !pthread_mutex_trylock(lock)) {
+        struct tn_error err;
+        pthread_mutex_unlock(lock);
+        meanwhile.tracker = NULL;
+        meanwhile.removals += !tn_tracker_remove(tracker, &err);
+    }
+    return malloc(size);
+}
+
+static void *reallocate(void *context, void *block, size_t size)
+{
+    (void)context;
+    return realloc(block, size);
+}
+
+static void release(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+static const struct tn_allocator allocator = {.allocate = allocate, .reallocate = reallocate, .release = release};
+
+/* Against the rules, but it must not hurt the session. */
+static void a_stub_is_removed_in_its_first_call(void **state)
+{
+    const struct tn_session_options options = {.size = sizeof options, .allocator = &allocator};
+    struct stubs s = open_stubs(&options);
+    struct tn_tracker *tracker = new_tracker(&s);
+    void *stub = define_leading_to(&s, "f", "once_more", tracker), *address;
+    struct tn_error err;
+    assert_ok(tn_add_file(s.bodies, data_file("lazy_large.o"), &err), &err);
+    meanwhile.tracker = tracker;
+    assert_int_equal(call_int(stub, 1), 42);
+    assert_int_equal(meanwhile.removals, 1);
+    assert_error(tn_lookup(s.f.library, "f", &address, &err), TN_EUNDEF, &err, "'f'");
+    assert_true(s.f.session->lazy->removed.next == &s.f.session->lazy->removed);
+    assert_ptr_equal(define_owned(&s, "g", tracker), stub);
+    assert_int_equal(call_int(stub, 2), 43);
+    close_stubs(&s);
+    (void)state;
+}
+
+/* ---- forks ---- */
+
+static void in_the_child(void **state)
+{
+    struct stubs *s = *state;
+    assert_int_equal(call_int(lookup(&s->f, "before"), 1), 42);
+    assert_int_equal(call_int(lookup(&s->f, "once"), 1), 42); /* not called yet */
+    define_owned(s, "new", NULL);
+    assert_int_equal(call_int(lookup(&s->f, "new"), 1), 42);
+    redirect_at(s, "before", address_of(two));
+    assert_int_equal(call_int(lookup(&s->f, "before"), 1), 3);
+    check_still_works(&s->f);
+    close_stubs(s);
+}
+
+static void children_go_on(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_error err;
+    assert_ok(tn_define_redirectable(s.f.library, "before", lookup(&s.f, "abs"), NULL, &err), &err);
+    assert_ok(tn_redirect(s.f.library, "before", define_lazy(&s, "once"), &err), &err);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(in_child(in_the_child, &s), 0);
+    assert_int_equal(linked(&s), 0);
+    assert_int_equal(call_int(lookup(&s.f, "before"), 1), 42);
+    assert_int_equal(call_int(lookup(&s.f, "once"), 1), 42);
+    assert_int_equal(in_child(in_the_child, &s), 0);
+    close_stubs(&s);
+}
+
+/* ---- many ---- */
+
+enum { MANY = 100000, AT_ONCE = 1000 };
+
+static void define_many(const struct stubs *s, struct tn_tracker *owner)
+{
+    static char names[AT_ONCE][24];
+    static struct tn_lazy_symbol symbols[AT_ONCE];
+    const struct tn_stub_options options = {
+        .size = sizeof options, .on_failure = stub_options.on_failure, .owner = owner};
+    struct tn_error err;
+    for (int done = 0; done < MANY; done += AT_ONCE) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            snprintf(names[i], sizeof names[i], "function_%d", done + i);
+            symbols[i] = (struct tn_lazy_symbol){.name = names[i], .target = "once"};
+        }
+        assert_int_equal(tn_define_lazy(s->f.library, symbols, AT_ONCE, s->bodies, &options, &err), 0);
+    }
+}
+
+static void many_stubs_are_small(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_tracker *tracker = new_tracker(&s);
+    struct tn_stats before = stats_of(&s.f), after, again;
+    struct tn_error err;
+    define_many(&s, tracker);
+    after = stats_of(&s.f);
+    assert_in_range(after.code_bytes - before.code_bytes, 16 * MANY, 16 * (MANY + 4096));
+    assert_in_range(after.data_bytes - before.data_bytes, 16 * MANY, 16 * (MANY + 4096) + 64 * 40);
+    assert_in_range(after.mappings - before.mappings, 1, 40);
+    for (int i = 0; i < MANY; i += 9999) {
+        char name[24];
+        snprintf(name, sizeof name, "function_%d", i);
+        assert_int_equal(call_int(lookup(&s.f, name), i), 41 + i);
+    }
+    assert_int_equal(linked(&s), 1);
+    check_maps();
+    for (int i = 0; i < 2; i++) { /* they are used again */
+        assert_ok(tn_tracker_remove(tracker, &err), &err);
+        define_many(&s, tracker);
+    }
+    again = stats_of(&s.f);
+    assert_in_range(again.code_bytes, after.code_bytes, after.code_bytes + 4096); /* `once`, linked meanwhile */
+    close_stubs(&s);
+}
+
 int main(void)
 {
-    int failed = RUN_ROWS("the first call links", rows, the_first_call_links);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(a_stub_is_removed_in_its_first_call),
+    };
+    int failed = cmocka_run_group_tests_name("link/lazy", tests, NULL, NULL);
+    failed += RUN_ROWS("the first call links", rows, the_first_call_links);
     failed += RUN_ROWS("first calls nest", rows, first_calls_nest);
     failed += RUN_ROWS("errno is kept", rows, errno_is_kept);
     failed += RUN_ROWS("failures are told and tried again", rows, failures_are_told_and_tried_again);
     failed += RUN_ROWS("redirectable functions lead elsewhere", rows, redirectable_functions_lead_elsewhere);
     failed += RUN_ROWS("lazy functions can be redirected", rows, lazy_functions_can_be_redirected);
     failed += RUN_ROWS("a redirection wins over a first call", rows, a_redirection_wins_over_a_first_call);
-    return failed + RUN_ROWS("circles are refused", rows, circles_are_refused);
+    failed += RUN_ROWS("circles are refused", rows, circles_are_refused);
+    failed += RUN_ROWS("names clash as any others", rows, names_clash_as_any_others);
+    failed += RUN_ROWS("loaded code calls stubs", rows, loaded_code_calls_stubs);
+    failed += RUN_ROWS("owners remove stubs", rows, owners_remove_stubs);
+    failed += RUN_ROWS("children go on", rows, children_go_on);
+    return failed + RUN_ROWS("many stubs are small", rows, many_stubs_are_small);
 }

@@ -3,45 +3,14 @@
 /* The program's unwinder goes through frames of loaded functions (data/unwind.c): a backtrace sees them, a forced unwind
  * runs their cleanups. */
 
-#include "support.h"
+#include "trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unwind.h>
 
 static const char *const ways[] = {WAYS};
 
 /* ---- backtraces ---- */
-
-struct trace {
-    uintptr_t functions[64];
-    size_t count;
-};
-
-static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *argument)
-{
-    struct trace *trace = argument;
-    if (trace->count == COUNT(trace->functions))
-        return _URC_END_OF_STACK;
-    trace->functions[trace->count++] = _Unwind_GetRegionStart(context);
-    return _URC_NO_REASON;
-}
-
-__attribute__((noinline)) static int take_trace(void *context)
-{
-    struct trace *trace = context;
-    trace->count = 0;
-    _Unwind_Backtrace(note_frame, trace);
-    return 0;
-}
-
-static size_t position(const struct trace *trace, const void *function)
-{
-    for (size_t i = 0; i < trace->count; i++)
-        if (trace->functions[i] == (uintptr_t)function)
-            return i;
-    return SIZE_MAX;
-}
 
 typedef int through(int (*function)(void *), void *context);
 

@@ -2,7 +2,20 @@
 
 /* Functions that are called through lazy stubs, with arguments of every class; and callers of stubs. */
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "lazy.h"
+
+sum_function sum;
+make_large_function make_large;
+make_pair_function make_pair;
+make_long_double_function make_long_double;
+format_function format;
+int read_errno(void);
+int twice(int n);
+int once(int n);
 
 long sum(long a, double x, int b, float y, long c, double z, short d, double w, long e, double v, char f, double u,
          long g, double t, double s, double r, double q, long h, unsigned char i)
@@ -30,16 +43,16 @@ long double make_long_double(long double x, int n)
 
 int format(char *out, unsigned long size, const char *text, ...)
 {
-    __builtin_va_list list;
-    __builtin_va_start(list, text);
+    va_list list;
+    va_start(list, text);
     int length = vsnprintf(out, size, text, list);
-    __builtin_va_end(list);
+    va_end(list);
     return length;
 }
 
 int read_errno(void)
 {
-    return *__errno_location();
+    return errno;
 }
 
 /* Itself lazy, it calls another lazy function while that is still to be looked up. */

@@ -2,9 +2,8 @@
 
 /* What is linked when it is called: asks the host once, while it is linked, and once per call. */
 
-#include "lazy.h"
-
-extern int witness(int n);
+int witness(int n);
+int once(int n);
 
 int once(int n)
 {

@@ -2,7 +2,7 @@
 
 #include "stubs.h"
 
-_Atomic int witnessed, failures;
+_Atomic int witnessed, failed_calls;
 void (*while_linking)(void);
 
 int witness(int n)
@@ -13,7 +13,7 @@ int witness(int n)
 
 int failed_call(void)
 {
-    failures++;
+    failed_calls++;
     return -1;
 }
 
@@ -38,7 +38,7 @@ struct stubs open_stubs(const struct tn_session_options *options)
     assert_ok(tn_add_resolver(s.bodies, tn_resolve_dlsym, NULL, &err), &err);
     assert_ok(tn_add_file(s.bodies, data_file("lazy_once.o"), &err), &err);
     assert_ok(tn_add_file(s.bodies, data_file("lazy.o"), &err), &err);
-    witnessed = failures = 0;
+    witnessed = failed_calls = 0;
     while_linking = NULL;
     return s;
 }

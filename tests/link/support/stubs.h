@@ -20,7 +20,7 @@ int witness(int n);
 extern void (*while_linking)(void);
 
 /* What failing calls come to: counts them, answers -1. */
-extern _Atomic int failures;
+extern _Atomic int failed_calls;
 int failed_call(void);
 
 /* With lazy.o and lazy_once.o among the bodies. */
