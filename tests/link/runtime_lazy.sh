@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Lazy functions in a C++ program: a failing call throws through its loaded caller, and gdb's backtrace during a first call
+# leads from the linker through the stub's entry to the loaded caller and the host.
+
+. tests/build/check
+
+: "${CC:=gcc}" "${CXX:=g++}"
+if ! command -v "$CXX" >/dev/null; then
+    echo "ok lazy functions in C++ # SKIP $CXX is not installed"
+    exit 0
+fi
+
+here=tests/link/lazy
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+$CXX -g -O1 -Iinclude $here/host.cpp "$BUILD/libtenon.a" -o "$work/host" || exit 1
+$CXX -g -O1 -fPIC -c $here/loaded.cpp -o "$work/loaded.o" || exit 1
+$CC -g -O1 -fPIC -c tests/link/data/lazy_once.c -o "$work/once.o" || exit 1
+
+cat >"$work/expected" <<'END'
+caught function, cleaned 1
+caught in loaded code -5, cleaned 2
+answer 43, cleaned 3
+END
+"$work/host" "$work/loaded.o" "$work/once.o" >"$work/output" 2>&1
+none "a failing call throws through its loaded caller" "$(diff "$work/expected" "$work/output")"
+
+if ! command -v gdb >/dev/null; then
+    echo "ok gdb # SKIP gdb is not installed"
+    exit 0
+fi
+gdb -nx -q -batch -ex 'set debuginfod enabled off' -ex 'set width 0' -ex 'break while_linking' -ex run -ex backtrace \
+    --args "$work/host" "$work/loaded.o" "$work/once.o" >"$work/gdb.log" 2>&1
+# gdb takes two underscores of a name without debug information for Ada's, and shows a dot.
+frames=$(sed -n 's/^#[0-9]* *\(0x[0-9a-f]* in \)\?\([a-z_.]*\).*/\2/p' "$work/gdb.log" |
+    grep -E '^(while_linking|tn(__|\.)lazy_.*|caller|main)$' | tr '\n' ' ')
+case $frames in
+"while_linking tn__lazy_resolve tn"*"lazy_entry_"*" caller main ") wrong= ;;
+*) wrong="$frames $(tail -n 30 "$work/gdb.log")" ;;
+esac
+none "gdb sees the callers of a function that is linked" "$wrong"
