@@ -433,18 +433,17 @@ static int read(struct tn__object_data *object, struct tn_error *err)
     return code ? code : read_tables(&r);
 }
 
+_Static_assert(sizeof(struct tn__reloc) == sizeof(Elf64_Rela) &&
+                   offsetof(struct tn__reloc, offset) == offsetof(Elf64_Rela, r_offset) &&
+                   offsetof(struct tn__reloc, type) == offsetof(Elf64_Rela, r_info) &&
+                   offsetof(struct tn__reloc, symbol) == offsetof(Elf64_Rela, r_info) + 4 &&
+                   offsetof(struct tn__reloc, addend) == offsetof(Elf64_Rela, r_addend),
+               "relocations are copied as they are");
+
+/* Hosts and files are little-endian; nothing in a file is aligned. */
 static void decode(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
 {
-    const uint8_t *bytes = section->relocs + first * sizeof(Elf64_Rela);
-    for (size_t i = 0; i < count; i++, bytes += sizeof(Elf64_Rela)) {
-        uint64_t info = tn__get64(bytes + offsetof(Elf64_Rela, r_info));
-        out[i] = (struct tn__reloc){
-            .offset = tn__get64(bytes + offsetof(Elf64_Rela, r_offset)),
-            .addend = (int64_t)tn__get64(bytes + offsetof(Elf64_Rela, r_addend)),
-            .symbol = (uint32_t)ELF64_R_SYM(info),
-            .type = (uint32_t)ELF64_R_TYPE(info),
-        };
-    }
+    memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
 }
 
 const struct tn__format tn__format_elf = {

@@ -91,11 +91,12 @@ struct tn__group {
     uint32_t count;
 };
 
+/* In the order of ELF's records, so that the reader of most relocations need not move anything about. */
 struct tn__reloc {
     uint64_t offset; /* in its section */
-    int64_t addend;
+    uint32_t type;   /* an index into the architecture's rows */
     uint32_t symbol;
-    uint32_t type; /* an index into the architecture's rows */
+    int64_t addend;
 };
 
 enum { TN__RELOC_BLOCK = 128 };

@@ -50,7 +50,16 @@ enum {
 struct tn__row {
     const char *name;
     uint8_t value, field, bits, flags, slot;
+    bool plain, displacement; /* follow from the others, see below */
 };
+
+/* True if the scan has nothing to note or to ask but whether the field lies in its section. */
+#define TN__ROW_IS_PLAIN(value, flags, slot)                                                                           \
+    ((value) > TN__V_NONE && (value) != TN__V_Z_A && !((flags) & (TN__R_LOW | TN__R_TLS)) && (slot) == TN__SLOT_NONE)
+
+/* True of S + A - P in 32 bits, signed, for which the loop that applies has a short cut. */
+#define TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                             \
+    ((value) == TN__V_S_A_P && (field) == TN__F_LE32 && (bits) == 32 && ((flags) & ~TN__R_STUB) == TN__R_SIGNED)
 
 struct tn__arch {
     const char *name;

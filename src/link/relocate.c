@@ -9,46 +9,73 @@
 
 static const uint8_t field_bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
 
-/* One relocation and what its messages need. */
+/* One relocation, for what is rare: messages, slots, stubs. */
 struct site {
     struct tn__link *link;
     struct tn__object *object;
-    struct tn__plan *plan; /* the object's */
-    uint32_t symbol_count;
     const struct tn__section *section;
     const struct tn__reloc *reloc;
     const struct tn__row *row;
 };
 
-/* Calls `visit` for every relocation of the loaded sections until one fails. Inlined, so that each loop is its own. */
-typedef int visit_reloc(const struct site *site);
+/* What a loop over relocations reads for each of them. Its address goes nowhere, so that all this stays in registers while
+ * bytes are stored through pointers that may point anywhere. */
+struct loop {
+    struct tn__link *link;
+    struct tn__object *object;
+    const struct tn__section *section;
+    const uint8_t *symbol_flags;
+    const uint64_t *addresses;
+    uint64_t size, address; /* of the section */
+    uint8_t *write;
+    uint32_t symbol_count;
+};
 
-__attribute__((always_inline)) static inline int for_each_reloc(struct tn__link *link, struct tn__object *object,
-                                                                visit_reloc *visit)
+#define INLINE __attribute__((always_inline)) static inline
+
+INLINE struct site site_of(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    return (struct site){loop->link, loop->object, loop->section, reloc, row};
+}
+
+typedef int visit_reloc(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row);
+
+/* Calls `visit` for every relocation of one section until one fails. */
+INLINE int visit_section(struct loop loop, const struct tn__section *section, visit_reloc *visit)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
-    const struct tn__arch *arch = object->data->arch;
+    const struct tn__arch *arch = loop.object->data->arch;
+    const struct tn__format *format = loop.object->data->format;
     struct tn__reloc block[TN__RELOC_BLOCK];
-    struct site site = {
-        .link = link, .object = object, .plan = object->plan, .symbol_count = object->data->symbol_count};
-    for (uint32_t i = 0; i < object->data->section_count; i++) {
-        const struct tn__section *section = &object->data->sections[i];
-        if (!tn__section_is_loaded(section))
-            continue;
-        site.section = section;
-        for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-            size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-            object->data->format->decode(section, first, block, count);
-            for (size_t k = 0; k < count; k++) {
-                site.reloc = &block[k];
-                site.row = block[k].type < arch->row_count ? &arch->rows[block[k].type] : &unknown;
-                int code = visit(&site);
-                if (code)
-                    return code;
-            }
+    loop.section = section;
+    loop.size = section->size, loop.address = section->address, loop.write = section->write;
+    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
+        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
+        format->decode(section, first, block, count);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t type = block[i].type;
+            int code = visit(&loop, &block[i], type < arch->row_count ? &arch->rows[type] : &unknown);
+            if (code)
+                return code;
         }
     }
     return 0;
+}
+
+/* The same for all loaded sections. Inlined, so that each loop is its own. */
+INLINE int for_each_reloc(struct tn__link *link, struct tn__object *object, visit_reloc *visit)
+{
+    const struct tn__object_data *data = object->data;
+    const struct loop loop = {.link = link,
+                              .object = object,
+                              .symbol_flags = object->plan->symbol_flags,
+                              .addresses = object->plan->addresses,
+                              .symbol_count = data->symbol_count};
+    int code = 0;
+    for (uint32_t i = 0; !code && i < data->section_count; i++)
+        if (data->sections[i].reloc_count && tn__section_is_loaded(&data->sections[i]))
+            code = visit_section(loop, &data->sections[i], visit);
+    return code;
 }
 
 /* ---- messages ---- */
@@ -90,7 +117,7 @@ static int report_undefined(const struct site *site)
 }
 
 /* What symbols out of the ordinary mean for a relocation. */
-__attribute__((noinline)) static int scan_special(const struct site *site, uint8_t flags)
+static int scan_special(const struct site *site, uint8_t flags)
 {
     if (flags & TN__SYMBOL_UNRESOLVED)
         return report_undefined(site);
@@ -131,7 +158,7 @@ static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t 
     return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
-__attribute__((noinline)) static int fail_type(const struct site *site)
+static int fail_type(const struct site *site)
 {
     if (site->row->value == TN__V_UNSUPPORTED)
         return tn__fail(site->link->err, TN_ENOTSUP, "%s: relocation %s against '%s' is not supported",
@@ -140,30 +167,37 @@ __attribute__((noinline)) static int fail_type(const struct site *site)
                     place_of(site).text, site->reloc->type, site->object->data->arch->name);
 }
 
-__attribute__((noinline)) static int fail_offset(const struct site *site)
+static int fail_offset(const struct site *site)
 {
     return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
                     place_of(site).text, site->row->name, site->section->size);
 }
 
-__attribute__((noinline)) static int fail_size(const struct site *site)
+static int fail_size(const struct site *site)
 {
     return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
                     place_of(site).text, site->row->name, symbol_name(site));
 }
 
-__attribute__((noinline)) static int fail_symbol(const struct site *site)
+static int fail_symbol(const struct site *site)
 {
     return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
                     place_of(site).text, site->reloc->symbol);
 }
 
-/* Those that need a slot, a stub or a place, or refer to symbols out of the ordinary. */
-static int scan_demanding(const struct site *site, uint8_t flags)
+/* All that is not plain: a row that needs a slot, a stub or a place, a symbol out of the ordinary, an error. */
+__attribute__((noinline)) static int scan_unusual(const struct site *site)
 {
     struct tn__object *object = site->object;
-    const struct tn__reloc *reloc = site->reloc;
     const struct tn__row *row = site->row;
+    uint32_t symbol = site->reloc->symbol;
+    if (symbol >= object->data->symbol_count)
+        return fail_symbol(site);
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE ? 0 : fail_type(site);
+    if (!tn__inside(site->reloc->offset, field_bytes[row->field], site->section->size))
+        return fail_offset(site);
+    uint8_t flags = object->plan->symbol_flags[symbol];
     if (row->flags & TN__R_LOW)
         object->plan->low = true;
     bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
@@ -175,26 +209,19 @@ static int scan_demanding(const struct site *site, uint8_t flags)
     if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
         return fail_size(site);
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
-        return need_stub(site->link, object, reloc->symbol);
-    return row->slot ? need_slot(site->link, object, row->slot, reloc->symbol) : 0;
+        return need_stub(site->link, object, symbol);
+    return row->slot ? need_slot(site->link, object, row->slot, symbol) : 0;
 }
 
-static int scan_one(const struct site *site)
+INLINE int scan_one(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
-    const struct tn__reloc *reloc = site->reloc;
-    const struct tn__row *row = site->row;
-    if (reloc->symbol >= site->symbol_count)
-        return fail_symbol(site);
-    if (row->value <= TN__V_NONE)
-        return row->value == TN__V_NONE ? 0 : fail_type(site);
-    if (!tn__inside(reloc->offset, field_bytes[row->field], site->section->size))
-        return fail_offset(site);
-    uint8_t flags = site->plan->symbol_flags[reloc->symbol];
-    /* Most relocations ask for nothing but their value. */
-    if (!(flags & TN__SYMBOL_UNUSUAL) && !row->slot && row->value != TN__V_Z_A &&
-        !(row->flags & (TN__R_LOW | TN__R_TLS)))
+    if (__builtin_expect(row->plain && reloc->symbol < loop->symbol_count &&
+                             tn__inside(reloc->offset, field_bytes[row->field], loop->size) &&
+                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL),
+                         1))
         return 0;
-    return scan_demanding(site, flags);
+    const struct site site = site_of(loop, reloc, row);
+    return scan_unusual(&site);
 }
 
 /* True for an indirect function that this object defines, and whose definition is the one taken. */
@@ -233,11 +260,10 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     return code ? code : for_each_reloc(link, object, scan_one);
 }
 
-static int scan_branch(const struct site *site)
+INLINE int scan_branch(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
-    const struct tn__object *object = site->object;
-    if (site->row->flags & TN__R_STUB && object->plan->symbol_flags[site->reloc->symbol] & TN__SYMBOL_ELSEWHERE)
-        return need_stub(site->link, site->object, site->reloc->symbol);
+    if (row->flags & TN__R_STUB && loop->symbol_flags[reloc->symbol] & TN__SYMBOL_ELSEWHERE)
+        return need_stub(loop->link, loop->object, reloc->symbol);
     return 0;
 }
 
@@ -248,18 +274,17 @@ int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
 
 /* ---- apply ---- */
 
-__attribute__((always_inline)) static inline bool fits(uint64_t value, const struct tn__row *row)
+static bool fits(uint64_t value, const struct tn__row *row)
 {
     bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
-    if (__builtin_expect(as_signed, 1))
+    if (as_signed)
         return true;
     bool as_unsigned = (row->flags & TN__R_UNSIGNED) && value >> row->bits == 0;
     return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
 }
 
-__attribute__((always_inline)) static inline uint64_t value_of(const struct tn__object *object,
-                                                               const struct tn__row *row, const struct tn__reloc *reloc,
-                                                               uint64_t S, uint64_t P)
+static uint64_t value_of(const struct tn__object *object, const struct tn__row *row, const struct tn__reloc *reloc,
+                         uint64_t S, uint64_t P)
 {
     uint64_t A = (uint64_t)reloc->addend;
     switch (row->value) {
@@ -310,43 +335,56 @@ static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint6
                              : "compile it with -fPIC, or open the session with window_near at what it refers to");
 }
 
-/* The rare cases of apply_one: a branch that needs its stub, unwind data of a discarded function, an error. */
-__attribute__((noinline)) static int apply_unusual(const struct site *site, uint8_t *at, uint64_t value, uint64_t P)
+/* What is left when a value does not fit: a branch may go through its stub. */
+static int apply_far(const struct site *site, uint8_t *at, uint64_t value, uint64_t P)
 {
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
-    if (object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
-        put_field(at, site->row->field, 0); /* unwinders skip a function that begins at 0 */
-        return 0;
-    }
     if (site->row->flags & TN__R_STUB && object->plan->stub_index[reloc->symbol]) {
-        value = value_of(object, site->row, reloc, tn__stub_address(object, reloc->symbol), P);
-        if (fits(value, site->row)) {
-            put_field(at, site->row->field, value);
+        uint64_t near = value_of(object, site->row, reloc, tn__stub_address(object, reloc->symbol), P);
+        if (fits(near, site->row)) {
+            put_field(at, site->row->field, near);
             return 0;
         }
     }
     return fail_range(site, value, object->plan->addresses[reloc->symbol], P);
 }
 
-static int apply_one(const struct site *site)
+/* Any relocation. */
+__attribute__((noinline)) static int apply(const struct site *site)
 {
+    const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__row *row = site->row;
     if (row->value == TN__V_NONE)
         return 0;
-    uint64_t P = site->section->address + reloc->offset;
     uint8_t *at = site->section->write + reloc->offset;
-    uint64_t S = site->plan->addresses[reloc->symbol];
-    if (row->flags & TN__R_RELAX &&
-        site->object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+    if (object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
+        put_field(at, row->field, 0); /* unwinders skip a function that begins at 0 */
         return 0;
-    uint64_t value = __builtin_expect(row->value == TN__V_S_A_P, 1) ? S + (uint64_t)reloc->addend - P
-                                                                    : value_of(site->object, row, reloc, S, P);
-    if (__builtin_expect(!fits(value, row) || site->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED, 0))
-        return apply_unusual(site, at, value, P);
+    }
+    uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
+    if (row->flags & TN__R_RELAX && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+        return 0;
+    uint64_t value = value_of(object, row, reloc, S, P);
+    if (!fits(value, row))
+        return apply_far(site, at, value, P);
     put_field(at, row->field, value);
     return 0;
+}
+
+/* Nearly all are displacements within reach. */
+INLINE int apply_one(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    uint64_t value = loop->addresses[reloc->symbol] + (uint64_t)reloc->addend - (loop->address + reloc->offset);
+    if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value &&
+                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED),
+                         1)) {
+        tn__put32(loop->write + reloc->offset, (uint32_t)value);
+        return 0;
+    }
+    const struct site site = site_of(loop, reloc, row);
+    return apply(&site);
 }
 
 static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)

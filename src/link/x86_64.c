@@ -10,16 +10,22 @@
 #include "tls.h"
 #include "x86_64.h"
 
-#define R(number, name, value, field, bits, flags)                                                                     \
-    [number] = {"R_X86_64_" #name, TN__V_##value, TN__F_##field, bits, flags, TN__SLOT_NONE}
 #define G(number, name, value, field, bits, flags, slot)                                                               \
-    [number] = {"R_X86_64_" #name, TN__V_##value, TN__F_##field, bits, flags, TN__SLOT_##slot}
-#define SIGNED   TN__R_SIGNED
-#define UNSIGNED TN__R_UNSIGNED
-#define STUB     TN__R_STUB
-#define LOW      TN__R_LOW
-#define TLS      TN__R_TLS
-#define RELAX    TN__R_RELAX
+    [number] = {"R_X86_64_" #name,                                                                                     \
+                TN__V_##value,                                                                                         \
+                TN__F_##field,                                                                                         \
+                bits,                                                                                                  \
+                flags,                                                                                                 \
+                TN__SLOT_##slot,                                                                                       \
+                TN__ROW_IS_PLAIN(TN__V_##value, flags, TN__SLOT_##slot),                                               \
+                TN__ROW_IS_DISPLACEMENT(TN__V_##value, TN__F_##field, bits, flags)}
+#define R(number, name, value, field, bits, flags) G(number, name, value, field, bits, flags, NONE)
+#define SIGNED                                     TN__R_SIGNED
+#define UNSIGNED                                   TN__R_UNSIGNED
+#define STUB                                       TN__R_STUB
+#define LOW                                        TN__R_LOW
+#define TLS                                        TN__R_TLS
+#define RELAX                                      TN__R_RELAX
 
 /*    no. name            value        field bits flags    GOT slot */
 static const struct tn__row rows[] = {
