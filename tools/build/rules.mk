@@ -124,7 +124,9 @@ tool_obj := $(call obj,$(tool_src)) $(absent_obj)
 # The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER.
 include tools/host_symbols.mk
 # Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48000000 $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lz -lzstd $(TOOL_LIBS)
+# A page off a multiple of 2 MiB, so that the kernel cannot map the page cache's huge pages, each of which would count as
+# 2 MiB of resident memory for the few tables in it that a start reads.
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lz -lzstd $(TOOL_LIBS)
 
 include tools/order.mk
 
