@@ -28,6 +28,11 @@ static const struct command commands[] = {
      "'tenon run'.\n"
      "Numbers are decimal or, after 0x, hexadecimal; sizes may end in K, M or G.\n",
      FOR_LINK, true, command_link},
+    {"disasm", "[OPTION...] FILE|SYMBOL...", "disassemble objects or linked code",
+     "FILE is an object, an archive or LLVM IR, which is compiled first. Objects are shown with their relocations. "
+     "With\n"
+     "SYMBOL the FILEs are linked as 'tenon run' would, and the functions of that name are shown as they would run.\n",
+     FOR_DISASM, true, command_disasm},
     {"relocs", "[ARCH]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
      false, command_relocs},
     {"opt", "--passes=NAME[,NAME...] FILE", "run passes over managed code and print the IR",

@@ -20,7 +20,8 @@ struct settings {
     const char *map, *only, *table;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
-    int gdb, perf; /* perf: TN_PERF_... + 1; 0: none */
+    int intel, lines, linked; /* flags of disasm */
+    int gdb, perf;            /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
     const char *passes;
     int polls, weak;
@@ -46,7 +47,8 @@ enum {
     FOR_RELOCS = 32,
     FOR_OPT = 64,
     FOR_VERIFY = 128,
-    FOR_ALL = 255
+    FOR_DISASM = 256,
+    FOR_ALL = 511
 };
 
 struct command {
@@ -155,6 +157,7 @@ bool tool_dump_finish(struct dump *dump, const struct tn_session *session, const
 /* ---- commands ---- */
 
 int command_run(struct settings *settings);
+int command_disasm(struct settings *settings);
 int command_compile(struct settings *settings);
 int command_inspect(struct settings *settings);
 int command_export_table(struct settings *settings);

@@ -9,6 +9,7 @@
  *     source.c       tn_symbolize_source: keeps debug information of linked objects
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
  *     dwarf.cpp      the same for debug information
+ *     disasm.c       LLVM's disassembler, for the command
  *     pipeline.cpp   the passes of each level
  *     gc/            managed code: the contract of doc/IR.md, roots, stack maps
  *     absent/        what the tool leaves out of LLVM */

@@ -197,6 +197,11 @@ static uint64_t section_count(const struct builder *b)
     return count;
 }
 
+static struct tn__image_range range_of(const struct builder *b, int out)
+{
+    return (struct tn__image_range){b->places[out], b->sizes[out]};
+}
+
 static int lay_out(struct builder *b)
 {
     struct tn__debug_image *image = b->image;
@@ -214,6 +219,9 @@ static int lay_out(struct builder *b)
     image->parts = tn__alloc_zeroed(image->from, image->part_count, sizeof *image->parts);
     if (!image->bytes || !image->parts)
         return tn__fail(b->err, TN_ENOMEM, "out of memory");
+    image->line = range_of(b, OUT_LINE);
+    image->line_str = range_of(b, OUT_LINE_STR);
+    image->str = range_of(b, OUT_STR);
     b->local_at = b->string_at = 1;
     b->global_at = b->local_count;
     return 0;

@@ -29,6 +29,9 @@ struct tn__debug_image {
     struct tn__image_part *parts; /* as the objects were given */
     size_t part_count;
     uint64_t sections, symbols; /* where these tables are in the file */
+    struct tn__image_range {
+        uint64_t at, size;
+    } line, line_str, str; /* .debug_line and the names that it refers to, in the file */
 };
 
 /* An image has a section for each object; more than these do not fit the plain fields of an ELF header. */

@@ -123,6 +123,7 @@ absent_obj := $(call obj,$(absent_cxx))
 tool_obj := $(call obj,$(tool_src)) $(absent_obj)
 # The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER.
 include tools/host_symbols.mk
+include tools/tables.mk
 # Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
 # A page off a multiple of 2 MiB, so that the kernel cannot map the page cache's huge pages, each of which would count as
 # 2 MiB of resident memory for the few tables in it that a start reads.
@@ -136,11 +137,12 @@ $(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_ORDER) $(ca
 
 $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 
-# By these debuggers find loaded code, see tn_observe_gdb.
+# By these debuggers find loaded code, see tn_observe_gdb. glibc's warnings to linkers were for ours.
 for_debuggers := __jit_debug_register_code __jit_debug_descriptor
 
 $(BUILD)/tenon: $(BUILD)/tenon.debug
-	$(call step,STRIP)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) $< $@.tmp && mv $@.tmp $@
+	$(call step,STRIP)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) --remove-section='.gnu.*' --remove-section=.comment \
+		$< $@.tmp && mv $@.tmp $@
 endif
 
 # ---- tests ----

@@ -102,6 +102,14 @@ NOTHING(_ZN4llvm40initializeGlobalMergeFuncPassWrapperPassERNS_12PassRegistryE)
 ABSENT(_ZN4llvm25createGlobalMergeFuncPassEv)
 
 /* Printing and checking machine instructions, comments on shuffles in assembly: for LLVM's developers. */
+NOTHING(_ZN4llvm39initializeMachineVerifierLegacyPassPassERNS_12PassRegistryE)
+TRUE(_ZN4llvm18verifyVPlanIsValidERKNS_5VPlanEb)
+NOTHING(_ZN4llvm35initializeDebugifyMachineModulePassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm31createDebugifyMachineModulePassEv)
+NOTHING(_ZN4llvm37initializeStripDebugMachineModulePassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm33createStripDebugMachineModulePassEb)
+NOTHING(_ZN4llvm37initializeCheckDebugMachineModulePassERNS_12PassRegistryE)
+ABSENT(_ZN4llvm33createCheckDebugMachineModulePassEv)
 NOTHING(_ZN4llvm29initializeMIRPrintingPassPassERNS_12PassRegistryE)
 ABSENT(_ZN4llvm18createPrintMIRPassERNS_11raw_ostreamE)
 ABSENT(
@@ -111,6 +119,9 @@ TRUE(_ZNK4llvm15MachineFunction6verifyEPNS_4PassEPKcPNS_11raw_ostreamEb)
 TRUE(_ZNK4llvm15MachineFunction6verifyERNS_15AnalysisManagerIS0_JEEEPKcPNS_11raw_ostreamEb)
 TRUE(_ZNK4llvm15MachineFunction6verifyEPNS_13LiveIntervalsEPNS_11SlotIndexesEPKcPNS_11raw_ostreamEb)
 ZERO(_ZN4llvm22EmitAnyX86InstCommentsEPKNS_6MCInstERNS_11raw_ostreamERKNS_11MCInstrInfoE)
+
+/* What sanitizers ask of machine code; their passes are not here. */
+ABSENT(_ZN4llvm25getAddressSanitizerParamsERKNS_6TripleEibPmPiPb)
 
 /* Object formats of no target of ours. */
 ABSENT(
