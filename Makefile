@@ -2,6 +2,7 @@
 #
 #   make demo     installs what is missing, builds, runs the main job on real programs and shows what happened
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
+#   make test-slow  the same in large, for minutes; with SANITIZE=address,undefined BUILD=build/asan also under sanitizers
 #   make          the static tool and both archives; names what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
@@ -42,7 +43,7 @@ setup = tools/build/setup.sh
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: leave LLVM=0 away" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: fuzz all setup musl install install-musl uninstall uninstall-musl test demo asan tsan lint bench size clean distclean help
+.PHONY: fuzz all setup musl install install-musl uninstall uninstall-musl test test-slow demo asan tsan lint bench size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -73,6 +74,10 @@ uninstall-musl:
 test:
 	@$(setup) install build test
 	@$(make_in) test
+
+test-slow:
+	@$(setup) install build test
+	@$(make_in) test-slow
 
 demo:
 	$(needs_llvm)

@@ -1,105 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Cut objects and objects with one spoiled bit or byte: each is linked, or refused and gone without a trace. The bytes lie
- * in blocks of exactly their size, so that AddressSanitizer sees a read beyond them. */
+/* Cut objects and objects with one spoiled bit or byte: each is linked, or refused and gone without a trace. Larger ones are
+ * slow/corrupt.c's. */
 
 #include "elf_builder.h"
+#include "spoil.h"
 
 #include <stdlib.h>
-
-enum { PER_SESSION = 256 };
-
-struct counts {
-    unsigned linked, refused;
-};
-
-/* A new library per object and a new session now and then, because libraries live as long as their session. */
-static struct fixture session;
-static unsigned uses;
-
-static void begin(void)
-{
-    if (uses++ % PER_SESSION)
-        return;
-    if (session.session)
-        close_fixture(&session);
-    session = open_fixture(NULL);
-}
-
-struct bases {
-    void *text, *data, *function;
-};
-extern const void *_Unwind_Find_FDE(void *, struct bases *); /* of libgcc */
-
-static void try_object(const uint8_t *bytes, size_t size, struct counts *counts)
-{
-    struct tn_error err = {.text = ""};
-    begin();
-    struct fixture f = {.session = session.session};
-    assert_int_equal(tn_library_create(f.session, "spoiled", &f.library, &err), 0);
-    assert_int_equal(tn_add_resolver(f.library, tn_resolve_dlsym, NULL, &err), 0);
-    struct tn_stats before = stats_of(&f), after;
-    uint8_t *copy = malloc(size ? size : 1);
-    memcpy(copy, bytes, size);
-    int code = try_add_bytes(&f, "spoiled.o", copy, size, &err);
-    if (!code)
-        code = tn_link(f.library, &err);
-    after = stats_of(&f);
-    if (!code) {
-        counts->linked++;
-        _Unwind_Find_FDE(copy, &(struct bases){0}); /* reads all unwind data registered since the last time */
-    } else {
-        counts->refused++;
-        if (code != err.code || !err.text[0] || strncmp(tn_error_name(code), "TN_E", 4) != 0)
-            fail_msg("code %d, text %s", code, err.text);
-        assert_same_memory(&before, &after);
-        if (counts->refused % 64 == 0)
-            check_still_works(&f);
-    }
-    /* An object that waits for its link still borrows the bytes: dropped with the session. */
-    static struct bytes kept[PER_SESSION];
-    free(kept[uses % PER_SESSION].at);
-    kept[uses % PER_SESSION] = (struct bytes){copy, size};
-}
-
-static int end(void **state)
-{
-    (void)state;
-    if (session.session)
-        close_fixture(&session);
-    uses = 0;
-    return 0;
-}
-
-static void every_prefix(struct bytes object, size_t step)
-{
-    struct counts counts = {0, 0};
-    for (size_t size = 0; size <= object.size; size += size < 64 || object.size - size <= step ? 1 : step)
-        try_object(object.at, size, &counts);
-    check_maps();
-    assert_int_equal(counts.linked, 1); /* only the whole; its headers are at the end */
-}
-
-static void every_byte(struct bytes object)
-{
-    struct counts counts = {0, 0};
-    for (size_t at = 0; at < object.size; at++) {
-        uint8_t saved = object.at[at];
-        for (int bit = 0; bit < 8; bit++) {
-            object.at[at] = (uint8_t)(saved ^ 1 << bit);
-            try_object(object.at, object.size, &counts);
-        }
-        const uint8_t values[] = {0, 0xff, (uint8_t)(saved + 1), (uint8_t)(saved - 1)};
-        for (size_t i = 0; i < COUNT(values); i++) {
-            object.at[at] = values[i];
-            if (values[i] != saved)
-                try_object(object.at, object.size, &counts);
-        }
-        object.at[at] = saved;
-    }
-    check_maps();
-    assert_true(counts.linked > 100 && counts.refused > 1000);
-}
 
 static struct bytes compiled(void)
 {
@@ -142,33 +49,25 @@ static struct bytes built(void)
 static void prefixes_of_a_compiled_object(void **state)
 {
     (void)state;
-    struct bytes object = compiled();
-    every_prefix(object, 1);
-    free(object.at);
+    spoil_prefixes(compiled(), SPOIL_HERE);
 }
 
 static void prefixes_of_a_built_object(void **state)
 {
     (void)state;
-    struct bytes object = built();
-    every_prefix(object, 1);
-    free(object.at);
+    spoil_prefixes(built(), SPOIL_HERE);
 }
 
 static void bytes_of_a_compiled_object(void **state)
 {
     (void)state;
-    struct bytes object = compiled();
-    every_byte(object);
-    free(object.at);
+    spoil_bytes(compiled(), SPOIL_HERE);
 }
 
 static void bytes_of_a_built_object(void **state)
 {
     (void)state;
-    struct bytes object = built();
-    every_byte(object);
-    free(object.at);
+    spoil_bytes(built(), SPOIL_HERE);
 }
 
 int main(void)
@@ -179,5 +78,5 @@ int main(void)
         cmocka_unit_test(bytes_of_a_compiled_object),
         cmocka_unit_test(bytes_of_a_built_object),
     };
-    return cmocka_run_group_tests_name("link/corrupt", tests, NULL, end);
+    return cmocka_run_group_tests_name("link/corrupt", tests, NULL, NULL);
 }

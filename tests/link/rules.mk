@@ -71,6 +71,7 @@ $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
 data_of = $(1:%=$(link_data)/%.o)
 $(BUILD)/tests/link/symbols: | $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/corrupt: | $(call data_of,small)
+$(BUILD)/tests/link/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,many)
 $(BUILD)/tests/link/strip: | $(call data_of,strip)
 $(BUILD)/tests/link/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/inject: | $(call data_of,gather_1)
@@ -146,3 +147,9 @@ $(BUILD)/tests/link/lazy_threads: | $(call data_of,lazy lazy_once)
 $(BUILD)/tests/link/lazy_calls: | $(call of_ways,unwind,$(firstword $(unwind_ways)))
 extra_of_lazy_calls := -DWAYS='$(call quoted,$(firstword $(unwind_ways)))'
 $(call data_of,lazy lazy_once): tests/link/data/lazy.h
+
+# ---- make test-slow ----
+
+$(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexceptions+-funwind-tables oracle.gcc+-O2+-fPIC \
+	ifunc.gcc+-O2+-fno-pic matrix_a.gcc+-O2+-fPIC+-ffunction-sections+-fdata-sections+-g \
+	matrix_a.gcc+-O0+-fno-pic+-fcommon comdat_1 gather_1 order_1 strip)

@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test demo bench size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow demo bench size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -149,12 +149,14 @@ endif
 
 # tests/AREA/*.c: one cmocka program each, linked with what tests/AREA/support holds. Those of the runtime are ordinary
 # dynamic programs around libtenon.a; those of the code generator and the tool are linked with LLVM as well.
-# tests/AREA/data/*: objects that tests load.
+# tests/AREA/data/*: objects that tests load. tests/AREA/slow/*.c: likewise, but for make test-slow.
 llvm_areas := codegen tool
-programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(area)/*.c)))
-runtime_tests := $(call programs_of,$(runtime_parts))
-llvm_tests := $(if $(with_llvm),$(call programs_of,$(llvm_areas)))
-unit_tests := $(runtime_tests) $(llvm_tests)
+programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(area)/$(2)*.c)))
+programs_in = $(call programs_of,$(runtime_parts),$(1)) $(if $(with_llvm),$(call programs_of,$(llvm_areas),$(1)))
+unit_tests := $(call programs_in)
+slow_tests := $(call programs_in,slow/)
+runtime_tests := $(call programs_of,$(runtime_parts)) $(call programs_of,$(runtime_parts),slow/)
+llvm_tests := $(filter-out $(runtime_tests),$(unit_tests) $(slow_tests))
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
 test_libs := -lcmocka -lelf -lz
 
@@ -162,7 +164,7 @@ test_libs := -lcmocka -lelf -lz
 -include $(wildcard tests/*/rules.mk)
 
 define area_rule
-$(call programs_of,$(1)): $(call obj,$(wildcard tests/$(1)/support/*.c))
+$(call programs_of,$(1)) $(call programs_of,$(1),slow/): $(call obj,$(wildcard tests/$(1)/support/*.c))
 endef
 $(foreach area,$(runtime_parts) $(llvm_areas),$(eval $(call area_rule,$(area))))
 
@@ -203,6 +205,10 @@ unit: $(sanitized_tests) $(test_data)
 
 test: all musl $(unit_tests) $(test_data)
 	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
+
+# What takes minutes: the same in large. tests/AREA/slow/*.sh are scripts like those beside the folder.
+test-slow: $(slow_tests) $(test_data)
+	@LIMIT=7200 $(run_tests) $(slow_tests) $(wildcard tests/*/slow/*.sh)
 
 demo: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh
