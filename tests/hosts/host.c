@@ -39,6 +39,11 @@ static void *worker(void *argument)
     return NULL;
 }
 
+static long nobody(void)
+{
+    return -1;
+}
+
 static void die(const struct tn_error *err)
 {
     fprintf(stderr, "%s: %s\n", tn_error_name(err->code), err->text);
@@ -67,6 +72,10 @@ int main(int argc, char **argv)
     if (tn_session_create(NULL, &session, &err) || tn_library_create(session, "plugins", &library, &err) ||
         tn_add_resolver(library, tn_resolve_exports, NULL, &err))
         die(&err);
+    const struct tn_lazy_symbol later = {.name = "chosen_later", .target = "chosen"};
+    const struct tn_stub_options stub = {.size = sizeof stub, .on_failure = (void (*)(void))nobody};
+    if (tn_define_lazy(library, &later, 1, library, &stub, &err))
+        die(&err);
     for (int i = 1; i < argc; i++)
         if (tn_add_file(library, argv[i], &err))
             die(&err);
@@ -81,6 +90,7 @@ int main(int argc, char **argv)
         say("sum", sums[i]);
     }
     say("chosen", ((long (*)(void))find(library, "chosen"))());
+    say("chosen later", ((long (*)(void))find(library, "chosen_later"))());
     say("through a pointer", ((long (*)(void))find(library, "call_chosen"))());
     tn_run_finalizers(library);
     tn_session_destroy(session);

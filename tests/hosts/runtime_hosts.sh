@@ -15,7 +15,7 @@ expected() {
     for number in 0 1 2 3 4 5 6 7; do
         echo "sum $((8 * 1000000 + 13 * 10000 + 3 * 1000 + 100 + 3 * 10 * (number % 4 + 1) + 3))"
     done
-    printf '%s\n' 'chosen 42' 'through a pointer 84' 'finalizer 0'
+    printf '%s\n' 'chosen 42' 'chosen later 42' 'through a pointer 84' 'finalizer 0'
 }
 expected >"$out/expected"
 

@@ -10,7 +10,10 @@ extern "C" int catcher(int n, int *cleaned);
 
 struct guard {
     int *cleaned;
-    ~guard() { ++*cleaned; }
+    ~guard()
+    {
+        ++*cleaned;
+    }
 };
 
 extern "C" int caller(int n, int *cleaned)
