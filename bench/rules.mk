@@ -9,7 +9,7 @@ out ?= $(BUILD)/bench
 llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
-all: $(addprefix $(out)/,spawn copy link throw lljit one sqlite3.o sqlite3-sections.o small_function.o throw_through.o X86ISelLowering.cpp.o)
+all: $(addprefix $(out)/,spawn copy link throw lazy lljit one sqlite3.o sqlite3-sections.o small_function.o throw_through.o lazy_loops.o X86ISelLowering.cpp.o)
 $(shell mkdir -p $(out))
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
@@ -18,7 +18,7 @@ $(out)/%: bench/%.c bench/measure.c bench/measure.h
 $(out)/link: bench/link.c bench/small.c bench/threads.c bench/measure.c bench/modes.h bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
-$(out)/throw: bench/throw.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
+$(out)/throw $(out)/lazy: $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -fexceptions $(filter %.c %.a,$^) -lelf -lz -o $@
 
 # The peer. LLVM is a shared library here, as Debian's users have it.
@@ -29,7 +29,7 @@ $(out)/lljit: bench/lljit.c bench/measure.c bench/measure.h
 $(out)/one: bench/one.ll $(BUILD)/tenon
 	$(BUILD)/tenon compile $< -o $@.o && $(CC) -static $@.o -o $@
 
-$(out)/small_function.o $(out)/throw_through.o: $(out)/%.o: bench/%.s
+$(out)/small_function.o $(out)/throw_through.o $(out)/lazy_loops.o: $(out)/%.o: bench/%.s
 	$(CC) -c $< -o $@
 
 $(out)/sqlite3-sections.o: build/deps/sqlite3/sqlite3.c

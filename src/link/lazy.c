@@ -138,12 +138,15 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
 {
     const struct tn__lazy_record *record = frame->slot->record;
     int kept = errno; /* the function that was called may want to know */
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* nobody expects the end of the thread in here */
     frame->managed_registers = record->managed_registers;
     frame->managed_stack = record->managed_stack;
     frame->outer = frames;
     frames = frame;
     uint64_t address = resolve(frame->slot);
     frames = frame->outer;
+    pthread_setcancelstate(cancel, NULL);
     errno = kept;
     return address;
 }

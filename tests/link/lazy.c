@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "link/detached.h"
 #include "link/lazy.h"
 
 struct row {
@@ -300,6 +301,20 @@ static void wrong_arguments_are_refused(void **state)
     (void)state;
 }
 
+/* Stubs call into this process, so they have no place in a link for another address space. */
+static void detached_sessions_have_none(void **state)
+{
+    struct tn__detached where = {.address = 0x10000000, .size = 1 << 20, .page_size = 4096};
+    struct tn_session *session;
+    struct tn_library *library;
+    struct tn_error err;
+    assert_ok(tn__session_create_detached(NULL, &where, &session, &err), &err);
+    assert_ok(tn_library_create(session, "elsewhere", &library, &err), &err);
+    assert_error(tn_define_redirectable(library, "f", &err, NULL, &err), TN_ENOTSUP, &err, "address space");
+    tn_session_destroy(session);
+    (void)state;
+}
+
 /* ---- removal ---- */
 
 static struct tn_tracker *new_tracker(const struct stubs *s)
@@ -496,6 +511,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(detached_sessions_have_none),
         cmocka_unit_test(a_stub_is_removed_in_its_first_call),
     };
     int failed = cmocka_run_group_tests_name("link/lazy", tests, NULL, NULL);

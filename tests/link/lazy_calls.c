@@ -309,9 +309,36 @@ static void a_failure_may_unwind(void **state)
     close_stubs(&s);
 }
 
+/* A thread that is cancelled in a first call ends after it: nothing of the linker's is left behind. */
+static void *call_cancelled(void *argument)
+{
+    pthread_cancel(pthread_self());
+    cleaned = call_int(argument, 1);
+    pthread_testcancel();
+    return argument;
+}
+
+static void a_first_call_cannot_be_cancelled(void **state)
+{
+    /* Its memory is written through a file, a cancellation point. */
+    const struct tn_session_options options = {.size = sizeof options, .strategy = TN_STRATEGY_SEALED};
+    struct stubs s = open_stubs(&options);
+    pthread_t thread;
+    void *result;
+    cleaned = 0;
+    assert_int_equal(pthread_create(&thread, NULL, call_cancelled, define_lazy(&s, "once")), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_int_equal(cleaned, 42);
+    check_still_works(&s.f);
+    close_stubs(&s);
+    (void)state;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stubs_have_unwind_data)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stubs_have_unwind_data),
+                                       cmocka_unit_test(a_first_call_cannot_be_cancelled)};
     int failed = cmocka_run_group_tests_name("link/lazy_calls", tests, NULL, NULL);
     failed += RUN_ROWS("C arguments", ways, c_arguments);
     failed += RUN_ROWS("every register", ways, every_register);
