@@ -22,6 +22,8 @@ enum tn_emit { TN_EMIT_OBJECT = 0, TN_EMIT_ASM, TN_EMIT_LLVM, TN_EMIT_BITCODE };
 enum tn_reloc_model { TN_RELOC_PIC = 0, TN_RELOC_STATIC };
 enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 
+struct tn_compile_observer; /* see below */
+
 /* A zeroed struct with `size` set asks for the defaults. */
 struct tn_compile_options {
     size_t size;        /* sizeof(struct tn_compile_options) */
@@ -40,6 +42,7 @@ struct tn_compile_options {
      * `passes`: names, separated by commas, of passes that run in this order instead of all others; NULL: all of them run. */
     int polls;
     const char *passes;
+    const struct tn_compile_observer *observer; /* NULL: nobody watches */
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };
@@ -54,6 +57,47 @@ struct tn_compile_stats {
     uint64_t safepoints, live_references, live_derived, base_phis, stack_roots, pinned, barriers, barriers_skipped;
     uint64_t inline_allocations, polls;
 };
+
+/* ---- watching a compilation ---- */
+
+enum tn_phase { TN_PHASE_PARSE = 0, TN_PHASE_OPTIMIZE, TN_PHASE_EMIT };
+
+/* What a module is at some point: IR text, assembly, an object. */
+enum tn_stage { TN_STAGE_UNOPTIMIZED = 0, TN_STAGE_OPTIMIZED, TN_STAGE_ASSEMBLY, TN_STAGE_OBJECT };
+
+/* A pass at work. */
+struct tn_pass {
+    size_t size;          /* of this struct */
+    const char *name;     /* of LLVM's class, as in "InstCombinePass" */
+    const char *function; /* NULL: it works on a whole module */
+    uint64_t ns;          /* afterwards: how long it took */
+    const void *unit;     /* for tn_pass_text */
+};
+
+/* Called on the thread that compiles. Any function may be NULL. */
+struct tn_compile_observer {
+    size_t size; /* sizeof(struct tn_compile_observer) */
+    void *context;
+    /* A phase has ended; times on CLOCK_MONOTONIC. */
+    void (*phase)(void *context, const char *module, enum tn_phase phase, uint64_t begin_ns, uint64_t end_ns);
+    /* An object was made that defines this function. */
+    void (*function)(void *context, const char *name, int opt_level, const struct tn_compile_stats *stats);
+    /* What the module looks like now; called for the stages whose bit (1 << TN_STAGE_...) is set in `stages`. */
+    void (*stage)(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length);
+    unsigned stages;
+    /* A pass of the optimiser begins; if the answer is not 0, it and all later ones are left out. What always has to run,
+     * as inlining what is marked so, runs all the same. */
+    int (*before_pass)(void *context, const struct tn_pass *pass);
+    void (*after_pass)(void *context, const struct tn_pass *pass);
+};
+
+struct tn_buffer;
+
+/* The IR that the pass is about to see, or has left behind: text of its function or module. To be called while
+ * `before_pass` or `after_pass` runs. TN_EINVAL (after a pass whose function is gone), TN_ENOMEM. */
+TN_API int tn_pass_text(const struct tn_pass *pass, struct tn_buffer *out, struct tn_error *err);
+
+/* ---- compiling ---- */
 
 /* Bytes owned by the caller; free with tn_buffer_free. */
 struct tn_buffer {

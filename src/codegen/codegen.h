@@ -2,6 +2,8 @@
 
 /* The parts of the code generator and what they expect of each other:
  *     compile.c      tn_compile: the phases of one compilation
+ *     unit.c         its first phase: IR in memory to a module that is verified and fits its target
+ *     target_pool.c  target machines that are used again
  *     targets.c      triple, CPU and features to a target machine; nothing unknown gets as far as LLVM, which would print
  *     attributes.c   the same for what single functions ask for
  *     diagnostics.c  LLVM's diagnostics into struct tn_error
@@ -11,6 +13,8 @@
  *     dwarf.cpp      the same for debug information
  *     disasm.c       LLVM's disassembler, for the command
  *     pipeline.cpp   the passes of each level
+ *     split.cpp      taking a module apart, so that its functions are compiled when they are called
+ *     extract.cpp    copying one part of it
  *     gc/            managed code: the contract of doc/IR.md, roots, stack maps
  *     absent/        what the tool leaves out of LLVM */
 
@@ -27,11 +31,22 @@
 
 #pragma GCC visibility push(hidden)
 
+/* ---- compile.c ---- */
+
+/* Copies and checks options. TN_EINVAL. */
+int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
+                             struct tn_compile_observer *observer, struct tn_error *err);
+
+/* tn_compile for bitcode of a part of a module that was read, verified and fitted before; options were taken. */
+int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const struct tn_compile_options *options,
+                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
+                     struct tn_error *err);
+
 /* ---- targets.c ---- */
 
 /* What one compilation generates code for. */
 struct tn__target {
-    char *triple;                /* normalised; LLVM's allocation */
+    char *triple, *layout;       /* normalised; the data layout; LLVM's allocations */
     const char *cpu;             /* for functions that name none */
     const char *cpu_features;    /* what the CPU stands for beyond its name ("native"); "" where nothing */
     const char *features;        /* the client's; "" where none */
@@ -45,6 +60,12 @@ struct tn__target {
 int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err);
 void tn__target_close(struct tn__target *target);
+
+/* The same for a target that another compilation has used, if there is one (target_pool.c). What LLVM gave up in is not
+ * given back; NULL is ignored. */
+int tn__target_take(struct tn__target **out, const struct tn_compile_options *options, const char *module_triple,
+                    struct tn_error *err);
+void tn__target_give(struct tn__target *target);
 
 /* Brings the CPU and feature attributes of each defined function in line with the options. TN_ECOMPILE where one asks for
  * something that the target does not know, TN_ENOMEM. */
@@ -92,6 +113,25 @@ int tn__gc_run(struct tn__gc *gc, const char *names);
 /* What runs before and behind LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
 int tn__gc_lower(struct tn__gc *gc);
+
+/* ---- unit.c ---- */
+
+/* A module in a context of its own. Reading and disposing are LLVM's work: both happen in tn__contain. */
+struct tn__unit {
+    const char *name; /* set by the caller, as the options; both outlive the unit */
+    const struct tn_compile_options *options;
+    struct tn__diagnostics diagnostics;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    struct tn__target *target;
+    int target_code; /* of opening the target, which the reader asks for in the middle of its work */
+    bool managed;    /* there is managed code in the module */
+};
+
+/* Reads IR text or bitcode; `is_ours`: it is bitcode of a module that was read before, verified and fitted. Disposing is
+ * needed in any case. TN_EINVAL, TN_ECOMPILE, TN_ENOMEM. */
+int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err);
+void tn__unit_dispose(struct tn__unit *unit);
 
 /* ---- fatal.c ---- */
 

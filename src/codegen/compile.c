@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One compilation: read, verify, fit to the target, optimise, emit. Everything it creates hangs on a struct compilation
- * and goes away with it, unless LLVM gives up (see fatal.c). */
+/* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away with
+ * it, unless LLVM gives up (see fatal.c). */
 
-#include <stdlib.h>
-
-#include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
-#include <llvm-c/Target.h>
 
 #include "base/os.h"
 #include "codegen/codegen.h"
@@ -17,27 +13,25 @@ struct compilation {
     const char *name;
     const char *ir;
     size_t length;
+    bool is_ours; /* a part of a module that was read before */
     struct tn_compile_options options;
+    struct tn_compile_observer observer;
     struct tn_compile_stats stats;
     struct tn_buffer *out;
     struct tn_error *err;
 
-    struct tn__diagnostics diagnostics;
-    LLVMContextRef context;
-    LLVMModuleRef module;
-    struct tn__target target;
-    int target_code; /* of opening the target, which the reader asks for in the middle of its work */
-    char *layout;    /* the target's data layout */
-    bool managed;    /* there is managed code in the module */
+    struct tn__unit unit;
     struct tn__gc gc;
 };
 
 /* ---- options ---- */
 
-static int take_options(const struct tn_compile_options *given, struct tn_compile_options *options,
-                        struct tn_error *err)
+int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
+                             struct tn_compile_observer *observer, struct tn_error *err)
 {
     int code = tn__take_options(options, sizeof *options, given, "struct tn_compile_options", err);
+    if (code == TN_OK)
+        code = tn__take_options(observer, sizeof *observer, options->observer, "struct tn_compile_observer", err);
     if (code != TN_OK)
         return code;
     const struct range {
@@ -57,113 +51,91 @@ static int take_options(const struct tn_compile_options *given, struct tn_compil
     return options->passes ? tn__gc_check_names(options->passes, err) : TN_OK;
 }
 
-/* ---- reading ---- */
+/* ---- watching ---- */
 
-/* Opens the target as soon as the module's triple is known. IR without a layout of its own is read with the target's. */
-static const char *choose_layout(void *user, const char *triple, const char *layout)
+static uint64_t report_phase(struct compilation *c, enum tn_phase phase, uint64_t begin)
 {
-    struct compilation *c = user;
-    c->target_code = tn__target_open(&c->target, &c->options, triple, c->err);
-    if (c->target_code != TN_OK) {
-        c->diagnostics.err = NULL; /* this is the error to report, whatever the reader finds next */
-        return NULL;
-    }
-    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(c->target.machine);
-    c->layout = LLVMCopyStringRepOfTargetData(data);
-    LLVMDisposeTargetData(data);
-    return *layout ? NULL : c->layout;
+    uint64_t end = tn__os_now_ns();
+    if (c->observer.phase)
+        c->observer.phase(c->observer.context, c->name, phase, begin, end);
+    return end - begin;
 }
 
-/* The text reader needs a NUL behind the text; bitcode is read in place. */
-static int parse(struct compilation *c)
+static bool wants(const struct compilation *c, enum tn_stage stage)
 {
-    char *copy = NULL;
-    const char *bytes = c->ir;
-    if (!tn__llvm_is_bitcode(c->ir, c->length)) {
-        copy = tn__alloc(NULL, c->length + 1);
-        if (!copy)
-            return tn__fail(c->err, TN_ENOMEM, "out of memory");
-        memcpy(copy, c->ir, c->length);
-        copy[c->length] = 0;
-        bytes = copy;
-    }
-    c->module = tn__llvm_parse(c->context, c->name, bytes, c->length, choose_layout, c, tn__diagnostics_report,
-                               &c->diagnostics);
-    c->diagnostics.module = c->module;
-    tn__free(NULL, copy);
-    return TN_OK;
+    return c->observer.stage && (c->observer.stages >> stage & 1);
 }
 
-static int read_module(struct compilation *c)
+static void show(struct compilation *c, enum tn_stage stage, const void *bytes, size_t length)
 {
-    int code = parse(c);
-    if (c->module && !c->layout && c->target_code == TN_OK) /* bitcode without a single definition */
-        choose_layout(c, LLVMGetTarget(c->module), LLVMGetDataLayoutStr(c->module));
-    if (code != TN_OK || c->target_code != TN_OK)
-        return code != TN_OK ? code : c->target_code;
-    return c->module && c->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
+    c->observer.stage(c->observer.context, c->name, stage, bytes, length);
 }
 
-/* ---- fitting the module to the target ---- */
-
-static int verify(struct compilation *c)
+static void show_text(struct compilation *c, enum tn_stage stage)
 {
+    char *text = wants(c, stage) ? LLVMPrintModuleToString(c->unit.module) : NULL;
+    if (text)
+        show(c, stage, text, strlen(text));
+    LLVMDisposeMessage(text);
+}
+
+/* Emitting uses the module up, so assembly is made of a copy. */
+static void show_assembly(struct compilation *c)
+{
+    if (!wants(c, TN_STAGE_ASSEMBLY))
+        return;
+    LLVMModuleRef copy = LLVMCloneModule(c->unit.module);
+    LLVMMemoryBufferRef buffer = NULL;
     char *message = NULL;
-    int code = TN_OK;
-    if (LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message))
-        code = tn__fail(c->err, TN_ECOMPILE, "%s: error: invalid IR: %s", c->name, message);
-    LLVMDisposeMessage(message);
-    return code;
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit.target->machine, copy, LLVMAssemblyFile, &message, &buffer))
+        LLVMDisposeMessage(message); /* the object will fail as well, and say so */
+    if (buffer) {
+        show(c, TN_STAGE_ASSEMBLY, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+        LLVMDisposeMemoryBuffer(buffer);
+    }
+    LLVMDisposeModule(copy);
 }
 
-static int fit(struct compilation *c)
+/* ---- counting ---- */
+
+static bool is_defined(LLVMValueRef function)
 {
-    if (*LLVMGetDataLayoutStr(c->module) == 0)
-        LLVMSetDataLayout(c->module, c->layout);
-    LLVMSetTarget(c->module, c->target.triple);
-    c->managed = tn__gc_is_managed(c->module);
-    if (c->managed)
-        tn__gc_remove_ni(&c->gc);
-    if (!tn__llvm_same_layout(c->module, c->target.machine))
-        return tn__fail(c->err, TN_ECOMPILE, "%s: error: the module's data layout '%s' is not that of %s, '%s'",
-                        c->name, LLVMGetDataLayoutStr(c->module), c->target.triple, c->layout);
-    if (c->managed)
-        tn__gc_add_ni(&c->gc);
-    return tn__target_apply(&c->target, c->module, c->name, c->err);
+    return !LLVMIsDeclaration(function) && LLVMGetLinkage(function) != LLVMAvailableExternallyLinkage;
 }
 
 static void count(struct compilation *c)
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f))
-        c->stats.functions += !LLVMIsDeclaration(f);
-    c->stats.instructions = tn__llvm_count_instructions(c->module);
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit.module); f; f = LLVMGetNextFunction(f))
+        c->stats.functions += is_defined(f);
+    c->stats.instructions = tn__llvm_count_instructions(c->unit.module);
 }
 
-/* ---- passes ---- */
-
-static int optimize(struct compilation *c)
+/* Names every function that was compiled. Those that are left after optimisation, that is. */
+static void report_functions(struct compilation *c)
 {
-    if (c->options.passes)
-        return tn__gc_run(&c->gc, c->options.passes);
-    int code = c->managed ? tn__gc_prepare(&c->gc) : TN_OK;
-    if (code != TN_OK)
-        return code;
-    tn__llvm_optimize(c->module, c->target.machine, c->options.opt_level);
-    if (c->diagnostics.errors)
-        return TN_ECOMPILE;
-    return c->managed ? tn__gc_lower(&c->gc) : TN_OK;
+    size_t length;
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit.module); f && c->observer.function; f = LLVMGetNextFunction(f))
+        if (is_defined(f))
+            c->observer.function(c->observer.context, LLVMGetValueName2(f, &length), c->options.opt_level, &c->stats);
 }
 
 /* ---- emitting ---- */
 
+bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size)
+{
+    out->data = tn__alloc(NULL, size ? size : 1);
+    if (!out->data)
+        return false;
+    memcpy(out->data, bytes, size);
+    out->size = size;
+    return true;
+}
+
 static int fill(struct compilation *c, const char *bytes, size_t size)
 {
-    c->out->data = tn__alloc(NULL, size ? size : 1);
-    if (!c->out->data)
-        return tn__fail(c->err, TN_ENOMEM, "%s: no memory for %zu bytes of output", c->name, size);
-    memcpy(c->out->data, bytes, size);
-    c->out->size = size;
-    return TN_OK;
+    return tn__buffer_fill(c->out, bytes, size)
+               ? TN_OK
+               : tn__fail(c->err, TN_ENOMEM, "%s: no memory for %zu bytes of output", c->name, size);
 }
 
 static int fill_from(struct compilation *c, LLVMMemoryBufferRef buffer)
@@ -179,13 +151,13 @@ static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->target.machine, c->module, type, &message, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit.target->machine, c->unit.module, type, &message, &buffer)) {
         tn__fail(c->err, TN_ECOMPILE, "%s: error: %s", c->name, message);
         LLVMDisposeMessage(message);
         return TN_ECOMPILE;
     }
     /* Errors in inline assembly do not stop LLVM from finishing the object. */
-    if (c->diagnostics.errors) {
+    if (c->unit.diagnostics.errors) {
         if (buffer)
             LLVMDisposeMemoryBuffer(buffer);
         return TN_ECOMPILE;
@@ -195,7 +167,7 @@ static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
 
 static int emit_text(struct compilation *c)
 {
-    char *text = LLVMPrintModuleToString(c->module);
+    char *text = LLVMPrintModuleToString(c->unit.module);
     if (!text)
         return fill_from(c, NULL);
     int code = fill(c, text, strlen(text));
@@ -211,7 +183,7 @@ static int emit(struct compilation *c)
     case TN_EMIT_LLVM:
         return emit_text(c);
     case TN_EMIT_BITCODE:
-        return fill_from(c, LLVMWriteBitcodeToMemoryBuffer(c->module));
+        return fill_from(c, LLVMWriteBitcodeToMemoryBuffer(c->unit.module));
     default:
         return emit_machine_code(c, LLVMObjectFile);
     }
@@ -219,51 +191,78 @@ static int emit(struct compilation *c)
 
 /* ---- the whole ---- */
 
-static int run(void *user)
+static int run_passes(struct compilation *c)
 {
-    struct compilation *c = user;
-    uint64_t start = tn__os_now_ns();
-    c->context = LLVMContextCreate();
-    tn__diagnostics_attach(&c->diagnostics, c->context);
-    int code = read_module(c);
-    c->gc.module = c->module;
-    c->gc.context = c->context;
-    if (code == TN_OK)
-        code = verify(c);
-    if (code == TN_OK)
-        code = fit(c);
+    struct tn__unit *unit = &c->unit;
+    c->gc.module = unit->module;
+    c->gc.context = unit->context;
+    c->gc.diagnostics = &unit->diagnostics;
+    if (c->options.passes)
+        return tn__gc_run(&c->gc, c->options.passes);
+    int code = unit->managed ? tn__gc_prepare(&c->gc) : TN_OK;
     if (code != TN_OK)
         return code;
-    count(c);
-    uint64_t parsed = tn__os_now_ns();
+    tn__llvm_optimize(unit->module, unit->target->machine, c->options.opt_level, &c->observer);
+    if (unit->diagnostics.errors)
+        return TN_ECOMPILE;
+    return unit->managed ? tn__gc_lower(&c->gc) : TN_OK;
+}
 
-    code = optimize(c);
-    uint64_t optimized = tn__os_now_ns();
-    if (code != TN_OK)
-        return code;
-
-    code = emit(c);
-    c->stats.parse_ns = parsed - start;
-    c->stats.optimize_ns = optimized - parsed;
-    c->stats.emit_ns = tn__os_now_ns() - optimized;
+static int optimize(struct compilation *c)
+{
+    show_text(c, TN_STAGE_UNOPTIMIZED);
+    uint64_t begin = tn__os_now_ns();
+    int code = run_passes(c);
+    c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
+    if (code == TN_OK) {
+        show_text(c, TN_STAGE_OPTIMIZED);
+        show_assembly(c);
+    }
     return code;
 }
 
-static void dispose(struct compilation *c)
+static int run(struct compilation *c)
 {
-    if (c->module)
-        LLVMDisposeModule(c->module);
-    if (c->context)
-        LLVMContextDispose(c->context);
-    LLVMDisposeMessage(c->layout);
-    tn__target_close(&c->target);
+    uint64_t begin = tn__os_now_ns();
+    int code = tn__unit_read(&c->unit, c->ir, c->length, c->is_ours, c->err);
+    if (code != TN_OK)
+        return code;
+    count(c);
+    c->stats.parse_ns = report_phase(c, TN_PHASE_PARSE, begin);
+    code = optimize(c);
+    if (code != TN_OK)
+        return code;
+    begin = tn__os_now_ns();
+    code = emit(c);
+    c->stats.emit_ns = report_phase(c, TN_PHASE_EMIT, begin);
+    if (code == TN_OK && c->options.emit == TN_EMIT_OBJECT) {
+        if (wants(c, TN_STAGE_OBJECT))
+            show(c, TN_STAGE_OBJECT, c->out->data, c->out->size);
+        report_functions(c);
+    }
+    return code;
 }
 
 /* Freeing, too, is LLVM's work and happens inside the containment. */
 static int run_and_dispose(void *user)
 {
-    int code = run(user);
-    dispose(user);
+    struct compilation *c = user;
+    int code = run(c);
+    tn__unit_dispose(&c->unit);
+    return code;
+}
+
+static int compile(struct compilation *c, struct tn_compile_stats *stats)
+{
+    c->unit.name = c->name;
+    c->unit.options = &c->options;
+    c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats};
+    int code = tn__contain(run_and_dispose, c, c->err);
+    tn__arena_free(&c->gc.arena);
+    if (code != TN_OK)
+        tn_buffer_free(c->out);
+    if (stats)
+        tn__give_stats(stats, sizeof c->stats, &c->stats);
     return code;
 }
 
@@ -279,18 +278,24 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
 
     struct compilation c = {
         .name = name ? name : "<memory>", .ir = ir ? ir : "", .length = length, .out = out, .err = err};
-    c.diagnostics = (struct tn__diagnostics){.name = c.name, .err = err};
-    c.gc = (struct tn__gc){.options = &c.options, .diagnostics = &c.diagnostics, .stats = &c.stats};
-    int code = take_options(options, &c.options, err);
-    if (code != TN_OK)
-        return code;
-    code = tn__contain(run_and_dispose, &c, err);
-    tn__arena_free(&c.gc.arena);
-    if (code != TN_OK)
-        tn_buffer_free(out);
-    if (stats)
-        tn__give_stats(stats, sizeof c.stats, &c.stats);
-    return code;
+    int code = tn__take_compile_options(options, &c.options, &c.observer, err);
+    return code == TN_OK ? compile(&c, stats) : code;
+}
+
+int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const struct tn_compile_options *options,
+                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
+                     struct tn_error *err)
+{
+    struct compilation c = {.name = name,
+                            .ir = bitcode->data,
+                            .length = bitcode->size,
+                            .is_ours = true,
+                            .options = *options,
+                            .observer = *observer,
+                            .out = out,
+                            .err = err};
+    *out = (struct tn_buffer){0};
+    return compile(&c, stats);
 }
 
 void tn_buffer_free(struct tn_buffer *buffer)

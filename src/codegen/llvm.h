@@ -63,7 +63,9 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 /* ---- passes (pipeline.cpp) ---- */
 
 /* Runs the pipeline of level 0..3; that of 0 inlines what must be inlined. The module was verified and has the machine's triple and data layout. */
-void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level);
+struct tn_compile_observer;
+void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
+                       const struct tn_compile_observer *observer);
 
 /* ---- debug information (dwarf.cpp) ---- */
 
@@ -78,6 +80,12 @@ void tn__dwarf_close(struct tn__dwarf *dwarf);
  * known. */
 typedef void tn__frame_fn(void *user, const char *function, const char *file, uint32_t line, uint32_t column);
 bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user);
+
+/* ---- output (compile.c) ---- */
+
+/* Fills an empty buffer with a copy; false if memory is out. */
+struct tn_buffer;
+bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
 
 /* ---- failing ---- */
 

@@ -92,6 +92,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include "codegen/llvm.h"
+#include "codegen/watch.h"
 
 using namespace llvm;
 
@@ -376,11 +377,13 @@ static bool must_inline(const Module &module)
     });
 }
 
-void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level)
+void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
+                       const tn_compile_observer *observer)
 {
     if (level == 0 && !must_inline(*unwrap(module)))
         return;
     analyses analyses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
+    tn__watch watch(analyses.callbacks, *observer);
     build(pipeline, level).run(*unwrap(module), analyses.modules);
 }
 

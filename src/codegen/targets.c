@@ -274,7 +274,12 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
         return out_of_memory(err);
     target->machine = create_machine(target, llvm, features, options);
     tn__free(NULL, features);
-    return target->machine ? TN_OK : unknown_triple(wanted, err);
+    if (!target->machine)
+        return unknown_triple(wanted, err);
+    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(target->machine);
+    target->layout = LLVMCopyStringRepOfTargetData(data);
+    LLVMDisposeTargetData(data);
+    return TN_OK;
 }
 
 void tn__target_close(struct tn__target *target)
@@ -283,6 +288,6 @@ void tn__target_close(struct tn__target *target)
         LLVMDisposeTargetMachine(target->machine);
     if (target->names)
         tn__llvm_subtarget_free(target->names);
-    if (target->triple)
-        LLVMDisposeMessage(target->triple);
+    LLVMDisposeMessage(target->layout);
+    LLVMDisposeMessage(target->triple);
 }

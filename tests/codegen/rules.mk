@@ -21,6 +21,11 @@ corpus_ir := $(foreach way,$(front_ends),$(corpus:%=$(codegen_data)/%.$(way).bc)
 extra_of_corpus := -DCORPUS='$(foreach name,$(corpus),"$(codegen_data)/$(name)",)'
 $(BUILD)/tests/codegen/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)/%.o)
 
+# ---- split.c: the same programs, taken apart; it looks inside the code generator ----
+
+extra_of_split := $(extra_of_corpus) -isystem $(word 2,$(llvm))
+$(BUILD)/tests/codegen/split: | $(corpus_ir)
+
 define front_end_rule
 $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
 	@mkdir -p $$(@D)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What split.cpp, which finds the parts, and extract.cpp, which copies one, both know. */
+
+#ifndef TENON_CODEGEN_EXTRACT_H
+#define TENON_CODEGEN_EXTRACT_H
+
+#include <memory>
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/TrackingMDRef.h"
+#include "llvm/Support/StringSaver.h"
+
+#include "codegen/split.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__split {
+    struct part {
+        std::vector<llvm::GlobalValue *> members;
+        std::vector<tn__split_symbol> symbols;
+        bool compiled = false;
+    };
+    /* What a compile unit lists of the whole module: enumerations, types, variables, imports and macros. */
+    struct unit_lists {
+        llvm::DICompileUnit *unit;
+        llvm::TrackingMDRef lists[5];
+    };
+
+    std::unique_ptr<llvm::Module> module;
+    std::vector<part> parts;
+    llvm::DenseMap<const llvm::GlobalValue *, size_t> part_of;
+    std::vector<unit_lists> units;
+    llvm::BumpPtrAllocator names;
+
+    tn__split(llvm::Module *module, uint64_t number);
+
+    bool is_copied(const llvm::GlobalVariable &variable) const;
+    /* Puts the lists back into their units, or takes them out. */
+    void show_lists(bool shown);
+
+  private:
+    void name_everything(uint64_t number);
+    void form_parts();
+    void list_symbols();
+    void set_aside_lists();
+    void forget_values_in_debug_info();
+};
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A module that is kept and compiled part by part (module.c over split.cpp). Any thread may call any function, but for
+ * opening and closing. */
+
+#ifndef TENON_CODEGEN_MODULE_H
+#define TENON_CODEGEN_MODULE_H
+
+#include "codegen/split.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__module;
+
+/* Reads IR text or bitcode, verifies it and fits it to the target. `options` were taken; its strings outlive the module.
+ * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
+                    uint64_t number, struct tn__module **out, struct tn_error *err);
+void tn__module_close(struct tn__module *module); /* NULL is ignored */
+
+/* As in split.h; 0 parts: it has to be compiled in one piece, and none of the functions below may be called. */
+size_t tn__module_parts(const struct tn__module *module);
+bool tn__module_has_initializers(const struct tn__module *module);
+const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
+void tn__module_compiled(struct tn__module *module, size_t part);
+
+/* Writes a part as bitcode, to be given to tn__compile_part. TN_EFATAL, TN_ENOMEM. */
+int tn__module_extract(struct tn__module *module, size_t part, const struct tn__extraction *how, struct tn_buffer *out,
+                       struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Taking a module apart (split.h). What has to stay together is found once; extracting a part then walks that part only.
+ *
+ * Functions are copied into a small module of the same context, so types, constants and metadata are shared with the large
+ * one and cost nothing. Debug information is shared as it is, but for what a compile unit lists of the whole module: these
+ * lists are kept aside and go with the data. */
+
+#include "codegen/llvm_compat.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Module.h"
+
+#include "codegen/extract.h"
+
+using namespace llvm;
+
+/* ---- names and linkage ---- */
+
+/* Constants that say all there is to know about them are copied to where they are used, unless they are large and shared. */
+static bool is_plain(const Constant *constant)
+{
+    if (isa<ConstantData>(constant))
+        return true;
+    return isa<ConstantAggregate>(constant) && constant->getNumOperands() <= 16 &&
+           all_of(constant->operands(), [](const Use &use) { return is_plain(cast<Constant>(use)); });
+}
+
+bool tn__split::is_copied(const GlobalVariable &variable) const
+{
+    static const uint64_t small = 1024;
+    return variable.hasLocalLinkage() && variable.isConstant() && variable.hasInitializer() &&
+           variable.hasGlobalUnnamedAddr() && !variable.isThreadLocal() && !variable.hasSection() &&
+           (variable.hasOneUse() ||
+            module->getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() <= small) &&
+           is_plain(variable.getInitializer());
+}
+
+static bool is_definition(const GlobalValue &global)
+{
+    return !global.isDeclaration() && !global.hasAvailableExternallyLinkage();
+}
+
+static bool is_llvms(const GlobalValue &global)
+{
+    return global.getName().starts_with("llvm.");
+}
+
+/* Parts are compiled apart and linked, so what they share needs a name, and one that no other module has. */
+static void publish_local(GlobalValue &global, uint64_t number)
+{
+    global.setName((global.hasName() ? global.getName() : "unnamed") + ".tenon." + Twine(number));
+    global.setLinkage(GlobalValue::ExternalLinkage);
+    global.setVisibility(GlobalValue::HiddenVisibility);
+}
+
+/* Members of a group may end up in different parts, so each of them gives way on its own. */
+static void leave_group(GlobalObject &object)
+{
+    if (!object.hasComdat())
+        return;
+    object.setComdat(nullptr);
+    if (object.hasExternalLinkage() && is_definition(object))
+        object.setLinkage(GlobalValue::WeakODRLinkage);
+}
+
+void tn__split::name_everything(uint64_t number)
+{
+    for (GlobalObject &object : module->global_objects())
+        leave_group(object);
+    for (GlobalValue &global : module->global_values()) {
+        auto *variable = dyn_cast<GlobalVariable>(&global);
+        if (is_llvms(global) || !is_definition(global) || (variable && is_copied(*variable)))
+            continue;
+        if (global.hasLocalLinkage() || !global.hasName())
+            publish_local(global, number);
+    }
+}
+
+/* Parts that know two names of one thing as two things would take their addresses for different ones. */
+static void use_first_names(Module &module)
+{
+    for (GlobalAlias &alias : module.aliases())
+        if (!alias.isInterposable())
+            alias.replaceAllUsesWith(alias.getAliasee());
+}
+
+/* ---- what stays together ---- */
+
+using groups = EquivalenceClasses<const GlobalValue *>;
+
+/* Unites `function` with whoever uses `constant`. */
+static void unite_with_users(groups &groups, const Function *function, const Constant *constant)
+{
+    for (const User *user : constant->users()) {
+        if (auto *instruction = dyn_cast<Instruction>(user))
+            groups.unionSets(function, instruction->getFunction());
+        else if (auto *variable = dyn_cast<GlobalVariable>(user))
+            groups.unionSets(function, variable);
+        else if (auto *outer = dyn_cast<Constant>(user))
+            unite_with_users(groups, function, outer);
+    }
+}
+
+/* Addresses of blocks mean nothing outside their function's module: tables of them stay with the function. */
+static void unite_block_addresses(groups &groups, const Function &function)
+{
+    for (const BasicBlock &block : function)
+        if (block.hasAddressTaken())
+            unite_with_users(groups, &function, BlockAddress::lookup(&block));
+}
+
+/* The function that an alias is just another name of, or NULL. */
+static const Function *function_of(const GlobalAlias &alias)
+{
+    return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
+}
+
+/* The functions that have to be defined where the data is, with all that depends on them. */
+static void unite_with_data(groups &groups, const Module &module, const GlobalValue *data)
+{
+    for (const GlobalIFunc &ifunc : module.ifuncs())
+        if (const Function *resolver = ifunc.getResolverFunction())
+            groups.unionSets(resolver, data);
+    for (const GlobalAlias &alias : module.aliases())
+        if (auto *object = dyn_cast_or_null<Function>(alias.getAliaseeObject()); object && !function_of(alias))
+            groups.unionSets(object, data);
+}
+
+void tn__split::form_parts()
+{
+    groups groups;
+    const GlobalValue *data = nullptr; /* stands for all of it */
+    groups.insert(data);
+    for (const Function &function : *module)
+        if (is_definition(function)) {
+            groups.insert(&function);
+            unite_block_addresses(groups, function);
+        }
+    unite_with_data(groups, *module, data);
+
+    DenseMap<const GlobalValue *, size_t> part_of_leader;
+    part_of_leader[groups.getLeaderValue(data)] = 0;
+    parts.resize(1);
+    auto place = [&](GlobalValue &global) {
+        auto leader = groups.findLeader(&global);
+        size_t part = 0;
+        if (leader != groups.member_end()) {
+            part = part_of_leader.try_emplace(*leader, parts.size()).first->second;
+            if (part == parts.size())
+                parts.emplace_back();
+        }
+        parts[part].members.push_back(&global);
+        part_of[&global] = part;
+    };
+    for (Function &function : *module)
+        if (is_definition(function))
+            place(function);
+    for (GlobalVariable &variable : module->globals())
+        if (is_definition(variable) && !is_llvms(variable) && !is_copied(variable))
+            place(variable);
+    for (GlobalIFunc &ifunc : module->ifuncs())
+        place(ifunc);
+    for (GlobalAlias &alias : module->aliases())
+        if (!function_of(alias))
+            place(alias);
+}
+
+static unsigned flags_of(const GlobalValue &global, bool in_data)
+{
+    return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0) |
+           (isa<Function>(global) && !in_data ? TN__SPLIT_FUNCTION : 0);
+}
+
+void tn__split::list_symbols()
+{
+    StringSaver saver(names);
+    auto name = [&](const GlobalValue &global) { return saver.save(global.getName()).data(); };
+    for (part &part : parts)
+        for (const GlobalValue *member : part.members)
+            part.symbols.push_back({name(*member), nullptr, flags_of(*member, &part == &parts[0])});
+    for (const GlobalAlias &alias : module->aliases())
+        if (const Function *function = function_of(alias))
+            parts[part_of[function]].symbols.push_back({name(alias), name(*function), flags_of(alias, true)});
+}
+
+/* ---- debug information ---- */
+
+/* The operand of a compile unit that is the first list. */
+static const unsigned first_list = 4;
+
+void tn__split::set_aside_lists()
+{
+    for (DICompileUnit *unit : module->debug_compile_units()) {
+        units.push_back({unit, {}});
+        for (unsigned i = 0; i < std::size(units.back().lists); i++)
+            units.back().lists[i].reset(unit->getOperand(first_list + i));
+    }
+    show_lists(false);
+}
+
+void tn__split::show_lists(bool shown)
+{
+    for (const unit_lists &full : units)
+        for (unsigned i = 0; i < std::size(full.lists); i++)
+            full.unit->replaceOperandWith(first_list + i, shown ? full.lists[i].get() : nullptr);
+}
+
+/* Debug information is shared between modules, so it may not name anything in this one: template arguments do. */
+static void forget_values(Metadata *root, DenseSet<const Metadata *> &seen)
+{
+    SmallVector<Metadata *, 64> work = {root};
+    while (!work.empty()) {
+        auto *node = dyn_cast_or_null<MDNode>(work.pop_back_val());
+        if (!node || !seen.insert(node).second)
+            continue;
+        for (unsigned i = 0; i < node->getNumOperands(); i++)
+            if (isa<DITemplateValueParameter>(node) && isa_and_nonnull<ConstantAsMetadata>(node->getOperand(i)))
+                node->replaceOperandWith(i, nullptr);
+            else
+                work.push_back(node->getOperand(i));
+    }
+}
+
+void tn__split::forget_values_in_debug_info()
+{
+    if (none_of(module->global_values(), [](const GlobalValue &global) { return global.isUsedByMetadata(); }))
+        return;
+    DenseSet<const Metadata *> seen;
+    for (DICompileUnit *unit : module->debug_compile_units())
+        forget_values(unit, seen);
+    for (Function &function : *module) {
+        forget_values(function.getSubprogram(), seen);
+        for (BasicBlock &block : function)
+            for (Instruction &instruction : block) {
+                forget_values(instruction.getDebugLoc().getAsMDNode(), seen);
+                for (DbgRecord &record : instruction.getDbgRecordRange())
+                    if (auto *variable = dyn_cast<DbgVariableRecord>(&record))
+                        forget_values(variable->getRawVariable(), seen);
+            }
+    }
+}
+
+/* ---- the interface ---- */
+
+tn__split::tn__split(Module *module, uint64_t number) : module(module)
+{
+    name_everything(number);
+    use_first_names(*module);
+    form_parts();
+    list_symbols();
+    forget_values_in_debug_info();
+    set_aside_lists();
+}
+
+tn__split *tn__split_create(LLVMModuleRef module, uint64_t number)
+{
+    return unwrap(module)->getModuleInlineAsm().empty() ? new tn__split(unwrap(module), number) : nullptr;
+}
+
+void tn__split_dispose(tn__split *split)
+{
+    delete split;
+}
+
+size_t tn__split_parts(const tn__split *split)
+{
+    return split->parts.size();
+}
+
+bool tn__split_has_initializers(const tn__split *split)
+{
+    return split->module->getNamedGlobal("llvm.global_ctors") || split->module->getNamedGlobal("llvm.global_dtors");
+}
+
+const tn__split_symbol *tn__split_symbols(const tn__split *split, size_t part, size_t *count)
+{
+    *count = split->parts[part].symbols.size();
+    return split->parts[part].symbols.data();
+}
+
+void tn__split_compiled(tn__split *split, size_t part)
+{
+    split->parts[part].compiled = true;
+}

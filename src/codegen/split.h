@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A module taken apart, so that its functions are compiled one by one, when they are called, and side by side. Part 0 holds
+ * the data: variables, initializers, and the functions that cannot be told from them. Each other part is one function, or
+ * several that know addresses inside each other. A part is extracted as bitcode, at a cost that depends on the part and
+ * what it refers to, not on the module; who compiles it reads it into a context of his own.
+ *
+ * Not locked: one thread at a time. */
+
+#ifndef TENON_CODEGEN_SPLIT_H
+#define TENON_CODEGEN_SPLIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tenon_codegen.h"
+
+struct LLVMOpaqueModule; /* LLVM's, behind LLVMModuleRef */
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn__split;
+
+enum {
+    TN__SPLIT_WEAK = 1,     /* gives way to another definition */
+    TN__SPLIT_HIDDEN = 2,   /* for this module, or its library, only */
+    TN__SPLIT_FUNCTION = 4, /* with a suffix, if one is asked for */
+};
+
+struct tn__split_symbol {
+    const char *name; /* lives as long as the split */
+    const char *of;   /* NULL, or the function that this is another name of */
+    unsigned flags;
+};
+
+/* Takes a verified module apart and takes it over; `number` tells modules of one library from each other and becomes part
+ * of the names of what was local. NULL: the module has to be compiled in one piece (inline assembly at file level may
+ * define symbols); it stays the caller's. */
+struct tn__split *tn__split_create(struct LLVMOpaqueModule *module, uint64_t number);
+void tn__split_dispose(struct tn__split *split); /* with the module; its context stays */
+
+size_t tn__split_parts(const struct tn__split *split); /* 1 or more */
+bool tn__split_has_initializers(const struct tn__split *split);
+/* What a part defines; of part 0 perhaps nothing. */
+const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, size_t part, size_t *count);
+
+struct tn__extraction {
+    /* NULL, or what stands behind the names of functions where they are defined: their plain names are stubs. Not in
+     * part 0. */
+    const char *suffix;
+    unsigned inline_size; /* functions of up to so many instructions come along for their callers to inline */
+};
+
+/* Writes a part as bitcode. False if memory is out. */
+bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out);
+
+/* From now on what is extracted calls the functions of this part by their names with the suffix, past their stubs. */
+void tn__split_compiled(struct tn__split *split, size_t part);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Target machines outlive their compilation: making one costs more than compiling a small function. One is used by one
+ * compilation at a time; what LLVM gave up in is never used again, because it does not come back here. */
+
+#include <pthread.h>
+
+#include <llvm-c/Target.h>
+
+#include "codegen/codegen.h"
+#include "codegen/llvm.h"
+
+/* A target with what it was asked for by. */
+struct entry {
+    struct tn__target target; /* first: tn__target_give gets it back from this address */
+    struct tn_compile_options key;
+    char *wanted; /* the module's triple as it was given */
+    struct entry *next;
+    char text[]; /* of the key's strings */
+};
+
+/* The one given back last is first. */
+static struct pool {
+    pthread_mutex_t lock;
+    struct entry *idle;
+    size_t count;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { MOST_IDLE = 16 };
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool matches(const struct entry *entry, const struct tn_compile_options *options, const char *triple)
+{
+    const struct tn_compile_options *key = &entry->key;
+    return key->opt_level == options->opt_level && key->reloc_model == options->reloc_model &&
+           key->code_model == options->code_model && !key->function_sections == !options->function_sections &&
+           same_text(key->triple, options->triple) && same_text(key->cpu, options->cpu) &&
+           same_text(key->features, options->features) && (options->triple || same_text(entry->wanted, triple));
+}
+
+static struct entry *take_idle(const struct tn_compile_options *options, const char *triple)
+{
+    pthread_mutex_lock(&pool.lock);
+    struct entry **at = &pool.idle;
+    while (*at && !matches(*at, options, triple))
+        at = &(*at)->next;
+    struct entry *found = *at;
+    if (found) {
+        *at = found->next;
+        pool.count--;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return found;
+}
+
+static size_t room_for(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+/* Copies the text to *at, which moves on. */
+static char *keep(char **at, const char *text)
+{
+    if (!text)
+        return NULL;
+    char *copy = *at;
+    *at = stpcpy(copy, text) + 1;
+    return copy;
+}
+
+static struct entry *make_entry(const struct tn_compile_options *options, const char *triple)
+{
+    size_t size = sizeof(struct entry) + room_for(options->triple) + room_for(options->cpu) +
+                  room_for(options->features) + room_for(triple);
+    struct entry *entry = tn__alloc_zeroed(NULL, size, 1);
+    if (!entry)
+        return NULL;
+    char *at = entry->text;
+    entry->key = *options;
+    entry->key.triple = keep(&at, options->triple);
+    entry->key.cpu = keep(&at, options->cpu);
+    entry->key.features = keep(&at, options->features);
+    entry->wanted = keep(&at, triple);
+    return entry;
+}
+
+static void dispose(struct entry *entry)
+{
+    tn__target_close(&entry->target);
+    tn__free(NULL, entry);
+}
+
+int tn__target_take(struct tn__target **out, const struct tn_compile_options *options, const char *module_triple,
+                    struct tn_error *err)
+{
+    *out = NULL;
+    struct entry *entry = take_idle(options, module_triple);
+    if (!entry) {
+        entry = make_entry(options, module_triple);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "out of memory while setting up the target");
+        int code = tn__target_open(&entry->target, &entry->key, entry->wanted, err);
+        if (code != TN_OK) {
+            dispose(entry);
+            return code;
+        }
+    }
+    *out = &entry->target;
+    return TN_OK;
+}
+
+void tn__target_give(struct tn__target *target)
+{
+    if (!target)
+        return;
+    struct entry *entry = (struct entry *)(void *)target, *surplus = NULL;
+    pthread_mutex_lock(&pool.lock);
+    entry->next = pool.idle;
+    pool.idle = entry;
+    if (++pool.count > MOST_IDLE) {
+        struct entry **at = &pool.idle;
+        while ((*at)->next)
+            at = &(*at)->next;
+        surplus = *at;
+        *at = NULL;
+        pool.count--;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (surplus)
+        dispose(surplus);
+}

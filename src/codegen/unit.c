@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* IR in memory to a module that is verified and fits its target, in a context of its own. */
+
+#include <llvm-c/Analysis.h>
+
+#include "codegen/codegen.h"
+#include "codegen/llvm.h"
+
+/* Opens the target as soon as the module's triple is known. IR without a layout of its own is read with the target's. */
+static const char *choose_layout(void *user, const char *triple, const char *layout)
+{
+    struct tn__unit *unit = user;
+    unit->target_code = tn__target_take(&unit->target, unit->options, triple, unit->diagnostics.err);
+    if (unit->target_code != TN_OK) {
+        unit->diagnostics.err = NULL; /* this is the error to report, whatever the reader finds next */
+        return NULL;
+    }
+    return *layout ? NULL : unit->target->layout;
+}
+
+/* The text reader needs a NUL behind the text; bitcode is read in place. */
+static int parse(struct tn__unit *unit, const char *ir, size_t length, struct tn_error *err)
+{
+    char *copy = NULL;
+    if (!tn__llvm_is_bitcode(ir, length)) {
+        copy = tn__alloc(NULL, length + 1);
+        if (!copy)
+            return tn__fail(err, TN_ENOMEM, "out of memory");
+        memcpy(copy, ir, length);
+        copy[length] = 0;
+    }
+    unit->module = tn__llvm_parse(unit->context, unit->name, copy ? copy : ir, length, choose_layout, unit,
+                                  tn__diagnostics_report, &unit->diagnostics);
+    unit->diagnostics.module = unit->module;
+    tn__free(NULL, copy);
+    return TN_OK;
+}
+
+static int read_module(struct tn__unit *unit, const char *ir, size_t length, struct tn_error *err)
+{
+    int code = parse(unit, ir, length, err);
+    if (unit->module && !unit->target && unit->target_code == TN_OK) /* bitcode without a single definition */
+        choose_layout(unit, LLVMGetTarget(unit->module), LLVMGetDataLayoutStr(unit->module));
+    if (code != TN_OK || unit->target_code != TN_OK)
+        return code != TN_OK ? code : unit->target_code;
+    return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
+}
+
+static int verify(struct tn__unit *unit, struct tn_error *err)
+{
+    char *message = NULL;
+    int code = TN_OK;
+    if (LLVMVerifyModule(unit->module, LLVMReturnStatusAction, &message))
+        code = tn__fail(err, TN_ECOMPILE, "%s: error: invalid IR: %s", unit->name, message);
+    LLVMDisposeMessage(message);
+    return code;
+}
+
+static int fit(struct tn__unit *unit, struct tn_error *err)
+{
+    const struct tn__target *target = unit->target;
+    if (*LLVMGetDataLayoutStr(unit->module) == 0)
+        LLVMSetDataLayout(unit->module, target->layout);
+    LLVMSetTarget(unit->module, target->triple);
+    unit->managed = tn__gc_is_managed(unit->module);
+    struct tn__gc gc = {.module = unit->module, .context = unit->context};
+    if (unit->managed)
+        tn__gc_remove_ni(&gc);
+    if (!tn__llvm_same_layout(unit->module, target->machine)) {
+        tn__arena_free(&gc.arena);
+        return tn__fail(err, TN_ECOMPILE, "%s: error: the module's data layout '%s' is not that of %s, '%s'",
+                        unit->name, LLVMGetDataLayoutStr(unit->module), target->triple, target->layout);
+    }
+    if (unit->managed)
+        tn__gc_add_ni(&gc);
+    tn__arena_free(&gc.arena);
+    return tn__target_apply(target, unit->module, unit->name, err);
+}
+
+int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err)
+{
+    unit->diagnostics = (struct tn__diagnostics){.name = unit->name, .err = err};
+    unit->context = LLVMContextCreate();
+    LLVMContextSetDiscardValueNames(unit->context, is_ours);
+    tn__diagnostics_attach(&unit->diagnostics, unit->context);
+    int code = read_module(unit, ir, length, err);
+    if (code == TN_OK && is_ours)
+        unit->managed = tn__gc_is_managed(unit->module);
+    if (code != TN_OK || is_ours)
+        return code;
+    code = verify(unit, err);
+    return code == TN_OK ? fit(unit, err) : code;
+}
+
+void tn__unit_dispose(struct tn__unit *unit)
+{
+    if (unit->module)
+        LLVMDisposeModule(unit->module);
+    if (unit->context)
+        LLVMContextDispose(unit->context);
+    tn__target_give(unit->target);
+    *unit = (struct tn__unit){0};
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A module compiled part by part does what it does in one piece: the programs of data/, and IR that is hard to part. */
+
+#include "support.h"
+
+#include "codegen/codegen.h"
+#include "codegen/module.h"
+
+/* CORPUS comes from rules.mk: "folder/name" of each program. */
+static const char *const programs[] = {CORPUS};
+
+struct linked {
+    struct tn_session *session;
+    struct tn_library *library;
+    struct tn_error err;
+};
+
+static struct linked create(void)
+{
+    struct linked linked;
+    if (tn_session_create(NULL, &linked.session, &linked.err) ||
+        tn_library_create(linked.session, "split", &linked.library, &linked.err) ||
+        tn_add_resolver(linked.library, tn_resolve_dlsym, NULL, &linked.err))
+        fail_msg("%s", linked.err.text);
+    return linked;
+}
+
+static void release(void *context, const void *bytes, size_t length)
+{
+    (void)context;
+    tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
+}
+
+static void add(struct linked *linked, const struct tn_buffer *object)
+{
+    struct tn_input input = {
+        .size = sizeof input, .name = "part", .bytes = object->data, .length = object->size, .release = release};
+    if (tn_add_object(linked->library, &input, &linked->err))
+        fail_msg("%s", linked->err.text);
+}
+
+/* What a stub would lead to. */
+static void define_plain_names(struct linked *linked, const struct tn__module *module, size_t part, const char *suffix)
+{
+    size_t count;
+    const struct tn__split_symbol *symbols = tn__module_symbols(module, part, &count);
+    for (size_t i = 0; i < count; i++) {
+        char of[300];
+        snprintf(of, sizeof of, "%s%s", symbols[i].of ? symbols[i].of : symbols[i].name, suffix ? suffix : "");
+        if ((symbols[i].of || (suffix && symbols[i].flags & TN__SPLIT_FUNCTION)) &&
+            tn_define_alias(linked->library, symbols[i].name, of, &linked->err))
+            fail_msg("%s", linked->err.text);
+    }
+}
+
+/* Compiles each part on its own; with a suffix as if every second one had been compiled before. */
+static void add_parts(struct linked *linked, const void *ir, size_t length, int level, const char *suffix)
+{
+    struct tn_compile_options options = {DEFAULTS, .opt_level = level};
+    struct tn_compile_observer nobody = {.size = sizeof nobody};
+    struct tn__module *module;
+    if (tn__module_open("test.ll", ir, length, &options, 7, &module, &linked->err))
+        fail_msg("%s", linked->err.text);
+    assert_true(tn__module_parts(module) > 0);
+    for (size_t i = 0; i < tn__module_parts(module); i += 2)
+        tn__module_compiled(module, i);
+    for (size_t i = 0; i < tn__module_parts(module); i++) {
+        struct tn__extraction how = {.suffix = suffix, .inline_size = 20};
+        struct tn_buffer bitcode, object;
+        if (tn__module_extract(module, i, &how, &bitcode, &linked->err) ||
+            tn__compile_part("part", &bitcode, &options, &nobody, &object, NULL, &linked->err))
+            fail_msg("level %d: %s", level, linked->err.text);
+        tn_buffer_free(&bitcode);
+        add(linked, &object);
+        define_plain_names(linked, module, i, suffix);
+    }
+    tn__module_close(module);
+}
+
+static uint64_t run(struct linked *linked)
+{
+    void *address;
+    if (tn_link(linked->library, &linked->err) || tn_lookup(linked->library, "run", &address, &linked->err) ||
+        tn_run_initializers(linked->library, 0, NULL, NULL, &linked->err))
+        fail_msg("%s", linked->err.text);
+    uint64_t (*function)(void);
+    memcpy(&function, &address, sizeof function);
+    uint64_t result = function();
+    tn_run_finalizers(linked->library);
+    tn_session_destroy(linked->session);
+    return result;
+}
+
+static uint64_t run_whole(const void *ir, size_t length, int level)
+{
+    struct tn_compile_options options = {DEFAULTS, .opt_level = level};
+    struct linked linked = create();
+    struct outcome outcome = compile(ir, length, &options);
+    if (outcome.code)
+        fail_msg("%s", outcome.err.text);
+    add(&linked, &outcome.out);
+    return run(&linked);
+}
+
+static void check(const char *name, const void *ir, size_t length)
+{
+    for (int level = 0; level <= 2; level++) {
+        uint64_t whole = run_whole(ir, length, level);
+        for (int with_suffix = 0; with_suffix <= 1; with_suffix++) {
+            struct linked linked = create();
+            add_parts(&linked, ir, length, level, with_suffix ? "$body" : NULL);
+            uint64_t parts = run(&linked);
+            if (parts != whole)
+                fail_msg("%s, level %d, suffix %d: %llx, not %llx", name, level, with_suffix, (unsigned long long)parts,
+                         (unsigned long long)whole);
+        }
+    }
+}
+
+static void parts_do_what_the_whole_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(programs); i++) {
+        char path[400];
+        snprintf(path, sizeof path, "%s.%s.bc", programs[i / 2], i % 2 ? "O0" : "O2");
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        char *bytes = malloc(1 << 20);
+        size_t length = fread(bytes, 1, 1 << 20, file);
+        fclose(file);
+        check(path, bytes, length);
+        free(bytes);
+    }
+}
+
+/* Each row defines run(), whose answer is 1 if all is as it should be. */
+static const struct {
+    const char *what, *ir;
+    size_t parts;
+} hard[] = {
+    {"a table of block addresses",
+     "@table = internal constant [2 x ptr] [ptr blockaddress(@pick, %one), ptr blockaddress(@pick, %two)]\n"
+     "@other = global ptr @table\n"
+     "define internal i64 @pick(i64 %i) {\n  %p = getelementptr [2 x ptr], ptr @table, i64 0, i64 %i\n"
+     "  %b = load ptr, ptr %p\n  indirectbr ptr %b, [label %one, label %two]\n"
+     "one:\n  ret i64 1\ntwo:\n  ret i64 2\n}\n"
+     "define i64 @run() {\n  %a = call i64 @pick(i64 0)\n  %b = call i64 @pick(i64 1)\n  %s = add i64 %a, %b\n"
+     "  %o = load ptr, ptr @other\n  %t = icmp eq ptr %o, @table\n  %z = zext i1 %t to i64\n  %u = add i64 %s, %z\n"
+     "  %r = icmp eq i64 %u, 4\n  %y = zext i1 %r to i64\n  ret i64 %y\n}\n",
+     3},
+    {"aliases",
+     "@value = internal global i64 5\n@also = alias i64, ptr @value\n"
+     "@second = alias i64, getelementptr (i8, ptr @value, i64 0)\n"
+     "@same = alias i64 (i64), ptr @local\n@again = internal alias i64 (i64), ptr @same\n"
+     "define internal i64 @local(i64 %x) {\n  %v = load i64, ptr @also\n  %s = add i64 %x, %v\n  ret i64 %s\n}\n"
+     "define i64 @run() {\n  %a = call i64 @same(i64 1)\n  %b = call i64 @again(i64 %a)\n  %c = load i64, ptr @second\n"
+     "  %d = add i64 %b, %c\n  %e = icmp eq i64 %d, 16\n  %f = icmp eq ptr @same, @again\n  %g = and i1 %e, %f\n"
+     "  %y = zext i1 %g to i64\n  ret i64 %y\n}\n",
+     3},
+    {"an indirect function",
+     "@chosen = ifunc i64 (), ptr @choose\n"
+     "define internal i64 @one() {\n  ret i64 1\n}\n"
+     "define internal ptr @choose() {\n  ret ptr @one\n}\n"
+     "define i64 @run() {\n  %a = call i64 @chosen()\n  ret i64 %a\n}\n",
+     3},
+    {"initializers in order, and what they set",
+     "@list = internal global i64 0\n"
+     "@llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 300, ptr @late, ptr null "
+     "}, "
+     "{ i32, ptr, ptr } { i32 200, ptr @early, ptr @list }]\n"
+     "@llvm.used = appending global [2 x ptr] [ptr @list, ptr @late], section \"llvm.metadata\"\n"
+     "define internal void @early() {\n  store i64 3, ptr @list\n  ret void\n}\n"
+     "define internal void @late() {\n  %a = load i64, ptr @list\n  %b = mul i64 %a, 7\n  store i64 %b, ptr @list\n"
+     "  ret void\n}\n"
+     "define i64 @run() {\n  %a = load i64, ptr @list\n  %e = icmp eq i64 %a, 21\n  %y = zext i1 %e to i64\n"
+     "  ret i64 %y\n}\n",
+     4},
+    {"comdats, weak and unnamed things",
+     "$group = comdat any\n$inline = comdat any\n@group = weak_odr global i64 4, comdat\n@0 = internal global i64 6\n"
+     "@missing = extern_weak global i64\ndeclare extern_weak void @absent()\n"
+     "define linkonce_odr i64 @inline() comdat {\n  %a = load i64, ptr @group\n  ret i64 %a\n}\n"
+     "define i64 @strong() comdat($group) {\n  %a = load i64, ptr @0\n  ret i64 %a\n}\n"
+     "define weak i64 @weak() {\n  ret i64 5\n}\n"
+     "define i64 @run() {\n  %a = call i64 @inline()\n  %b = call i64 @strong()\n  %c = call i64 @weak()\n"
+     "  %d = add i64 %a, %b\n  %e = add i64 %d, %c\n  %f = icmp eq i64 %e, 15\n  %g = icmp eq ptr @missing, null\n"
+     "  %h = and i1 %f, %g\n  %i = icmp eq ptr @absent, null\n  %j = and i1 %h, %i\n  %y = zext i1 %j to i64\n"
+     "  ret i64 %y\n}\n",
+     5},
+    {"functions as metadata, and the address of oneself",
+     "define internal i64 @a() {\n  ret i64 1\n}\ndefine internal i64 @b() {\n  ret i64 2\n}\n"
+     "define ptr @self() noinline {\n  ret ptr @self\n}\n"
+     "define i64 @run() {\n  %p = select i1 true, ptr @a, ptr @b\n  %r = call i64 %p(), !callees !0\n"
+     "  %q = call ptr @self()\n  %e = icmp eq ptr %q, @self\n  %y = zext i1 %e to i64\n  %z = and i64 %r, %y\n"
+     "  ret i64 %z\n}\n!0 = !{ptr @a, ptr @b}\n",
+     5},
+    {"a function that has to be inlined, and one that throws",
+     "declare i32 @__gxx_personality_v0(...)\n"
+     "define internal i64 @must(i64 %x) alwaysinline {\n  %a = mul i64 %x, 3\n  ret i64 %a\n}\n"
+     "define i64 @calls(ptr %f) personality ptr @__gxx_personality_v0 {\n  %r = invoke i64 %f(i64 7) to label %ok "
+     "unwind label %bad\n"
+     "ok:\n  ret i64 %r\nbad:\n  %p = landingpad { ptr, i32 } cleanup\n  resume { ptr, i32 } %p\n}\n"
+     "define i64 @run() {\n  %a = call i64 @must(i64 5)\n  %b = call i64 @calls(ptr @must)\n  %c = add i64 %a, %b\n"
+     "  %e = icmp eq i64 %c, 36\n  %y = zext i1 %e to i64\n  ret i64 %y\n}\n",
+     4},
+};
+
+static void hard_to_part(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(hard); i++) {
+        struct tn_compile_options options = {DEFAULTS};
+        struct tn__module *module;
+        struct tn_error err;
+        if (tn__module_open(hard[i].what, hard[i].ir, strlen(hard[i].ir), &options, 1, &module, &err))
+            fail_msg("%s: %s", hard[i].what, err.text);
+        if (tn__module_parts(module) != hard[i].parts)
+            fail_msg("%s: %zu parts", hard[i].what, tn__module_parts(module));
+        tn__module_close(module);
+        assert_int_equal(run_whole(hard[i].ir, strlen(hard[i].ir), 0), 1);
+        check(hard[i].what, hard[i].ir, strlen(hard[i].ir));
+    }
+}
+
+/* Assembly at file level may define symbols that nobody sees without assembling it. */
+static void one_piece(void **state)
+{
+    (void)state;
+    static const char ir[] = "module asm \".globl hidden_thing\"\ndefine i64 @run() {\n  ret i64 1\n}\n";
+    struct tn_compile_options options = {DEFAULTS};
+    struct tn__module *module;
+    assert_int_equal(tn__module_open("asm.ll", ir, sizeof ir - 1, &options, 1, &module, NULL), TN_OK);
+    assert_int_equal(tn__module_parts(module), 0);
+    tn__module_close(module);
+}
+
+static void refused_as_by_the_compiler(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {"define i64 @f() {", "define i64 @f() {\n  ret i32 0\n}\n",
+                                       "target triple = \"nonesuch\"\ndefine void @f() {\n  ret void\n}\n"};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn_compile_options options = {DEFAULTS};
+        struct tn__module *module;
+        struct tn_error err;
+        struct outcome outcome = compile_text(rows[i], &options);
+        assert_int_equal(tn__module_open("test.ll", rows[i], strlen(rows[i]), &options, 1, &module, &err),
+                         outcome.code);
+        assert_string_equal(err.text, outcome.err.text);
+        assert_null(module);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_do_what_the_whole_does),
+        cmocka_unit_test(hard_to_part),
+        cmocka_unit_test(one_piece),
+        cmocka_unit_test(refused_as_by_the_compiler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
