@@ -55,7 +55,9 @@ extern "C" {
     X(TN_EUNDEF, -8, "undefined symbol")                                                                               \
     X(TN_EDUP, -9, "duplicate definition")                                                                             \
     X(TN_ECOMPILE, -10, "the IR was rejected")                                                                         \
-    X(TN_EFATAL, -11, "the code generator gave up")
+    X(TN_EFATAL, -11, "the code generator gave up")                                                                    \
+    X(TN_ECYCLE, -12, "would wait for itself")                                                                         \
+    X(TN_EREMOVED, -13, "removed meanwhile")
 
 enum tn_code {
     TN_OK = 0,
@@ -103,6 +105,9 @@ enum {
     TN_SESSION_TIMINGS = 1, /* measure the phases of links, which costs some 0.2 us each */
 };
 
+/* Work that may be done by any thread. */
+struct tn_task;
+
 struct tn_session_options {
     size_t size;          /* sizeof(struct tn_session_options) */
     size_t window_size;   /* bytes of address space for code and data; 0: 1 GiB, or less where the system allows less */
@@ -113,6 +118,13 @@ struct tn_session_options {
     void *context;
     const struct tn_allocator *allocator; /* NULL: mimalloc */
     uint64_t flags;                       /* TN_SESSION_... */
+    /* Called for failures that nobody waits for: a materializer that failed unasked. Any thread, no lock held. */
+    void (*on_error)(void *context, const struct tn_error *error);
+    /* Materializers that are needed at the same time may run side by side: on this many threads of the session's own, */
+    size_t threads;
+    /* or on the client's: called without a lock, by the thread that needs them, it has tn_task_run called for each task,
+     * once, before the session is destroyed. A thread that waits runs what nobody has begun, so tasks may come late. */
+    void (*dispatch)(void *context, struct tn_task *task);
 };
 
 /* Creates a session. `options` may be NULL (defaults) and is not kept.
@@ -139,16 +151,49 @@ struct tn_stats {
 
 TN_API void tn_session_stats(struct tn_session *session, struct tn_stats *stats);
 
+TN_API void tn_task_run(struct tn_task *task);
+
 /* ---- libraries ---- */
 
 /* Creates an empty library; `name` is copied and appears in errors. TN_ENOMEM. */
 TN_API int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out,
                              struct tn_error *err);
 
+enum {
+    TN_SEARCH_HIDDEN = 1, /* also what that library hides from others */
+};
+
+struct tn_search {
+    struct tn_library *library;
+    uint64_t flags; /* TN_SEARCH_... */
+};
+
+/* Says where references and lookups of `library` are looked for when it does not know the symbol itself: in these
+ * libraries, in this order. Each is asked for what it defines, then its resolvers and generators; the order it has itself
+ * does not count. The list is copied and takes the place of the one before; addresses found earlier stay.
+ * TN_EINVAL (a library of another session), TN_EREMOVED, TN_ENOMEM. */
+TN_API int tn_library_search(struct tn_library *library, const struct tn_search *others, size_t count,
+                             struct tn_error *err);
+
+/* Removes all that the library holds, as tn_tracker_remove does: objects, definitions, promises, archives. Trackers,
+ * resolvers, generators and the search order stay. TN_ENOMEM (nothing was removed). */
+TN_API int tn_library_clear(struct tn_library *library, struct tn_error *err);
+
+/* Clears the library and ends it: others find nothing in it any more, and with it or its trackers nothing can be done but
+ * destroying the trackers: TN_EREMOVED. The handles stay valid until the session is destroyed. */
+TN_API int tn_library_remove(struct tn_library *library, struct tn_error *err);
+
 /* ---- trackers ---- */
 
-/* A tracker owns the objects that name it in tn_input.owner; they are removed together. TN_ENOMEM. */
+/* A tracker owns the objects, definitions and promises that name it as their owner; they are removed together.
+ * TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err);
+
+/* The tracker of what names none. It lives as long as the library. */
+TN_API struct tn_tracker *tn_library_tracker(struct tn_library *library);
+
+/* Makes everything that `from` owns belong to `to`, a tracker of the same library. TN_EINVAL. */
+TN_API int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct tn_error *err);
 
 /* Removes the tracker's objects: runs the finalizers of those that were initialised, takes their definitions, unwind tables
  * and memory back. The tracker can be used again. No thread may run or unwind through the removed code, and nothing may
@@ -218,6 +263,107 @@ TN_API int tn_define(struct tn_library *library, const char *name, const void *a
 /* Makes `name` another name of `of`, which the library may get to know later; whoever needs the one needs the other.
  * TN_EDUP, TN_EINVAL (an alias of itself, also through others), TN_ENOMEM. */
 TN_API int tn_define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err);
+
+enum {
+    TN_SYMBOL_WEAK = 1,   /* gives way to other definitions */
+    TN_SYMBOL_HIDDEN = 2, /* seen by its own library only */
+};
+
+struct tn_definition {
+    const char *name; /* copied */
+    const void *address;
+    uint64_t flags; /* TN_SYMBOL_... */
+};
+
+/* Defines absolute symbols that belong to `owner` (NULL: the library). All or none. TN_EDUP, TN_EINVAL, TN_ENOMEM. */
+TN_API int tn_define_all(struct tn_library *library, const struct tn_definition *definitions, size_t count,
+                         struct tn_tracker *owner, struct tn_error *err);
+
+struct tn_reexport {
+    const char *name;   /* copied */
+    const char *target; /* its name in the other library; NULL: the same */
+    uint64_t flags;     /* TN_SYMBOL_... */
+};
+
+/* Makes symbols of `source` symbols of `library` too, with the same addresses; it may get to know them later.
+ * All or none. TN_EDUP, TN_EINVAL (an alias of itself), TN_EREMOVED, TN_ENOMEM. */
+TN_API int tn_reexport(struct tn_library *library, const struct tn_reexport *symbols, size_t count,
+                       struct tn_library *source, struct tn_tracker *owner, struct tn_error *err);
+
+/* ---- definitions made on demand ---- */
+
+/* A materializer promises symbols and makes them when one of them is needed. It may compile, read files, look symbols up,
+ * and add to libraries: no lock is held while it runs. */
+
+struct tn_responsibility; /* opaque: the symbols that a materializer still owes */
+
+struct tn_promised {
+    const char *name; /* copied */
+    uint64_t flags;   /* TN_SYMBOL_... */
+};
+
+enum { TN_LATER = 1 };
+
+struct tn_materializer {
+    size_t size;      /* sizeof(struct tn_materializer) */
+    const char *name; /* for errors; copied */
+    void *context;
+    const struct tn_promised *symbols; /* copied */
+    size_t count;
+    /* Called once, by any thread, when a symbol is needed. Stages what it makes with the functions below and answers 0:
+     * then all that was promised must have been staged; or a code of enum tn_code, with `err`, which is never NULL, filled:
+     * its symbols have failed, and so has whoever needs them; or TN_LATER: it keeps the responsibility and ends it by
+     * tn_responsibility_ready or tn_responsibility_fail, from any thread, also before it returns. */
+    int (*materialize)(void *context, struct tn_responsibility *responsibility, struct tn_error *err);
+    /* One of its weak symbols was overridden before it was needed. May be NULL. No lock is held. */
+    void (*discard)(void *context, const char *symbol);
+    /* It is not needed any more: it has ended or was removed. May be NULL. */
+    void (*destroy)(void *context);
+    struct tn_tracker *owner; /* of the promise and of what it is kept with; NULL: the library */
+};
+
+/* Promises its symbols. A weak one gives way to definitions that are there already (`discard` is called for it), and to
+ * stronger ones until it is needed. TN_EDUP, TN_EINVAL, TN_EREMOVED, TN_ENOMEM; `destroy` is not called then. */
+TN_API int tn_add_materializer(struct tn_library *library, const struct tn_materializer *materializer,
+                               struct tn_error *err);
+
+/* Of one responsibility, one thread at a time. What is staged is entered in its library all at once when the
+ * responsibility is ready. */
+
+TN_API struct tn_library *tn_responsibility_library(const struct tn_responsibility *responsibility);
+
+/* True if somebody has asked for this symbol of it. */
+TN_API int tn_responsibility_is_wanted(const struct tn_responsibility *responsibility, const char *symbol);
+
+/* Stages an object. `input->owner` is not used. Errors as tn_add_object. */
+TN_API int tn_responsibility_add_object(struct tn_responsibility *responsibility, const struct tn_input *input,
+                                        struct tn_error *err);
+
+/* Stages absolute symbols that may be used only once everything they depend on may be: `needs` names `need_count` symbols
+ * that its library knows or finds. TN_EINVAL, TN_ENOMEM. */
+TN_API int tn_responsibility_define(struct tn_responsibility *responsibility, const struct tn_definition *definitions,
+                                    size_t count, const char *const *needs, size_t need_count, struct tn_error *err);
+
+/* Gives some of its symbols to a responsibility of their own, which is ended by itself; or back, to be made when they are
+ * needed: by `materializer`, whose symbols must all be owed. TN_EINVAL, TN_ENOMEM. */
+TN_API int tn_responsibility_delegate(struct tn_responsibility *responsibility, const char *const *symbols,
+                                      size_t count, struct tn_responsibility **out, struct tn_error *err);
+TN_API int tn_responsibility_replace(struct tn_responsibility *responsibility,
+                                     const struct tn_materializer *materializer, struct tn_error *err);
+
+/* Ends it: enters what was staged. On an error, which may be any of tn_add_object, TN_EUNDEF (something promised is
+ * missing) or TN_EREMOVED (its tracker was removed meanwhile), its symbols have failed. */
+TN_API int tn_responsibility_ready(struct tn_responsibility *responsibility, struct tn_error *err);
+/* Ends it: its symbols have failed, for this reason. */
+TN_API void tn_responsibility_fail(struct tn_responsibility *responsibility, const struct tn_error *why);
+
+/* Called with names that nothing in `library` defines, when they are needed: may add whatever defines them. No lock is
+ * held. An error fails whoever needs the names. */
+typedef int tn_generate(void *context, struct tn_library *library, const char *const *names, size_t count,
+                        struct tn_error *err);
+
+/* Generators are asked in the order they were added, after the resolvers. TN_EREMOVED, TN_ENOMEM. */
+TN_API int tn_add_generator(struct tn_library *library, tn_generate *generate, void *context, struct tn_error *err);
 
 /* ---- host symbols ---- */
 
@@ -311,8 +457,36 @@ TN_API int tn_link(struct tn_library *library, struct tn_error *err);
  * defines. */
 TN_API int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err);
 
-/* Answers the address of a global symbol, first linking the object that defines it and all it needs. Errors as tn_link. */
+/* Answers the address of a global symbol, first linking the object that defines it and all it needs; materializers that
+ * this leads to are run, and waited for. No address is handed out before everything it depends on is in place. Errors as
+ * tn_link; TN_ECYCLE (a materializer waits for itself, also through others); what a materializer failed with. */
 TN_API int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err);
+
+enum {
+    TN_WANTED_WEAK = 1, /* may be missing; its address is NULL then */
+};
+
+struct tn_wanted {
+    const char *name;
+    uint64_t flags; /* TN_WANTED_... */
+    void *address;  /* out */
+};
+
+/* The same for a set of symbols: all, or none and an error that names those that are missing. */
+TN_API int tn_lookup_all(struct tn_library *library, struct tn_wanted *symbols, size_t count, struct tn_error *err);
+
+/* Called once, without a lock; `err` NULL: the addresses are there. */
+typedef void tn_lookup_done(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err);
+
+/* The same without waiting for materializers: `done` is called by this thread before it returns, or later by the one that
+ * ends the last of them. `symbols` stays with the lookup until then. TN_EINVAL, TN_ENOMEM: `done` is not called. */
+TN_API int tn_lookup_async(struct tn_library *library, struct tn_wanted *symbols, size_t count, tn_lookup_done *done,
+                           void *context, struct tn_error *err);
+
+/* A lookup for a materializer that runs on other threads than its own, so that cycles are found; `done` NULL: blocking. */
+TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, struct tn_library *library,
+                                    struct tn_wanted *symbols, size_t count, tn_lookup_done *done, void *context,
+                                    struct tn_error *err);
 
 /* Runs the initializers of what was linked since the last call, in the order a static program would run them: by
  * priority, then by link order. They receive the three arguments, as glibc passes them. The lock is not held meanwhile.

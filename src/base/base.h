@@ -93,6 +93,11 @@ static inline void tn__list_append(struct tn__list *list, struct tn__list *node)
     list->previous = node;
 }
 
+static inline bool tn__list_is_empty(const struct tn__list *list)
+{
+    return list->next == list;
+}
+
 static inline void tn__list_remove(struct tn__list *node)
 {
     node->next->previous = node->previous;

@@ -82,6 +82,16 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
+/* A link that fails leaves its objects as they were: other entries may be found for their symbols next time. */
+void tn__object_unbind(struct tn__object *object)
+{
+    struct tn__symtab *table = &object->owner->library->symtab;
+    for (uint32_t i = 1; object->plan && i < object->data->symbol_count; i++)
+        if (object->data->symbols[i].entry)
+            object->data->symbols[i].entry =
+                tn__symtab_find_key(table, object->data->symbols[i].name, object->data->symbols[i].key);
+}
+
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
 {
     const struct tn__object_data *data = object->data;
@@ -121,7 +131,7 @@ static uint64_t global_address(const struct tn__link *link, const struct tn__obj
     case TN__ENTRY_GOT:
         return object->plan->got_address;
     case TN__ENTRY_HANDLE: /* only compared, never read; code of the window reaches it */
-        return object->window->start + link->library->number;
+        return object->window->start + object->owner->library->number;
     default:
         return place_address(entry->object, entry->symbol);
     }

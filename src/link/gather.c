@@ -17,6 +17,7 @@ static const uint64_t LARGEST = 1ULL << 40;
 
 struct tn__bound {
     struct tn__bound *next;
+    struct tn_library *library;
     struct tn__entry *entry;
     const char *section;
     bool is_end;
@@ -52,7 +53,7 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *noted)
+int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
 {
     static const char start[] = "__start_", stop[] = "__stop_";
     bool is_start = !strncmp(entry->name, start, sizeof start - 1);
@@ -63,7 +64,7 @@ int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *no
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
     if (!bound)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
-    *bound = (struct tn__bound){link->bounds, entry, section, !is_start, 0};
+    *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0};
     link->bounds = bound;
     entry->kind = TN__ENTRY_BOUND;
     *noted = true;
@@ -84,7 +85,7 @@ static bool any_section(const struct tn__link *link, const char *name)
     return false;
 }
 
-void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__link *link, struct tn__entry *entry))
+void tn__link_settle_bounds(struct tn__link *link)
 {
     for (struct tn__bound **at = &link->bounds, *bound; (bound = *at);)
         if (any_section(link, bound->section)) {
@@ -92,7 +93,7 @@ void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__
         } else {
             *at = bound->next;
             bound->entry->kind = TN__ENTRY_UNDEFINED;
-            undefined(link, bound->entry);
+            tn__resolvers_ask(bound->library, bound->entry);
         }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sections of the client's: an object that no file holds, of one section and the symbols in it. */
+/* Objects that no file holds: a section of the client's and the symbols in it, or nothing but addresses. */
 
 #include "link.h"
 
@@ -58,25 +58,81 @@ static bool fill_symbols(struct tn__object_data *data, const struct tn_section *
     return true;
 }
 
-static int make_object(const struct tn_library *library, const struct tn_section *given, struct tn__object_data *data,
-                       struct tn_error *err)
+/* An object with this many sections and symbols besides the first of each, which says nothing. */
+static bool make_object(const struct tn_library *library, const char *name, size_t sections, size_t symbols,
+                        struct tn__object_data *data)
 {
-    *data = (struct tn__object_data){.input.owner = given->owner,
-                                     .arch = tn__arch_at(0), /* without relocations any will do */
-                                     .section_count = 2,
-                                     .symbol_count = (uint32_t)given->symbol_count + 1,
+    *data = (struct tn__object_data){.arch = tn__arch_at(0), /* without relocations any will do */
+                                     .section_count = (uint32_t)sections + 1,
+                                     .symbol_count = (uint32_t)symbols + 1,
                                      .arena.from = library->session->allocator};
-    data->name = tn__arena_text(&data->arena, given->name, strlen(given->name));
+    data->name = tn__arena_text(&data->arena, name, strlen(name));
     data->sections = tn__arena_array(&data->arena, data->section_count, sizeof *data->sections);
     data->symbols = tn__arena_array(&data->arena, data->symbol_count, sizeof *data->symbols);
-    if (data->name && data->sections && data->symbols && fill_section(data, given) && fill_symbols(data, given)) {
-        data->sections[0].name = data->symbols[0].name = "";
+    if (!data->name || !data->sections || !data->symbols)
+        return false;
+    data->sections[0].name = data->symbols[0].name = "";
+    return true;
+}
+
+static int make_section(const struct tn_library *library, const struct tn_section *given, struct tn__object_data *data,
+                        struct tn_error *err)
+{
+    bool made = make_object(library, given->name, 1, given->symbol_count, data);
+    data->input.owner = given->owner;
+    if (made && fill_section(data, given) && fill_symbols(data, given)) {
         tn__object_find_keys(data);
         return 0;
     }
     tn__arena_free(&data->arena);
     return tn__fail(err, TN_ENOMEM, "section %s: out of memory", given->name);
 }
+
+/* ---- addresses ---- */
+
+static bool fill_address(struct tn__object_data *data, struct tn__symbol *symbol, const struct tn_definition *given)
+{
+    *symbol = (struct tn__symbol){.name = tn__arena_text(&data->arena, given->name, strlen(given->name)),
+                                  .value = (uintptr_t)given->address,
+                                  .place = TN__PLACE_ABSOLUTE,
+                                  .binding = given->flags & TN_SYMBOL_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL,
+                                  .hidden = given->flags & TN_SYMBOL_HIDDEN};
+    return symbol->name;
+}
+
+static bool fill_need(struct tn__object_data *data, struct tn__symbol *symbol, const char *name)
+{
+    *symbol = (struct tn__symbol){.name = tn__arena_text(&data->arena, name, strlen(name)), .binding = TN__BIND_GLOBAL};
+    return symbol->name;
+}
+
+int tn__inject_addresses(const struct tn_library *library, const char *name, const struct tn_definition *definitions,
+                         size_t count, const char *const *needs, size_t need_count, struct tn__object_data *data,
+                         struct tn_error *err)
+{
+    if (count > UINT32_MAX / 4 || need_count > UINT32_MAX / 4)
+        return tn__fail(err, TN_EINVAL, "%s: too many symbols", name);
+    for (size_t i = 0; i < count; i++)
+        if (!definitions[i].name || !*definitions[i].name)
+            return tn__fail(err, TN_EINVAL, "%s: definition %zu has no name", name, i);
+    for (size_t i = 0; i < need_count; i++)
+        if (!needs[i] || !*needs[i])
+            return tn__fail(err, TN_EINVAL, "%s: need %zu has no name", name, i);
+    bool made = make_object(library, name, 0, count + need_count, data);
+    data->first_need = (uint32_t)count + 1;
+    for (size_t i = 0; made && i < count; i++)
+        made = fill_address(data, &data->symbols[1 + i], &definitions[i]);
+    for (size_t i = 0; made && i < need_count; i++)
+        made = fill_need(data, &data->symbols[1 + count + i], needs[i]);
+    if (made) {
+        tn__object_find_keys(data);
+        return 0;
+    }
+    tn__arena_free(&data->arena);
+    return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+}
+
+/* ---- public ---- */
 
 int tn_add_section(struct tn_library *library, const struct tn_section *given, struct tn_error *err)
 {
@@ -88,6 +144,6 @@ int tn_add_section(struct tn_library *library, const struct tn_section *given, s
     if (!code)
         code = check(library, &section, err);
     if (!code)
-        code = make_object(library, &section, &data, err);
+        code = make_section(library, &section, &data, err);
     return code ? code : tn__library_enter(library, &data, err);
 }

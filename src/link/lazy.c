@@ -129,8 +129,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     pthread_mutex_unlock(&session->lock);
     if (!code)
         return address;
-    if (session->on_error)
-        session->on_error(session->on_error_context, &err);
+    tn__session_report(session, &err);
     return on_failure;
 }
 

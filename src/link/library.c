@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "link.h"
+#include "promise.h"
 
 /* ---- definitions ---- */
 
@@ -44,7 +44,26 @@ static uint8_t strength_of(const struct tn__object *object, const struct tn__sym
 
 static const char *owner_of(const struct tn__entry *entry)
 {
+    if (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED)
+        return entry->promise->name;
     return entry->object ? entry->object->name : "the client";
+}
+
+static bool is_being_kept(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_PROMISED && entry->promise->state == TN__PROMISE_RUNNING;
+}
+
+int tn__entry_yields(const struct tn__entry *entry, uint8_t strength, const char *by, bool *yields,
+                     struct tn_error *err)
+{
+    if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
+        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
+    *yields = strength > entry->strength;
+    if (*yields && (entry->kind == TN__ENTRY_LINKED || (entry->strength && is_being_kept(entry))))
+        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is %s already",
+                        entry->name, by, owner_of(entry), entry->kind == TN__ENTRY_LINKED ? "linked" : "being made");
+    return 0;
 }
 
 /* Common definitions of one name share the largest size and alignment. */
@@ -61,19 +80,18 @@ static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *en
     return symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift;
 }
 
-/* Enters one definition; the stronger one wins, among equal ones the first. */
-static int define(struct tn__object *object, uint32_t index, struct tn__journal *journal, struct tn_error *err)
+/* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
+static int define(struct tn__object *object, uint32_t index, const struct tn_responsibility *keeps,
+                  struct tn__journal *journal, struct tn_error *err)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
     uint8_t strength = strength_of(object, symbol);
     bool common = strength == TN__STRENGTH_COMMON;
-    if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
-        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), object->name);
-    bool overrides = strength > entry->strength;
-    if (overrides && entry->kind == TN__ENTRY_LINKED)
-        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is linked already",
-                        entry->name, object->name, owner_of(entry));
+    bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;
+    int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
+    if (code)
+        return code;
     bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
     if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
@@ -122,8 +140,8 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
     return 0;
 }
 
-static int enter_symbols(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
-                         struct tn_error *err)
+static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn_responsibility *keeps,
+                         struct tn__journal *journal, struct tn_error *err)
 {
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];
@@ -138,7 +156,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
         }
         if (symbol->place == TN__PLACE_UNDEFINED)
             continue;
-        int code = define(object, i, journal, err);
+        int code = define(object, i, keeps, journal, err);
         if (code)
             return code;
     }
@@ -202,7 +220,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
 }
 
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    struct tn__journal *journal, struct tn_error *err)
+                    const struct tn_responsibility *keeps, struct tn__journal *journal, struct tn_error *err)
 {
     struct tn_library *library = owner->library;
     struct tn__object *object = new_object(data);
@@ -213,7 +231,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     object->owner = owner;
     int code = claim_groups(library, object, journal, err);
     if (!code)
-        code = enter_symbols(library, object, journal, err);
+        code = enter_symbols(library, object, keeps, journal, err);
     if (code) {
         object->data->input.release = NULL; /* what was not added is still the caller's */
         tn__object_release_data(object);
@@ -273,8 +291,8 @@ static char *copy_text(const struct tn_allocator *from, const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-static int take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
-                      struct tn_error *err)
+int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
+                           struct tn_error *err)
 {
     if (!library || !given)
         return tn__fail(err, TN_EINVAL, "no library or no input given");
@@ -294,9 +312,11 @@ static int enter_object(struct tn_library *library, struct tn__object_data *data
 {
     struct tn__journal journal = {.from = library->session->allocator};
     struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
-    int code = tn__library_add(owner, data, &library->queue, &journal, err);
+    int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
     if (code)
         tn__journal_undo(&journal);
+    else
+        tn__promises_discard(library->session, &journal);
     tn__journal_free(&journal);
     return code;
 }
@@ -308,9 +328,13 @@ static int enter_when_free(struct tn_library *library, struct tn__object_data *d
     pthread_mutex_lock(&session->lock);
     while (tn__library_is_held(library, data))
         pthread_cond_wait(&session->idle, &session->lock);
-    int code = enter_object(library, data, err);
+    int code = tn__library_check(library, err);
+    if (code)
+        tn__arena_free(&data->arena);
+    else
+        code = enter_object(library, data, err);
     tn__session_spent(session, &session->stats.read_ns, start);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return code;
 }
 
@@ -339,7 +363,7 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
     struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
     if (!entry)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
-    if (entry->kind != TN__ENTRY_UNDEFINED)
+    if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry) && !tn__entry_is_generated(entry))
         return 0;
     if (!tn__journal_note(c->journal, entry))
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
@@ -380,7 +404,9 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
 static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
     pthread_mutex_lock(&library->session->lock);
-    int code = enter_archive(library, input, err);
+    int code = tn__library_check(library, err);
+    if (!code)
+        code = enter_archive(library, input, err);
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }
@@ -389,7 +415,7 @@ static int add_input(int (*add)(struct tn_library *, const struct tn_input *, st
                      struct tn_library *library, const struct tn_input *given, struct tn_error *err)
 {
     struct tn_input input;
-    int code = take_input(library, given, &input, err);
+    int code = tn__library_take_input(library, given, &input, err);
     return code ? code : add(library, &input, err);
 }
 
@@ -423,94 +449,4 @@ int tn_add_file(struct tn_library *library, const char *path, struct tn_error *e
     if (code)
         tn__os_unmap_file(&file);
     return code;
-}
-
-static int check_free(const struct tn__entry *entry, struct tn_error *err)
-{
-    if (entry->strength == TN__STRENGTH_STRONG || entry->kind == TN__ENTRY_LINKED)
-        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by the client", entry->name, owner_of(entry));
-    return 0;
-}
-
-/* The entry of a name that the client is about to define. TN_EDUP, TN_ENOMEM. */
-static int claim_name(struct tn_library *library, const char *name, struct tn__entry **out, struct tn_error *err)
-{
-    struct tn__entry *entry = *out = tn__symtab_intern(&library->symtab, name);
-    if (!entry)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    while (tn__entry_is_held(entry))
-        pthread_cond_wait(&library->session->idle, &library->session->lock);
-    return check_free(entry, err);
-}
-
-static void define_client(struct tn__entry *entry, enum tn__entry_kind kind)
-{
-    entry->kind = kind;
-    entry->strength = TN__STRENGTH_STRONG;
-    entry->object = NULL;
-}
-
-int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err)
-{
-    int code = check_free(entry, err);
-    if (!code && !tn__journal_note(journal, entry))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
-    if (!code)
-        define_client(entry, TN__ENTRY_ABSOLUTE);
-    return code;
-}
-
-int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
-{
-    if (!library || !name || !*name)
-        return tn__fail(err, TN_EINVAL, "no library or no name given");
-    pthread_mutex_lock(&library->session->lock);
-    struct tn__entry *entry;
-    int code = claim_name(library, name, &entry, err);
-    if (!code) {
-        define_client(entry, TN__ENTRY_ABSOLUTE);
-        entry->address = (uintptr_t)address;
-    }
-    pthread_mutex_unlock(&library->session->lock);
-    return code;
-}
-
-static int define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err)
-{
-    struct tn__entry *entry, *target = tn__symtab_intern(&library->symtab, of);
-    if (!target)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    int code = claim_name(library, name, &entry, err);
-    if (code)
-        return code;
-    if (tn__entry_target(target) == entry)
-        return tn__fail(err, TN_EINVAL, "'%s' would be an alias of itself, through '%s'", name, of);
-    define_client(entry, TN__ENTRY_ALIAS);
-    entry->target = target;
-    return 0;
-}
-
-int tn_define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err)
-{
-    if (!library || !name || !*name || !of || !*of)
-        return tn__fail(err, TN_EINVAL, "an alias needs a library and two names");
-    pthread_mutex_lock(&library->session->lock);
-    int code = define_alias(library, name, of, err);
-    pthread_mutex_unlock(&library->session->lock);
-    return code;
-}
-
-int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *context, struct tn_error *err)
-{
-    if (!library || !function)
-        return tn__fail(err, TN_EINVAL, "no library or no resolver given");
-    pthread_mutex_lock(&library->session->lock);
-    struct tn__resolver *resolver = tn__alloc(library->session->allocator, sizeof *resolver);
-    if (resolver) {
-        *resolver = (struct tn__resolver){.function = function, .context = context};
-        *library->resolvers_end = resolver;
-        library->resolvers_end = &resolver->next;
-    }
-    pthread_mutex_unlock(&library->session->lock);
-    return resolver ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
 }

@@ -4,6 +4,7 @@
 
 #include "link.h"
 #include "observer.h"
+#include "promise.h"
 #include "tls.h"
 
 typedef int object_phase(struct tn__link *link, struct tn__object *object);
@@ -93,21 +94,35 @@ static int publish_tls(struct tn__link *link)
     return code;
 }
 
-/* Makes room for what registering an object needs, so that nothing can fail halfway. */
+static bool reserve_calls(struct tn__calls_list *list, size_t count)
+{
+    list->reserved += count;
+    return tn__grow(list->from, &list->items, &list->capacity, list->count + list->reserved, sizeof *list->items);
+}
+
+/* Makes room for what registering the objects needs, so that nothing can fail halfway. They may belong to several
+ * libraries. */
 static int reserve_lists(struct tn__link *link)
 {
-    const struct tn_allocator *from = link->session->allocator;
-    struct tn__calls_list *inits = &link->library->initializers, *finis = &link->library->waiting;
-    size_t counts[TN__ROLES] = {0}, bytes[TN__ROLES] = {0};
-    for (size_t i = 0; i < link->count; i++)
+    size_t tables = 0, bytes = 0;
+    bool reserved = true;
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn_library *library = link->objects[i]->owner->library;
+        size_t counts[TN__ROLES] = {0};
         for (uint32_t s = 0; s < link->objects[i]->data->section_count; s++) {
             const struct tn__section *section = &link->objects[i]->data->sections[s];
             counts[section->role]++;
-            bytes[section->role] += section->size;
+            bytes += section->role == TN__ROLE_UNWIND ? section->size : 0;
         }
-    if (tn__grow(from, &inits->items, &inits->capacity, inits->count + counts[TN__ROLE_INIT], sizeof *inits->items) &&
-        tn__grow(from, &finis->items, &finis->capacity, finis->count + counts[TN__ROLE_FINI], sizeof *finis->items) &&
-        tn__unwind_prepare(&link->session->unwind, counts[TN__ROLE_UNWIND], bytes[TN__ROLE_UNWIND], &link->tables))
+        tables += counts[TN__ROLE_UNWIND];
+        reserved &= reserve_calls(&library->initializers, counts[TN__ROLE_INIT]) &&
+                    reserve_calls(&library->waiting, counts[TN__ROLE_FINI]);
+    }
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn_library *library = link->objects[i]->owner->library;
+        library->initializers.reserved = library->waiting.reserved = 0;
+    }
+    if (reserved && tn__unwind_prepare(&link->session->unwind, tables, bytes, &link->tables))
         return 0;
     return tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
@@ -153,7 +168,7 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
 
 static void register_sections(struct tn__link *link, struct tn__object *object)
 {
-    struct tn_library *library = link->library;
+    struct tn_library *library = object->owner->library;
     if (link->session->detached) /* nothing of it runs here */
         return;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
@@ -223,33 +238,14 @@ static int publish_all(struct tn__link *link)
     }
     for (size_t i = 0; i < link->count; i++) {
         if (link->session->on_linked)
-            link->session->on_linked(link->session->on_linked_context, link->library, link->objects[i]);
+            link->session->on_linked(link->session->on_linked_context, link->objects[i]->owner->library,
+                                     link->objects[i]);
         retire(link->objects[i]);
     }
     return 0;
 }
 
 /* ---- the whole ---- */
-
-static int need_root(struct tn__link *link, const char *name)
-{
-    struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
-    return entry ? tn__link_need_entry(link, entry) : tn__fail(link->err, TN_ENOMEM, "out of memory");
-}
-
-static int resolve_from(struct tn__link *link, struct tn__entry *entry)
-{
-    int code = 0;
-    if (entry)
-        code = tn__link_need_entry(link, entry);
-    else
-        for (struct tn__list *node = link->library->queue.next; !code && node != &link->library->queue;
-             node = node->next)
-            code = tn__link_need_object(link, tn__container_of(node, struct tn__object, queued));
-    for (size_t i = 0; link->roots && !code && i < link->roots->count; i++)
-        code = need_root(link, link->roots->names[i]);
-    return code ? code : tn__link_resolve(link);
-}
 
 typedef int phase(struct tn__link *link);
 
@@ -262,11 +258,11 @@ static int run_phase(struct tn__link *link, phase *run, int number)
 }
 
 /* Under the lock: what belongs to this link, and what its symbols stand for. */
-static int resolve(struct tn__link *link, struct tn__entry *entry)
+static int resolve(struct tn__link *link)
 {
     uint64_t start = tn__session_clock(link->session);
-    int code = resolve_from(link, entry);
-    if (!code && link->roots)
+    int code = tn__link_resolve(link);
+    if (!code && link->request->roots)
         code = tn__link_strip(link);
     if (!code)
         code = bind_all(link);
@@ -321,11 +317,12 @@ static int make(struct tn__link *link)
 
 static void undo(struct tn__link *link)
 {
-    if (link->roots)
+    if (link->request->roots)
         tn__link_unstrip(link);
     tn__journal_undo(&link->journal); /* nobody else has changed these: see tn__library_is_held */
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);
+        tn__object_unbind(link->objects[i]);
         link->objects[i]->plan = NULL;
         link->objects[i]->link = NULL;
     }
@@ -349,12 +346,12 @@ static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES]
     stats->publish_ns += ns[TN__LINK_PUBLISH];
 }
 
-static int run_once(struct tn__link *link, struct tn__entry *entry)
+static int run_once(struct tn__link *link)
 {
     struct tn_session *session = link->session;
     link->arena.from = link->journal.from = session->allocator;
     tn__list_init(&link->members);
-    int code = resolve(link, entry);
+    int code = resolve(link);
     if (!code && link->count)
         code = make(link);
     if (code)
@@ -370,23 +367,20 @@ static int run_once(struct tn__link *link, struct tn__entry *entry)
     return code;
 }
 
-static int run(struct tn_library *library, struct tn__entry *entry, const struct tn__roots *roots, struct tn_error *err)
+int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err)
 {
+    struct tn_session *session = request->library->session;
     for (;;) {
-        struct tn__link link = {.library = library, .session = library->session, .roots = roots, .err = err};
-        int code = run_once(&link, entry);
+        struct tn__link link = {.number = ++session->links,
+                                .library = request->library,
+                                .session = session,
+                                .request = request,
+                                .needs = needs,
+                                .err = err};
+        needs->promise_count = needs->missing_count = 0;
+        int code = run_once(&link);
         if (code != TN__BUSY)
             return code;
-        pthread_cond_wait(&library->session->idle, &library->session->lock);
+        pthread_cond_wait(&session->idle, &session->lock);
     }
-}
-
-int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err)
-{
-    return run(library, entry, NULL, err);
-}
-
-int tn__link_run_roots(struct tn_library *library, const struct tn__roots *roots, struct tn_error *err)
-{
-    return run(library, NULL, roots, err);
 }

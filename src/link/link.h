@@ -35,7 +35,9 @@ enum tn__entry_kind {
     TN__ENTRY_OBJECT,        /* defined by an object that is not linked yet */
     TN__ENTRY_LINKED,        /* has its final address */
     TN__ENTRY_ABSOLUTE,      /* defined by the client */
-    TN__ENTRY_ALIAS,         /* another name of `target` */
+    TN__ENTRY_ALIAS,         /* another name of `target`; without strength: found there, following the search order */
+    TN__ENTRY_PROMISED,      /* a materializer would define it; without strength: a generator is being asked */
+    TN__ENTRY_FAILED,        /* it has failed to */
     TN__ENTRY_BOUND,         /* while a link is planned: where sections of one name begin or end; see gather.c */
     TN__ENTRY_GOT,           /* stands for the GOT of the object that mentions it */
     TN__ENTRY_HANDLE,        /* stands for the library: a place in the window of the object that mentions it */
@@ -55,15 +57,19 @@ struct tn__entry {
     uint8_t common_shift; /* OBJECT, LINKED with TN__STRENGTH_COMMON: alignment, as a power of two, */
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED: its address is a distance from the thread pointer */
+    bool wanted;               /* PROMISED: somebody needs it */
+    uint16_t asked;            /* UNDEFINED: generators that did not know it, while a query goes on */
     uint32_t symbol;           /* OBJECT: its number in `object` */
-    struct tn__object *object; /* OBJECT, LINKED: who defines it */
+    struct tn__object *object; /* OBJECT, LINKED: who defines it; ABSOLUTE, ALIAS: who owns it, may be NULL */
     union {
-        uint64_t address;         /* HOST, LINKED, ABSOLUTE */
-        uint64_t member;          /* LAZY: the member's offset in `archive` */
-        struct tn__entry *target; /* ALIAS; it never leads back here */
+        uint64_t address;                  /* HOST, LINKED, ABSOLUTE */
+        uint64_t member;                   /* LAZY: the member's offset in `archive` */
+        struct tn__entry *target;          /* ALIAS; it never leads back here */
+        struct tn_responsibility *promise; /* PROMISED, FAILED */
     };
     union {
         struct tn__archive *archive; /* LAZY */
+        struct tn_library *library;  /* ALIAS: the target's */
         uint64_t common_size;        /* and size */
     };
     struct tn__object *group_owner; /* whose copy of the COMDAT group of this name is kept */
@@ -95,6 +101,18 @@ struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *na
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key);
 void tn__symtab_free(struct tn__symtab *table);
+
+/* True if it was found in another library's table, and says nothing itself. */
+static inline bool tn__entry_is_found(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_ALIAS && entry->strength == TN__STRENGTH_NONE;
+}
+
+/* True while a generator is asked for it. */
+static inline bool tn__entry_is_generated(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_PROMISED && entry->strength == TN__STRENGTH_NONE;
+}
 
 /* What an entry stands for: itself, unless it is an alias. */
 static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
@@ -134,7 +152,8 @@ struct tn__plan {
     uint8_t *got_write; /* where the bytes at got_address are written */
 };
 
-/* Pending while it is in no link and still has its data; linked once that is gone. */
+/* Pending while it is in no link and still has its data; linked once that is gone. Without data from the start it only owns
+ * entries of the client's. */
 struct tn__object {
     const char *name;             /* "file.o", "archive.a(member.o)"; behind this struct */
     struct tn__object_data *data; /* NULL once it is linked */
@@ -211,21 +230,34 @@ struct tn__calls_list {
     const struct tn_allocator *from;
     struct tn__calls *items;
     size_t count, capacity;
+    size_t reserved; /* that a link is about to add */
 };
 
-/* Owns objects. */
+struct tn__generator {
+    struct tn__generator *next;
+    tn_generate *function;
+    void *context;
+};
+
+/* Owns objects and promises. */
 struct tn_tracker {
     struct tn_library *library;
     struct tn__list listed; /* in the library's trackers */
     struct tn__list objects;
     struct tn__list lazy; /* functions with stubs: see lazy.c */
+    struct tn__list promises;
 };
 
 struct tn_library {
     struct tn_session *session;
     struct tn_library *next;
     char *name;
+    bool removed;         /* nothing but this struct and its trackers are left */
+    bool found_by_others; /* entries of other libraries may lead here */
     struct tn__symtab symtab;
+    struct tn_search *search; /* the other libraries to look into */
+    size_t search_count;
+    struct tn__generator *generators, **generators_end;
     struct tn_tracker own;    /* owns what nobody else does */
     struct tn__list trackers; /* the client's */
     struct tn__list queue;    /* objects added and not linked yet, members of archives apart */
@@ -241,6 +273,7 @@ struct tn_library {
 
 struct tn__detached;
 struct tn__lazy_pool;
+struct tn__pool;
 struct tn__watch;
 
 struct tn_session {
@@ -255,8 +288,17 @@ struct tn_session {
     struct tn__unwind unwind;
     struct tn_stats stats;
     bool timings;
+    bool closing; /* it is being destroyed */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
+    void (*on_error)(void *context, const struct tn_error *error);
+    void (*dispatch)(void *context, struct tn_task *task);
     void *context;
+    struct tn__pool *pool;         /* NULL: no threads of its own */
+    struct tn__list queries;       /* those with a callback */
+    struct tn__list runnable;      /* queries that nothing holds back any more */
+    struct tn__list unused;        /* promises that nobody holds any more */
+    uint64_t links;                /* begun so far */
+    uint64_t visits;               /* searches for cycles so far */
     struct tn__detached *detached; /* set if it links for another address space: see detached.h */
     /* May be NULL. Called under the lock for each object when nothing can fail any more and all arrays are still there. */
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
@@ -264,8 +306,6 @@ struct tn_session {
     const struct tn__watch *watch; /* NULL: nobody observes */
     struct tn__lazy_pool *lazy;    /* NULL: no function has a stub; see lazy.h */
     /* Failures that no caller can be told of; may be NULL. Called without the lock. */
-    void (*on_error)(void *context, const struct tn_error *err);
-    void *on_error_context;
 };
 
 /* The time, if the session measures times. */
@@ -273,6 +313,11 @@ static inline uint64_t tn__session_clock(const struct tn_session *session)
 {
     return session->timings ? tn__os_now_ns() : 0;
 }
+
+/* Tells the client of a failure that nobody waits for. Without the lock. */
+void tn__session_report(const struct tn_session *session, const struct tn_error *error);
+/* Gives the lock back, and tells the materializers that are not needed any more. */
+void tn__session_unlock(struct tn_session *session);
 
 /* Adds the time since `start` to *ns; the time now. */
 static inline uint64_t tn__session_spent(const struct tn_session *session, uint64_t *ns, uint64_t start)
@@ -283,27 +328,48 @@ static inline uint64_t tn__session_spent(const struct tn_session *session, uint6
 }
 
 /* Makes an object of what was read and enters its definitions; changes are noted in `journal`. It belongs to `owner` and
- * stands at the end of `queue`. On an error `data` is freed and nothing but journalled entries has changed. */
+ * stands at the end of `queue`. `keeps` may be a promise that its definitions keep. On an error `data` is freed and nothing
+ * but journalled entries has changed. */
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    struct tn__journal *journal, struct tn_error *err);
+                    const struct tn_responsibility *keeps, struct tn__journal *journal, struct tn_error *err);
 /* True if a link that works without the lock holds on to a definition or group that `data` has too; wait for session->idle. */
 bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data);
+/* The same for one entry. */
+bool tn__entry_is_held(const struct tn__entry *entry);
+/* Whether a definition of this strength takes an entry; among equals the first does. TN_EDUP, where both are strong or it is
+ * too late; `by` tells who defines it. */
+int tn__entry_yields(const struct tn__entry *entry, uint8_t strength, const char *by, bool *yields,
+                     struct tn_error *err);
+/* Copies and checks what a client says of an input. */
+int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
+                           struct tn_error *err);
 /* Fills `data` from an input; needs no lock. */
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
                      struct tn_error *err);
-/* The same under the lock, once no link at work holds what it defines; it joins the library's queue. */
+/* Under the lock: TN_EREMOVED, if the library was. */
+int tn__library_check(const struct tn_library *library, struct tn_error *err);
+/* Enters what was read, once no link at work holds what it defines; takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
-/* True if a link that works without the lock holds on to the definition or the group of this name. */
-bool tn__entry_is_held(const struct tn__entry *entry);
-/* Makes a name that no link holds an absolute symbol; its address is to be filled in. TN_EDUP, TN_ENOMEM. */
-int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err);
 /* Nobody defines it any more. */
 void tn__entry_forget(struct tn__entry *entry);
+/* Makes a name that no link holds an absolute symbol; its address is to be filled in. TN_EDUP, TN_ENOMEM. */
+int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err);
+/* Makes an object of absolute symbols, and of references to others that they need (inject.c). */
+int tn__inject_addresses(const struct tn_library *library, const char *name, const struct tn_definition *definitions,
+                         size_t count, const char *const *needs, size_t need_count, struct tn__object_data *data,
+                         struct tn_error *err);
 /* Frees the neutral object and gives its bytes back. */
 void tn__object_release_data(struct tn__object *object);
 /* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */
 void tn__object_remove(struct tn__object *object);
+void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
 void tn__tracker_empty(struct tn_tracker *tracker);
+/* The trackers of a library one by one, its own first; NULL begins, and ends. */
+struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const struct tn_tracker *tracker);
+
+/* Takes everything out of a library that is not the library itself, at the end of its session. */
+void tn__library_empty(struct tn_library *library);
+void tn__library_free(struct tn_library *library);
 
 /* ---- archives (archive.c) ---- */
 
@@ -339,6 +405,16 @@ enum { TN__LINK_RESOLVE, TN__LINK_LAYOUT, TN__LINK_COPY, TN__LINK_APPLY, TN__LIN
 /* What resolving answers when another link is working on something that this one needs. */
 enum { TN__BUSY = 1 };
 
+/* What a link answers when it needs symbols that are only promised: see promise.h. */
+enum { TN__WAIT = 2 };
+
+struct tn__needs;
+struct tn__request;
+
+/* How a symbol is needed: a weak reference is satisfied by what is there, but pulls no member in (gABI, archive files);
+ * for a thread-local one nobody is asked who could answer for one thread only. */
+enum { TN__NEED_WEAK = 1, TN__NEED_TLS = 2 };
+
 /* What a link must not lose; the rest is stripped. */
 struct tn__roots {
     const char *const *names;
@@ -350,8 +426,10 @@ struct tn__link {
     struct tn_session *session;
     bool building;   /* it works without the lock: what it defines stays as it is, and it may still be undone */
     bool low_window; /* there was one below 2 GiB when this link was resolved */
-    const struct tn__roots *roots; /* NULL: nothing is stripped */
-    struct tn__object **objects;   /* all that become callable together */
+    uint64_t number; /* no two links of a session have the same */
+    const struct tn__request *request;
+    struct tn__needs *needs;     /* filled if it steps back */
+    struct tn__object **objects; /* all that become callable together */
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
@@ -364,22 +442,25 @@ struct tn__link {
     struct tn_error *err;
 };
 
-/* Links the object that defines `entry` and all it needs; with entry NULL, every object that was added. Under the lock,
- * which is given up for a while. */
-int tn__link_run(struct tn_library *library, struct tn__entry *entry, struct tn_error *err);
-/* The same for every object, without the sections that the roots do not lead to. */
-int tn__link_run_roots(struct tn_library *library, const struct tn__roots *roots, struct tn_error *err);
+/* Links what is asked for and all it needs. Under the lock, which is given up for a while. TN__WAIT: `needs` says for what;
+ * nothing was linked. */
+int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err);
 
 /* resolve.c */
-int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry);
-int tn__link_need_object(struct tn__link *link, struct tn__object *object);
 int tn__link_resolve(struct tn__link *link);
+
+/* search.c */
+/* True if a resolver of the library knows the entry's name; the entry has its address then. */
+bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
+/* Finds out who defines an entry that its library says nothing about: its resolvers and generators, then the other libraries
+ * of its search order; the entry leads there afterwards. Names for generators are noted in the link's needs. TN_ENOMEM. */
+int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how);
 
 /* gather.c */
 /* Takes note of a name that nobody defines, if it is one of those; *noted tells. TN_ENOMEM. */
-int tn__link_note_bound(struct tn__link *link, struct tn__entry *entry, bool *noted);
-/* Calls `undefined` for those whose sections no object of the link has. */
-void tn__link_settle_bounds(struct tn__link *link, void (*undefined)(struct tn__link *link, struct tn__entry *entry));
+int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
+/* Asks the resolvers for those whose sections no object of the link has. */
+void tn__link_settle_bounds(struct tn__link *link);
 bool tn__section_is_gathered(const struct tn__section *section, const char *name);
 /* The name of the sections that an entry of kind TN__ENTRY_BOUND frames, */
 const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry);
@@ -404,11 +485,15 @@ void tn__link_unstrip(struct tn__link *link);
 int tn__object_bind(struct tn__link *link, struct tn__object *object);
 /* The same for the rest of them, which needs no lock. */
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object);
+/* Undoes both. */
+void tn__object_unbind(struct tn__object *object);
 /* Finds the address of every symbol; all objects of the link are placed. */
 void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
 
 /* relocate.c */
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
+/* Reports a symbol of it that nobody defines, and `place`, which needs it. Without the lock. */
+void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t symbol, const char *place);
 /* Counts stubs for branches to other objects, when some of them lie in another window. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);

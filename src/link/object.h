@@ -111,6 +111,7 @@ struct tn__object_data {
     struct tn__symbol *symbols;
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
+    uint32_t first_need;    /* symbols from this one on are needed without being referred to; 0: none */
     struct tn_input input;  /* where the bytes came from, and go back to */
     struct tn__arena arena; /* holds the arrays */
 };

@@ -95,11 +95,10 @@ static size_t settle_functions(const struct found *found, size_t count, struct t
 
 /* ---- descriptions ---- */
 
-static void describe_place(const struct tn_library *library, const struct tn__object *object,
-                           struct tn_linked_object *out)
+static void describe_place(const struct tn__object *object, struct tn_linked_object *out)
 {
     *out = (struct tn_linked_object){
-        .size = sizeof *out, .id = (uintptr_t)object, .library = library->name, .name = object->name};
+        .size = sizeof *out, .id = (uintptr_t)object, .library = object->owner->library->name, .name = object->name};
     for (int zone = 0; zone < TN__ZONES; zone++)
         if (object->ranges[zone])
             out->zones[zone] = (struct tn_range){object->ranges[zone]->address, object->ranges[zone]->size};
@@ -117,7 +116,7 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
         sections[i] = data->sections[i].discarded ? TN_SECTION_DISCARDED
                       : data->sections[i].kind    ? data->sections[i].address
                                                   : 0;
-    describe_place(link->library, object, out);
+    describe_place(object, out);
     out->bytes = data->bytes;
     out->length = data->size;
     out->functions = functions;
@@ -181,12 +180,12 @@ static void tell_each(struct removal *removal, const struct tn_tracker *owner)
 {
     for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next) {
         const struct tn__object *object = tn__container_of(node, struct tn__object, owned);
-        if (object->data)
+        if (object->data || !object->window)
             continue; /* not linked */
         if (removal->count == removal->capacity)
             tell_portion(removal);
         struct tn_linked_object *out = &removal->all[removal->count];
-        describe_place(owner->library, object, out);
+        describe_place(object, out);
         removal->objects[removal->count++] = out;
     }
     tell_portion(removal);

@@ -98,21 +98,24 @@ static const char *symbol_name(const struct site *site)
 
 /* ---- scan ---- */
 
-static int report_undefined(const struct site *site)
+void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index, const char *place)
 {
-    struct tn__link *link = site->link;
-    uint8_t *flags = &site->object->plan->symbol_flags[site->reloc->symbol];
-    *flags &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
-    struct tn_error place = place_of(site);
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
+    const char *name = symbol->entry ? symbol->entry->name : symbol->name;
     pthread_mutex_lock(&link->session->lock); /* clients are called by one thread at a time */
-    const struct tn__entry *entry = site->object->data->symbols[site->reloc->symbol].entry;
-    const char *name = entry ? entry->name : symbol_name(site);
     if (link->session->on_undefined)
-        link->session->on_undefined(link->session->context, name, place.text);
+        link->session->on_undefined(link->session->context, name, place);
     pthread_mutex_unlock(&link->session->lock);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
-    tn__append(link->err, "\n  '%s' needed by %s", name, place.text);
+    tn__append(link->err, "\n  '%s' needed by %s", name, place);
+}
+
+static int report_undefined(const struct site *site)
+{
+    struct tn_error place = place_of(site);
+    tn__link_report_undefined(site->link, site->object, site->reloc->symbol, place.text);
     return 0;
 }
 
@@ -246,6 +249,14 @@ static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t
     return 0;
 }
 
+static void check_needs(struct tn__link *link, struct tn__object *object)
+{
+    uint32_t first = object->data->first_need;
+    for (uint32_t i = first; first && i < object->data->symbol_count; i++)
+        if (object->plan->symbol_flags[i] & TN__SYMBOL_UNRESOLVED)
+            tn__link_report_undefined(link, object, i, object->name);
+}
+
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
     size_t count = object->data->symbol_count;
@@ -253,6 +264,7 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     if (!object->plan->stub_index)
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     tn__object_bind_locals(link, object);
+    check_needs(link, object);
     int code = 0;
     for (uint32_t i = 1; !code && i < count; i++)
         if (is_own_ifunc(object, i))

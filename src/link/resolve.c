@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Which objects belong to a link: the ones asked for, and from them whatever their references lead to, members of
- * archives included. A worklist, each object and each reference once. */
+ * archives and objects of other libraries included. A worklist, each object and each reference once. */
 
-#include "link.h"
+#include "promise.h"
 
-int tn__link_need_object(struct tn__link *link, struct tn__object *object)
+static int need_object(struct tn__link *link, struct tn__object *object)
 {
     if (object->link)
         return object->link == link ? 0 : TN__BUSY;
@@ -18,7 +18,7 @@ int tn__link_need_object(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
-static int load_member(struct tn__link *link, struct tn__entry *entry)
+static int load_member(struct tn__link *link, struct tn_library *library, struct tn__entry *entry)
 {
     struct tn_input input;
     char *name;
@@ -28,13 +28,13 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
         return code;
     struct tn__object_data data;
     input.flags = archive->input.flags;
-    code = tn__library_read(link->library, &input, &data, link->err);
-    if (!code && tn__library_is_held(link->library, &data)) {
+    code = tn__library_read(library, &input, &data, link->err);
+    if (!code && tn__library_is_held(library, &data)) {
         tn__arena_free(&data.arena);
         code = TN__BUSY;
     }
     if (!code)
-        code = tn__library_add(&link->library->own, &data, &link->members, &link->journal, link->err);
+        code = tn__library_add(&library->own, &data, &link->members, NULL, &link->journal, link->err);
     tn__free(link->session->allocator, name);
     if (code) {
         if (input.release)
@@ -46,66 +46,130 @@ static int load_member(struct tn__link *link, struct tn__entry *entry)
     return 0;
 }
 
-static void ask_resolvers(struct tn__link *link, struct tn__entry *entry)
+/* The link cannot be made before this promise is kept; what else it lacks is collected all the same, so that all of it can
+ * be made side by side. */
+static int wait_for(struct tn__link *link, struct tn__entry *entry)
 {
-    for (const struct tn__resolver *r = link->library->resolvers; r; r = r->next) {
-        void *address = r->function(r->context, entry->name);
-        if (address) {
-            entry->kind = TN__ENTRY_HOST;
-            entry->address = (uintptr_t)address;
-            return;
-        }
-    }
-}
-
-int tn__link_need_entry(struct tn__link *link, struct tn__entry *entry)
-{
-    entry = tn__entry_target(entry);
-    if (entry->kind == TN__ENTRY_LAZY) {
-        int code = load_member(link, entry);
-        if (code)
-            return code;
-    }
-    if (entry->kind == TN__ENTRY_OBJECT)
-        return tn__link_need_object(link, entry->object);
-    if (entry->kind != TN__ENTRY_UNDEFINED)
+    struct tn_responsibility *promise = entry->promise;
+    struct tn__needs *needs = link->needs;
+    entry->wanted = true;
+    if (promise->noted == link->number)
         return 0;
-    bool noted;
-    int code = tn__link_note_bound(link, entry, &noted);
-    if (!code && !noted)
-        ask_resolvers(link, entry);
-    return code;
+    if (!tn__grow(link->session->allocator, &needs->promises, &needs->promise_capacity, needs->promise_count + 1,
+                  sizeof(struct tn_responsibility *)))
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    promise->noted = link->number;
+    needs->promises[needs->promise_count++] = promise;
+    return 0;
 }
 
-/* References that lead nowhere new. A weak one is satisfied by what is there, but pulls no member in (gABI, archive files);
- * a thread-local one is not asked of resolvers, which could answer for one thread only. */
-static bool stays_open(const struct tn__symbol *symbol)
+/* Follows an alias. One that was found in another library is searched anew if it leads nowhere any more. */
+static void follow_alias(struct tn_library **library, struct tn__entry **at)
 {
-    return symbol->place == TN__PLACE_UNDEFINED &&
-           ((symbol->binding == TN__BIND_WEAK && symbol->entry->kind == TN__ENTRY_LAZY) ||
-            (symbol->type == TN__TYPE_TLS && symbol->entry->kind == TN__ENTRY_UNDEFINED));
+    struct tn__entry *entry = *at;
+    if (tn__entry_is_found(entry) && tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED) {
+        entry->kind = TN__ENTRY_UNDEFINED;
+        return;
+    }
+    *library = entry->library;
+    *at = entry->target;
+}
+
+/* One look at an undefined entry; if it says nothing afterwards, nobody defines it. */
+static int find(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
+{
+    bool noted;
+    int code = tn__link_note_bound(link, library, entry, &noted);
+    return code || noted ? code : tn__link_search(link, library, entry, how);
+}
+
+static int need_entry(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
+{
+    bool searched = false;
+    for (int code = 0; !code;)
+        switch (entry->kind) {
+        case TN__ENTRY_ALIAS:
+            follow_alias(&library, &entry);
+            break;
+        case TN__ENTRY_LAZY:
+            if (how & TN__NEED_WEAK)
+                return 0;
+            code = load_member(link, library, entry);
+            if (code)
+                return code;
+            break;
+        case TN__ENTRY_UNDEFINED:
+            if (searched)
+                return 0;
+            searched = true;
+            code = find(link, library, entry, how);
+            if (code)
+                return code;
+            break;
+        case TN__ENTRY_OBJECT:
+            return need_object(link, entry->object);
+        case TN__ENTRY_PROMISED:
+            return wait_for(link, entry);
+        case TN__ENTRY_FAILED:
+            return tn__promise_fail_with(entry->promise, entry->name, link->err);
+        default:
+            return 0;
+        }
+    return 0;
 }
 
 static int resolve_object(struct tn__link *link, const struct tn__object *object)
 {
+    struct tn_library *library = object->owner->library;
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
-        if (!symbol->entry || stays_open(symbol))
+        if (!symbol->entry)
             continue;
-        int code = tn__link_need_entry(link, symbol->entry);
+        bool open = symbol->place == TN__PLACE_UNDEFINED;
+        int code = need_entry(link, library, symbol->entry,
+                              (open && symbol->binding == TN__BIND_WEAK ? TN__NEED_WEAK : 0U) |
+                                  (open && symbol->type == TN__TYPE_TLS ? TN__NEED_TLS : 0U));
         if (code)
             return code;
     }
     return 0;
 }
 
+/* ---- what is asked for ---- */
+
+static int need_queue(struct tn__link *link)
+{
+    int code = 0;
+    const struct tn__list *queue = &link->library->queue;
+    for (struct tn__list *node = queue->next; !code && node != queue; node = node->next)
+        code = need_object(link, tn__container_of(node, struct tn__object, queued));
+    return code;
+}
+
+static int need_name(struct tn__link *link, const char *name)
+{
+    struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
+    return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
+}
+
+static int need_request(struct tn__link *link)
+{
+    const struct tn__request *request = link->request;
+    int code = request->everything || request->roots ? need_queue(link) : 0;
+    for (size_t i = 0; !code && i < request->count; i++)
+        code = need_name(link, request->symbols[i].name);
+    for (size_t i = 0; !code && request->roots && i < request->roots->count; i++)
+        code = need_name(link, request->roots->names[i]);
+    return code;
+}
+
 int tn__link_resolve(struct tn__link *link)
 {
-    for (size_t i = 0; i < link->count; i++) {
-        int code = resolve_object(link, link->objects[i]);
-        if (code)
-            return code;
-    }
-    tn__link_settle_bounds(link, ask_resolvers);
-    return 0;
+    int code = need_request(link);
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = resolve_object(link, link->objects[i]);
+    if (code)
+        return code;
+    tn__link_settle_bounds(link);
+    return link->needs->promise_count || link->needs->missing_count ? TN__WAIT : 0;
 }

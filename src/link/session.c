@@ -6,6 +6,7 @@
 #include "detached.h"
 #include "lazy.h"
 #include "observer.h"
+#include "promise.h"
 #include "tls.h"
 
 /* ---- forks ---- */
@@ -23,28 +24,39 @@ static void before_fork(void)
         pthread_mutex_lock(&session->lock);
         while (session->building)
             pthread_cond_wait(&session->idle, &session->lock);
+        tn__pool_before_fork(session->pool);
     }
 }
 
-static void after_fork(void)
+static void after_fork(bool in_child)
 {
-    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next)
-        pthread_mutex_unlock(&tn__container_of(node, struct tn_session, listed)->lock);
+    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
+        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
+        if (in_child) { /* where nobody waits but its one thread, and that runs */
+            pthread_cond_init(&session->idle, NULL);
+            tn__queries_after_fork(session);
+            tn__promises_after_fork(session);
+        }
+        tn__pool_after_fork(session->pool, in_child);
+        pthread_mutex_unlock(&session->lock);
+    }
     pthread_mutex_unlock(&all_lock);
 }
 
-/* Nobody waits in the child but its one thread, and that runs. */
+static void after_fork_in_parent(void)
+{
+    after_fork(false);
+}
+
 static void after_fork_in_child(void)
 {
-    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next)
-        pthread_cond_init(&tn__container_of(node, struct tn_session, listed)->idle, NULL);
-    after_fork();
+    after_fork(true);
 }
 
 static void watch_forks(void)
 {
     tn__threads_watch_forks(); /* sessions are locked before threads */
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 static bool init_locks(struct tn_session *session)
@@ -100,22 +112,29 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     session->allocator = session->unwind.arena.from = options.allocator;
+    tn__list_init(&session->queries);
+    tn__list_init(&session->runnable);
+    tn__list_init(&session->unused);
     if (where)
         code = tn__codemem_open_detached(&session->memory, session->allocator, where->address, where->size,
                                          where->page_size, err);
     else
         code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
                                 options.strategy, err);
-    if (!code && !init_locks(session)) {
-        tn__codemem_close(&session->memory);
+    if (!code && options.threads)
+        code = tn__pool_open(session, options.threads, err);
+    if (!code && !init_locks(session))
         code = tn__fail(err, TN_ENOMEM, "no lock for the session");
-    }
     if (code) {
+        tn__pool_close(session);
+        tn__codemem_close(&session->memory);
         tn__free(options.allocator, session);
         return code;
     }
     session->detached = where;
     session->on_undefined = options.on_undefined;
+    session->on_error = options.on_error;
+    session->dispatch = options.dispatch;
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
     list_session(session);
@@ -123,49 +142,21 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     return 0;
 }
 
-static void free_archives(struct tn_library *library)
-{
-    const struct tn_allocator *from = library->session->allocator;
-    for (struct tn__archive *archive = library->archives, *next; archive; archive = next) {
-        next = archive->next;
-        if (archive->input.release)
-            archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
-        tn__free(from, archive->name);
-        tn__free(from, archive);
-    }
-}
-
-static void free_library(struct tn_library *library)
-{
-    const struct tn_allocator *from = library->session->allocator;
-    tn__tracker_empty(&library->own);
-    while (library->trackers.next != &library->trackers) {
-        struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
-        tn__tracker_empty(tracker);
-        tn__list_remove(&tracker->listed);
-        tn__free(from, tracker);
-    }
-    free_archives(library);
-    for (struct tn__resolver *resolver = library->resolvers, *next; resolver; resolver = next) {
-        next = resolver->next;
-        tn__free(from, resolver);
-    }
-    tn__symtab_free(&library->symtab);
-    tn__free(from, library->initializers.items);
-    tn__free(from, library->finalizers.items);
-    tn__free(from, library->waiting.items);
-    tn__free(from, library->name);
-    tn__free(from, library);
-}
-
 void tn_session_destroy(struct tn_session *session)
 {
     if (!session)
         return;
     unlist_session(session);
+    tn__pool_close(session);
+    session->closing = true;
+    tn__query_abandon(session);
+    pthread_mutex_lock(&session->lock);
+    for (struct tn_library *library = session->libraries; library; library = library->next)
+        tn__library_empty(library);
+    tn__session_unlock(session);
     for (struct tn_library *library = session->libraries, *next; library; library = next) {
         next = library->next;
-        free_library(library);
+        tn__library_free(library);
     }
     if (session->lazy)
         session->lazy->close(session);
@@ -176,87 +167,6 @@ void tn_session_destroy(struct tn_session *session)
     pthread_cond_destroy(&session->idle);
     pthread_mutex_destroy(&session->lock);
     tn__free(session->allocator, session);
-}
-
-/* Names that every library has, and that only its own objects see. */
-static const struct {
-    const char *name;
-    const void *address;
-    uint8_t kind;
-    bool thread_local, of_process;
-} own_names[] = {
-    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, false, false},
-    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, false, true},
-    /* Distances are counted from the thread pointer itself. */
-    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, true, false},
-    /* What C++ destructors are registered under. */
-    {"__dso_handle", NULL, TN__ENTRY_HANDLE, false, false},
-};
-
-bool tn__is_own_name(const char *name)
-{
-    for (size_t i = 0; i < TN_COUNT(own_names); i++)
-        if (!strcmp(own_names[i].name, name))
-            return true;
-    return false;
-}
-
-static int define_own_names(struct tn_library *library, struct tn_error *err)
-{
-    for (size_t i = 0; i < TN_COUNT(own_names); i++) {
-        if (own_names[i].of_process && library->session->detached)
-            continue;
-        struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
-        if (!entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
-        entry->kind = own_names[i].kind;
-        entry->strength = TN__STRENGTH_STRONG;
-        entry->hidden = true;
-        entry->thread_local = own_names[i].thread_local;
-        entry->address = (uintptr_t)own_names[i].address;
-    }
-    return 0;
-}
-
-static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
-{
-    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
-    size_t name_size = strlen(name) + 1;
-    char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
-    if (!copy) {
-        tn__free(session->allocator, library);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    }
-    library->name = memcpy(copy, name, name_size);
-    library->session = session;
-    library->symtab.arena.from = session->allocator;
-    library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
-    library->own.library = library;
-    tn__list_init(&library->own.objects);
-    tn__list_init(&library->own.lazy);
-    tn__list_init(&library->trackers);
-    tn__list_init(&library->queue);
-    library->resolvers_end = &library->resolvers;
-    int code = define_own_names(library, err);
-    if (code) {
-        free_library(library);
-        return code;
-    }
-    library->number = session->library_count++;
-    library->next = session->libraries;
-    session->libraries = library;
-    *out = library;
-    return 0;
-}
-
-int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
-{
-    if (!session || !name || !out)
-        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
-    pthread_mutex_lock(&session->lock);
-    int code = create_library(session, name, out, err);
-    pthread_mutex_unlock(&session->lock);
-    return code;
 }
 
 void tn_session_stats(struct tn_session *session, struct tn_stats *out)
@@ -277,53 +187,8 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
     tn__give_stats(out, sizeof stats, &stats);
 }
 
-int tn_link(struct tn_library *library, struct tn_error *err)
+void tn__session_report(const struct tn_session *session, const struct tn_error *error)
 {
-    if (!library)
-        return tn__fail(err, TN_EINVAL, "no library given");
-    pthread_mutex_lock(&library->session->lock);
-    int code = tn__link_run(library, NULL, err);
-    pthread_mutex_unlock(&library->session->lock);
-    return code;
-}
-
-int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
-{
-    if (!library || (count && !roots))
-        return tn__fail(err, TN_EINVAL, "no library or no roots given");
-    pthread_mutex_lock(&library->session->lock);
-    int code = tn__link_run_roots(library, &(struct tn__roots){roots, count}, err);
-    pthread_mutex_unlock(&library->session->lock);
-    return code;
-}
-
-static bool has_address(const struct tn__entry *entry)
-{
-    return entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE || entry->kind == TN__ENTRY_HOST;
-}
-
-static int lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
-{
-    struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
-    if (!entry)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    struct tn__entry *target = tn__entry_target(entry);
-    int code = has_address(target) ? 0 : tn__link_run(library, target, err);
-    if (code)
-        return code;
-    if (!has_address(target) || entry->hidden)
-        return tn__fail(err, TN_EUNDEF, "'%s' is %s in library %s", target->name,
-                        entry->hidden ? "hidden" : "not defined", library->name);
-    *address = (void *)(uintptr_t)target->address;
-    return 0;
-}
-
-int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
-{
-    if (!library || !name || !address)
-        return tn__fail(err, TN_EINVAL, "a lookup needs a library, a name and a place for the answer");
-    pthread_mutex_lock(&library->session->lock);
-    int code = lookup(library, name, address, err);
-    pthread_mutex_unlock(&library->session->lock);
-    return code;
+    if (session->on_error)
+        session->on_error(session->context, error);
 }

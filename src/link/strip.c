@@ -12,7 +12,7 @@
  * Runs before the scan, so relocations have not been checked yet: what makes no sense is passed over here and found there,
  * if it matters. */
 
-#include "link.h"
+#include "promise.h"
 
 struct place {
     const struct tn__object *object;
@@ -178,11 +178,13 @@ static void mark_dependents(struct marker *marker, const struct tn__object *obje
     }
 }
 
+/* Other libraries were not asked to be stripped. */
 static void mark_kept(struct marker *marker, const struct tn__object *object)
 {
+    bool whole = object->owner->library != marker->link->library;
     for (uint32_t i = 1; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
-        if (section->role != TN__ROLE_NONE || section->retained)
+        if (whole || section->role != TN__ROLE_NONE || section->retained)
             mark(marker, (struct place){object, section});
     }
 }
@@ -250,7 +252,7 @@ static void mark_all(struct marker *marker)
 int tn__link_strip(struct tn__link *link)
 {
     struct marker marker = {.link = link};
-    int code = mark_roots(&marker, link->roots);
+    int code = mark_roots(&marker, link->request->roots);
     if (!code)
         mark_all(&marker);
     if (!code && marker.failed)

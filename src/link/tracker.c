@@ -1,26 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Trackers own objects, so that some of a library's objects can be removed together. */
+/* Trackers own objects, definitions and promises, so that some of a library's can be removed together. */
 
 #include "lazy.h"
-#include "link.h"
 #include "observer.h"
+#include "promise.h"
+
+void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
+{
+    tracker->library = library;
+    tn__list_init(&tracker->listed);
+    tn__list_init(&tracker->objects);
+    tn__list_init(&tracker->lazy);
+    tn__list_init(&tracker->promises);
+}
 
 int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err)
 {
     if (!library || !out)
         return tn__fail(err, TN_EINVAL, "a tracker needs a library");
+    struct tn_tracker *tracker = NULL;
     pthread_mutex_lock(&library->session->lock);
-    struct tn_tracker *tracker = tn__alloc(library->session->allocator, sizeof *tracker);
-    if (tracker) {
-        tracker->library = library;
-        tn__list_init(&tracker->objects);
-        tn__list_init(&tracker->lazy);
+    int code = tn__library_check(library, err);
+    if (!code && !(tracker = tn__alloc(library->session->allocator, sizeof *tracker)))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!code) {
+        tn__tracker_init(tracker, library);
         tn__list_append(&library->trackers, &tracker->listed);
         *out = tracker;
     }
     pthread_mutex_unlock(&library->session->lock);
-    return tracker ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+    return code;
+}
+
+struct tn_tracker *tn_library_tracker(struct tn_library *library)
+{
+    return library ? &library->own : NULL;
+}
+
+struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const struct tn_tracker *tracker)
+{
+    if (!tracker)
+        return &library->own;
+    struct tn__list *next = tracker == &library->own ? library->trackers.next : tracker->listed.next;
+    return next == &library->trackers ? NULL : tn__container_of(next, struct tn_tracker, listed);
 }
 
 /* Until no object of it is part of a link. */
@@ -46,38 +69,65 @@ void tn__tracker_empty(struct tn_tracker *tracker)
         tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
     if (tracker->library->session->lazy)
         tracker->library->session->lazy->forget(tracker);
+    tn__promises_remove(tracker);
 }
 
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
 {
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
+    struct tn_session *session = tracker->library->session;
     if (!tn__calls_finalize(tracker))
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    struct tn_session *session = tracker->library->session;
     pthread_mutex_lock(&session->lock);
-    tn__tracker_empty(tracker);
-    pthread_mutex_unlock(&session->lock);
-    return 0;
+    int code = tn__library_check(tracker->library, err);
+    if (!code)
+        tn__tracker_empty(tracker);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    return code;
+}
+
+static void append_all(struct tn__list *to, struct tn__list *from)
+{
+    while (!tn__list_is_empty(from)) {
+        struct tn__list *node = from->next;
+        tn__list_remove(node);
+        tn__list_append(to, node);
+    }
+}
+
+/* Under the lock. */
+static void transfer(struct tn_tracker *from, struct tn_tracker *to)
+{
+    for (struct tn__list *node = from->objects.next; node != &from->objects; node = node->next)
+        tn__container_of(node, struct tn__object, owned)->owner = to;
+    for (struct tn__list *node = from->promises.next; node != &from->promises; node = node->next)
+        tn__container_of(node, struct tn_responsibility, owned)->owner = to;
+    append_all(&to->objects, &from->objects);
+    append_all(&to->promises, &from->promises);
+    append_all(&to->lazy, &from->lazy);
+}
+
+int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct tn_error *err)
+{
+    if (!from || !to || from->library != to->library)
+        return tn__fail(err, TN_EINVAL, "a transfer needs two trackers of one library");
+    pthread_mutex_lock(&from->library->session->lock);
+    int code = tn__library_check(from->library, err);
+    if (!code && from != to)
+        transfer(from, to);
+    pthread_mutex_unlock(&from->library->session->lock);
+    return code;
 }
 
 void tn_tracker_destroy(struct tn_tracker *tracker)
 {
-    if (!tracker)
+    if (!tracker || tracker == &tracker->library->own)
         return;
     struct tn_library *library = tracker->library;
     pthread_mutex_lock(&library->session->lock);
-    while (tracker->objects.next != &tracker->objects) {
-        struct tn__object *object = tn__container_of(tracker->objects.next, struct tn__object, owned);
-        tn__list_remove(&object->owned);
-        tn__list_append(&library->own.objects, &object->owned);
-        object->owner = &library->own;
-    }
-    while (tracker->lazy.next != &tracker->lazy) {
-        struct tn__list *node = tracker->lazy.next;
-        tn__list_remove(node);
-        tn__list_append(&library->own.lazy, node);
-    }
+    transfer(tracker, &library->own);
     tn__list_remove(&tracker->listed);
     tn__free(library->session->allocator, tracker);
     pthread_mutex_unlock(&library->session->lock);

@@ -109,7 +109,7 @@ static void note(void *context, const struct tn_error *err)
 static void watch_errors(const struct stubs *s)
 {
     s->f.session->on_error = note;
-    s->f.session->on_error_context = &reported;
+    s->f.session->context = &reported;
     reported.code = 0;
 }
 

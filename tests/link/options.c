@@ -7,15 +7,19 @@
 #include "elf_builder.h"
 #include "support.h"
 
-/* What a caller lacks that was compiled before allocators were among the options. */
-enum { BEFORE_ALLOCATORS = sizeof(struct tn_session_options) - offsetof(struct tn_session_options, allocator) };
+/* What callers lack that were compiled before allocators were among the options, or before inputs had owners. */
+enum {
+    BEFORE_ALLOCATORS = sizeof(struct tn_session_options) - offsetof(struct tn_session_options, allocator),
+    BEFORE_OWNERS = sizeof(struct tn_input) - offsetof(struct tn_input, owner),
+};
 
 static const struct known_sizes {
+    bool older;
     size_t less, more; /* than this version's size */
     int code;
 } sizes[] = {
-    {0, 0, TN_OK},      {0, 16, TN_OK},                                   /* a newer caller that asks for nothing new */
-    {0, 15, TN_EINVAL}, {1, 0, TN_EINVAL}, {BEFORE_ALLOCATORS, 0, TN_OK}, /* an older one */
+    {false, 0, 0, TN_OK},      {false, 0, 16, TN_OK}, /* a newer caller that asks for nothing new */
+    {false, 0, 15, TN_EINVAL}, {false, 1, 0, TN_EINVAL}, {true, 0, 0, TN_OK},
 };
 
 /* What the caller has in memory: this version's struct and zeros behind it. */
@@ -30,8 +34,10 @@ static void sessions(void **state)
     static const struct tn_allocator not_called = {0};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct newer_session given = {.options.size = sizeof given.options - sizes[i].less + sizes[i].more};
-        if (sizes[i].less == BEFORE_ALLOCATORS)
+        if (sizes[i].older) {
+            given.options.size -= BEFORE_ALLOCATORS;
             given.options.allocator = &not_called;
+        }
         struct tn_session *session = NULL;
         struct tn_error err;
         assert_int_equal(tn_session_create(&given.options, &session, &err), sizes[i].code);
@@ -72,7 +78,7 @@ static void inputs(void **state)
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct fixture f = open_fixture(NULL);
         struct newer_input given = {.input = {.name = "in.o", .bytes = object.at, .length = object.size}};
-        given.input.size = sizeof given.input - sizes[i].less + sizes[i].more;
+        given.input.size = sizeof given.input - sizes[i].less + sizes[i].more - (sizes[i].older ? BEFORE_OWNERS : 0);
         assert_int_equal(tn_add_object(f.library, &given.input, &err), sizes[i].code);
         if (!sizes[i].code)
             assert_int_equal(call(&f, "answer"), 42);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Libraries from their creation to their removal. */
+
+#include "promise.h"
+#include "tls.h"
+
+int tn__library_check(const struct tn_library *library, struct tn_error *err)
+{
+    return library->removed ? tn__fail(err, TN_EREMOVED, "library %s was removed", library->name) : 0;
+}
+
+/* ---- removal ---- */
+
+static void free_archives(struct tn_library *library)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    for (struct tn__archive *archive = library->archives, *next; archive; archive = next) {
+        next = archive->next;
+        if (archive->input.release)
+            archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
+        tn__free(from, archive->name);
+        tn__free(from, archive);
+    }
+    library->archives = NULL;
+}
+
+/* Removing one tracker's part may wait, and others may add to those before meanwhile. */
+static bool is_empty(struct tn_library *library)
+{
+    for (const struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        if (!tn__list_is_empty(&tracker->objects) || !tn__list_is_empty(&tracker->promises))
+            return false;
+    return true;
+}
+
+static bool is_own(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_GOT || entry->kind == TN__ENTRY_HANDLE ||
+           (entry->kind == TN__ENTRY_ABSOLUTE && entry->hidden && tn__is_own_name(entry->name));
+}
+
+/* Definitions that nobody owns, what archives would define, and what was found elsewhere. */
+static void forget_entries(struct tn_library *library)
+{
+    for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
+        struct tn__entry *entry = library->symtab.slots[i];
+        if (entry && !is_own(entry))
+            tn__entry_forget(entry);
+    }
+}
+
+/* Under the lock, which is given up while links need some of it. */
+static void clear(struct tn_library *library)
+{
+    do
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            tn__tracker_empty(tracker);
+    while (!is_empty(library));
+    forget_entries(library);
+    free_archives(library);
+}
+
+void tn__library_empty(struct tn_library *library)
+{
+    if (!library->removed)
+        clear(library);
+}
+
+static void free_lists(struct tn_library *library)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    for (struct tn__resolver *resolver = library->resolvers, *next; resolver; resolver = next) {
+        next = resolver->next;
+        tn__free(from, resolver);
+    }
+    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
+        next = generator->next;
+        tn__free(from, generator);
+    }
+    tn__free(from, library->search);
+    tn__free(from, library->initializers.items);
+    tn__free(from, library->finalizers.items);
+    tn__free(from, library->waiting.items);
+    tn__symtab_free(&library->symtab);
+    library->resolvers = NULL;
+    library->generators = NULL;
+    library->search = NULL;
+    library->search_count = 0;
+    library->initializers = library->finalizers = library->waiting = (struct tn__calls_list){.from = from};
+}
+
+void tn__library_free(struct tn_library *library)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    free_lists(library);
+    while (!tn__list_is_empty(&library->trackers)) {
+        struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
+        tn__list_remove(&tracker->listed);
+        tn__free(from, tracker);
+    }
+    tn__free(from, library->name);
+    tn__free(from, library);
+}
+
+int tn_library_clear(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn_session *session = library->session;
+    tn_run_finalizers(library);
+    pthread_mutex_lock(&session->lock);
+    int code = tn__library_check(library, err);
+    if (!code)
+        clear(library);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    return code;
+}
+
+/* Nothing in this library leads to `removed` any more. */
+static void cut(struct tn_library *library, const struct tn_library *removed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < library->search_count; i++)
+        if (library->search[i].library != removed)
+            library->search[kept++] = library->search[i];
+    library->search_count = kept;
+    for (size_t i = 0; removed->found_by_others && library->symtab.slots && i <= library->symtab.mask; i++) {
+        struct tn__entry *entry = library->symtab.slots[i];
+        if (entry && entry->kind == TN__ENTRY_ALIAS && entry->library == removed)
+            tn__entry_forget(entry);
+    }
+}
+
+int tn_library_remove(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn_session *session = library->session;
+    tn_run_finalizers(library);
+    pthread_mutex_lock(&session->lock);
+    int code = tn__library_check(library, err);
+    if (!code) {
+        library->removed = true; /* nobody adds to it from here on */
+        clear(library);
+        for (struct tn_library *other = session->libraries; other; other = other->next)
+            cut(other, library);
+        free_lists(library);
+    }
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    return code;
+}
+
+/* ---- creation ---- */
+
+/* Names that every library has, and that only its own objects see. */
+static const struct {
+    const char *name;
+    const void *address;
+    uint8_t kind;
+    bool thread_local, of_process;
+} own_names[] = {
+    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, false, false},
+    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, false, true},
+    /* Distances are counted from the thread pointer itself. */
+    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, true, false},
+    /* What C++ destructors are registered under. */
+    {"__dso_handle", NULL, TN__ENTRY_HANDLE, false, false},
+};
+
+bool tn__is_own_name(const char *name)
+{
+    for (size_t i = 0; i < TN_COUNT(own_names); i++)
+        if (!strcmp(own_names[i].name, name))
+            return true;
+    return false;
+}
+
+static int define_own_names(struct tn_library *library, struct tn_error *err)
+{
+    for (size_t i = 0; i < TN_COUNT(own_names); i++) {
+        if (own_names[i].of_process && library->session->detached)
+            continue;
+        struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+        entry->kind = own_names[i].kind;
+        entry->strength = TN__STRENGTH_STRONG;
+        entry->hidden = true;
+        entry->thread_local = own_names[i].thread_local;
+        entry->address = (uintptr_t)own_names[i].address;
+    }
+    return 0;
+}
+
+static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
+    size_t name_size = strlen(name) + 1;
+    char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
+    if (!copy) {
+        tn__free(session->allocator, library);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    }
+    library->name = memcpy(copy, name, name_size);
+    library->session = session;
+    library->symtab.arena.from = session->allocator;
+    library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
+    tn__tracker_init(&library->own, library);
+    tn__list_init(&library->trackers);
+    tn__list_init(&library->queue);
+    library->resolvers_end = &library->resolvers;
+    library->generators_end = &library->generators;
+    int code = define_own_names(library, err);
+    if (code) {
+        tn__library_empty(library);
+        tn__library_free(library);
+        return code;
+    }
+    library->number = session->library_count++;
+    library->next = session->libraries;
+    session->libraries = library;
+    *out = library;
+    return 0;
+}
+
+int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    if (!session || !name || !out)
+        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
+    pthread_mutex_lock(&session->lock);
+    int code = create_library(session, name, out, err);
+    pthread_mutex_unlock(&session->lock);
+    return code;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lookups: links what is there, waits for what is promised, and tries again. See promise.h.
+ *
+ * No wait hangs: a query made by a materializer is noted with its promise, and before it waits, whatever it would wait for is
+ * followed. If that leads back to the promise, the query fails instead. Queries of others cannot close a circle. */
+
+#include "promise.h"
+
+/* ---- what was asked for ---- */
+
+static bool has_address(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE || entry->kind == TN__ENTRY_HOST;
+}
+
+/* The entry that a symbol leads to; NULL if nothing does, or it is hidden. */
+static struct tn__entry *find(const struct tn__request *request, size_t i)
+{
+    struct tn__entry *entry = tn__symtab_find(&request->library->symtab, request->symbols[i].name);
+    return entry && !entry->hidden ? tn__entry_target(entry) : NULL;
+}
+
+static bool is_answered(const struct tn__request *request)
+{
+    for (size_t i = 0; i < request->count; i++) {
+        const struct tn__entry *entry = find(request, i);
+        if (!entry || !has_address(entry))
+            return false;
+    }
+    return request->count;
+}
+
+/* True if a generator, of this library or one behind it, has to be asked first. */
+static bool is_missing(const struct tn__needs *needs, const char *name)
+{
+    for (size_t i = 0; i < needs->missing_count; i++)
+        if (!strcmp(needs->missing[i].entry->name, name))
+            return true;
+    return false;
+}
+
+/* TN_EUNDEF, with all the names, if some of the symbols are nowhere, and no generator is left to be asked for them. */
+static int check_found(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < request->count; i++) {
+        const struct tn_wanted *symbol = &request->symbols[i];
+        struct tn__entry *entry = tn__symtab_find(&request->library->symtab, symbol->name);
+        const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
+        bool defined = target && target->kind != TN__ENTRY_UNDEFINED;
+        if (symbol->flags & TN_WANTED_WEAK || (defined && !entry->hidden) || is_missing(needs, symbol->name))
+            continue;
+        if (code)
+            tn__append(err, "\n");
+        else
+            code = tn__fail(err, TN_EUNDEF, "%s", "");
+        tn__append(err, "'%s' is %s in library %s", target ? target->name : symbol->name,
+                   defined ? "hidden" : "not defined", request->library->name);
+    }
+    return code;
+}
+
+static int answer(const struct tn__request *request, struct tn_error *err)
+{
+    int code = check_found(request, &(struct tn__needs){0}, err);
+    for (size_t i = 0; !code && i < request->count; i++) {
+        const struct tn__entry *entry = find(request, i);
+        request->symbols[i].address = entry && has_address(entry) ? (void *)(uintptr_t)entry->address : NULL;
+    }
+    return code;
+}
+
+/* ---- lodging ---- */
+
+/* Of the names that generators have to be asked for, those that go to the same one become one promise. */
+static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+{
+    const struct tn_allocator *from = query->session->allocator;
+    struct tn__entry **entries = tn__alloc(from, needs->missing_count * sizeof(struct tn__entry *));
+    int code = entries ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; !code && i < needs->missing_count; i++) {
+        struct tn__generator *generator = tn__generator_for(&needs->missing[i]);
+        size_t count = 0;
+        for (size_t j = i; generator && j < needs->missing_count; j++)
+            if (tn__generator_for(&needs->missing[j]) == generator)
+                entries[count++] = needs->missing[j].entry;
+        if (!count)
+            continue; /* taken already, with one before */
+        struct tn_responsibility *promise = tn__promise_generate(needs->missing[i].library, generator, entries, count);
+        if (!promise ||
+            !tn__grow(from, &query->asked_of, &query->asked_capacity, query->asked_count + count,
+                      sizeof(struct tn__entry *)) ||
+            !tn__grow(from, &needs->promises, &needs->promise_capacity, needs->promise_count + 1,
+                      sizeof(struct tn_responsibility *)))
+            code = tn__fail(err, TN_ENOMEM, "out of memory");
+        else {
+            memcpy(&query->asked_of[query->asked_count], entries, count * sizeof(struct tn__entry *));
+            query->asked_count += count;
+            needs->promises[needs->promise_count++] = promise;
+        }
+    }
+    tn__free(from, entries);
+    return code;
+}
+
+/* Notes what the query waits for. */
+static void visit(const struct tn__query *query, struct tn_responsibility **work, uint64_t number)
+{
+    for (size_t i = 0; i < query->wait_count; i++) {
+        struct tn_responsibility *promise = query->waits[i].promise;
+        if (promise->visited == number)
+            continue;
+        promise->visited = number;
+        promise->visit = *work;
+        *work = promise;
+    }
+}
+
+/* True if what the query waits for waits for `target`, itself or through others. */
+static bool leads_to(const struct tn__query *query, const struct tn_responsibility *target)
+{
+    struct tn_responsibility *work = NULL;
+    uint64_t number = ++query->session->visits;
+    visit(query, &work, number);
+    while (work && work != target) {
+        const struct tn_responsibility *promise = work;
+        work = promise->visit;
+        for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
+            visit(tn__container_of(node, struct tn__query, asked), &work, number);
+    }
+    return work;
+}
+
+/* Ends the waiting. A generator's failure is the query's: it leaves no failed symbols behind. */
+static int unlodge(struct tn__query *query, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < query->wait_count; i++) {
+        struct tn__wait *wait = &query->waits[i];
+        struct tn_responsibility *promise = wait->promise;
+        if (!code && promise->generator && promise->state == TN__PROMISE_FAILED)
+            code = tn__promise_fail_with(promise, promise->names[0], err);
+        tn__list_remove(&wait->listed);
+        tn__promise_drop(promise);
+    }
+    tn__list_remove(&query->asked);
+    tn__free(query->session->allocator, query->waits);
+    query->waits = NULL;
+    query->wait_count = query->pending = 0;
+    return code;
+}
+
+static int lodge(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err)
+{
+    query->waits = tn__alloc(query->session->allocator, needs->promise_count * sizeof *query->waits);
+    if (!query->waits)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    for (; query->wait_count < needs->promise_count; query->wait_count++) {
+        struct tn__wait *wait = &query->waits[query->wait_count];
+        wait->promise = needs->promises[query->wait_count];
+        wait->query = query;
+        tn__promise_hold(wait->promise);
+        tn__list_append(&wait->promise->waits, &wait->listed);
+    }
+    query->pending = query->wait_count;
+    if (!query->from)
+        return 0;
+    tn__list_append(&query->from->queries, &query->asked);
+    if (!leads_to(query, query->from))
+        return 0;
+    unlodge(query, NULL);
+    return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself", query->from->name);
+}
+
+void tn__query_wake(struct tn_responsibility *promise)
+{
+    struct tn_session *session = promise->library->session;
+    while (!tn__list_is_empty(&promise->waits)) {
+        struct tn__wait *wait = tn__container_of(promise->waits.next, struct tn__wait, listed);
+        struct tn__query *query = wait->query;
+        tn__list_remove(&wait->listed);
+        if (--query->pending)
+            continue;
+        if (query->settled)
+            pthread_cond_signal(query->settled);
+        else
+            tn__list_append(&session->runnable, &query->runnable);
+    }
+}
+
+/* ---- one round ---- */
+
+/* Under the lock. TN__WAIT: the query is lodged, and `needs` lists, held, what it waits for. */
+static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+{
+    const struct tn__request *request = &query->request;
+    *needs = (struct tn__needs){0};
+    int code = tn__library_check(request->library, err);
+    if (!code && !is_answered(request))
+        code = tn__link_run(request, needs, err);
+    if (!code)
+        return answer(request, err);
+    if (code != TN__WAIT)
+        return code;
+    code = check_found(request, needs, err);
+    if (!code)
+        code = generate(query, needs, err);
+    if (!code)
+        code = lodge(query, needs, err);
+    for (size_t i = 0; !code && i < needs->promise_count; i++)
+        tn__promise_hold(needs->promises[i]);
+    return code ? code : TN__WAIT;
+}
+
+static void free_needs(struct tn_session *session, struct tn__needs *needs)
+{
+    tn__free(session->allocator, needs->promises);
+    tn__free(session->allocator, needs->missing);
+}
+
+/* Generators may be asked again by the next query. */
+static void forget_asked(struct tn__query *query)
+{
+    for (size_t i = 0; i < query->asked_count; i++)
+        query->asked_of[i]->asked = 0;
+    tn__free(query->session->allocator, query->asked_of);
+}
+
+/* ---- blocking ---- */
+
+/* What it waits for has ended, or was taken away. */
+static int wait_until_settled(struct tn__query *query, struct tn_error *err)
+{
+    while (query->pending)
+        pthread_cond_wait(query->settled, &query->session->lock);
+    return unlodge(query, err);
+}
+
+int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err)
+{
+    struct tn_session *session = request->library->session;
+    pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
+    struct tn__query query = {
+        .session = session, .request = *request, .from = from, .settled = &settled, .asker = pthread_self()};
+    tn__list_init(&query.asked);
+    pthread_mutex_lock(&session->lock);
+    tn__list_append(&session->queries, &query.listed);
+    int code;
+    do {
+        struct tn__needs needs;
+        code = attempt(&query, &needs, err);
+        if (code == TN__WAIT) {
+            tn__session_unlock(session);
+            tn__dispatch(session, needs.promises, needs.promise_count, true);
+            pthread_mutex_lock(&session->lock);
+            int failed = wait_until_settled(&query, err);
+            code = failed ? failed : code;
+        }
+        free_needs(session, &needs);
+    } while (code == TN__WAIT);
+    forget_asked(&query);
+    tn__list_remove(&query.listed);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    pthread_cond_destroy(&settled);
+    return code;
+}
+
+/* ---- with a callback ---- */
+
+static void finish(struct tn__query *query, int code, const struct tn_error *err)
+{
+    query->done(query->context, query->request.symbols, query->request.count, code ? err : NULL);
+    tn__free(query->session->allocator, query);
+}
+
+void tn__query_step(struct tn__query *query)
+{
+    struct tn_session *session = query->session;
+    struct tn__needs needs;
+    struct tn_error err;
+    pthread_mutex_lock(&session->lock);
+    int code = unlodge(query, &err);
+    if (!code)
+        code = attempt(query, &needs, &err);
+    else
+        needs = (struct tn__needs){0};
+    if (code != TN__WAIT) {
+        forget_asked(query);
+        tn__list_remove(&query->listed);
+    }
+    tn__session_unlock(session);
+    if (code == TN__WAIT)
+        tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
+    else
+        finish(query, code, &err);
+    free_needs(session, &needs);
+}
+
+static struct tn__query *take_runnable(struct tn_session *session)
+{
+    struct tn__query *query = NULL;
+    pthread_mutex_lock(&session->lock);
+    if (!tn__list_is_empty(&session->runnable)) {
+        query = tn__container_of(session->runnable.next, struct tn__query, runnable);
+        tn__list_remove(&query->runnable);
+    }
+    pthread_mutex_unlock(&session->lock);
+    return query;
+}
+
+void tn__query_continue(struct tn_session *session)
+{
+    for (struct tn__query *query; (query = take_runnable(session));)
+        if (!tn__dispatch_query(query))
+            tn__query_step(query);
+}
+
+void tn__queries_after_fork(struct tn_session *session)
+{
+    for (struct tn__list *node = session->queries.next, *next; node != &session->queries; node = next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, listed);
+        next = node->next;
+        if (!query->settled || pthread_equal(query->asker, pthread_self()))
+            continue;
+        unlodge(query, NULL);
+        forget_asked(query);
+        tn__list_remove(&query->listed);
+    }
+}
+
+void tn__query_abandon(struct tn_session *session)
+{
+    while (!tn__list_is_empty(&session->queries)) {
+        struct tn__query *query = tn__container_of(session->queries.next, struct tn__query, listed);
+        struct tn_error err;
+        tn__fail(&err, TN_EREMOVED, "the session ends");
+        tn__list_remove(&query->listed);
+        tn__list_remove(&query->runnable);
+        unlodge(query, NULL);
+        forget_asked(query);
+        finish(query, TN_EREMOVED, &err);
+    }
+}
+
+/* ---- public ---- */
+
+static int check(const struct tn_library *library, const struct tn_wanted *symbols, size_t count, struct tn_error *err)
+{
+    if (!library || (count && !symbols))
+        return tn__fail(err, TN_EINVAL, "a lookup needs a library and symbols");
+    for (size_t i = 0; i < count; i++)
+        if (!symbols[i].name || symbols[i].flags & ~(uint64_t)TN_WANTED_WEAK)
+            return tn__fail(err, TN_EINVAL, "symbol %zu of the lookup has no name or unknown flags", i);
+    return 0;
+}
+
+static int start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done, void *context,
+                 struct tn_error *err)
+{
+    struct tn_session *session = request->library->session;
+    struct tn__query *query = tn__alloc_zeroed(session->allocator, 1, sizeof *query);
+    if (!query)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    query->session = session;
+    query->request = *request;
+    query->from = from;
+    query->done = done;
+    query->context = context;
+    tn__list_init(&query->asked);
+    tn__list_init(&query->runnable);
+    pthread_mutex_lock(&session->lock);
+    tn__list_append(&session->queries, &query->listed);
+    pthread_mutex_unlock(&session->lock);
+    tn__query_step(query);
+    return 0;
+}
+
+static int look_up(struct tn_responsibility *from, struct tn_library *library, struct tn_wanted *symbols, size_t count,
+                   tn_lookup_done *done, void *context, struct tn_error *err)
+{
+    int code = check(library, symbols, count, err);
+    if (code)
+        return code;
+    const struct tn__request request = {.library = library, .symbols = symbols, .count = count};
+    if (!from)
+        from = tn__promise_current(library->session);
+    return done ? start(&request, from, done, context, err) : tn__query_run(&request, from, err);
+}
+
+int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
+{
+    if (!library || !name || !address)
+        return tn__fail(err, TN_EINVAL, "a lookup needs a library, a name and a place for the answer");
+    struct tn_wanted wanted = {.name = name};
+    int code = look_up(NULL, library, &wanted, 1, NULL, NULL, err);
+    if (!code)
+        *address = wanted.address;
+    return code;
+}
+
+int tn_lookup_all(struct tn_library *library, struct tn_wanted *symbols, size_t count, struct tn_error *err)
+{
+    return look_up(NULL, library, symbols, count, NULL, NULL, err);
+}
+
+int tn_lookup_async(struct tn_library *library, struct tn_wanted *symbols, size_t count, tn_lookup_done *done,
+                    void *context, struct tn_error *err)
+{
+    if (!done)
+        return tn__fail(err, TN_EINVAL, "a lookup that does not wait needs a function to call");
+    return look_up(NULL, library, symbols, count, done, context, err);
+}
+
+int tn_responsibility_lookup(struct tn_responsibility *responsibility, struct tn_library *library,
+                             struct tn_wanted *symbols, size_t count, tn_lookup_done *done, void *context,
+                             struct tn_error *err)
+{
+    if (!responsibility || !library || library->session != responsibility->library->session)
+        return tn__fail(err, TN_EINVAL, "no responsibility, or a library of another session given");
+    return look_up(responsibility, library, symbols, count, done, context, err);
+}
+
+static int link_library(const struct tn__request *request, struct tn_error *err)
+{
+    return tn__query_run(request, tn__promise_current(request->library->session), err);
+}
+
+int tn_link(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    return link_library(&(struct tn__request){.library = library, .everything = true}, err);
+}
+
+int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
+{
+    if (!library || (count && !roots))
+        return tn__fail(err, TN_EINVAL, "no library or no roots given");
+    return link_library(&(struct tn__request){.library = library, .roots = &(struct tn__roots){roots, count}}, err);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Where a library looks for what it does not define: resolvers, generators, other libraries. What is found elsewhere leaves
+ * an alias without strength in the library's own table: the next link has it at once, and any definition overrides it. */
+
+#include "promise.h"
+
+bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry)
+{
+    for (const struct tn__resolver *r = library->resolvers; r; r = r->next) {
+        void *address = r->function(r->context, entry->name);
+        if (address) {
+            entry->kind = TN__ENTRY_HOST;
+            entry->address = (uintptr_t)address;
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct tn__generator *next_generator(const struct tn_library *library, const struct tn__entry *entry)
+{
+    struct tn__generator *generator = library->generators;
+    for (unsigned i = 0; generator && i < entry->asked; i++)
+        generator = generator->next;
+    return generator;
+}
+
+struct tn__generator *tn__generator_for(const struct tn__missing *missing)
+{
+    return missing->entry->kind == TN__ENTRY_PROMISED ? NULL : next_generator(missing->library, missing->entry);
+}
+
+/* Takes note that a generator has to be asked; *noted tells. */
+static int note_missing(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
+{
+    struct tn__needs *needs = link->needs;
+    *noted = next_generator(library, entry) != NULL;
+    if (!*noted)
+        return 0;
+    for (size_t i = 0; i < needs->missing_count; i++)
+        if (needs->missing[i].entry == entry)
+            return 0;
+    if (!tn__grow(link->session->allocator, &needs->missing, &needs->missing_capacity, needs->missing_count + 1,
+                  sizeof *needs->missing))
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    needs->missing[needs->missing_count++] = (struct tn__missing){library, entry};
+    return 0;
+}
+
+/* Whether a library's entry is something for another library. */
+static bool offers(const struct tn__entry *entry, const struct tn_search *search, unsigned how)
+{
+    if (entry->hidden && !(search->flags & TN_SEARCH_HIDDEN))
+        return false;
+    switch (entry->kind) {
+    case TN__ENTRY_OBJECT:
+    case TN__ENTRY_LINKED:
+    case TN__ENTRY_ABSOLUTE:
+    case TN__ENTRY_HOST:
+    case TN__ENTRY_PROMISED:
+    case TN__ENTRY_FAILED:
+        return true;
+    case TN__ENTRY_LAZY:
+        return !(how & TN__NEED_WEAK);
+    case TN__ENTRY_ALIAS:
+        return !tn__entry_is_found(entry);
+    default:
+        return false;
+    }
+}
+
+static void bind(struct tn__entry *entry, struct tn_library *library, struct tn__entry *target)
+{
+    entry->kind = TN__ENTRY_ALIAS;
+    entry->object = NULL;
+    entry->target = target;
+    entry->library = library;
+    library->found_by_others = true;
+}
+
+/* Asks whom another library would ask. The name gets an entry there only if somebody may know it. */
+static int ask(struct tn__link *link, struct tn_library *library, const char *name, unsigned how,
+               struct tn__entry **found)
+{
+    bool noted = false;
+    *found = NULL;
+    if (!library->generators && (!library->resolvers || how & TN__NEED_TLS))
+        return 0;
+    struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
+    if (!entry)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    if (entry->kind != TN__ENTRY_UNDEFINED)
+        return 0;
+    bool known = !(how & TN__NEED_TLS) && tn__resolvers_ask(library, entry);
+    int code = known ? 0 : note_missing(link, library, entry, &noted);
+    if (known || noted)
+        *found = entry;
+    return code;
+}
+
+int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
+{
+    if (!(how & TN__NEED_TLS) && tn__resolvers_ask(library, entry))
+        return 0;
+    bool noted;
+    int code = note_missing(link, library, entry, &noted);
+    for (size_t i = 0; !code && !noted && i < library->search_count; i++) {
+        const struct tn_search *search = &library->search[i];
+        struct tn__entry *found = tn__symtab_find(&search->library->symtab, entry->name);
+        if (!found || !offers(found, search, how))
+            code = ask(link, search->library, entry->name, how, &found);
+        if (code || !found || tn__entry_target(found) == entry)
+            continue;
+        if (found->kind != TN__ENTRY_UNDEFINED) /* else a generator is to be asked */
+            bind(entry, search->library, found);
+        break;
+    }
+    return code;
+}
+
+/* ---- public ---- */
+
+int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *context, struct tn_error *err)
+{
+    if (!library || !function)
+        return tn__fail(err, TN_EINVAL, "no library or no resolver given");
+    struct tn_session *session = library->session;
+    pthread_mutex_lock(&session->lock);
+    struct tn__resolver *resolver = NULL;
+    int code = tn__library_check(library, err);
+    if (!code && !(resolver = tn__alloc(session->allocator, sizeof *resolver)))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!code) {
+        *resolver = (struct tn__resolver){.function = function, .context = context};
+        *library->resolvers_end = resolver;
+        library->resolvers_end = &resolver->next;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return code;
+}
+
+int tn_add_generator(struct tn_library *library, tn_generate *function, void *context, struct tn_error *err)
+{
+    if (!library || !function)
+        return tn__fail(err, TN_EINVAL, "no library or no generator given");
+    struct tn_session *session = library->session;
+    pthread_mutex_lock(&session->lock);
+    struct tn__generator *generator = NULL;
+    int code = tn__library_check(library, err);
+    if (!code && !(generator = tn__alloc(session->allocator, sizeof *generator)))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!code) {
+        *generator = (struct tn__generator){.function = function, .context = context};
+        *library->generators_end = generator;
+        library->generators_end = &generator->next;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return code;
+}
+
+static int check_search(const struct tn_library *library, const struct tn_search *others, size_t count,
+                        struct tn_error *err)
+{
+    int code = tn__library_check(library, err);
+    for (size_t i = 0; !code && i < count; i++) {
+        if (!others[i].library || others[i].library->session != library->session)
+            return tn__fail(err, TN_EINVAL, "%s: its search order may name libraries of its own session only",
+                            library->name);
+        if (others[i].flags & ~(uint64_t)TN_SEARCH_HIDDEN)
+            return tn__fail(err, TN_EINVAL, "%s: unknown search flags %#llx", library->name,
+                            (unsigned long long)others[i].flags);
+        code = tn__library_check(others[i].library, err);
+    }
+    return code;
+}
+
+int tn_library_search(struct tn_library *library, const struct tn_search *others, size_t count, struct tn_error *err)
+{
+    if (!library || (count && !others))
+        return tn__fail(err, TN_EINVAL, "no library or no libraries to search given");
+    struct tn_session *session = library->session;
+    pthread_mutex_lock(&session->lock);
+    struct tn_search *copy = NULL;
+    int code = check_search(library, others, count, err);
+    if (!code && count && !(copy = tn__alloc_zeroed(session->allocator, count, sizeof *copy)))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!code) {
+        for (size_t i = 0; i < count; i++)
+            copy[i] = others[i];
+        tn__free(session->allocator, library->search);
+        library->search = copy;
+        library->search_count = count;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return code;
+}

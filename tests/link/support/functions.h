@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Objects of one small function each, made in memory. */
+
+#ifndef TENON_TESTS_LINK_FUNCTIONS_H
+#define TENON_TESTS_LINK_FUNCTIONS_H
+
+#include "support.h"
+
+/* An object that defines `int name(void)`, which answers `value`; if `callee` is not NULL, `value` more than that answers.
+ * Release with free(). */
+struct bytes function_object(const char *name, int value, const char *callee);
+/* The same, with a weak definition. */
+struct bytes weak_function_object(const char *name, int value);
+
+/* An input of these bytes that frees them. */
+struct tn_input input_of(const char *name, struct bytes bytes);
+
+/* Adds such an object; owner may be NULL. */
+void add_function(struct tn_library *library, const char *name, int value, const char *callee,
+                  struct tn_tracker *owner);
+
+/* What `int name(void)` answers. */
+int call_in(struct tn_library *library, const char *name);
+
+#endif
