@@ -88,8 +88,7 @@ void tn__object_unbind(struct tn__object *object)
     struct tn__symtab *table = &object->owner->library->symtab;
     for (uint32_t i = 1; object->plan && i < object->data->symbol_count; i++)
         if (object->data->symbols[i].entry)
-            object->data->symbols[i].entry =
-                tn__symtab_find_key(table, object->data->symbols[i].name, object->data->symbols[i].key);
+            object->data->symbols[i].entry = tn__symtab_find(table, object->data->symbols[i].name);
 }
 
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)

@@ -298,20 +298,33 @@ static int run_unlocked(struct tn__link *link, phase *run)
     return code;
 }
 
-/* From resolving to publishing, during which others leave alone what belongs to this link. */
-static int make(struct tn__link *link)
+/* During which others leave alone what belongs to this link. */
+static void begin_building(struct tn__link *link)
 {
     link->session->building++;
-    link->library->building++;
+    for (size_t i = 0; i < link->count; i++)
+        link->objects[i]->owner->library->building++;
     link->building = true;
+}
+
+static void end_building(struct tn__link *link)
+{
+    link->session->building--;
+    for (size_t i = 0; i < link->count; i++)
+        link->objects[i]->owner->library->building--;
+    link->building = false;
+}
+
+/* From resolving to publishing. */
+static int make(struct tn__link *link)
+{
+    begin_building(link);
     int code = run_unlocked(link, plan);
     if (!code)
         code = run_phase(link, take_all, TN__LINK_LAYOUT);
     if (!code)
         code = run_unlocked(link, build);
-    link->building = false;
-    link->library->building--;
-    link->session->building--;
+    end_building(link);
     return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
 }
 

@@ -261,7 +261,7 @@ struct tn_library {
     struct tn_tracker own;    /* owns what nobody else does */
     struct tn__list trackers; /* the client's */
     struct tn__list queue;    /* objects added and not linked yet, members of archives apart */
-    uint32_t building;        /* links that are working without the lock */
+    uint32_t building;        /* objects of it that links without the lock are working on */
     struct tn__archive *archives;
     struct tn__resolver *resolvers, **resolvers_end;
     struct tn__calls_list initializers; /* still to run */

@@ -130,7 +130,7 @@ static int call_lazy(struct state *s, struct tn_error *err)
         return code;
     err->code = 0;
     s->f.session->on_error = copy_error;
-    s->f.session->on_error_context = err;
+    s->f.session->context = err;
     int answer = call_int(stub, 0);
     return answer == -1 ? err->code : 0;
 }
