@@ -10,7 +10,7 @@
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
-#   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each
+#   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps what it found
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
 #   make bench    the figures of README.md
 #   make size     text and data of each member of libtenon.a
@@ -43,7 +43,7 @@ setup = tools/build/setup.sh
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: leave LLVM=0 away" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: fuzz all setup musl install install-musl uninstall uninstall-musl test test-slow demo asan tsan lint bench size clean distclean help
+.PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow demo asan tsan lint bench size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -100,12 +100,12 @@ asan tsan:
 	@$(make_in) BUILD=$(BUILD)/$@ SANITIZE=$(SANITIZE) unit
 
 # Coverage-guided fuzzing of everything that reads foreign bytes; SECONDS= for each entry.
-fuzz:
+fuzz fuzz-corpus:
 	$(needs_llvm)
 	@$(setup) install build test fuzz
 	@$(make_in) data
 	@$(make_in) LLVM=0 BUILD=$(BUILD)/fuzz SANITIZE=address,undefined CC=$$($(LLVM_CONFIG) --bindir)/clang \
-		CFLAGS=-fsanitize=fuzzer-no-link SEEDS=$(BUILD)/tests fuzz
+		CFLAGS=-fsanitize=fuzzer-no-link SEEDS=$(BUILD)/tests $@
 
 lint:
 	@$(setup) install lint

@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # make fuzz SECONDS=60: each entry of tests/fuzz runs for that long under ASan and UBSan, beginning with the objects and
-# archives that the linker's tests use ($(SEEDS)) and with what was found before ($(out)/found). Read by rules.mk of a build whose
-# compiler is clang, with SANITIZE set.
+# archives that the linker's tests use ($(SEEDS)), with its corpus and with what was found before ($(out)/found).
+# make fuzz-corpus: of what was found, small inputs that reach code which no seed reaches go into tests/fuzz/corpus, which
+# make test replays.
+# Read by rules.mk of a build whose compiler is clang, with SANITIZE set.
 
 SECONDS ?= 60
 out := $(BUILD)/run
 targets := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
 seeds := $(wildcard $(SEEDS)/link/data/*.o $(SEEDS)/link/data/*.a)
+fuzzed := -max_len=65536 -timeout=10 -rss_limit_mb=1024
 
-.PHONY: fuzz
+# $(call each_entry,COMMANDS): they find $name and $target, and the seeds in a folder.
+each_entry = @for target in $(targets); do name=$${target\#\#*/}; \
+	mkdir -p $(out)/found/$$name $(out)/seeds/$$name tests/fuzz/corpus/$$name; \
+	for seed in $(seeds); do [ $$(stat -c %s $$seed) -gt 65536 ] || cp -u $$seed $(out)/seeds/$$name; done; \
+	$(1); done
+
+.PHONY: fuzz fuzz-corpus
 fuzz: $(targets)
-	@for target in $(targets); do name=$${target##*/}; \
-		mkdir -p $(out)/found/$$name $(out)/seeds/$$name; \
-		for seed in $(seeds); do [ $$(stat -c %s $$seed) -gt 65536 ] || cp -u $$seed $(out)/seeds/$$name; done; \
-		echo "$$name: $(SECONDS) s"; \
-		$$target -max_total_time=$(SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
-			-artifact_prefix=$(out)/$$name- $(out)/found/$$name $(out)/seeds/$$name $(wildcard tests/fuzz/corpus/$$name) \
+	$(call each_entry,echo "$$name: $(SECONDS) s"; \
+		$$target $(fuzzed) -max_total_time=$(SECONDS) -verbosity=0 -print_final_stats=1 -artifact_prefix=$(out)/$$name- \
+			$(out)/found/$$name $(out)/seeds/$$name tests/fuzz/corpus/$$name \
 			>$(out)/$$name.log 2>&1 || { tail -40 $(out)/$$name.log; exit 1; }; \
-		grep -E 'number_of_executed_units|new_units_added' $(out)/$$name.log; done
+		grep -E 'number_of_executed_units|new_units_added' $(out)/$$name.log)
+
+fuzz-corpus: $(targets)
+	$(call each_entry,rm -rf $(out)/small $(out)/merged; mkdir -p $(out)/small; \
+		find $(out)/found/$$name -type f -size -4097c -exec cp -t $(out)/small {} +; \
+		cp -r $(out)/seeds/$$name $(out)/merged && cp -r tests/fuzz/corpus/$$name/. $(out)/merged; \
+		$$target $(fuzzed) -merge=1 -use_counters=0 $(out)/merged $(out)/small >$(out)/$$name.log 2>&1 || exit 1; \
+		for new in $(out)/merged/*; do \
+			[ -e $(out)/seeds/$$name/$${new##*/} ] || cp -n $$new tests/fuzz/corpus/$$name; done; \
+		du -sh tests/fuzz/corpus/$$name)
 
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)

@@ -152,10 +152,11 @@ endif
 # tests/AREA/data/*: objects that tests load. tests/AREA/slow/*.c: likewise, but for make test-slow.
 llvm_areas := codegen tool
 programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(area)/$(2)*.c)))
-programs_in = $(call programs_of,$(runtime_parts),$(1)) $(if $(with_llvm),$(call programs_of,$(llvm_areas),$(1)))
+runtime_areas := $(runtime_parts) fuzz
+programs_in = $(call programs_of,$(runtime_areas),$(1)) $(if $(with_llvm),$(call programs_of,$(llvm_areas),$(1)))
 unit_tests := $(call programs_in)
 slow_tests := $(call programs_in,slow/)
-runtime_tests := $(call programs_of,$(runtime_parts)) $(call programs_of,$(runtime_parts),slow/)
+runtime_tests := $(call programs_of,$(runtime_areas)) $(call programs_of,$(runtime_areas),slow/)
 llvm_tests := $(filter-out $(runtime_tests),$(unit_tests) $(slow_tests))
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
 test_libs := -lcmocka -lelf -lz
@@ -166,7 +167,7 @@ test_libs := -lcmocka -lelf -lz
 define area_rule
 $(call programs_of,$(1)) $(call programs_of,$(1),slow/): $(call obj,$(wildcard tests/$(1)/support/*.c))
 endef
-$(foreach area,$(runtime_parts) $(llvm_areas),$(eval $(call area_rule,$(area))))
+$(foreach area,$(runtime_areas) $(llvm_areas),$(eval $(call area_rule,$(area))))
 
 # What areas add to `extra` depends on what is there to test.
 compile_test := $(compile_c) $(and $(with_llvm),$(LLVM_CONFIG) $(TARGETS))

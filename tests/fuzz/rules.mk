@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+$(BUILD)/obj/tests/fuzz/%.c.o: extra = -Itests/fuzz
