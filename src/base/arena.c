@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Bump allocation in chunks that grow fast: small owners stay small, large ones call the allocator rarely, and few of its
- * size classes are opened (each costs fresh pages). Sizes include the header, so that they fit those classes. */
+ * size classes are opened (each costs fresh pages). Sizes include the header, so that they fit those classes. A block that
+ * would not fit the next chunk gets one of its own, and the rest of the newest chunk goes on being used. */
 
 #include "base.h"
 
@@ -13,33 +14,61 @@ struct tn__arena_chunk {
     _Alignas(ALIGNMENT) char data[];
 };
 
-static bool add_chunk(struct tn__arena *arena, size_t need)
+static struct tn__arena_chunk *new_chunk(struct tn__arena *arena, size_t total)
 {
-    size_t total = arena->chunks ? arena->chunks->total * GROWTH : FIRST_CHUNK;
-    if (total > LARGEST_CHUNK)
-        total = LARGEST_CHUNK;
-    if (need > SIZE_MAX - sizeof(struct tn__arena_chunk))
-        return false;
-    if (total < need + sizeof(struct tn__arena_chunk))
-        total = need + sizeof(struct tn__arena_chunk);
     struct tn__arena_chunk *chunk = tn__alloc(arena->from, total);
+    if (chunk)
+        *chunk = (struct tn__arena_chunk){.next = arena->chunks, .total = total};
+    return chunk;
+}
+
+static bool add_chunk(struct tn__arena *arena, size_t total)
+{
+    struct tn__arena_chunk *chunk = new_chunk(arena, total);
     if (!chunk)
         return false;
-    *chunk = (struct tn__arena_chunk){.next = arena->chunks, .total = total};
     arena->chunks = chunk;
     arena->at = chunk->data;
     arena->end = (char *)chunk + total;
     return true;
 }
 
+/* The chunk that is being used stays the first of the list. */
+static void *alloc_large(struct tn__arena *arena, size_t total)
+{
+    struct tn__arena_chunk *chunk = new_chunk(arena, total);
+    if (!chunk)
+        return NULL;
+    if (arena->chunks) {
+        chunk->next = arena->chunks->next;
+        arena->chunks->next = chunk;
+    } else {
+        arena->chunks = chunk;
+    }
+    return chunk->data;
+}
+
+static size_t next_total(const struct tn__arena *arena)
+{
+    if (!arena->at)
+        return FIRST_CHUNK;
+    size_t total = arena->chunks->total * GROWTH;
+    return total < LARGEST_CHUNK ? total : LARGEST_CHUNK;
+}
+
 void *tn__arena_alloc(struct tn__arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - ALIGNMENT)
+    if (size > SIZE_MAX - ALIGNMENT - sizeof(struct tn__arena_chunk))
         return NULL;
     /* An empty block takes room too: NULL means that memory is out, even in an arena without a chunk. */
     size = size ? (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT : ALIGNMENT;
-    if ((size_t)(arena->end - arena->at) < size && !add_chunk(arena, size))
-        return NULL;
+    if ((size_t)(arena->end - arena->at) < size) {
+        size_t total = next_total(arena);
+        if (size > total - sizeof(struct tn__arena_chunk))
+            return alloc_large(arena, size + sizeof(struct tn__arena_chunk));
+        if (!add_chunk(arena, total))
+            return NULL;
+    }
     void *block = arena->at;
     arena->at += size;
     return block;

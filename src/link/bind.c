@@ -78,6 +78,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
             continue;
         symbol->entry = tn__entry_target(symbol->entry); /* aliases stay what they are */
         plan->symbol_flags[i] = global_flags(link, object, i, &plan->addresses[i]);
+        plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
     }
     return 0;
 }
@@ -94,11 +95,16 @@ void tn__object_unbind(struct tn__object *object)
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
 {
     const struct tn__object_data *data = object->data;
+    struct tn__plan *plan = object->plan;
     if (data->symbol_count)
-        object->plan->symbol_flags[0] = 0;
-    for (uint32_t i = 1; i < data->symbol_count; i++)
-        if (!data->symbols[i].entry)
-            object->plan->symbol_flags[i] = local_flags(link, data, &data->symbols[i]) | TN__SYMBOL_OWN;
+        plan->symbol_flags[0] = 0;
+    for (uint32_t i = 1; i < data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &data->symbols[i];
+        if (symbol->entry)
+            continue;
+        plan->symbol_flags[i] = local_flags(link, data, symbol) | TN__SYMBOL_OWN;
+        plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
+    }
 }
 
 /* ---- addresses ---- */

@@ -218,7 +218,7 @@ static void wait_for_names(const struct batch *batch)
 static int define_all(struct batch *batch, uint64_t target, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
-    struct tn__journal journal = {.from = session->allocator};
+    struct tn__journal journal = {.arena.from = session->allocator};
     wait_for_names(batch);
     int code = open_pool(session, err);
     if (!code)

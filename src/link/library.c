@@ -310,7 +310,7 @@ int tn__library_take_input(const struct tn_library *library, const struct tn_inp
 
 static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
 {
-    struct tn__journal journal = {.from = library->session->allocator};
+    struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
     int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
     if (code)
@@ -377,7 +377,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
 {
     const struct tn_allocator *from = library->session->allocator;
     struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
-    struct tn__journal journal = {.from = from};
+    struct tn__journal journal = {.arena.from = from};
     if (!archive || !(archive->name = copy_text(from, input->name))) {
         tn__free(from, archive);
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);

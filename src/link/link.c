@@ -362,7 +362,7 @@ static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES]
 static int run_once(struct tn__link *link)
 {
     struct tn_session *session = link->session;
-    link->arena.from = link->journal.from = session->allocator;
+    link->arena.from = link->journal.arena.from = session->allocator;
     tn__list_init(&link->members);
     int code = resolve(link);
     if (!code && link->count)

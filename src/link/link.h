@@ -83,11 +83,8 @@ struct tn__symtab {
 
 /* Old values of entries, so that a failed addition or link can be undone. */
 struct tn__journal {
-    const struct tn_allocator *from;
-    struct tn__journal_record {
-        struct tn__entry *entry, old;
-    } * records;
-    size_t count, capacity;
+    struct tn__arena arena;
+    struct tn__journal_record *last;
 };
 
 /* Hash and length of a name: what a table wants to know of it, found out before the lock is taken. 0: too long for any. */
@@ -136,14 +133,15 @@ enum { TN__PART_TLS = TN__ZONES, TN__PARTS };
 struct tn__plan {
     uint8_t *symbol_flags;      /* TN__SYMBOL_..., by symbol */
     uint32_t *slots[TN__SLOTS]; /* by symbol: first word of its GOT slot of each kind, from 1; NULL if there are none */
-    uint32_t *stub_index;       /* by symbol: number of its stub, from 1 */
-    uint32_t *ifunc_index;      /* the same for the pointer of an indirect function; NULL if there are none */
+    uint32_t *stub_index;       /* by symbol: number of its stub, from 1; NULL if there are none */
+    uint32_t *ifunc_index;      /* the same for the pointer of an indirect function */
     uint64_t *addresses;        /* by symbol */
     uint64_t *common_offset;    /* by symbol, in the data zone's range; NULL if there are none */
     uint32_t got_words, stub_count, ifunc_count;
     uint8_t *tls_image;  /* initial values of its thread-local data */
     uint64_t tls_offset; /* where that lies, from the thread pointer */
     bool low;            /* wants to be below 2 GiB */
+    bool has_ifuncs;     /* it has symbols of indirect functions */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
     struct tn__backing backings[TN__ZONES];
     size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */

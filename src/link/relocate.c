@@ -134,6 +134,14 @@ static int scan_special(const struct site *site, uint8_t flags)
                     place_of(site).text, site->row->name, symbol_name(site), flags & TN__SYMBOL_TLS ? "a" : "no");
 }
 
+/* Makes a table of numbers by symbol, if it is not there yet. Most objects need none. */
+static int need_table(struct tn__link *link, const struct tn__object *object, uint32_t **table)
+{
+    if (!*table)
+        *table = tn__arena_array(&link->arena, object->data->symbol_count, sizeof **table);
+    return *table ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+}
+
 /* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */
 static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
@@ -142,22 +150,23 @@ static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__
     if (kind == TN__SLOT_TLS_DESC && link->session->detached)
         return tn__fail(link->err, TN_ENOTSUP, "%s: TLS descriptors call a function of the process they are linked in",
                         object->name);
-    if (!object->plan->slots[kind])
-        object->plan->slots[kind] =
-            tn__arena_array(&link->arena, object->data->symbol_count, sizeof **object->plan->slots);
-    if (!object->plan->slots[kind])
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
-    if (!object->plan->slots[kind][symbol]) {
-        object->plan->slots[kind][symbol] = object->plan->got_words + 1;
-        object->plan->got_words += words[kind];
+    struct tn__plan *plan = object->plan;
+    int code = need_table(link, object, &plan->slots[kind]);
+    if (!code && !plan->slots[kind][symbol]) {
+        plan->slots[kind][symbol] = plan->got_words + 1;
+        plan->got_words += words[kind];
     }
-    return 0;
+    return code;
 }
 
 static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t symbol)
 {
-    if (!object->plan->stub_index[symbol])
-        object->plan->stub_index[symbol] = ++object->plan->stub_count;
+    struct tn__plan *plan = object->plan;
+    int code = need_table(link, object, &plan->stub_index);
+    if (code)
+        return code;
+    if (!plan->stub_index[symbol])
+        plan->stub_index[symbol] = ++plan->stub_count;
     return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
@@ -239,13 +248,14 @@ static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
 /* An indirect function is reached through a stub and a pointer that is filled once its resolver can run. */
 static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t symbol)
 {
-    if (!object->plan->ifunc_index)
-        object->plan->ifunc_index =
-            tn__arena_array(&link->arena, object->data->symbol_count, sizeof *object->plan->ifunc_index);
-    if (!object->plan->ifunc_index)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
-    object->plan->ifunc_index[symbol] = ++object->plan->ifunc_count;
-    object->plan->stub_index[symbol] = ++object->plan->stub_count;
+    struct tn__plan *plan = object->plan;
+    int code = need_table(link, object, &plan->ifunc_index);
+    if (!code)
+        code = need_table(link, object, &plan->stub_index);
+    if (code)
+        return code;
+    plan->ifunc_index[symbol] = ++plan->ifunc_count;
+    plan->stub_index[symbol] = ++plan->stub_count;
     return 0;
 }
 
@@ -259,14 +269,10 @@ static void check_needs(struct tn__link *link, struct tn__object *object)
 
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
-    size_t count = object->data->symbol_count;
-    object->plan->stub_index = tn__arena_array(&link->arena, count, sizeof *object->plan->stub_index);
-    if (!object->plan->stub_index)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     tn__object_bind_locals(link, object);
     check_needs(link, object);
     int code = 0;
-    for (uint32_t i = 1; !code && i < count; i++)
+    for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
         if (is_own_ifunc(object, i))
             code = need_ifunc(link, object, i);
     return code ? code : for_each_reloc(link, object, scan_one);
@@ -352,7 +358,7 @@ static int apply_far(const struct site *site, uint8_t *at, uint64_t value, uint6
 {
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
-    if (site->row->flags & TN__R_STUB && object->plan->stub_index[reloc->symbol]) {
+    if (site->row->flags & TN__R_STUB && object->plan->stub_index && object->plan->stub_index[reloc->symbol]) {
         uint64_t near = value_of(object, site->row, reloc, tn__stub_address(object, reloc->symbol), P);
         if (fits(near, site->row)) {
             put_field(at, site->row->field, near);

@@ -99,24 +99,29 @@ void tn__symtab_free(struct tn__symtab *table)
     *table = (struct tn__symtab){.arena.from = table->arena.from};
 }
 
+struct tn__journal_record {
+    struct tn__journal_record *before;
+    struct tn__entry *entry, old;
+};
+
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
 {
-    if (!tn__grow(journal->from, &journal->records, &journal->capacity, journal->count + 1, sizeof *journal->records))
+    struct tn__journal_record *record = tn__arena_alloc(&journal->arena, sizeof *record);
+    if (!record)
         return false;
-    journal->records[journal->count++] = (struct tn__journal_record){entry, *entry};
+    *record = (struct tn__journal_record){journal->last, entry, *entry};
+    journal->last = record;
     return true;
 }
 
 void tn__journal_undo(struct tn__journal *journal)
 {
-    while (journal->count) {
-        const struct tn__journal_record *record = &journal->records[--journal->count];
-        *record->entry = record->old;
-    }
+    for (; journal->last; journal->last = journal->last->before)
+        *journal->last->entry = journal->last->old;
 }
 
 void tn__journal_free(struct tn__journal *journal)
 {
-    tn__free(journal->from, journal->records);
-    *journal = (struct tn__journal){.from = journal->from};
+    tn__arena_free(&journal->arena);
+    journal->last = NULL;
 }
