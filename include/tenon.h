@@ -619,7 +619,7 @@ TN_API int tn_observe_gdb(struct tn_session *session, struct tn_error *err);
 
 enum tn_perf {
     TN_PERF_MAP = 0, /* perf-PID.map: names; perf looks for it in /tmp */
-    TN_PERF_JITDUMP, /* jit-PID.dump: names and code, for `perf record -k mono` and `perf inject --jit` */
+    TN_PERF_JITDUMP, /* jit-PID.dump: names, code, lines; for `perf record -k mono` and `perf inject --jit` */
 };
 
 /* Writes what is linked from now on to a file for perf in `folder` (NULL: /tmp); after a fork, the child writes one of its

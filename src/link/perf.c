@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lines.h"
 #include "observer.h"
 
 struct log;
@@ -15,9 +16,11 @@ struct log;
 struct kind {
     const char *file; /* format of its name */
     bool anonymous;   /* perf asks the map only about memory that has no file, which a memfd is */
+    bool has_lines;
     int (*begin)(struct log *log);
-    size_t (*size_of)(const struct tn_function *function);
-    size_t (*write)(struct log *log, const struct tn_function *function, char *out); /* answers what it wrote */
+    size_t (*size_of)(const struct tn_function *function, const struct tn__lines *lines);
+    /* Answers what it wrote. */
+    size_t (*write)(struct log *log, const struct tn_function *function, const struct tn__lines *lines, char *out);
     void (*end)(struct log *log);
 };
 
@@ -42,16 +45,17 @@ static int begin_map(struct log *log)
     return 0;
 }
 
-static size_t map_size(const struct tn_function *function)
+static size_t map_size(const struct tn_function *function, const struct tn__lines *lines)
 {
+    (void)lines;
     return 16 + 1 + 16 + 1 + strlen(function->name) + 1;
 }
 
-static size_t write_map(struct log *log, const struct tn_function *function, char *out)
+static size_t write_map(struct log *log, const struct tn_function *function, const struct tn__lines *lines, char *out)
 {
     (void)log;
     size_t length =
-        (size_t)snprintf(out, map_size(function), "%" PRIx64 " %" PRIx64 " ", function->address, function->size);
+        (size_t)snprintf(out, map_size(function, lines), "%" PRIx64 " %" PRIx64 " ", function->address, function->size);
     size_t name = strlen(function->name);
     memcpy(out + length, function->name, name);
     out[length + name] = '\n';
@@ -65,7 +69,7 @@ static void end_map(struct log *log)
 
 /* ---- jitdump ---- */
 
-enum { JITDUMP_MAGIC = 0x4A695444, JITDUMP_VERSION = 1, JIT_CODE_LOAD = 0, JIT_CODE_CLOSE = 3 };
+enum { JITDUMP_MAGIC = 0x4A695444, JITDUMP_VERSION = 1, JIT_CODE_LOAD = 0, JIT_CODE_DEBUG_INFO = 2, JIT_CODE_CLOSE };
 
 struct jitdump_header {
     uint32_t magic, version, total_size, elf_machine, padding, pid;
@@ -82,6 +86,16 @@ struct jitdump_load {
     uint32_t pid, tid;
     uint64_t vma, code_address, code_size, code_index;
 }; /* then the name with its NUL, then the code */
+
+struct jitdump_lines {
+    struct jitdump_record record;
+    uint64_t code_address, entry_count;
+}; /* then the entries */
+
+struct jitdump_line {
+    uint64_t address;
+    uint32_t line, discriminator;
+}; /* then the path with its NUL */
 
 enum { E_MACHINE = 18 }; /* in an ELF header */
 
@@ -102,16 +116,73 @@ static int begin_jitdump(struct log *log)
     return error ? error : tn__os_map_marker(log->fd, &log->marker);
 }
 
-static size_t jitdump_size(const struct tn_function *function)
+/* The lines of a function: *from, and as many behind it as are answered. */
+static size_t lines_of(const struct tn__lines *lines, const struct tn_function *function, const struct tn__line **from)
+{
+    const struct tn__line *end = lines->items + lines->count;
+    size_t count = 0;
+    *from = tn__lines_find(lines, function->address);
+    while (*from && *from + count < end && (*from)[count].address < function->address + function->size)
+        count++;
+    return count;
+}
+
+/* Of a line that is known, with its path; 0 of another. */
+static size_t line_size(const struct tn__line *line)
+{
+    return line->file && line->line ? sizeof(struct jitdump_line) + (size_t)tn__source_path(line->file, NULL, 0) + 1
+                                    : 0;
+}
+
+static size_t lines_size(const struct tn_function *function, const struct tn__lines *lines)
+{
+    const struct tn__line *line;
+    size_t size = 0, count = lines_of(lines, function, &line);
+    for (size_t i = 0; i < count; i++)
+        size += line_size(&line[i]);
+    return size ? size + sizeof(struct jitdump_lines) : 0;
+}
+
+static size_t load_size(const struct tn_function *function)
 {
     return sizeof(struct jitdump_load) + strlen(function->name) + 1 + function->size;
 }
 
-static size_t write_jitdump(struct log *log, const struct tn_function *function, char *out)
+static size_t jitdump_size(const struct tn_function *function, const struct tn__lines *lines)
 {
-    size_t name_size = strlen(function->name) + 1;
+    return lines_size(function, lines) + load_size(function);
+}
+
+/* perf wants the lines of a function ahead of its code. */
+static size_t write_lines(const struct tn_function *function, const struct tn__lines *lines, char *out)
+{
+    const struct tn__line *line;
+    size_t size = lines_size(function, lines), at = sizeof(struct jitdump_lines),
+           count = lines_of(lines, function, &line);
+    struct jitdump_lines head = {.record = {JIT_CODE_DEBUG_INFO, (uint32_t)size, tn__os_now_ns()},
+                                 .code_address = function->address};
+    for (size_t i = 0; size && i < count; i++) {
+        size_t line_bytes = line_size(&line[i]);
+        if (!line_bytes)
+            continue;
+        const struct jitdump_line entry = {.address = tn__max64(line[i].address, function->address),
+                                           .line = line[i].line};
+        memcpy(out + at, &entry, sizeof entry);
+        tn__source_path(line[i].file, out + at + sizeof entry, line_bytes - sizeof entry);
+        at += line_bytes;
+        head.entry_count++;
+    }
+    if (size)
+        memcpy(out, &head, sizeof head);
+    return size;
+}
+
+static size_t write_jitdump(struct log *log, const struct tn_function *function, const struct tn__lines *lines,
+                            char *out)
+{
+    size_t name_size = strlen(function->name) + 1, lines_bytes = write_lines(function, lines, out);
     const struct jitdump_load load = {
-        .record = {JIT_CODE_LOAD, (uint32_t)jitdump_size(function), tn__os_now_ns()},
+        .record = {JIT_CODE_LOAD, (uint32_t)load_size(function), tn__os_now_ns()},
         .pid = tn__os_process_id(),
         .tid = tn__os_thread_id(),
         .vma = function->address,
@@ -119,10 +190,11 @@ static size_t write_jitdump(struct log *log, const struct tn_function *function,
         .code_size = function->size,
         .code_index = log->count++,
     };
+    out += lines_bytes;
     memcpy(out, &load, sizeof load);
     memcpy(out + sizeof load, function->name, name_size);
     memcpy(out + sizeof load + name_size, (const void *)(uintptr_t)function->address, function->size);
-    return load.record.total_size;
+    return lines_bytes + load.record.total_size;
 }
 
 static void end_jitdump(struct log *log)
@@ -133,8 +205,9 @@ static void end_jitdump(struct log *log)
 }
 
 static const struct kind kinds[] = {
-    [TN_PERF_MAP] = {"%s/perf-%" PRIu32 ".map", true, begin_map, map_size, write_map, end_map},
-    [TN_PERF_JITDUMP] = {"%s/jit-%" PRIu32 ".dump", false, begin_jitdump, jitdump_size, write_jitdump, end_jitdump},
+    [TN_PERF_MAP] = {"%s/perf-%" PRIu32 ".map", true, false, begin_map, map_size, write_map, end_map},
+    [TN_PERF_JITDUMP] = {"%s/jit-%" PRIu32 ".dump", false, true, begin_jitdump, jitdump_size, write_jitdump,
+                         end_jitdump},
 };
 
 /* ---- logs ---- */
@@ -234,21 +307,39 @@ static void drop_log(struct log *log)
 
 /* ---- observing ---- */
 
-static int write_all(struct log *log, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
+static int write_functions(struct log *log, const struct tn_linked_object *const *objects, size_t count,
+                           const struct tn__lines *lines, struct tn_error *err)
 {
     size_t size = 0, at = 0;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < objects[i]->function_count; k++)
-            size += log->kind->size_of(&objects[i]->functions[k]);
+            size += log->kind->size_of(&objects[i]->functions[k], lines);
     char *bytes = tn__alloc(NULL, size + 1);
     if (!bytes)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < objects[i]->function_count; k++)
-            at += log->kind->write(log, &objects[i]->functions[k], bytes + at);
+            at += log->kind->write(log, &objects[i]->functions[k], lines, bytes + at);
     int error = tn__os_append(log->fd, bytes, at);
     tn__free(NULL, bytes);
     return error ? fail_with(error, log, err) : 0;
+}
+
+static int write_all(struct log *log, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
+{
+    struct tn__debug_image image = {.from = NULL};
+    struct tn__lines lines = {.count = 0};
+    int code = 0;
+    if (log->kind->has_lines) {
+        code = tn__debug_image_make(&image, NULL, objects, count, err);
+        if (!code)
+            code = tn__lines_add(&lines, &image, err);
+    }
+    if (!code)
+        code = write_functions(log, objects, count, &lines, err);
+    tn__lines_free(&lines);
+    tn__debug_image_free(&image);
+    return code;
 }
 
 static int linked(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)

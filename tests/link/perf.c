@@ -129,6 +129,73 @@ static void jitdump_has_records_and_the_code(void **state)
     free(second.at);
 }
 
+/* Lines 1 at 0, 2 at 4 of one.c, 2 at 8 of two.c, the end at 12; see lines.c. */
+static const char line_table[] = "\110\0\0\0\4\0\53\0\0\0\1\1\1\373\16\15\0\1\1\1\1\0\0\0\1\0\0\1"
+                                 "sub\0\0one.c\0\1\0\0/two.c\0\1\0\0\0"
+                                 "\0\11\2\0\0\0\0\0\0\0\0\1\113\2\4\4\2\1\2\4\0\1\1";
+enum { ADDRESS_AT = 56 };
+
+static struct bytes lines_object(void)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned text = elf_code(&elf, code, sizeof code);
+    unsigned lines = elf_section(&elf, ".debug_line", SHT_PROGBITS, 0, line_table, sizeof line_table - 1);
+    unsigned first = elf_symbol(&elf, "first", STB_GLOBAL, STT_FUNC, text, 0, 8);
+    elf_symbol(&elf, "second", STB_GLOBAL, STT_FUNC, text, 10, 2);
+    elf_symbol(&elf, "behind", STB_GLOBAL, STT_FUNC, text, 12, 8);
+    elf_reloc(&elf, lines, ADDRESS_AT, first, R_X86_64_64, 0);
+    return elf_finish(&elf);
+}
+
+struct wanted_line {
+    uint64_t address, line;
+    const char *path;
+};
+
+static size_t check_lines(const struct bytes *log, size_t at, uint64_t address, const struct wanted_line *wanted,
+                          size_t count)
+{
+    size_t end = at + word(log, at + 4, 4);
+    assert_int_equal(word(log, at, 4), 2); /* JIT_CODE_DEBUG_INFO */
+    assert_int_equal(word(log, at + 16, 8), address);
+    assert_int_equal(word(log, at + 24, 8), count);
+    at += 32;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(word(log, at, 8), wanted[i].address);
+        assert_int_equal(word(log, at + 8, 4), wanted[i].line);
+        assert_int_equal(word(log, at + 12, 4), 0);
+        assert_string_equal((char *)log->at + at + 16, wanted[i].path);
+        at += 16 + strlen(wanted[i].path) + 1;
+    }
+    assert_int_equal(at, end);
+    return end;
+}
+
+static void jitdump_has_lines_ahead_of_the_code(void **state)
+{
+    (void)state;
+    const char *folder = new_folder("lines");
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    struct bytes object = lines_object();
+    assert_ok(tn_observe_perf(f.session, TN_PERF_JITDUMP, folder, &err), &err);
+    add(&f, "lines.o", object, NULL);
+    uint64_t start = (uintptr_t)lookup(&f, "first");
+    struct bytes log = read_log(folder, "jit-%d.dump");
+    const struct wanted_line first[] = {{start, 1, "sub/one.c"}, {start + 4, 2, "sub/one.c"}},
+                             second[] = {{start + 10, 2, "/two.c"}};
+    size_t at = check_lines(&log, 40, start, first, COUNT(first));
+    at = check_load(&log, at, "first", start, 8, 0);
+    at = check_lines(&log, at, start + 10, second, COUNT(second));
+    at = check_load(&log, at, "second", start + 10, 2, 1);
+    at = check_load(&log, at, "behind", start + 12, 8, 2);
+    assert_int_equal(at, log.size);
+    free(log.at);
+    close_fixture(&f);
+    free(object.at);
+}
+
 struct forked {
     struct fixture f;
     struct bytes object;
@@ -188,9 +255,8 @@ static void files_that_cannot_be_written_are_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_has_a_line_for_each_function),
-        cmocka_unit_test(jitdump_has_records_and_the_code),
-        cmocka_unit_test(a_child_writes_a_file_of_its_own),
+        cmocka_unit_test(map_has_a_line_for_each_function),        cmocka_unit_test(jitdump_has_records_and_the_code),
+        cmocka_unit_test(jitdump_has_lines_ahead_of_the_code),     cmocka_unit_test(a_child_writes_a_file_of_its_own),
         cmocka_unit_test(files_that_cannot_be_written_are_errors),
     };
     return cmocka_run_group_tests_name("perf", tests, NULL, NULL);

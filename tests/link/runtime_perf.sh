@@ -13,7 +13,7 @@ if ! perf record -q -o "$work/try" true >/dev/null 2>&1; then
     exit 0
 fi
 
-$CC -O1 -Iinclude tests/link/perf/host.c "$BUILD/libtenon.a" -o "$work/host" && $CC -O1 -c tests/link/perf/busy.c -o "$work/busy.o" || exit 1
+$CC -O1 -Iinclude tests/link/perf/host.c "$BUILD/libtenon.a" -o "$work/host" && $CC -O1 -g -c tests/link/perf/busy.c -o "$work/busy.o" || exit 1
 
 # hot FILE: the function with the most samples
 hot() {
@@ -32,3 +32,4 @@ perf inject --jit -i "$work/dump" -o "$work/injected" >"$work/inject.out" 2>&1
 some "perf names a function by jitdump" "$(hot "$work/injected" | grep -w busy)"
 none "perf had nothing to say about it" "$(cat "$work/inject.out")"
 some "perf has the code" "$(perf annotate -q -i "$work/injected" --stdio -s busy 2>/dev/null | grep -i imul)"
+some "perf has the lines" "$(perf annotate -q -i "$work/injected" --stdio -l -s busy 2>/dev/null | grep 'busy\.c:[0-9]')"
