@@ -95,7 +95,7 @@ static struct tn__object *new_owner(struct tn_tracker *tracker, size_t count)
 static int enter_all(const struct definitions *all, struct tn_error *err)
 {
     struct tn_session *session = all->library->session;
-    struct tn__journal journal = {.from = session->allocator};
+    struct tn__journal journal = {.arena.from = session->allocator};
     struct tn__object *owner = NULL;
     while (any_held(all))
         pthread_cond_wait(&session->idle, &session->lock);

@@ -84,7 +84,10 @@ struct tn__symtab {
 /* Old values of entries, so that a failed addition or link can be undone. */
 struct tn__journal {
     struct tn__arena arena;
-    struct tn__journal_record *last;
+    struct tn__journal_record {
+        struct tn__journal_record *before;
+        struct tn__entry *entry, old;
+    } * last;
 };
 
 /* Hash and length of a name: what a table wants to know of it, found out before the lock is taken. 0: too long for any. */

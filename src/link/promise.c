@@ -180,7 +180,7 @@ static int enter_promise(struct tn_responsibility *promise, const struct tn_mate
                          struct tn_error *err)
 {
     struct tn_library *library = promise->library;
-    struct tn__journal journal = {.from = library->session->allocator};
+    struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn__entry **entries = tn__arena_array(&promise->arena, m->count, sizeof *entries);
     int code =
         entries ? intern_symbols(library, m, entries, err) : tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
@@ -232,15 +232,15 @@ static bool lost(const struct tn__journal_record *record)
 
 void tn__promises_discard(struct tn_session *session, const struct tn__journal *journal)
 {
-    for (size_t i = 0; i < journal->count; i++) {
-        if (!lost(&journal->records[i]))
+    for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
+        if (!lost(record))
             continue;
-        struct tn_responsibility *promise = journal->records[i].old.promise;
+        struct tn_responsibility *promise = record->old.promise;
         if (!promise->client.discard)
             continue;
         tn__promise_hold(promise);
         pthread_mutex_unlock(&session->lock);
-        promise->client.discard(promise->client.context, journal->records[i].entry->name);
+        promise->client.discard(promise->client.context, record->entry->name);
         pthread_mutex_lock(&session->lock);
         tn__promise_drop(promise);
     }
@@ -442,7 +442,7 @@ static int check_kept(const struct tn_responsibility *promise, struct tn_error *
 static int enter(struct tn_responsibility *promise, struct tn_error *err)
 {
     struct tn_session *session = promise->library->session;
-    struct tn__journal journal = {.from = session->allocator};
+    struct tn__journal journal = {.arena.from = session->allocator};
     while (any_staged_held(promise))
         pthread_cond_wait(&session->idle, &session->lock);
     if (!promise->owner)

@@ -99,11 +99,6 @@ void tn__symtab_free(struct tn__symtab *table)
     *table = (struct tn__symtab){.arena.from = table->arena.from};
 }
 
-struct tn__journal_record {
-    struct tn__journal_record *before;
-    struct tn__entry *entry, old;
-};
-
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
 {
     struct tn__journal_record *record = tn__arena_alloc(&journal->arena, sizeof *record);
