@@ -27,7 +27,6 @@ static int make(void *context, struct tn_responsibility *responsibility, struct 
 {
     struct maker *m = context;
     m->made++;
-    m->kept = responsibility;
     if (m->looks_up) {
         void *address;
         m->lookup_code = tn_lookup(m->library, m->looks_up, &address, err);
@@ -40,6 +39,7 @@ static int make(void *context, struct tn_responsibility *responsibility, struct 
     }
     struct tn_input input = input_of(m->name, function_object(m->other ? m->other : m->name, m->value, m->callee));
     int code = tn_responsibility_add_object(responsibility, &input, err);
+    __atomic_store_n(&m->kept, responsibility, __ATOMIC_RELEASE); /* another thread may wait for it */
     return code ? code : m->later ? TN_LATER : 0;
 }
 
