@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Option structs of callers that were compiled with another version of tenon.h, and versions. */
+/* Option structs of callers that were compiled with another version of tenon.h, bad arguments, and versions. */
 
 #include <stdlib.h>
 
@@ -151,6 +151,33 @@ static void statistics(void **state)
     close_fixture(&f);
 }
 
+static void bad_arguments_are_refused(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    void *address;
+    struct tn_input input = {.size = sizeof input, .name = "x.o", .bytes = "", .length = 0};
+    const struct tn_session_options wrong = {.size = sizeof wrong - 1};
+    struct tn_session *session;
+    assert_error(tn_session_create(&wrong, &session, &err), TN_EINVAL, &err, "tn_session_options");
+    assert_error(tn_session_create(NULL, NULL, &err), TN_EINVAL, &err, "session");
+    assert_error(tn_library_create(NULL, "x", &f.library, &err), TN_EINVAL, &err, "session");
+    assert_error(tn_add_object(f.library, NULL, &err), TN_EINVAL, &err, "input");
+    assert_error(tn_add_object(NULL, &input, &err), TN_EINVAL, &err, "library");
+    input.size--;
+    assert_error(tn_add_object(f.library, &input, &err), TN_EINVAL, &err, "tn_input");
+    input = (struct tn_input){.size = sizeof input, .name = "x.o", .bytes = NULL, .length = 1};
+    assert_error(tn_add_object(f.library, &input, &err), TN_EINVAL, &err, "bytes");
+    assert_error(tn_add_file(f.library, NULL, &err), TN_EINVAL, &err, "path");
+    assert_error(tn_lookup(f.library, NULL, &address, &err), TN_EINVAL, &err, "name");
+    assert_error(tn_link(NULL, &err), TN_EINVAL, &err, "library");
+    assert_error(tn_add_resolver(f.library, NULL, NULL, &err), TN_EINVAL, &err, "resolver");
+    assert_int_equal(tn_link(NULL, NULL), TN_EINVAL);
+    tn_session_destroy(NULL);
+    close_fixture(&f);
+}
+
 static void version(void **state)
 {
     (void)state;
@@ -165,7 +192,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sessions),    cmocka_unit_test(unknown_flags), cmocka_unit_test(inputs),
-        cmocka_unit_test(input_flags), cmocka_unit_test(statistics),    cmocka_unit_test(version),
+        cmocka_unit_test(input_flags), cmocka_unit_test(statistics),    cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
 # ---- which data each program reads ----
 
 data_of = $(1:%=$(link_data)/%.o)
-$(BUILD)/tests/link/symbols: | $(call data_of,comdat_1 comdat_2)
+$(BUILD)/tests/link/comdat: | $(call data_of,comdat_1 comdat_2)
 $(BUILD)/tests/link/corrupt: | $(call data_of,small)
 $(BUILD)/tests/link/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,many)
 $(BUILD)/tests/link/strip: | $(call data_of,strip)

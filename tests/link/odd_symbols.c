@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Symbols in places where compilers put none, or seldom. */
+
+#include "elf_builder.h"
+#include "words.h"
+
+#include <stdlib.h>
+
+/* An object whose .data refers by R_X86_64_64 to `name`, which is defined in the section `what`. */
+static int link_reference_into(struct fixture *f, Elf64_Shdr section, unsigned bind, const char *name, uint32_t type,
+                               struct tn_error *err)
+{
+    static struct elf elf;
+    static uint64_t reference[2], contents[2];
+    memset(&elf, 0, sizeof elf);
+    memset(reference, 0, sizeof reference);
+    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, reference, sizeof reference);
+    unsigned odd = elf_section(&elf, ".odd", section.sh_type, section.sh_flags, contents, section.sh_size);
+    unsigned symbol = elf_symbol(&elf, name, bind, STT_OBJECT, odd, 0, 0);
+    elf_symbol(&elf, "reference", STB_GLOBAL, STT_OBJECT, data, 0, 8);
+    elf_reloc(&elf, data, 0, symbol, type, 0);
+    struct bytes object = elf_finish(&elf);
+    add_bytes(f, "odd.o", object.at, object.size);
+    int code = tn_link(f->library, err);
+    static uint8_t *waiting; /* borrowed until the session ends, if it was not linked */
+    free(waiting);
+    waiting = object.at;
+    return code;
+}
+
+struct odd {
+    const char *name;
+    Elf64_Shdr section;
+    unsigned bind;
+    uint32_t type;
+    int code;
+};
+
+#define ALLOC_DATA (SHF_ALLOC | SHF_WRITE)
+
+static const struct odd odds[] = {
+    {"local in debug data", {.sh_type = SHT_PROGBITS, .sh_size = 8}, STB_LOCAL, R_X86_64_64, TN_EFORMAT},
+    {"global in debug data", {.sh_type = SHT_PROGBITS, .sh_size = 8}, STB_GLOBAL, R_X86_64_64, TN_EUNDEF},
+    {"weak in debug data", {.sh_type = SHT_PROGBITS, .sh_size = 8}, STB_WEAK, R_X86_64_64, TN_EUNDEF},
+    {"global in a note",
+     {.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_size = 8},
+     STB_GLOBAL,
+     R_X86_64_64,
+     TN_EUNDEF},
+    {"empty data", {.sh_type = SHT_PROGBITS, .sh_flags = ALLOC_DATA}, STB_GLOBAL, R_X86_64_PC32, 0},
+    {"empty code", {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR}, STB_GLOBAL, R_X86_64_PC32, 0},
+    {"empty constants", {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, STB_LOCAL, R_X86_64_PC32, 0},
+    {"empty zeros", {.sh_type = SHT_NOBITS, .sh_flags = ALLOC_DATA}, STB_GLOBAL, R_X86_64_PC32, 0},
+    {"zeros", {.sh_type = SHT_NOBITS, .sh_flags = ALLOC_DATA, .sh_size = 8}, STB_GLOBAL, R_X86_64_PC32, 0},
+};
+
+static void a_symbol_in_an_odd_place(void **state)
+{
+    const struct odd *row = *state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_stats before = stats_of(&f);
+    struct tn_error err;
+    int code = link_reference_into(&f, row->section, row->bind, "odd_symbol", row->type, &err);
+    if (row->code) {
+        assert_error(code, row->code, &err, "odd.o(.data+0x0)", "'odd_symbol'",
+                     row->code == TN_EFORMAT ? "not loaded" : "undefined");
+        struct tn_stats after = stats_of(&f);
+        assert_same_memory(&before, &after);
+        check_still_works(&f);
+    } else {
+        assert_ok(code, &err);
+        assert_non_null(lookup(&f, "reference"));
+    }
+    close_fixture(&f);
+}
+
+static void an_object_without_symbols(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    static const uint8_t code[] = {0xc3};
+    struct elf elf = {0};
+    elf_code(&elf, code, sizeof code);
+    struct bytes object = elf_finish(&elf);
+    elf_section_of_type(object, SHT_SYMTAB)->sh_type = SHT_PROGBITS;
+    add_bytes(&f, "stripped.o", object.at, object.size);
+    link_all(&f);
+    assert_int_equal(stats_of(&f).objects, 1);
+    close_fixture(&f);
+    free(object.at);
+}
+
+/* An object that defines the symbol `target` at an absolute address, and calls it. */
+static void a_branch_to_a_far_absolute_symbol_goes_through_a_stub(void **state)
+{
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        static const uint8_t code[] = {0xe9, 0, 0, 0, 0}; /* jmp target */
+        static struct elf elf, other;
+        memset(&elf, 0, sizeof elf);
+        memset(&other, 0, sizeof other);
+        unsigned text = elf_code(&elf, code, sizeof code);
+        elf_function(&elf, "f", text, 0);
+        uint64_t address = (uintptr_t)abs; /* of the C library, far from this program */
+        unsigned target = same ? elf_symbol(&elf, "target", STB_GLOBAL, STT_FUNC, SHN_ABS, address, 0)
+                               : elf_undefined(&elf, "target");
+        elf_symbol(&other, "target", STB_GLOBAL, STT_FUNC, SHN_ABS, address, 0);
+        elf_reloc(&elf, text, 1, target, R_X86_64_PLT32, -4);
+        struct bytes object = elf_finish(&elf), second = elf_finish(&other);
+        struct fixture f = open_fixture(NULL);
+        add_bytes(&f, "jump.o", object.at, object.size);
+        if (!same)
+            add_bytes(&f, "absolute.o", second.at, second.size);
+        void *found = lookup(&f, "f");
+        int (*function)(int);
+        memcpy(&function, &found, sizeof function);
+        assert_int_equal(function(-5), 5);
+        close_fixture(&f);
+        free(object.at);
+        free(second.at);
+    }
+}
+
+/* The size of a symbol is known where it is defined. */
+static void the_size_of_another_objects_symbol_is_not_taken_for_zero(void **state)
+{
+    (void)state;
+    static struct elf elf;
+    static uint64_t words[2];
+    memset(&elf, 0, sizeof elf);
+    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, sizeof words);
+    unsigned x = elf_undefined(&elf, "x");
+    elf_symbol(&elf, "size", STB_GLOBAL, STT_OBJECT, data, 0, 8);
+    elf_reloc(&elf, data, 0, x, R_X86_64_SIZE64, 0);
+    struct bytes object = elf_finish(&elf);
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    add_bytes(&f, "size.o", object.at, object.size);
+    add_words(&f, "x.o", OBJECT({STRONG, "x", 1}));
+    int code = tn_link(f.library, &err);
+    if (code)
+        assert_error(code, TN_ENOTSUP, &err, "size.o(.data+0x0)", "R_X86_64_SIZE64", "'x'");
+    else
+        assert_int_equal(*(const uint64_t *)lookup(&f, "size"), 4);
+    close_fixture(&f);
+    free(object.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_object_without_symbols),
+        cmocka_unit_test(a_branch_to_a_far_absolute_symbol_goes_through_a_stub),
+        cmocka_unit_test(the_size_of_another_objects_symbol_is_not_taken_for_zero),
+    };
+    int failed = cmocka_run_group_tests_name("link/odd_symbols", tests, NULL, NULL);
+    return failed + RUN_ROWS("odd places", odds, a_symbol_in_an_odd_place);
+}

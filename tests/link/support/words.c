@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include "words.h"
+
+#include "elf_builder.h"
+
+static struct bytes object_of(const struct part *parts)
+{
+    static struct elf elf;
+    static uint32_t words[PARTS];
+    static uint64_t references[PARTS];
+    memset(&elf, 0, sizeof elf);
+    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, sizeof words);
+    unsigned refs = elf_section(&elf, ".data.rel", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, references, sizeof references);
+    for (unsigned i = 0; i < PARTS && parts[i].kind; i++) {
+        const struct part *part = &parts[i];
+        bool weak = part->kind == WEAK || part->kind == WEAK_UNDEFINED;
+        bool defined = part->kind == STRONG || part->kind == WEAK || part->kind == HIDDEN;
+        words[i] = part->value;
+        unsigned symbol = elf_symbol(&elf, part->name, weak ? STB_WEAK : STB_GLOBAL, STT_OBJECT,
+                                     defined                ? data
+                                     : part->kind == COMMON ? SHN_COMMON
+                                                            : SHN_UNDEF,
+                                     defined                ? i * sizeof *words
+                                     : part->kind == COMMON ? part->alignment
+                                                            : 0,
+                                     part->kind == COMMON ? part->value : sizeof *words);
+        if (part->kind == HIDDEN)
+            elf.symbols[symbol].st_other = STV_HIDDEN;
+        if (part->kind == UNDEFINED || part->kind == WEAK_UNDEFINED) {
+            char name[64];
+            snprintf(name, sizeof name, "ref_%s", part->name);
+            elf_symbol(&elf, name, STB_WEAK, STT_OBJECT, refs, i * sizeof *references, 8); /* many may refer to one */
+            elf_reloc(&elf, refs, i * sizeof *references, symbol, R_X86_64_64, 0);
+        }
+    }
+    return elf_finish(&elf);
+}
+
+int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err)
+{
+    struct bytes object = object_of(parts);
+    struct tn_input input = {.size = sizeof input, .name = name, .bytes = object.at, .length = object.size};
+    int code = tn_add_object(f->library, &input, err);
+    /* The bytes are borrowed until the link: left to the end of the program, where LeakSanitizer finds them reachable. */
+    static struct bytes kept[4096];
+    static size_t count;
+    assert_true(count < COUNT(kept));
+    kept[count++] = object;
+    return code;
+}
+
+void add_words(const struct fixture *f, const char *name, const struct part *parts)
+{
+    struct tn_error err;
+    assert_ok(try_add_words(f, name, parts, &err), &err);
+}
+
+uint32_t word_at(const struct fixture *f, const char *name)
+{
+    return *(const uint32_t *)lookup(f, name);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Objects that define and mention a few words, for tests of which definition a name means. */
+
+#ifndef TENON_TESTS_LINK_WORDS_H
+#define TENON_TESTS_LINK_WORDS_H
+
+#include "support.h"
+
+enum kind { END, STRONG, WEAK, COMMON, UNDEFINED, WEAK_UNDEFINED, HIDDEN };
+
+struct part {
+    enum kind kind;
+    const char *name;
+    uint32_t value;     /* the word it holds; COMMON: size */
+    uint32_t alignment; /* COMMON */
+};
+
+enum { PARTS = 8 };
+
+#define OBJECT(...) ((const struct part[PARTS]){__VA_ARGS__})
+
+/* Every definition is a word of .data, every reference an address in .data.rel named "ref_" + name. */
+int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err);
+void add_words(const struct fixture *f, const char *name, const struct part *parts);
+
+uint32_t word_at(const struct fixture *f, const char *name);
+
+#endif
