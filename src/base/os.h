@@ -102,5 +102,17 @@ struct tn__os_file {
 int tn__os_map_file(const char *path, struct tn__os_file *file);
 void tn__os_unmap_file(struct tn__os_file *file);
 
+/* ---- cores (os_linux_cpu.c) ---- */
+
+/* Calls `visit` on each core that the calling thread may run on, one after the other, at least once. */
+void tn__os_visit_cores(void (*visit)(void *context), void *context);
+
+/* hwprobe(2) over all cores; only on RISC-V. A key that the kernel does not know becomes -1. */
+struct tn__os_hwprobe {
+    int64_t key;
+    uint64_t value;
+};
+int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count);
+
 #pragma GCC visibility pop
 #endif

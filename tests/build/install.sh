@@ -15,6 +15,7 @@ none "what belongs to the code generator is there" "$(files "$root" | comm -13 -
 bin/tenon
 include/tenon.h
 include/tenon_codegen.h
+include/tenon_cpu.h
 lib/libtenon.a
 lib/libtenon_codegen.a
 lib/pkgconfig/tenon-codegen.pc

@@ -10,6 +10,7 @@ succeeds "it installs" install_tree tools/build/install.sh install
 
 none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'END'
 include/tenon.h
+include/tenon_cpu.h
 lib/cmake/tenon/tenon-config-version.cmake
 lib/cmake/tenon/tenon-config.cmake
 lib/libtenon.a
@@ -17,6 +18,7 @@ lib/pkgconfig/tenon-musl.pc
 lib/pkgconfig/tenon.pc
 lib/tenon-musl/libtenon.a
 share/doc/tenon/CHANGELOG.md
+share/doc/tenon/CPU.md
 share/doc/tenon/EMBEDDING.md
 share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc

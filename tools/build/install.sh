@@ -91,6 +91,7 @@ fi
 if [ "$part" = musl ]; then
     libdir=$LIBDIR/tenon-musl
     put 644 include/tenon.h "$INCLUDEDIR"
+    put 644 include/tenon_cpu.h "$INCLUDEDIR"
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
     sed '/symtab/d' tenon.pc.in >"$work/tenon.pc.in" # musl has no libelf
     put_filled "$work/tenon.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
@@ -100,11 +101,12 @@ fi
 
 libdir=$LIBDIR
 put 644 include/tenon.h "$INCLUDEDIR"
+put 644 include/tenon_cpu.h "$INCLUDEDIR"
 put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
 put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake
 put_filled cmake/tenon-config-version.cmake.in "$LIBDIR/cmake/tenon" tenon-config-version.cmake
-for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md; do
+for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md doc/CPU.md; do
     put 644 "$document" "$DOCDIR"
 done
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc

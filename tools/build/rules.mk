@@ -15,6 +15,9 @@ with_llvm := $(filter-out 0,$(LLVM))
 
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
+# Of src/cpu/host_ARCH.c, the one for the machine that is compiled for.
+machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+runtime_src := $(filter-out src/cpu/host_%,$(runtime_src)) src/cpu/host_$(machine).c
 codegen_src := $(wildcard src/codegen/*.c src/codegen/gc/*.c)
 codegen_cxx := $(wildcard src/codegen/*.cpp src/codegen/gc/*.cpp)
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)

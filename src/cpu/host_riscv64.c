@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Looking at the RISC-V CPU that this program runs on. */
+
+#include <sys/auxv.h>
+
+#include "base/os.h"
+#include "cpu/cpu.h"
+
+const struct tn_cpu_arch *const tn__cpu_host_arch = &tn__cpu_riscv64;
+
+/* Legal only where there are vectors. */
+static uint64_t read_vlenb(void)
+{
+    uint64_t bytes;
+    __asm__ volatile("csrr %0, 0xc22" : "=r"(bytes));
+    return bytes;
+}
+
+/* hwprobe(2) speaks for all cores. */
+void tn__cpu_look(struct tn__cpu_seen *seen)
+{
+    struct tn__os_hwprobe keys[] = {{0, 0}, {1, 0}, {3, 0}, {4, 0}};
+    uint64_t hwcap = getauxval(AT_HWCAP);
+    struct tn__cpu_riscv probe = tn__cpu_riscv64_of_hwcap(hwcap);
+    if (tn__os_riscv_hwprobe(keys, TN_COUNT(keys)) == 0) {
+        probe.vendor = keys[0].key == 0 ? keys[0].value : 0;
+        probe.architecture = keys[1].key == 1 ? keys[1].value : 0;
+        probe.base |= keys[2].key == 3 ? keys[2].value & 1 : 0;
+        probe.extensions |= keys[3].key == 4 ? keys[3].value : 0;
+    }
+    probe.vector_bytes = hwcap & TN__CPU_BIT('v' - 'a') ? read_vlenb() : 0;
+    struct tn__cpu_seen core;
+    tn__cpu_riscv64_see(&probe, &core);
+    tn__cpu_see(seen, &core);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From what a target string says to the features that code may use. */
+
+#include <stdio.h>
+
+#include "cpu/targets.h"
+
+/* The first feature that was given and is not enabled; groups stand for their members, which may be there in part. */
+static size_t find_lost(const struct tn_cpu_arch *arch, const struct tn_cpu_set *given,
+                        const struct tn_cpu_set *enabled)
+{
+    for (size_t f = 1; f < arch->feature_end; f++)
+        if (tn__cpu_has(given, f) && !tn__cpu_has(enabled, f) && arch->features[f].kind != TN_CPU_GROUP)
+            return f;
+    return 0;
+}
+
+static struct tn_cpu_set all_of(const struct tn_cpu_arch *arch)
+{
+    struct tn_cpu_set all = {{0}};
+    for (size_t f = 1; f < arch->feature_end; f++)
+        tn__cpu_add(&all, f);
+    return all;
+}
+
+size_t tn__cpu_resolve(const struct tn_cpu_arch *arch, const struct tn__cpu_wish *wish, const struct tn_cpu *native,
+                       struct tn_cpu_target *target)
+{
+    struct tn_cpu_set known = native ? native->features : tn__cpu_features_of(arch, wish->cpu);
+    struct tn_cpu_set wanted = tn__cpu_union(&known, &wish->given);
+    tn__cpu_close_up(arch, &wanted);
+    wanted = tn__cpu_without(&wanted, &wish->taken);
+    tn__cpu_close_down(arch, &wanted);
+
+    struct tn_cpu_set reserved = tn__cpu_of_kind(arch, TN_CPU_ASKED);
+    struct tn_cpu_set asked = tn__cpu_common(&wish->given, &reserved);
+    tn__cpu_close_up(arch, &asked);
+    reserved = tn__cpu_without(&reserved, &asked);
+    target->unasked = tn__cpu_common(&wanted, &reserved);
+    target->enabled = tn__cpu_without(&wanted, &reserved);
+    tn__cpu_close_down(arch, &target->enabled);
+    struct tn_cpu_set groups = tn__cpu_of_kind(arch, TN_CPU_GROUP);
+    target->enabled = tn__cpu_without(&target->enabled, &groups);
+
+    bool unknown = target->flags & TN_CPU_UNKNOWN_NAME;
+    struct tn_cpu_set all = all_of(arch);
+    target->disabled = unknown ? wish->taken : tn__cpu_without(&all, &target->enabled);
+    return find_lost(arch, &wish->given, &target->enabled);
+}
+
+/* Appends "SIGN NAME" for each feature of `set`; *length goes on as snprintf counts. */
+static void add_signed(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char sign, char *text, size_t size,
+                       size_t *length)
+{
+    for (size_t f = 1; f < arch->feature_end; f++)
+        if (tn__cpu_has(set, f))
+            *length += (size_t)snprintf(*length < size ? text + *length : NULL, *length < size ? size - *length : 0,
+                                        "%s%c%s", *length ? "," : "", sign, arch->features[f].name);
+}
+
+/* LLVM reads from left to right: taking a feature takes what depends on it, giving one gives what it implies. */
+size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text, size_t size)
+{
+    size_t length = 0;
+    if (size)
+        *text = 0;
+    add_signed(arch, &target->disabled, '-', text, size, &length);
+    add_signed(arch, &target->enabled, '+', text, size, &length);
+    if (*target->extra)
+        length += (size_t)snprintf(length < size ? text + length : NULL, length < size ? size - length : 0, "%s%s",
+                                   length ? "," : "", target->extra);
+    return length;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* RISC-V (RV64): the tables, and what hwprobe(2) or AT_HWCAP say, in which the cores are intersected already. */
+
+#include "cpu/cpu.h"
+
+enum { BASE = TN__CPU_GATES + 1, IMA_EXT_0, VLEN, NOWHERE = TN__CPU_NOWHERE };
+
+#define BIT TN__CPU_BIT
+
+enum {
+    NONE,
+#define FEATURE(id, ...) id,
+#include "cpu/riscv64.def"
+    FEATURE_END
+};
+_Static_assert((int)FEATURE_END <= 64 * (int)TN_CPU_WORDS, "every feature has a bit");
+
+enum {
+    NO_CPU,
+#define CPU(id, ...) id,
+#include "cpu/riscv64.def"
+    CPU_END
+};
+
+static const struct tn__cpu_feature features[] = {
+#define FEATURE(id, name, word, mask, kind, ...)                                                                       \
+    [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, mask, word, TN__CPU_GATE_ANY, TN_CPU_##kind},
+#include "cpu/riscv64.def"
+};
+
+static const struct tn__cpu_name cpus[] = {
+    [NO_CPU] = {"", (const int16_t[]){NONE}, NO_CPU},
+#define CPU(id, name, parent, ...) [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, parent},
+#include "cpu/riscv64.def"
+};
+
+static const struct tn__cpu_alias aliases[] = {
+#define ALIAS(name, id) {name, id},
+#include "cpu/riscv64.def"
+};
+
+#define MODEL_NUMBER(vendor, architecture) ((uint64_t)(vendor) << 32 | ((architecture)&0xffffffff))
+
+static const struct tn__cpu_model models[] = {
+#define MODEL(vendor, architecture, id) {MODEL_NUMBER(vendor, architecture), MODEL_NUMBER(vendor, architecture), id},
+#include "cpu/riscv64.def"
+};
+
+static const struct tn__cpu_vector vectors[] = {
+    {ZVL32B, 4},     {ZVL64B, 8},     {ZVL128B, 16},    {ZVL256B, 32},     {ZVL512B, 64},     {ZVL1024B, 128},
+    {ZVL2048B, 256}, {ZVL4096B, 512}, {ZVL8192B, 1024}, {ZVL16384B, 2048}, {ZVL32768B, 4096}, {ZVL65536B, 8192},
+};
+
+const struct tn_cpu_arch tn__cpu_riscv64 = {
+    .name = "riscv64",
+    .triple = "riscv64",
+    .features = features,
+    .cpus = cpus,
+    .aliases = aliases,
+    .models = models,
+    .vectors = vectors,
+    .feature_end = FEATURE_END,
+    .cpu_end = CPU_END,
+    .alias_count = TN_COUNT(aliases),
+    .model_count = TN_COUNT(models),
+    .vector_count = TN_COUNT(vectors),
+    .narrowest = 0,
+    .implies_what_runs = true, /* older kernels do not name the parts of C or A */
+    .tuning =
+        " "
+        "add-load-fusion addi-load-fusion andes45 auipc-addi-fusion auipc-load-fusion bfext-fusion "
+        "conditional-cmv-fusion disable-latency-sched-heuristic disable-misched-load-clustering "
+        "disable-misched-store-clustering disable-postmisched-load-clustering disable-postmisched-store-clustering "
+        "dlen-factor-2 enable-vsetvli-sched-heuristic exact-asm forced-atomics ld-add-fusion log-vrgather "
+        "lui-addi-fusion lui-load-fusion no-default-unroll no-sink-splat-operands no-trailing-seq-cst-fence "
+        "optimized-nf2-segment-load-store optimized-nf3-segment-load-store optimized-nf4-segment-load-store "
+        "optimized-nf5-segment-load-store optimized-nf6-segment-load-store optimized-nf7-segment-load-store "
+        "optimized-nf8-segment-load-store optimized-zero-stride-load permissive-zalrsc predictable-select-expensive "
+        "prefer-vsetvli-over-read-vlenb prefer-w-inst relax save-restore shifted-zextw-fusion "
+        "short-forward-branch-ialu "
+        "short-forward-branch-iload short-forward-branch-iminmax short-forward-branch-imul shxadd-load-fusion sifive7 "
+        "single-element-vec-fp64 tagged-globals unaligned-scalar-mem unaligned-vector-mem use-postra-scheduler "
+        "ventana-veyron vl-dependent-latency vxrm-pipeline-flush zexth-fusion zextw-fusion ",
+};
+
+void tn__cpu_riscv64_see(const struct tn__cpu_riscv *probe, struct tn__cpu_seen *core)
+{
+    memset(core, 0, sizeof *core);
+    core->cores = 1;
+    core->model = MODEL_NUMBER(probe->vendor, probe->architecture);
+    core->words[TN__CPU_GATES] = BIT(TN__CPU_GATE_ANY);
+    core->words[BASE] = probe->base;
+    core->words[IMA_EXT_0] = probe->extensions;
+    for (unsigned doublings = 0; probe->vector_bytes >> doublings >= 4; doublings++)
+        core->words[VLEN] |= BIT(doublings);
+}
+
+struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap)
+{
+    static const struct {
+        const char *letters; /* all of them */
+        uint64_t base, extensions;
+    } rows[] = {{"ima", BIT(0), 0}, {"fd", 0, BIT(0)}, {"c", 0, BIT(1)}, {"v", 0, BIT(2)}};
+    struct tn__cpu_riscv probe = {.base = 0};
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        bool all = true;
+        for (const char *letter = rows[i].letters; *letter; letter++)
+            all = all && (hwcap & BIT(*letter - 'a'));
+        probe.base |= all ? rows[i].base : 0;
+        probe.extensions |= all ? rows[i].extensions : 0;
+    }
+    return probe;
+}

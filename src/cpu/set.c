@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Sets of features and their closure under implication. */
+
+#include <stdio.h>
+
+#include "cpu/cpu.h"
+
+bool tn__cpu_empty(const struct tn_cpu_set *set)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < TN_CPU_WORDS; i++)
+        any |= set->words[i];
+    return !any;
+}
+
+size_t tn__cpu_count(const struct tn_cpu_set *set)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < TN_CPU_WORDS; i++)
+        count += (size_t)__builtin_popcountll(set->words[i]);
+    return count;
+}
+
+struct tn_cpu_set tn__cpu_union(const struct tn_cpu_set *a, const struct tn_cpu_set *b)
+{
+    struct tn_cpu_set result;
+    for (size_t i = 0; i < TN_CPU_WORDS; i++)
+        result.words[i] = a->words[i] | b->words[i];
+    return result;
+}
+
+struct tn_cpu_set tn__cpu_common(const struct tn_cpu_set *a, const struct tn_cpu_set *b)
+{
+    struct tn_cpu_set result;
+    for (size_t i = 0; i < TN_CPU_WORDS; i++)
+        result.words[i] = a->words[i] & b->words[i];
+    return result;
+}
+
+struct tn_cpu_set tn__cpu_without(const struct tn_cpu_set *a, const struct tn_cpu_set *b)
+{
+    struct tn_cpu_set result;
+    for (size_t i = 0; i < TN_CPU_WORDS; i++)
+        result.words[i] = a->words[i] & ~b->words[i];
+    return result;
+}
+
+void tn__cpu_close_up(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t f = 1; f < arch->feature_end; f++) {
+            if (!tn__cpu_has(set, f))
+                continue;
+            for (const int16_t *i = arch->features[f].implies; *i; i++)
+                if (!tn__cpu_has(set, (size_t)*i)) {
+                    tn__cpu_add(set, (size_t)*i);
+                    changed = true;
+                }
+        }
+    }
+}
+
+void tn__cpu_close_down(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t f = 1; f < arch->feature_end; f++)
+            for (const int16_t *i = arch->features[f].implies; *i && tn__cpu_has(set, f); i++)
+                if (!tn__cpu_has(set, (size_t)*i)) {
+                    tn__cpu_remove(set, f);
+                    changed = true;
+                }
+    }
+}
+
+struct tn_cpu_set tn__cpu_of_kind(const struct tn_cpu_arch *arch, enum tn_cpu_kind kind)
+{
+    struct tn_cpu_set set = {{0}};
+    for (size_t f = 1; f < arch->feature_end; f++)
+        if (arch->features[f].kind == kind)
+            tn__cpu_add(&set, f);
+    return set;
+}
+
+/* The name of a feature; of one that only a newer version knows its number, in `number`. */
+static const char *name_of(const struct tn_cpu_arch *arch, size_t feature, char *number, size_t size)
+{
+    if (feature && feature < arch->feature_end)
+        return arch->features[feature].name;
+    snprintf(number, size, "#%zu", feature);
+    return number;
+}
+
+size_t tn_cpu_format(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char *text, size_t size)
+{
+    size_t length = 0;
+    if (size)
+        *text = 0;
+    for (size_t f = 0; f < 64 * TN_CPU_WORDS; f++) {
+        if (!tn__cpu_has(set, f))
+            continue;
+        char number[24];
+        const char *name = name_of(arch, f, number, sizeof number);
+        length += (size_t)snprintf(length < size ? text + length : NULL, length < size ? size - length : 0, "%s%s",
+                                   length ? " " : "", name);
+    }
+    return length;
+}
+
+void tn__cpu_append_names(struct tn_error *err, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set)
+{
+    char number[24];
+    for (size_t f = 0; f < 64 * TN_CPU_WORDS; f++)
+        if (tn__cpu_has(set, f))
+            tn__append(err, " %s", name_of(arch, f, number, sizeof number));
+}
