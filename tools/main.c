@@ -41,6 +41,11 @@ static const struct command commands[] = {
     {"verify", "[--weak] FILE", "check that IR keeps the contract of managed code",
      "FILE is LLVM IR, text or bitcode; - is standard input. Violations are printed, a line each.\n", FOR_VERIFY, true,
      command_verify},
+    {"cpu", "[--targets STRING]", "show what this CPU has, and which target fits it",
+     "STRING is as for images, as in 'x86-64;x86-64-v3,clone_all'; see doc/CPU.md. TENON_CPU in the environment "
+     "limits\n"
+     "the CPU, as in TENON_CPU=x86-64-v2. The status is 1 if no target fits.\n",
+     FOR_CPU, false, command_cpu},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -18,6 +18,7 @@ enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 struct settings {
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
+    const char *targets;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
     int intel, lines, linked; /* flags of disasm */
@@ -48,7 +49,8 @@ enum {
     FOR_OPT = 64,
     FOR_VERIFY = 128,
     FOR_DISASM = 256,
-    FOR_ALL = 511
+    FOR_CPU = 512,
+    FOR_ALL = 1023
 };
 
 struct command {
@@ -165,5 +167,6 @@ int command_link(struct settings *settings);
 int command_relocs(struct settings *settings);
 int command_opt(struct settings *settings);
 int command_verify(struct settings *settings);
+int command_cpu(struct settings *settings);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build musl demo test lint bench fuzz
+# setup.sh check|install GROUP...     GROUP: build musl demo test lint bench fuzz qemu
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
@@ -40,6 +40,7 @@ packages_of() {
     bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
+    qemu-*) echo qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross ;;
     lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
     esac
