@@ -11,6 +11,7 @@
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps what it found
+#   make test-qemu  CPU detection on models of three architectures, under qemu-user
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
 #   make bench    the figures of README.md
 #   make size     text and data of each member of libtenon.a
@@ -43,7 +44,7 @@ setup = tools/build/setup.sh
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: leave LLVM=0 away" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow demo asan tsan lint bench size clean distclean help
+.PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -78,6 +79,10 @@ test:
 test-slow:
 	@$(setup) install build test
 	@$(make_in) test-slow
+
+test-qemu:
+	@$(setup) install build test qemu
+	@$(make_in) test-qemu
 
 demo:
 	$(needs_llvm)
