@@ -118,7 +118,8 @@ struct tn_session_options {
     void *context;
     const struct tn_allocator *allocator; /* NULL: mimalloc */
     uint64_t flags;                       /* TN_SESSION_... */
-    /* Called for failures that nobody waits for: a materializer that failed unasked. Any thread, no lock held. */
+    /* Called for failures that nobody waits for: a materializer that failed unasked, the
+     * first call of a lazy function. Any thread, no lock held. */
     void (*on_error)(void *context, const struct tn_error *error);
     /* Materializers that are needed at the same time may run side by side: on this many threads of the session's own, */
     size_t threads;
@@ -507,6 +508,7 @@ TN_API void tn_run_finalizers(struct tn_library *library);
 struct tn_lazy_symbol {
     const char *name;   /* copied */
     const char *target; /* copied; NULL: the same name, in the other library */
+    uint64_t flags;     /* TN_SYMBOL_... */
     /* Which arguments are references to managed objects; a collector then finds, and may change, them while the function is
      * looked up. Bit i of the first stands for the register of the i-th integer argument (x86-64: rdi rsi rdx rcx r8 r9), bit
      * 6 for the static chain (r10); bit i of the second for the i-th word of the arguments in memory. */
@@ -522,7 +524,8 @@ struct tn_stub_options {
 /* Defines `count` lazy functions in `library`, that lead to what `targets` has; both are libraries of one session and may
  * be the same. All are defined or none. They are removed with their owner: no thread may call them any more, or be
  * in a first call; the stubs will serve other functions.
- * TN_EINVAL (also: on_failure is missing, a function would lead to itself), TN_EDUP, TN_ENOMEM, TN_EPERM. */
+ * TN_EINVAL (also: on_failure is missing, a function would lead to itself), TN_EDUP, TN_EREMOVED, TN_ENOTSUP, TN_ENOMEM,
+ * TN_EPERM. */
 TN_API int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
                           struct tn_library *targets, const struct tn_stub_options *options, struct tn_error *err);
 
@@ -533,7 +536,7 @@ TN_API int tn_define_redirectable(struct tn_library *library, const char *name, 
 
 /* Lets a redirectable or lazy function lead to `address` from now on, or, with NULL, to where it led at first: a
  * lazy one is looked up again. Threads may call it meanwhile; they come to the old function or to the new one.
- * TN_EUNDEF (no such name), TN_EINVAL (it has no stub, it would lead to itself, on_failure is missing). */
+ * TN_EUNDEF (no such name), TN_EREMOVED, TN_EINVAL (it has no stub, it would lead to itself, on_failure is missing). */
 TN_API int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 
 /* ---- observers ---- */

@@ -50,13 +50,17 @@ static void enter(const struct definition *d, struct tn__object *owner)
         owner->entries[owner->entry_count++] = entry;
 }
 
-/* Nothing happens if it is weak and there is a definition already. */
-static int define_entry(const struct definition *d, struct tn__object *owner, struct tn__journal *journal,
+static uint8_t strength_of(uint64_t flags)
+{
+    return flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+}
+
+/* It is not taken if it is weak and there is a definition already. */
+static int define_entry(const struct definition *d, struct tn__object *owner, struct tn__journal *journal, bool *taken,
                         struct tn_error *err)
 {
-    bool yields;
-    int code = tn__entry_yields(d->entry, d->strength, "the client", &yields, err);
-    if (code || !yields)
+    int code = tn__entry_yields(d->entry, d->strength, "the client", taken, err);
+    if (code || !*taken)
         return code;
     if (d->target && tn__entry_target(d->target) == d->entry)
         return tn__fail(err, TN_EINVAL, "'%s' would be an alias of itself, through '%s'", d->entry->name,
@@ -71,9 +75,10 @@ static int define_entry(const struct definition *d, struct tn__object *owner, st
 static int enter_each(const struct definitions *all, struct tn__object *owner, struct tn__journal *journal,
                       struct tn_error *err)
 {
+    bool taken;
     int code = 0;
     for (size_t i = 0; !code && i < all->count; i++)
-        code = define_entry(&all->items[i], owner, journal, err);
+        code = define_entry(&all->items[i], owner, journal, &taken, err);
     return code;
 }
 
@@ -116,10 +121,12 @@ static int enter_all(const struct definitions *all, struct tn_error *err)
     return code;
 }
 
-int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err)
+int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,
+                     struct tn_error *err)
 {
-    const struct definition d = {.entry = entry, .kind = TN__ENTRY_ABSOLUTE, .strength = TN__STRENGTH_STRONG};
-    return define_entry(&d, NULL, journal, err);
+    const struct definition d = {
+        .entry = entry, .kind = TN__ENTRY_ABSOLUTE, .strength = strength_of(flags), .hidden = flags & TN_SYMBOL_HIDDEN};
+    return define_entry(&d, NULL, journal, taken, err);
 }
 
 /* ---- public ---- */
@@ -145,7 +152,7 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
                 struct tn_library *source, struct tn_error *err)
 {
     out->kind = source ? TN__ENTRY_ALIAS : TN__ENTRY_ABSOLUTE;
-    out->strength = d->flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+    out->strength = strength_of(d->flags);
     out->hidden = d->flags & TN_SYMBOL_HIDDEN;
     out->address = d->address;
     out->entry = tn__symtab_intern(&library->symtab, d->name);

@@ -8,12 +8,14 @@
 #include <stdatomic.h>
 
 #include "lazy.h"
+#include "promise.h"
 
 /* One function. */
 struct tn__lazy_record {
     struct batch *batch;
-    struct tn__entry *entry; /* its address is that of the stub */
-    const char *target;      /* NULL: nobody but tn_redirect knows where it leads */
+    struct tn__entry *entry;
+    uint64_t stub;      /* 0: weak, and there was a definition already */
+    const char *target; /* NULL: nobody but tn_redirect knows where it leads */
     uint32_t managed_registers, managed_stack;
 };
 
@@ -152,12 +154,20 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
 
 /* ---- definitions ---- */
 
+/* False if the name has another definition by now, because this one was weak. */
+static bool is_defined(const struct tn__lazy_record *record)
+{
+    return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
+}
+
 static void forget_batch(struct tn__lazy_pool *pool, struct batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        struct tn__entry *entry = batch->records[i].entry;
-        tn__lazy_give(pool, entry->address);
-        tn__entry_forget(entry);
+        struct tn__lazy_record *record = &batch->records[i];
+        if (is_defined(record))
+            tn__entry_forget(record->entry);
+        if (record->stub)
+            tn__lazy_give(pool, record->stub);
     }
     batch->removed = true;
     tn__list_remove(&batch->owned);
@@ -214,23 +224,84 @@ static void wait_for_names(const struct batch *batch)
     }
 }
 
-/* Enters the names of a batch whose records know their entries. All of them or none. */
-static int define_all(struct batch *batch, uint64_t target, struct tn_error *err)
+static int check_libraries(const struct batch *batch, struct tn_error *err)
+{
+    int code = tn__library_check(batch->library, err);
+    return code || !batch->targets ? code : tn__library_check(batch->targets, err);
+}
+
+static int find_entries(struct batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
+{
+    int code = check_libraries(batch, err);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        batch->records[i].entry = tn__symtab_intern(&batch->library->symtab, symbols[i].name);
+        if (!batch->records[i].entry)
+            code = tn__fail(err, TN_ENOMEM, "'%s': out of memory", symbols[i].name);
+    }
+    return code;
+}
+
+/* Takes the names that are free, all or none; those it has taken are marked with a stub of 1. */
+static int take_names(struct batch *batch, const struct tn_lazy_symbol *symbols, struct tn__journal *journal,
+                      struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        bool taken;
+        code = tn__entry_define(batch->records[i].entry, symbols[i].flags, journal, &taken, err);
+        batch->records[i].stub = !code && taken;
+    }
+    if (code)
+        tn__journal_undo(journal);
+    return code;
+}
+
+static void give_stubs(struct batch *batch, uint64_t target)
+{
+    struct tn__lazy_pool *pool = batch->library->session->lazy;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct tn__lazy_record *record = &batch->records[i];
+        if (record->stub)
+            record->stub = record->entry->address = tn__lazy_take(pool, record, target ? target : pool->entry);
+    }
+}
+
+/* Under the lock. */
+static int define_all(struct batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                      struct tn_tracker *owner, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
-    wait_for_names(batch);
-    int code = open_pool(session, err);
+    int code = find_entries(batch, symbols, err);
+    if (!code)
+        wait_for_names(batch);
+    if (!code)
+        code = check_libraries(batch, err);
+    if (!code)
+        code = open_pool(session, err);
     if (!code)
         code = tn__lazy_reserve(session, batch->count, err);
-    for (size_t i = 0; !code && i < batch->count; i++)
-        code = tn__entry_define(batch->records[i].entry, &journal, err);
-    if (code)
-        tn__journal_undo(&journal);
-    for (size_t i = 0; !code && i < batch->count; i++)
-        batch->records[i].entry->address =
-            tn__lazy_take(session->lazy, &batch->records[i], target ? target : session->lazy->entry);
+    if (!code)
+        code = take_names(batch, symbols, &journal, err);
+    if (!code) {
+        give_stubs(batch, target);
+        tn__list_append(&owner->lazy, &batch->owned);
+        tn__promises_discard(session, &journal);
+    }
     tn__journal_free(&journal);
+    return code;
+}
+
+/* Enters the batch or frees it. */
+static int define_batch(struct batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                        struct tn_tracker *owner, struct tn_error *err)
+{
+    struct tn_session *session = batch->library->session;
+    pthread_mutex_lock(&session->lock);
+    int code = define_all(batch, symbols, target, owner ? owner : &batch->library->own, err);
+    tn__session_unlock(session);
+    if (code)
+        tn__free(session->allocator, batch);
     return code;
 }
 
@@ -260,6 +331,8 @@ static int check_symbol(const struct tn_library *library, const struct tn_librar
         return tn__fail(err, TN_EINVAL, "a lazy function without a name");
     if (targets == library && (!symbol->target || !strcmp(symbol->name, symbol->target)))
         return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", symbol->name);
+    if (symbol->flags & ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN))
+        return tn__fail(err, TN_EINVAL, "'%s': unknown flags %#llx", symbol->name, (unsigned long long)symbol->flags);
     if (symbol->managed_registers >> MOST_REGISTERS)
         return tn__fail(err, TN_EINVAL, "'%s': unknown managed registers %#x", symbol->name, symbol->managed_registers);
     return 0;
@@ -283,40 +356,17 @@ static struct batch *new_batch(struct tn_library *library, const struct tn_stub_
     return batch;
 }
 
-/* Enters the batch or frees it. `name_at` finds the name of a record among the symbols. */
-static int define_batch(struct batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
-                        struct tn_tracker *owner, struct tn_error *err)
+static const char *target_name(const struct tn_lazy_symbol *symbol)
 {
-    struct tn_library *library = batch->library;
-    struct tn_session *session = library->session;
-    int code = 0;
-    pthread_mutex_lock(&session->lock);
-    for (size_t i = 0; !code && i < batch->count; i++) {
-        struct tn__lazy_record *record = &batch->records[i];
-        record->entry = tn__symtab_intern(&library->symtab, symbols[i].name);
-        if (!record->entry)
-            code = tn__fail(err, TN_ENOMEM, "out of memory");
-        else if (batch->targets && !record->target)
-            record->target = record->entry->name;
-    }
-    if (!code)
-        code = define_all(batch, target, err);
-    if (!code)
-        tn__list_append(owner ? &owner->lazy : &library->own.lazy, &batch->owned);
-    pthread_mutex_unlock(&session->lock);
-    if (code)
-        tn__free(session->allocator, batch);
-    return code;
+    return symbol->target ? symbol->target : symbol->name;
 }
 
 static char *copy_symbol(struct tn__lazy_record *record, const struct tn_lazy_symbol *symbol, char *text)
 {
+    size_t size = strlen(target_name(symbol)) + 1;
+    record->target = memcpy(text, target_name(symbol), size);
     record->managed_registers = symbol->managed_registers;
     record->managed_stack = symbol->managed_stack;
-    if (!symbol->target)
-        return text;
-    size_t size = strlen(symbol->target) + 1;
-    record->target = memcpy(text, symbol->target, size);
     return text + size;
 }
 
@@ -332,7 +382,7 @@ int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symb
     size_t text = 0;
     for (size_t i = 0; !code && i < count; i++) {
         code = check_symbol(library, targets, &symbols[i], err);
-        text += !code && symbols[i].target ? strlen(symbols[i].target) + 1 : 0;
+        text += code ? 0 : strlen(target_name(&symbols[i])) + 1;
     }
     if (code || !count)
         return code;
@@ -389,7 +439,9 @@ int tn_redirect(struct tn_library *library, const char *name, const void *addres
     if (!library || !name)
         return tn__fail(err, TN_EINVAL, "no library or no name given");
     pthread_mutex_lock(&library->session->lock);
-    int code = redirect(library, name, (uintptr_t)address, err);
+    int code = tn__library_check(library, err);
+    if (!code)
+        code = redirect(library, name, (uintptr_t)address, err);
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }

@@ -29,7 +29,8 @@ static void free_archives(struct tn_library *library)
 static bool is_empty(struct tn_library *library)
 {
     for (const struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        if (!tn__list_is_empty(&tracker->objects) || !tn__list_is_empty(&tracker->promises))
+        if (!tn__list_is_empty(&tracker->objects) || !tn__list_is_empty(&tracker->lazy) ||
+            !tn__list_is_empty(&tracker->promises))
             return false;
     return true;
 }

@@ -306,7 +306,6 @@ struct tn_session {
     void *on_linked_context;
     const struct tn__watch *watch; /* NULL: nobody observes */
     struct tn__lazy_pool *lazy;    /* NULL: no function has a stub; see lazy.h */
-    /* Failures that no caller can be told of; may be NULL. Called without the lock. */
 };
 
 /* The time, if the session measures times. */
@@ -353,8 +352,10 @@ int tn__library_check(const struct tn_library *library, struct tn_error *err);
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
 /* Nobody defines it any more. */
 void tn__entry_forget(struct tn__entry *entry);
-/* Makes a name that no link holds an absolute symbol; its address is to be filled in. TN_EDUP, TN_ENOMEM. */
-int tn__entry_define(struct tn__entry *entry, struct tn__journal *journal, struct tn_error *err);
+/* Makes a name that no link holds an absolute symbol, whose address is to be filled in. Not *taken: it is weak, and there is
+ * a definition already. TN_EDUP, TN_ENOMEM. */
+int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,
+                     struct tn_error *err);
 /* Makes an object of absolute symbols, and of references to others that they need (inject.c). */
 int tn__inject_addresses(const struct tn_library *library, const char *name, const struct tn_definition *definitions,
                          size_t count, const char *const *needs, size_t need_count, struct tn__object_data *data,

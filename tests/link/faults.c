@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "link/link.h"
 
 enum { MOST_REQUESTS = 90, MOST_ALLOCATIONS = 2000 };
 
@@ -24,10 +23,18 @@ struct state {
     void *run;
 };
 
+static struct tn_error *reported;
+
+static void copy_error(void *context, const struct tn_error *err)
+{
+    (void)context;
+    *reported = *err;
+}
+
 static int create_session(struct state *s, struct tn_error *err)
 {
     const struct tn_session_options options = {
-        .size = sizeof options, .window_size = 64 << 20, .strategy = s->strategy};
+        .size = sizeof options, .window_size = 64 << 20, .strategy = s->strategy, .on_error = copy_error};
     return tn_session_create(&options, &s->f.session, err);
 }
 
@@ -116,11 +123,6 @@ static int define_redirectable(struct state *s, struct tn_error *err)
     return tn_define_redirectable(s->f.library, "redirectable", NULL, &stub_options, err);
 }
 
-static void copy_error(void *context, const struct tn_error *err)
-{
-    *(struct tn_error *)context = *err;
-}
-
 /* A call answers no code; what the reporter is told is this step's error. */
 static int call_lazy(struct state *s, struct tn_error *err)
 {
@@ -129,8 +131,7 @@ static int call_lazy(struct state *s, struct tn_error *err)
     if (code)
         return code;
     err->code = 0;
-    s->f.session->on_error = copy_error;
-    s->f.session->context = err;
+    reported = err;
     int answer = call_int(stub, 0);
     return answer == -1 ? err->code : 0;
 }

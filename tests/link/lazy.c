@@ -19,11 +19,20 @@ struct row {
 static const struct row rows[] = {
     {"dual", TN_STRATEGY_DUAL}, {"sealed", TN_STRATEGY_SEALED}, {"mprotect", TN_STRATEGY_MPROTECT}};
 
+static struct tn_error reported;
+
+static void note(void *context, const struct tn_error *err)
+{
+    assert_ptr_equal(context, &reported);
+    reported = *err;
+}
+
 static struct stubs open_row(void **state)
 {
     const struct row *row = *state;
-    return open_stubs(
-        &(struct tn_session_options){.size = sizeof(struct tn_session_options), .strategy = row->strategy});
+    reported.code = 0;
+    return open_stubs(&(struct tn_session_options){
+        .size = sizeof(struct tn_session_options), .strategy = row->strategy, .on_error = note, .context = &reported});
 }
 
 static uint64_t linked(const struct stubs *s)
@@ -98,25 +107,9 @@ static void errno_is_kept(void **state)
 
 /* ---- failures ---- */
 
-static struct tn_error reported;
-
-static void note(void *context, const struct tn_error *err)
-{
-    assert_ptr_equal(context, &reported);
-    reported = *err;
-}
-
-static void watch_errors(const struct stubs *s)
-{
-    s->f.session->on_error = note;
-    s->f.session->context = &reported;
-    reported.code = 0;
-}
-
 static void failures_are_told_and_tried_again(void **state)
 {
     struct stubs s = open_row(state);
-    watch_errors(&s);
     void *stub = define_lazy(&s, "missing");
     for (int i = 1; i <= 3; i++) {
         reported.code = 0;
@@ -144,7 +137,6 @@ static void redirectable_functions_lead_elsewhere(void **state)
 {
     struct stubs s = open_row(state);
     struct tn_error err;
-    watch_errors(&s);
     assert_ok(tn_define_redirectable(s.f.library, "f", address_of(one), &stub_options, &err), &err);
     const void *f = lookup(&s.f, "f");
     assert_int_equal(call_int(f, 5), 6);
@@ -198,7 +190,6 @@ static void circles_are_refused(void **state)
     struct stubs s = open_row(state);
     struct tn_error err;
     const struct tn_lazy_symbol a = {.name = "a", .target = "b"}, b = {.name = "b", .target = "a"};
-    watch_errors(&s);
     assert_error(tn_define_lazy(s.bodies, &(struct tn_lazy_symbol){.name = "self"}, 1, s.bodies, &stub_options, &err),
                  TN_EINVAL, &err, "'self'", "itself");
     assert_ok(tn_define_lazy(s.f.library, &a, 1, s.bodies, &stub_options, &err), &err);
@@ -231,6 +222,55 @@ static void names_clash_as_any_others(void **state)
     assert_error(tn_define(s.f.library, "once", &err, &err), TN_EDUP, &err, "'once'");
     assert_error(tn_define_redirectable(s.f.library, "once", &err, NULL, &err), TN_EDUP, &err, "'once'");
     assert_int_equal(call_int(lookup(&s.f, "once"), 1), 42);
+    close_stubs(&s);
+}
+
+static void names_may_be_hidden_or_weak(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_error err;
+    struct tn_tracker *tracker;
+    const struct tn_lazy_symbol hidden = {.name = "hidden", .target = "once", .flags = TN_SYMBOL_HIDDEN},
+                                weak[] = {{.name = "first", .target = "once", .flags = TN_SYMBOL_WEAK},
+                                          {.name = "second", .target = "once", .flags = TN_SYMBOL_WEAK}};
+    void *address;
+    assert_ok(tn_tracker_create(s.f.library, &tracker, &err), &err);
+    const struct tn_stub_options options = {
+        .size = sizeof options, .on_failure = stub_options.on_failure, .owner = tracker};
+    assert_ok(tn_define_lazy(s.f.library, &hidden, 1, s.bodies, &stub_options, &err), &err);
+    assert_error(tn_lookup(s.f.library, "hidden", &address, &err), TN_EUNDEF, &err, "hidden");
+    define(&s.f, "first", address_of(one));
+    assert_ok(tn_define_lazy(s.f.library, weak, COUNT(weak), s.bodies, &options, &err), &err);
+    assert_ptr_equal(lookup(&s.f, "first"), address_of(one));
+    void *second = lookup(&s.f, "second");
+    assert_int_equal(call_int(second, 1), 42);
+    define(&s.f, "second", address_of(two)); /* overrides the stub, which goes on working */
+    assert_ptr_equal(lookup(&s.f, "second"), address_of(two));
+    assert_int_equal(call_int(second, 1), 42);
+    assert_error(tn_redirect(s.f.library, "second", address_of(one), &err), TN_EINVAL, &err, "'second'");
+    assert_ok(tn_tracker_remove(tracker, &err), &err); /* takes its own definitions only */
+    assert_ptr_equal(lookup(&s.f, "first"), address_of(one));
+    assert_ptr_equal(lookup(&s.f, "second"), address_of(two));
+    close_stubs(&s);
+}
+
+static void removed_libraries_have_no_stubs(void **state)
+{
+    struct stubs s = open_row(state);
+    struct tn_error err;
+    const struct tn_lazy_symbol symbol = {.name = "f", .target = "once"};
+    void *stub = define_lazy(&s, "once"), *address;
+    assert_ok(tn_library_remove(s.bodies, &err), &err);
+    assert_int_equal(call_int(stub, 1), -1);
+    assert_int_equal(reported.code, TN_EREMOVED);
+    assert_error(tn_define_lazy(s.f.library, &symbol, 1, s.bodies, &stub_options, &err), TN_EREMOVED, &err, "bodies");
+    assert_ok(tn_library_clear(s.f.library, &err), &err);
+    assert_error(tn_lookup(s.f.library, "once", &address, &err), TN_EUNDEF, &err, "'once'");
+    assert_ok(tn_define_redirectable(s.f.library, "once", address_of(one), NULL, &err), &err);
+    assert_ptr_equal(lookup(&s.f, "once"), stub); /* it was free */
+    assert_ok(tn_library_remove(s.f.library, &err), &err);
+    assert_error(tn_redirect(s.f.library, "once", address_of(two), &err), TN_EREMOVED, &err, "");
+    assert_error(tn_define_redirectable(s.f.library, "f", address_of(one), NULL, &err), TN_EREMOVED, &err, "");
     close_stubs(&s);
 }
 
@@ -524,6 +564,8 @@ int main(void)
     failed += RUN_ROWS("a redirection wins over a first call", rows, a_redirection_wins_over_a_first_call);
     failed += RUN_ROWS("circles are refused", rows, circles_are_refused);
     failed += RUN_ROWS("names clash as any others", rows, names_clash_as_any_others);
+    failed += RUN_ROWS("names may be hidden or weak", rows, names_may_be_hidden_or_weak);
+    failed += RUN_ROWS("removed libraries have no stubs", rows, removed_libraries_have_no_stubs);
     failed += RUN_ROWS("loaded code calls stubs", rows, loaded_code_calls_stubs);
     failed += RUN_ROWS("owners remove stubs", rows, owners_remove_stubs);
     failed += RUN_ROWS("children go on", rows, children_go_on);

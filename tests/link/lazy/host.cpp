@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     tn_session *session;
     tn_library *library, *bodies;
     const tn_stub_options options = {sizeof options, nullptr, fail};
-    const tn_lazy_symbol symbol = {"function", "once", 0, 0};
+    const tn_lazy_symbol symbol = {"function", "once", 0, 0, 0};
     int cleaned = 0;
     if (argc != 3)
         return 2;
