@@ -9,20 +9,26 @@ out ?= $(BUILD)/bench
 llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
-all: $(addprefix $(out)/,spawn copy link throw lazy lljit one sqlite3.o sqlite3-sections.o small_function.o throw_through.o lazy_loops.o X86ISelLowering.cpp.o)
+objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
+.PHONY: all start link size
+all: start link size $(addprefix $(out)/,lazy lazy_loops.o)
+start: $(addprefix $(out)/,spawn one)
+link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
+size:
 $(shell mkdir -p $(out))
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
 
-$(out)/link: bench/link.c bench/small.c bench/threads.c bench/measure.c bench/modes.h bench/measure.h $(BUILD)/libtenon.a
+headers := $(wildcard bench/*.h)
+$(out)/link: $(addprefix bench/,link.c small.c template.c threads.c measure.c) $(headers) $(BUILD)/libtenon.a
 	$(compile) -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
 $(out)/throw $(out)/lazy: $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -fexceptions $(filter %.c %.a,$^) -lelf -lz -o $@
 
 # The peer. LLVM is a shared library here, as Debian's users have it.
-$(out)/lljit: bench/lljit.c bench/measure.c bench/measure.h
+$(out)/lljit: bench/lljit.c bench/template.c bench/measure.c $(headers)
 	$(compile) -isystem $(llvm_prefix)/include $(filter %.c,$^) -L$(llvm_prefix)/lib -lLLVM -o $@
 
 # The same module, compiled ahead of time and linked by ld.
@@ -38,6 +44,9 @@ $(out)/sqlite3-sections.o: build/deps/sqlite3/sqlite3.c
 # A large C++ object, as LLVM's own archive has it.
 $(out)/X86ISelLowering.cpp.o: $(llvm_prefix)/lib/libLLVMX86CodeGen.a
 	cd $(out) && ar x $< $(@F)
+# One of its functions, for linkers that want a name; all are hidden ones.
+$(out)/X86ISelLowering.symbol: $(out)/X86ISelLowering.cpp.o
+	nm --defined-only $< | awk '$$2 == "T" { print $$3; exit }' >$@
 
 $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -w -c $< -o $@

@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow demo bench size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow demo bench bench-link size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -219,6 +219,8 @@ demo: all
 
 bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
+bench-link: $(BUILD)/libtenon.a
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run link
 
 size: $(BUILD)/libtenon.a
 	@tools/build/size $<
