@@ -187,7 +187,7 @@ static int take(struct tn_library *library, struct tn_tracker *owner, struct tn_
     struct definitions all = {library, owner, tn__alloc_zeroed(from, count, sizeof *all.items), count};
     if (!all.items && count)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     int code = define(&all, source, describe_one, array, err);
     tn__session_unlock(library->session);
     tn__free(from, all.items);

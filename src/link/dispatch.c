@@ -16,7 +16,7 @@ struct tn_task {
 static void run_promise(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     bool claimed = tn__promise_claim(promise);
     tn__promise_drop(promise);
     tn__session_unlock(session);
@@ -167,12 +167,12 @@ bool tn__dispatch_query(struct tn__query *query)
 /* Has others run it, if they can. */
 static void offer(struct tn_session *session, struct tn_responsibility *promise)
 {
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     tn__promise_hold(promise);
     pthread_mutex_unlock(&session->lock);
     if (hand_out(session, promise, NULL))
         return;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     tn__promise_drop(promise); /* not the last one: the caller holds it too */
     pthread_mutex_unlock(&session->lock);
 }

@@ -80,7 +80,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn__calls_list initializers;
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     bool armed = arm_finalizers(library);
     if (armed)
         initializers = take(&library->initializers);
@@ -111,7 +111,7 @@ bool tn__calls_finalize(struct tn_tracker *owner)
 {
     struct tn_library *library = owner->library;
     struct tn__calls_list taken = {.from = library->session->allocator};
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     bool moved = !library->finalizers.count || move_owned(&library->finalizers, owner, &taken);
     pthread_mutex_unlock(&library->session->lock);
     if (!taken.items)
@@ -125,7 +125,7 @@ void tn_run_finalizers(struct tn_library *library)
 {
     if (!library)
         return;
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     struct tn__calls_list finalizers = take(&library->finalizers);
     pthread_mutex_unlock(&library->session->lock);
     run(&finalizers, true, 0, NULL, NULL);

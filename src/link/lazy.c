@@ -114,7 +114,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     struct tn_session *session = batch->library->session;
     struct tn_error err;
     uint64_t on_failure = batch->on_failure;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     uint64_t address = target_of(slot);
     bool wanting = address == session->lazy->entry;
     batch->calls += wanting;
@@ -122,7 +122,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     if (!wanting)
         return address;
     int code = look_up(record, &address, &err);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     if (!code)
         code = settle(slot, batch, &address, &err);
     if (code)
@@ -297,7 +297,7 @@ static int define_batch(struct batch *batch, const struct tn_lazy_symbol *symbol
                         struct tn_tracker *owner, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = define_all(batch, symbols, target, owner ? owner : &batch->library->own, err);
     tn__session_unlock(session);
     if (code)
@@ -438,7 +438,7 @@ int tn_redirect(struct tn_library *library, const char *name, const void *addres
 {
     if (!library || !name)
         return tn__fail(err, TN_EINVAL, "no library or no name given");
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     int code = tn__library_check(library, err);
     if (!code)
         code = redirect(library, name, (uintptr_t)address, err);

@@ -110,7 +110,7 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
     tn_run_finalizers(library);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code)
         clear(library);
@@ -140,7 +140,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
     tn_run_finalizers(library);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {
         library->removed = true; /* nobody adds to it from here on */
@@ -231,7 +231,7 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
 {
     if (!session || !name || !out)
         return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = create_library(session, name, out, err);
     pthread_mutex_unlock(&session->lock);
     return code;

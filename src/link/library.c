@@ -325,7 +325,7 @@ static int enter_when_free(struct tn_library *library, struct tn__object_data *d
                            struct tn_error *err)
 {
     struct tn_session *session = library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     while (tn__library_is_held(library, data))
         pthread_cond_wait(&session->idle, &session->lock);
     int code = tn__library_check(library, err);
@@ -403,7 +403,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
 
 static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     int code = tn__library_check(library, err);
     if (!code)
         code = enter_archive(library, input, err);

@@ -294,7 +294,7 @@ static int run_unlocked(struct tn__link *link, phase *run)
 {
     pthread_mutex_unlock(&link->session->lock);
     int code = run(link);
-    pthread_mutex_lock(&link->session->lock);
+    tn__session_lock(link->session);
     return code;
 }
 

@@ -316,6 +316,9 @@ static inline uint64_t tn__session_clock(const struct tn_session *session)
 
 /* Tells the client of a failure that nobody waits for. Without the lock. */
 void tn__session_report(const struct tn_session *session, const struct tn_error *error);
+/* Takes the lock. It is held for microseconds at a time, and a thread that sleeps takes longer than that to wake up: so it
+ * is tried for a while first. */
+void tn__session_lock(struct tn_session *session);
 /* Gives the lock back, and tells the materializers that are not needed any more. */
 void tn__session_unlock(struct tn_session *session);
 

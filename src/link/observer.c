@@ -253,7 +253,7 @@ int tn_add_observer(struct tn_session *session, const struct tn_observer *given,
     int code = tn__take_options(&observer, sizeof observer, given, "struct tn_observer", err);
     if (code)
         return code;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     bool added = add(session, &observer);
     pthread_mutex_unlock(&session->lock);
     return added ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
@@ -263,7 +263,7 @@ bool tn__is_observed(struct tn_session *session,
                      int (*linked)(void *, const struct tn_linked_object *const *, size_t, struct tn_error *))
 {
     bool found = false;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     const struct observers *observers = observers_of(session);
     for (size_t i = 0; observers && i < observers->count; i++)
         found |= observers->items[i].linked == linked;

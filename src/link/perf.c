@@ -365,7 +365,7 @@ int tn_observe_perf(struct tn_session *session, enum tn_perf kind, const char *f
         return tn__fail(err, TN_EINVAL, "unknown kind of file for perf: %d", (int)kind);
     if (!folder)
         folder = "/tmp";
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     struct log *log;
     int code = kinds[kind].anonymous ? tn__codemem_make_private(&session->memory, err) : 0;
     if (!code)

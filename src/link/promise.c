@@ -209,7 +209,7 @@ int tn_add_materializer(struct tn_library *library, const struct tn_materializer
     struct tn_session *session = library->session;
     struct tn_responsibility *promise = tn__promise_new(library, m.name, m.count);
     const char **refused = tn__alloc_zeroed(session->allocator, m.count + 1, sizeof *refused);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     code = promise && refused ? enter_promise(promise, &m, refused, err)
                               : tn__fail(err, TN_ENOMEM, "%s: out of memory", m.name);
     if (code && promise)
@@ -241,7 +241,7 @@ void tn__promises_discard(struct tn_session *session, const struct tn__journal *
         tn__promise_hold(promise);
         pthread_mutex_unlock(&session->lock);
         promise->client.discard(promise->client.context, record->entry->name);
-        pthread_mutex_lock(&session->lock);
+        tn__session_lock(session);
         tn__promise_drop(promise);
     }
 }
@@ -327,7 +327,7 @@ void tn__promise_run(struct tn_responsibility *promise)
         err.code = code < 0 ? code : TN_EINVAL;
         tn_responsibility_fail(promise, &err);
     }
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     promise->on_stack = false;
     tn__promise_drop(promise);
     tn__session_unlock(session);
@@ -467,7 +467,7 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
         return tn__fail(err, TN_EINVAL, "no responsibility given");
     struct tn_session *session = promise->library->session;
     struct tn_error why;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = enter(promise, &why);
     bool unheard = code && tn__list_is_empty(&promise->waits);
     if (code)
@@ -490,7 +490,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     struct tn_session *session = promise->library->session;
     struct tn_error error;
     tn__fail(&error, why && why->code < 0 ? why->code : TN_EINVAL, "%s", why ? why->text : "no reason given");
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     bool unheard = tn__list_is_empty(&promise->waits);
     fail(promise, &error);
     tn__session_unlock(session);

@@ -244,7 +244,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
     struct tn__query query = {
         .session = session, .request = *request, .from = from, .settled = &settled, .asker = pthread_self()};
     tn__list_init(&query.asked);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     tn__list_append(&session->queries, &query.listed);
     int code;
     do {
@@ -253,7 +253,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
         if (code == TN__WAIT) {
             tn__session_unlock(session);
             tn__dispatch(session, needs.promises, needs.promise_count, true);
-            pthread_mutex_lock(&session->lock);
+            tn__session_lock(session);
             int failed = wait_until_settled(&query, err);
             code = failed ? failed : code;
         }
@@ -280,7 +280,7 @@ void tn__query_step(struct tn__query *query)
     struct tn_session *session = query->session;
     struct tn__needs needs;
     struct tn_error err;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = unlodge(query, &err);
     if (!code)
         code = attempt(query, &needs, &err);
@@ -301,7 +301,7 @@ void tn__query_step(struct tn__query *query)
 static struct tn__query *take_runnable(struct tn_session *session)
 {
     struct tn__query *query = NULL;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     if (!tn__list_is_empty(&session->runnable)) {
         query = tn__container_of(session->runnable.next, struct tn__query, runnable);
         tn__list_remove(&query->runnable);
@@ -370,7 +370,7 @@ static int start(const struct tn__request *request, struct tn_responsibility *fr
     query->context = context;
     tn__list_init(&query->asked);
     tn__list_init(&query->runnable);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     tn__list_append(&session->queries, &query->listed);
     pthread_mutex_unlock(&session->lock);
     tn__query_step(query);

@@ -103,7 +103,7 @@ void tn__link_report_undefined(struct tn__link *link, struct tn__object *object,
     const struct tn__symbol *symbol = &object->data->symbols[index];
     object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
     const char *name = symbol->entry ? symbol->entry->name : symbol->name;
-    pthread_mutex_lock(&link->session->lock); /* clients are called by one thread at a time */
+    tn__session_lock(link->session); /* clients are called by one thread at a time */
     if (link->session->on_undefined)
         link->session->on_undefined(link->session->context, name, place);
     pthread_mutex_unlock(&link->session->lock);

@@ -62,7 +62,7 @@ static struct tn__entry *find_owed(const struct tn_responsibility *promise, cons
 int tn_responsibility_is_wanted(const struct tn_responsibility *promise, const char *symbol)
 {
     struct tn_session *session = promise->library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     const struct tn__entry *entry = find_owed(promise, symbol);
     bool wanted = entry && entry->wanted;
     pthread_mutex_unlock(&session->lock);
@@ -95,7 +95,7 @@ static int hand_to_new(struct tn_responsibility *promise, const struct tn_materi
     struct tn_responsibility *to = tn__promise_new(promise->library, client ? client->name : promise->name, count);
     if (!to)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = hand_on(promise, to, names, count, err);
     if (code)
         tn__promise_drop(to);

@@ -126,7 +126,7 @@ int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *con
     if (!library || !function)
         return tn__fail(err, TN_EINVAL, "no library or no resolver given");
     struct tn_session *session = library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     struct tn__resolver *resolver = NULL;
     int code = tn__library_check(library, err);
     if (!code && !(resolver = tn__alloc(session->allocator, sizeof *resolver)))
@@ -145,7 +145,7 @@ int tn_add_generator(struct tn_library *library, tn_generate *function, void *co
     if (!library || !function)
         return tn__fail(err, TN_EINVAL, "no library or no generator given");
     struct tn_session *session = library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     struct tn__generator *generator = NULL;
     int code = tn__library_check(library, err);
     if (!code && !(generator = tn__alloc(session->allocator, sizeof *generator)))
@@ -180,7 +180,7 @@ int tn_library_search(struct tn_library *library, const struct tn_search *others
     if (!library || (count && !others))
         return tn__fail(err, TN_EINVAL, "no library or no libraries to search given");
     struct tn_session *session = library->session;
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     struct tn_search *copy = NULL;
     int code = check_search(library, others, count, err);
     if (!code && count && !(copy = tn__alloc_zeroed(session->allocator, count, sizeof *copy)))

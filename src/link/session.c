@@ -86,6 +86,23 @@ static void unlist_session(struct tn_session *session)
     pthread_mutex_unlock(&all_lock);
 }
 
+/* ---- the lock ---- */
+
+enum { PATIENCE_NS = 50000 };
+
+void tn__session_lock(struct tn_session *session)
+{
+    for (uint64_t until = 0; pthread_mutex_trylock(&session->lock);) {
+        uint64_t now = tn__os_now_ns(); /* which also keeps the tries apart */
+        if (!until)
+            until = now + PATIENCE_NS;
+        if (now >= until) {
+            pthread_mutex_lock(&session->lock);
+            return;
+        }
+    }
+}
+
 /* ---- sessions ---- */
 
 int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
@@ -150,7 +167,7 @@ void tn_session_destroy(struct tn_session *session)
     tn__pool_close(session);
     session->closing = true;
     tn__query_abandon(session);
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     for (struct tn_library *library = session->libraries; library; library = library->next)
         tn__library_empty(library);
     tn__session_unlock(session);
@@ -171,7 +188,7 @@ void tn_session_destroy(struct tn_session *session)
 
 void tn_session_stats(struct tn_session *session, struct tn_stats *out)
 {
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     struct tn_stats stats = session->stats;
     const struct tn__codemem *memory = &session->memory;
     stats.strategy = memory->strategy->name;

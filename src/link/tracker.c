@@ -20,7 +20,7 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
     if (!library || !out)
         return tn__fail(err, TN_EINVAL, "a tracker needs a library");
     struct tn_tracker *tracker = NULL;
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     int code = tn__library_check(library, err);
     if (!code && !(tracker = tn__alloc(library->session->allocator, sizeof *tracker)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
@@ -79,7 +79,7 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     struct tn_session *session = tracker->library->session;
     if (!tn__calls_finalize(tracker))
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    pthread_mutex_lock(&session->lock);
+    tn__session_lock(session);
     int code = tn__library_check(tracker->library, err);
     if (!code)
         tn__tracker_empty(tracker);
@@ -113,7 +113,7 @@ int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct t
 {
     if (!from || !to || from->library != to->library)
         return tn__fail(err, TN_EINVAL, "a transfer needs two trackers of one library");
-    pthread_mutex_lock(&from->library->session->lock);
+    tn__session_lock(from->library->session);
     int code = tn__library_check(from->library, err);
     if (!code && from != to)
         transfer(from, to);
@@ -126,7 +126,7 @@ void tn_tracker_destroy(struct tn_tracker *tracker)
     if (!tracker || tracker == &tracker->library->own)
         return;
     struct tn_library *library = tracker->library;
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     transfer(tracker, &library->own);
     tn__list_remove(&tracker->listed);
     tn__free(library->session->allocator, tracker);
