@@ -378,7 +378,22 @@ TN_API int tn_add_resolver(struct tn_library *library, tn_resolver *resolver, vo
 TN_API void *tn_resolve_exports(void *unused, const char *name); /* what this program marked with TN_EXPORT */
 TN_API void *tn_resolve_table(void *table, const char *name);    /* a struct tn_symbol_table, see below */
 TN_API void *tn_resolve_symtab(void *unused, const char *name);  /* this program's .symtab (libelf), unless stripped */
-TN_API void *tn_resolve_dlsym(void *unused, const char *name);   /* dlsym, in programs that have it */
+TN_API void *tn_resolve_dlsym(void *handle,
+                              const char *name); /* dlsym, in programs that have it; NULL: of all it has */
+TN_API void *tn_resolve_allowed(void *allowed, const char *name); /* a struct tn_allowed, see below */
+
+/* A resolver that answers only what a list allows. Lives as long as the library. */
+struct tn_allowed {
+    tn_resolver *resolver;    /* asked for what is allowed, */
+    void *context;            /* with this */
+    const char *const *names; /* sorted by strcmp */
+    size_t count;
+};
+
+/* Makes the symbols of a shared library visible to `library`, after the resolvers that it has: dlopen and dlsym, in programs
+ * that have them. It is closed when `library` is removed or its session ends.
+ * TN_ENOTSUP (a static program), TN_EIO (the text is dlerror's), TN_EREMOVED, TN_ENOMEM. */
+TN_API int tn_add_shared_library(struct tn_library *library, const char *path, struct tn_error *err);
 
 struct tn_export {
     const char *name;

@@ -91,25 +91,11 @@ static bool read_places(const struct settings *settings)
 
 /* ---- libraries ---- */
 
-/* In the order of their first mention; the first one is the program. */
+/* In the order of their first mention; the first one is the program. What none of them has is looked for in `host`. */
 static struct {
-    struct tn_library **items;
+    struct tn_library **items, *host;
     size_t count;
-    bool with_host, with_phony;
 } libraries;
-
-/* What a library does not have itself is looked for in those behind it, which have been linked before. Called under the
- * session's lock, so it looks into their tables. */
-static void *answer_from_libraries(void *context, const char *name)
-{
-    for (size_t i = (size_t)(uintptr_t)context + 1; i < libraries.count; i++) {
-        struct tn__entry *entry = tn__symtab_find(&libraries.items[i]->symtab, name);
-        const struct tn__entry *target = entry && !entry->hidden ? tn__entry_target(entry) : NULL;
-        if (target && (target->kind == TN__ENTRY_LINKED || target->kind == TN__ENTRY_ABSOLUTE))
-            return (void *)(uintptr_t)target->address;
-    }
-    return NULL;
-}
 
 static void *answer_phony(void *unused, const char *name)
 {
@@ -117,20 +103,41 @@ static void *answer_phony(void *unused, const char *name)
     return (void *)(uintptr_t)where.address;
 }
 
-static bool add_to_list(struct tn_library *library)
+static bool make_host(const struct settings *settings)
 {
     struct tn_error error;
-    void *number = (void *)(uintptr_t)libraries.count;
+    if (tn_library_create(tool_program.session, "host", &libraries.host, &error) ||
+        (!settings->no_host && tn_add_resolver(libraries.host, tn_resolve_table, (void *)&tn__host_symbols, &error)) ||
+        (settings->phony && tn_add_resolver(libraries.host, answer_phony, NULL, &error)))
+        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
+    return true;
+}
+
+static bool add_to_list(struct tn_library *library)
+{
     struct tn_library **more = realloc(libraries.items, (libraries.count + 1) * sizeof *more);
     if (!more)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
     libraries.items = more;
     more[libraries.count++] = library;
-    if (tn_add_resolver(library, answer_from_libraries, number, &error) ||
-        (libraries.with_host && tn_add_resolver(library, tn_resolve_table, (void *)&tn__host_symbols, &error)) ||
-        (libraries.with_phony && tn_add_resolver(library, answer_phony, NULL, &error)))
-        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     return true;
+}
+
+/* Each library sees those behind it. */
+static bool order_libraries(void)
+{
+    struct tn_error error;
+    struct tn_search *order = calloc(libraries.count + 1, sizeof *order);
+    if (!order)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (size_t i = 0; i < libraries.count; i++)
+        order[i].library = libraries.items[i];
+    order[libraries.count].library = libraries.host;
+    int code = 0;
+    for (size_t i = 0; !code && i < libraries.count; i++)
+        code = tn_library_search(libraries.items[i], &order[i + 1], libraries.count - i, &error);
+    free(order);
+    return !code || (tool_fail(STATUS_FAILURE, "%s", error.text), false);
 }
 
 /* What follows goes into the library of this name. */
@@ -148,7 +155,7 @@ static bool choose_library(const struct settings *settings, const struct item *i
     return add_to_list(tool_program.library);
 }
 
-/* All but the program itself, from the last to the first, because each sees those behind it. */
+/* All but the program itself. */
 static bool link_libraries(void)
 {
     bool ok = true;
@@ -316,14 +323,13 @@ static bool apply_item(const struct settings *settings, const struct item *item)
 
 static bool put_together(const struct settings *settings)
 {
-    libraries.with_host = !settings->no_host;
-    libraries.with_phony = settings->phony;
-    if (!tool_program_create(settings->noexec ? &where : NULL, false) || !add_to_list(tool_program.library))
+    if (!tool_program_create(settings->noexec ? &where : NULL, false) || !make_host(settings) ||
+        !add_to_list(tool_program.library))
         return false;
     for (int i = 0; i < settings->item_count; i++)
         if (!apply_item(settings, &settings->items[i]))
             return false;
-    return true;
+    return order_libraries();
 }
 
 static bool link_program(const struct settings *settings, const char *wanted, void **entry)

@@ -68,13 +68,20 @@ void tn__library_empty(struct tn_library *library)
         clear(library);
 }
 
+/* Without the lock: what is closed may run code of its own. */
+static void free_resolvers(const struct tn_allocator *from, struct tn__resolver *resolvers)
+{
+    for (struct tn__resolver *resolver = resolvers, *next; resolver; resolver = next) {
+        next = resolver->next;
+        if (resolver->close)
+            resolver->close(resolver->context);
+        tn__free(from, resolver);
+    }
+}
+
 static void free_lists(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
-    for (struct tn__resolver *resolver = library->resolvers, *next; resolver; resolver = next) {
-        next = resolver->next;
-        tn__free(from, resolver);
-    }
     for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
         next = generator->next;
         tn__free(from, generator);
@@ -84,7 +91,6 @@ static void free_lists(struct tn_library *library)
     tn__free(from, library->finalizers.items);
     tn__free(from, library->waiting.items);
     tn__symtab_free(&library->symtab);
-    library->resolvers = NULL;
     library->generators = NULL;
     library->search = NULL;
     library->search_count = 0;
@@ -95,6 +101,7 @@ void tn__library_free(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
     free_lists(library);
+    free_resolvers(from, library->resolvers);
     while (!tn__list_is_empty(&library->trackers)) {
         struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
         tn__list_remove(&tracker->listed);
@@ -139,18 +146,22 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
+    struct tn__resolver *resolvers = NULL;
     tn_run_finalizers(library);
     tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {
+        resolvers = library->resolvers;
         library->removed = true; /* nobody adds to it from here on */
         clear(library);
         for (struct tn_library *other = session->libraries; other; other = other->next)
             cut(other, library);
         free_lists(library);
+        library->resolvers = NULL;
     }
     tn__session_unlock(session);
     tn__query_continue(session);
+    free_resolvers(session->allocator, resolvers);
     return code;
 }
 

@@ -216,6 +216,7 @@ struct tn__resolver {
     struct tn__resolver *next;
     tn_resolver *function;
     void *context;
+    void (*close)(void *context); /* when the library goes; may be NULL */
 };
 
 /* A published array of functions to call. */
@@ -455,6 +456,8 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
 int tn__link_resolve(struct tn__link *link);
 
 /* search.c */
+int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
+                             void (*close)(void *context), struct tn_error *err);
 /* True if a resolver of the library knows the entry's name; the entry has its address then. */
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
 /* Finds out who defines an entry that its library says nothing about: its resolvers and generators, then the other libraries

@@ -121,10 +121,9 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
 
 /* ---- public ---- */
 
-int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *context, struct tn_error *err)
+int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
+                             void (*close)(void *context), struct tn_error *err)
 {
-    if (!library || !function)
-        return tn__fail(err, TN_EINVAL, "no library or no resolver given");
     struct tn_session *session = library->session;
     tn__session_lock(session);
     struct tn__resolver *resolver = NULL;
@@ -132,12 +131,19 @@ int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *con
     if (!code && !(resolver = tn__alloc(session->allocator, sizeof *resolver)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (!code) {
-        *resolver = (struct tn__resolver){.function = function, .context = context};
+        *resolver = (struct tn__resolver){.function = function, .context = context, .close = close};
         *library->resolvers_end = resolver;
         library->resolvers_end = &resolver->next;
     }
     pthread_mutex_unlock(&session->lock);
     return code;
+}
+
+int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *context, struct tn_error *err)
+{
+    if (!library || !function)
+        return tn__fail(err, TN_EINVAL, "no library or no resolver given");
+    return tn__library_add_resolver(library, function, context, NULL, err);
 }
 
 int tn_add_generator(struct tn_library *library, tn_generate *function, void *context, struct tn_error *err)

@@ -273,6 +273,51 @@ static void transfer(void **state)
     close_fixture(&f);
 }
 
+static void *always(void *context, const char *name)
+{
+    (void)name;
+    return context;
+}
+
+static void allow_lists(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    struct tn_library *library = new_library(&f, "filtered");
+    static const char *const names[] = {"alpha", "beta", "gamma"};
+    struct tn_allowed allowed = {always, &f, names, COUNT(names)}, nothing = {always, &f, NULL, 0};
+    assert_ok(tn_add_resolver(library, tn_resolve_allowed, &nothing, &err), &err);
+    assert_undefined(library, "alpha");
+    assert_ok(tn_add_resolver(library, tn_resolve_allowed, &allowed, &err), &err);
+    void *address;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        assert_ok(tn_lookup(library, names[i], &address, &err), &err);
+        assert_ptr_equal(address, &f);
+    }
+    assert_undefined(library, "aleph");
+    assert_undefined(library, "omega");
+    close_fixture(&f);
+}
+
+static void shared_libraries(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    struct tn_library *library = new_library(&f, "shared");
+    assert_error(tn_add_shared_library(library, "no/such/library.so", &err), TN_EIO, &err, "no/such/library.so");
+    assert_undefined(library, "erfc");
+    assert_ok(tn_add_shared_library(library, "libm.so.6", &err), &err);
+    void *address;
+    assert_ok(tn_lookup(library, "erfc", &address, &err), &err);
+    double (*erfc_there)(double);
+    memcpy(&erfc_there, &address, sizeof address);
+    assert_true(erfc_there(0) == 1);
+    assert_ok(tn_library_remove(library, &err), &err);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +334,8 @@ int main(void)
         cmocka_unit_test(clearing),
         cmocka_unit_test(removing),
         cmocka_unit_test(transfer),
+        cmocka_unit_test(allow_lists),
+        cmocka_unit_test(shared_libraries),
     };
     return cmocka_run_group_tests_name("libraries", tests, NULL, NULL);
 }
