@@ -74,6 +74,14 @@ struct tn_pass {
     const void *unit;     /* for tn_pass_text */
 };
 
+struct tn_compiled {
+    size_t size;           /* of this struct */
+    const char *name;      /* as in the module */
+    const char *signature; /* what the client said it is; NULL: nothing */
+    int opt_level;
+    uint64_t ns; /* how long its module took from IR to object */
+};
+
 /* Called on the thread that compiles. Any function may be NULL. */
 struct tn_compile_observer {
     size_t size; /* sizeof(struct tn_compile_observer) */
@@ -81,7 +89,7 @@ struct tn_compile_observer {
     /* A phase has ended; times on CLOCK_MONOTONIC. */
     void (*phase)(void *context, const char *module, enum tn_phase phase, uint64_t begin_ns, uint64_t end_ns);
     /* An object was made that defines this function. */
-    void (*function)(void *context, const char *name, int opt_level, const struct tn_compile_stats *stats);
+    void (*compiled)(void *context, const struct tn_compiled *function);
     /* What the module looks like now; called for the stages whose bit (1 << TN_STAGE_...) is set in `stages`. */
     void (*stage)(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length);
     unsigned stages;

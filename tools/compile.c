@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tool.h"
+#include "watch.h"
 
 /* True if nothing but our guess says that the file holds IR text. */
 static bool is_guess(const struct file *file)
@@ -26,6 +26,7 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
         .code_model = (enum tn_code_model)settings->code_model,
         .emit = (enum tn_emit)settings->emit,
         .function_sections = settings->function_sections,
+        .observer = tool_watch_observer(),
         .polls = settings->polls,
     };
     struct tn_compile_stats one = {.size = sizeof one};
@@ -56,7 +57,7 @@ int command_compile(struct settings *settings)
     if (!settings->output)
         return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)");
     struct file file;
-    if (!tool_read(settings->files[0], &file))
+    if (!tool_watch(settings) || !tool_read(settings->files[0], &file))
         return STATUS_FAILURE;
     int status = STATUS_FAILURE;
     struct tn_buffer out = {0};
@@ -66,6 +67,7 @@ int command_compile(struct settings *settings)
                   file.kind == FILE_OBJECT ? "an ELF object" : "an archive");
     else if (tool_compile(&file, settings, &out, &stats) && tool_write(settings->output, out.data, out.size))
         status = STATUS_OK;
+    tool_progress_stop();
     tn_buffer_free(&out);
     tool_release(&file);
     return status;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "link/detached.h"
-#include "tool.h"
+#include "watch.h"
 
 /* Thread-local variables of loaded programs, for each thread; 4096 bytes would be the default. */
 TN_TLS_RESERVE(16384);
@@ -117,6 +117,7 @@ bool tool_program_add(const char *name, const struct settings *settings, uint64_
 static void run_finalizers(void)
 {
     tn_run_finalizers(tool_program.library);
+    tool_time_event("run", "program", tool_program.stats.run_start, tool_now_ns());
 }
 
 /* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
@@ -167,7 +168,9 @@ bool tool_program_link(const char *entry, const char *const *roots, size_t root_
         report_link_error(&error);
     else if (entry)
         rc = look_up(entry, address, &error);
-    tool_program.stats.link_ns += tool_now_ns() - start;
+    uint64_t end = tool_now_ns();
+    tool_program.stats.link_ns += end - start;
+    tool_time_event("link", "program", start, end);
     return rc == 0;
 }
 
@@ -195,6 +198,7 @@ int tool_program_call(const struct settings *settings, void *entry)
         return tool_fail(STATUS_FAILURE, "out of memory");
     tool_use_built_in_name_services();
     struct tn_error error;
+    tool_progress_stop();
     tool_program.stats.run_start = tool_now_ns();
     if (tn_run_initializers(tool_program.library, argc, argv, environ, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text);

@@ -11,7 +11,7 @@ int command_run(struct settings *settings)
     void *entry;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;
-    if (!tool_program_create(NULL, true) || !tool_observe(tool_program.session, settings))
+    if (!tool_watch(settings) || !tool_program_create(NULL, true) || !tool_observe(tool_program.session, settings))
         return STATUS_FAILURE;
     for (int i = 0; i < settings->file_count; i++)
         if (!tool_program_add(settings->files[i], settings, 0))

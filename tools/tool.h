@@ -24,6 +24,9 @@ struct settings {
     int intel, lines, linked; /* flags of disasm */
     int gdb, perf;            /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
+    const char *trace_compile, *dump_stages, *dump_folder, *time_trace;
+    const char *print_before, *print_after, *stop_before, *function;
+    int time_passes;
     const char *passes;
     int polls, weak;
     int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
@@ -99,6 +102,13 @@ extern const struct tn_symbol_table tn__host_symbols __attribute__((visibility("
 
 /* From now on getpwnam(), getaddrinfo() and their like never load a shared object. */
 void tool_use_built_in_name_services(void);
+
+/* ---- watching (watch.c) ---- */
+
+/* Prepares what the options show of compilations, and sets LLVM's options from TENON_LLVM_ARGS. What is wrong is reported and
+ * false answered. */
+bool tool_watch(const struct settings *settings);
+const struct tn_compile_observer *tool_watch_observer(void);
 
 /* ---- compiling (compile.c) ---- */
 

@@ -110,13 +110,18 @@ static void count(struct compilation *c)
     c->stats.instructions = tn__llvm_count_instructions(c->unit.module);
 }
 
-/* Names every function that was compiled. Those that are left after optimisation, that is. */
+/* Names every function that was compiled, of those that optimisation has left. */
 static void report_functions(struct compilation *c)
 {
     size_t length;
-    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit.module); f && c->observer.function; f = LLVMGetNextFunction(f))
-        if (is_defined(f))
-            c->observer.function(c->observer.context, LLVMGetValueName2(f, &length), c->options.opt_level, &c->stats);
+    struct tn_compiled compiled = {.size = sizeof compiled,
+                                   .opt_level = c->options.opt_level,
+                                   .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit.module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
+        if (is_defined(f)) {
+            compiled.name = LLVMGetValueName2(f, &length);
+            c->observer.compiled(c->observer.context, &compiled);
+        }
 }
 
 /* ---- emitting ---- */

@@ -47,12 +47,13 @@ static const Module *module_of(const Any &unit)
     return function ? function->getParent() : nullptr;
 }
 
-static tn_pass describe(StringRef name, const Any *unit)
+tn_pass tn__watch::describe(StringRef name, const Any *unit)
 {
+    text = name.str(); /* LLVM's is a part of a longer literal */
     const Function *function = unit ? function_of(*unit) : nullptr;
     tn_pass pass = {};
     pass.size = sizeof pass;
-    pass.name = name.data(); /* LLVM takes them from literals or makes them once */
+    pass.name = text.c_str();
     pass.function = function ? function->getName().data() : nullptr;
     pass.unit = unit;
     return pass;

@@ -6,6 +6,7 @@
 #ifndef TENON_CODEGEN_WATCH_H
 #define TENON_CODEGEN_WATCH_H
 
+#include <string>
 #include <vector>
 
 #include "llvm/IR/PassInstrumentation.h"
@@ -17,6 +18,7 @@
 class tn__watch {
     const tn_compile_observer &observer;
     std::vector<uint64_t> begun; /* when the passes began that are running */
+    std::string text;            /* the name of the pass that is shown */
     bool announced = false;      /* before_pass was called for the pass that comes now */
     bool stopped = false;
 
@@ -25,6 +27,7 @@ class tn__watch {
     tn__watch(llvm::PassInstrumentationCallbacks &callbacks, const tn_compile_observer &observer);
 
   private:
+    tn_pass describe(llvm::StringRef name, const llvm::Any *unit);
     bool announce(llvm::StringRef name, const llvm::Any &unit);
     bool may_run(llvm::StringRef name, const llvm::Any &unit);
     void begin(llvm::StringRef name, const llvm::Any &unit);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A line on the terminal about work that takes longer than a second. A thread of its own draws it, because LLVM may be at
+ * work for seconds without a word. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "watch.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool running, drawn;
+    uint64_t begun;
+    char module[60];
+    const char *doing;
+    atomic_uint functions;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "reading"};
+
+static void draw(void)
+{
+    double seconds = (double)(tool_now_ns() - self.begun) / 1e9;
+    fprintf(stderr, "\r\033[K%s %s  %.0f s", self.doing, self.module, seconds);
+    if (self.functions)
+        fprintf(stderr, "  %u functions compiled", self.functions);
+    fflush(stderr);
+    self.drawn = true;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&self.lock);
+    struct timespec next;
+    clock_gettime(CLOCK_REALTIME, &next);
+    next.tv_sec++;
+    while (self.running)
+        if (pthread_cond_timedwait(&self.changed, &self.lock, &next) != 0) {
+            draw();
+            next.tv_nsec += 250000000;
+            next.tv_sec += next.tv_nsec / 1000000000;
+            next.tv_nsec %= 1000000000;
+        }
+    pthread_mutex_unlock(&self.lock);
+    return NULL;
+}
+
+bool tool_progress_start(void)
+{
+    if (!isatty(STDERR_FILENO))
+        return false;
+    self.begun = tool_now_ns();
+    self.running = true;
+    self.running = pthread_cond_init(&self.changed, NULL) == 0 && pthread_create(&self.thread, NULL, work, NULL) == 0;
+    return self.running;
+}
+
+void tool_progress_phase(const char *module, enum tn_phase ended)
+{
+    static const char *const next[] = {"optimising", "emitting", "linking"};
+    const char *base = strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
+    pthread_mutex_lock(&self.lock);
+    self.doing = next[ended];
+    snprintf(self.module, sizeof self.module, "%s", base);
+    pthread_mutex_unlock(&self.lock);
+}
+
+void tool_progress_function(void)
+{
+    self.functions++;
+}
+
+void tool_progress_stop(void)
+{
+    if (!self.running)
+        return;
+    pthread_mutex_lock(&self.lock);
+    self.running = false;
+    pthread_cond_signal(&self.changed);
+    pthread_mutex_unlock(&self.lock);
+    pthread_join(self.thread, NULL);
+    if (self.drawn)
+        fputs("\r\033[K", stderr);
+}

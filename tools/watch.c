@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the options show of compilations: traces, dumps, passes, progress. Compilations may run on several threads. */
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/arguments.h"
+#include "watch.h"
+
+static struct {
+    pthread_mutex_t lock;
+    struct settings settings; /* a copy: some is needed at exit */
+    FILE *trace;
+    struct tn_compile_observer observer;
+    bool stopped; /* --stop-before found its pass */
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .observer = {.size = sizeof(struct tn_compile_observer)}};
+
+/* ---- --trace-compile ---- */
+
+/* A string as C writes it. */
+static void write_quoted(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++)
+        if (*at == '"' || *at == '\\')
+            fprintf(out, "\\%c", *at);
+        else if (*at < ' ' || *at == 0x7f)
+            fprintf(out, "\\%03o", *at);
+        else
+            putc(*at, out);
+    putc('"', out);
+}
+
+static void trace(void *context, const struct tn_compiled *function)
+{
+    (void)context;
+    pthread_mutex_lock(&self.lock);
+    if (self.trace) {
+        fputs("precompile(", self.trace);
+        write_quoted(self.trace, function->name);
+        if (function->signature) {
+            fputs(", ", self.trace);
+            write_quoted(self.trace, function->signature);
+        }
+        fprintf(self.trace, ") # %.3f ms, -O%d\n", (double)function->ns / 1e6, function->opt_level);
+        fflush(self.trace); /* the program may end by a signal */
+    }
+    pthread_mutex_unlock(&self.lock);
+    tool_progress_function();
+}
+
+/* ---- --dump ---- */
+
+static const struct {
+    const char *word, *suffix;
+} stages[] = {{"unopt", ".unopt.ll"}, {"opt", ".opt.ll"}, {"asm", ".s"}, {"obj", ".o"}};
+
+enum { STAGE_COUNT = sizeof stages / sizeof stages[0] };
+
+/* The bits of "unopt,asm"; 0 after a message. */
+static unsigned parse_stages(const char *list)
+{
+    unsigned bits = 0;
+    size_t length;
+    for (const char *at = list; *at; at += length + (at[length] == ',')) {
+        length = strcspn(at, ",");
+        int found = STAGE_COUNT;
+        while (--found >= 0)
+            if (strlen(stages[found].word) == length && strncmp(stages[found].word, at, length) == 0)
+                break;
+        if (found < 0)
+            return tool_fail(0, "option '--dump': '%.*s' is not one of unopt, opt, asm, obj", (int)length, at);
+        bits |= 1U << found;
+    }
+    return bits ? bits : (unsigned)tool_fail(0, "option '--dump' needs one of unopt, opt, asm, obj");
+}
+
+/* DIR/MODULE.unopt.ll, with what cannot stand in a file's name replaced. */
+static void dump(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length)
+{
+    (void)context;
+    const char *folder = self.settings.dump_folder ? self.settings.dump_folder : ".";
+    const char *base = strrchr(module, '/') ? strrchr(module, '/') + 1 : module;
+    size_t size = strlen(folder) + strlen(base) + 20;
+    char *path = malloc(size);
+    if (!path)
+        return;
+    snprintf(path, size, "%s/%.200s%s", folder, base, stages[stage].suffix);
+    for (char *at = path + strlen(folder) + 1; *at; at++)
+        if ((unsigned char)*at <= ' ' || strchr("\"'\\|&;<>*?$`", *at))
+            *at = '_';
+    tool_write(path, bytes, length);
+    free(path);
+}
+
+/* ---- passes ---- */
+
+/* "InstCombine" and "InstCombinePass" name one pass. */
+static bool is_pass(const char *wanted, const char *name)
+{
+    size_t length = strlen(wanted);
+    return wanted && strncmp(wanted, name, length) == 0 && (!name[length] || strcmp(name + length, "Pass") == 0);
+}
+
+static bool is_wanted(const char *wanted, const struct tn_pass *pass)
+{
+    const char *function = self.settings.function;
+    return wanted && (strcmp(wanted, "all") == 0 || is_pass(wanted, pass->name)) &&
+           (!function || (pass->function && strcmp(function, pass->function) == 0));
+}
+
+static void print_ir(const char *when, const struct tn_pass *pass)
+{
+    struct tn_buffer text;
+    if (tn_pass_text(pass, &text, NULL))
+        return;
+    pthread_mutex_lock(&self.lock);
+    fprintf(stderr, "; %s %s on %s\n", when, pass->name, pass->function ? pass->function : "the module");
+    fwrite(text.data, 1, text.size, stderr);
+    pthread_mutex_unlock(&self.lock);
+    tn_buffer_free(&text);
+}
+
+static int before_pass(void *context, const struct tn_pass *pass)
+{
+    (void)context;
+    if (is_wanted(self.settings.print_before, pass))
+        print_ir("before", pass);
+    if (!is_wanted(self.settings.stop_before, pass))
+        return 0;
+    self.stopped = true;
+    return 1;
+}
+
+static void after_pass(void *context, const struct tn_pass *pass)
+{
+    (void)context;
+    if (is_wanted(self.settings.print_after, pass))
+        print_ir("after", pass);
+    if (self.settings.time_passes)
+        tool_time_pass(pass);
+}
+
+/* ---- phases ---- */
+
+static void phase(void *context, const char *module, enum tn_phase phase, uint64_t begin, uint64_t end)
+{
+    (void)context;
+    static const char *const names[] = {"parse", "optimise", "emit"};
+    tool_time_event(names[phase], module, begin, end);
+    tool_progress_phase(module, phase);
+}
+
+/* ---- the whole ---- */
+
+static bool start_trace(const char *name)
+{
+    self.trace = strcmp(name, "-") == 0 ? stderr : fopen(name, "w");
+    return self.trace || (tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(errno)), false);
+}
+
+/* At exit, when all compilations are over. */
+static void finish(void)
+{
+    const struct settings *settings = &self.settings;
+    if (settings->stop_before && !self.stopped)
+        tool_fail(STATUS_OK, "--stop-before: no pass '%s' ran%s%s", settings->stop_before,
+                  settings->function ? " on " : "", settings->function ? settings->function : "");
+    if (settings->time_passes)
+        tool_print_pass_times(stderr);
+    if (settings->time_trace)
+        tool_write_time_trace(settings->time_trace);
+}
+
+static void warn_unknown(const char *argument)
+{
+    tool_fail(STATUS_OK, "warning: TENON_LLVM_ARGS: LLVM has no option '%s'; it is ignored", argument);
+}
+
+static bool take_llvm_arguments(void)
+{
+    char message[400];
+    const char *arguments = getenv("TENON_LLVM_ARGS");
+    if (!arguments || tn__llvm_arguments(arguments, warn_unknown, message, sizeof message))
+        return true;
+    return tool_fail(STATUS_FAILURE, "TENON_LLVM_ARGS was not understood%s%s", *message ? ": " : "", message), false;
+}
+
+bool tool_watch(const struct settings *settings)
+{
+    self.settings = *settings;
+    bool timed = settings->time_trace != NULL, progress = tool_progress_start();
+    bool passes = settings->stop_before || settings->print_before;
+    if (timed)
+        tool_time_start();
+    if (!take_llvm_arguments())
+        return false;
+    if (settings->dump_stages && !(self.observer.stages = parse_stages(settings->dump_stages)))
+        return false;
+    if (settings->trace_compile && !start_trace(settings->trace_compile))
+        return false;
+    self.observer.phase = timed || progress ? phase : NULL;
+    self.observer.compiled = settings->trace_compile || progress ? trace : NULL;
+    self.observer.stage = settings->dump_stages ? dump : NULL;
+    self.observer.before_pass = passes ? before_pass : NULL;
+    self.observer.after_pass = settings->print_after || settings->time_passes ? after_pass : NULL;
+    if ((settings->stop_before || settings->time_passes || timed) && atexit(finish) != 0)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    return true;
+}
+
+const struct tn_compile_observer *tool_watch_observer(void)
+{
+    return &self.observer;
+}
