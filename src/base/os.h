@@ -114,5 +114,8 @@ struct tn__os_hwprobe {
 };
 int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count);
 
+/* Reads the beginning of a file of the kernel's, size - 1 bytes at most, and ends it with a NUL. */
+int tn__os_read_text(const char *path, char *text, size_t size);
+
 #pragma GCC visibility pop
 #endif

@@ -3,9 +3,11 @@
 /* What only the kernel knows about the cores. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "os.h"
 
 enum { CORES = 8192, SYS_HWPROBE = 258 };
@@ -34,4 +36,21 @@ void tn__os_visit_cores(void (*visit)(void *context), void *context)
 int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count)
 {
     return syscall(SYS_HWPROBE, keys, count, 0, NULL, 0) == 0 ? 0 : errno;
+}
+
+int tn__os_read_text(const char *path, char *text, size_t size)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    size_t length = 0;
+    ssize_t n;
+    while (length + 1 < size && ((n = read(fd, text + length, size - 1 - length)) > 0 || (n < 0 && errno == EINTR)))
+        length += n > 0 ? (size_t)n : 0;
+    text[length] = 0;
+    close(fd);
+    return 0;
 }

@@ -158,8 +158,9 @@ struct tn__cpu_riscv {
 };
 
 void tn__cpu_riscv64_see(const struct tn__cpu_riscv *probe, struct tn__cpu_seen *core);
-/* The same from the letters of AT_HWCAP, for kernels without hwprobe. */
+/* For kernels without hwprobe: the same from the letters of AT_HWCAP, and what the "isa" lines of /proc/cpuinfo all say. */
 struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap);
+struct tn__cpu_riscv tn__cpu_riscv64_of_cpuinfo(const char *text);
 
 /* ---- choosing (choose.c) ---- */
 

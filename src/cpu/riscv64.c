@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* RISC-V (RV64): the tables, and what hwprobe(2) or AT_HWCAP say, in which the cores are intersected already. */
+/* RISC-V (RV64): the tables, and what hwprobe(2) says of all cores, or AT_HWCAP and the ISA strings of older kernels. */
 
 #include "cpu/cpu.h"
 
@@ -78,10 +78,10 @@ const struct tn_cpu_arch tn__cpu_riscv64 = {
         "optimized-nf5-segment-load-store optimized-nf6-segment-load-store optimized-nf7-segment-load-store "
         "optimized-nf8-segment-load-store optimized-zero-stride-load permissive-zalrsc predictable-select-expensive "
         "prefer-vsetvli-over-read-vlenb prefer-w-inst relax save-restore shifted-zextw-fusion "
-        "short-forward-branch-ialu "
-        "short-forward-branch-iload short-forward-branch-iminmax short-forward-branch-imul shxadd-load-fusion sifive7 "
-        "single-element-vec-fp64 tagged-globals unaligned-scalar-mem unaligned-vector-mem use-postra-scheduler "
-        "ventana-veyron vl-dependent-latency vxrm-pipeline-flush zexth-fusion zextw-fusion ",
+        "short-forward-branch-ialu short-forward-branch-iload short-forward-branch-iminmax "
+        "short-forward-branch-imul shxadd-load-fusion sifive7 single-element-vec-fp64 tagged-globals "
+        "unaligned-scalar-mem unaligned-vector-mem use-postra-scheduler ventana-veyron vl-dependent-latency "
+        "vxrm-pipeline-flush zexth-fusion zextw-fusion ",
 };
 
 void tn__cpu_riscv64_see(const struct tn__cpu_riscv *probe, struct tn__cpu_seen *core)
@@ -111,4 +111,47 @@ struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap)
         probe.extensions |= all ? rows[i].extensions : 0;
     }
     return probe;
+}
+
+/* Bits of hwprobe(2) for the words of an ISA string behind its letters: "_zba_zbb". */
+static uint64_t extensions_of_words(const char *at)
+{
+    uint64_t extensions = 0;
+    while (*at == '_') {
+        size_t length = strcspn(++at, "_ \t\n");
+        size_t feature = tn__cpu_find_feature(&tn__cpu_riscv64, at, length);
+        extensions |= features[feature].word == IMA_EXT_0 ? features[feature].mask : 0;
+        at += length;
+    }
+    return extensions;
+}
+
+/* "rv64imafdc_zba_zbb", ended by the line's end. */
+static struct tn__cpu_riscv of_isa(const char *isa)
+{
+    uint64_t letters = 0;
+    struct tn__cpu_riscv nothing = {.base = 0};
+    if (strncmp(isa, "rv64", 4) != 0)
+        return nothing;
+    for (isa += 4; *isa >= 'a' && *isa <= 'z'; isa++)
+        letters |= BIT(*isa - 'a');
+    struct tn__cpu_riscv probe = tn__cpu_riscv64_of_hwcap(letters);
+    probe.extensions |= extensions_of_words(isa);
+    return probe;
+}
+
+struct tn__cpu_riscv tn__cpu_riscv64_of_cpuinfo(const char *text)
+{
+    struct tn__cpu_riscv all = {.base = 0};
+    bool first = true;
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *colon = line + strcspn(line, ":\n");
+        if (*colon != ':' || strncmp(line, "isa", 3) != 0)
+            continue;
+        struct tn__cpu_riscv hart = of_isa(colon + 1 + strspn(colon + 1, " \t"));
+        all.base = first ? hart.base : all.base & hart.base;
+        all.extensions = first ? hart.extensions : all.extensions & hart.extensions;
+        first = false;
+    }
+    return all;
 }

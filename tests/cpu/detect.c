@@ -283,6 +283,33 @@ static void riscv_reads_hwprobe_and_letters(void **state)
     }
 }
 
+/* Linux before 6.4 says it in text. */
+static void riscv_reads_isa_strings(void **state)
+{
+    const struct tn_cpu_arch *arch = &tn__cpu_riscv64;
+    static const struct {
+        const char *text, *has, *lacks;
+    } rows[] = {
+        {"processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc_zicsr_zba_zbb_sstc\nmmu\t\t: sv39\n", "a d c zba zbb",
+         "v zbs b"},
+        {"isa\t: rv64imafdcv_zba_zbs\nuarch\t: x\n\nprocessor : 1\nisa\t: rv64imafdc_zba_zbb\n", "d zba", "v zbb zbs"},
+        {"isa : rv64imac", "a c", "f d zba"}, /* no line's end */
+        {"isa : rv64imafc_zb", "c", "f d zba zbb"},
+        {"isa : rv32imafdc_zba\n", "", "64bit i zba"},
+        {"flags : rv64imafdc_zba\nisa rv64imafdc\n", "", "64bit i zba"},
+        {"", "", "64bit"},
+    };
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        struct tn__cpu_riscv probe = tn__cpu_riscv64_of_cpuinfo(rows[i].text);
+        struct tn__cpu_seen seen;
+        tn__cpu_riscv64_see(&probe, &seen);
+        struct tn_cpu_set set = tn__cpu_detect(arch, &seen);
+        check_words(arch, rows[i].has, &set, true);
+        check_words(arch, rows[i].lacks, &set, false);
+    }
+}
+
 /* ---- this machine ---- */
 
 static void the_host_is_seen(void **state)
@@ -296,6 +323,18 @@ static void the_host_is_seen(void **state)
     assert_true(tn__cpu_count(&cpu.features) > 2);
     assert_int_not_equal(tn__cpu_find_name(cpu.arch, cpu.name, strlen(cpu.name)), 0);
     assert_int_equal(tn_cpu_host(&bad, &err), TN_EINVAL);
+}
+
+static void texts_are_read(void **state)
+{
+    char text[8];
+    (void)state;
+    assert_int_equal(tn__os_read_text("/proc/self/status", text, sizeof text), 0);
+    assert_memory_equal(text, "Name:\t", 6);
+    assert_int_equal(strlen(text), 7);
+    assert_int_equal(tn__os_read_text("/dev/null", text, sizeof text), 0);
+    assert_string_equal(text, "");
+    assert_int_not_equal(tn__os_read_text("/nowhere", text, sizeof text), 0);
 }
 
 static void count(void *context)
@@ -325,7 +364,9 @@ int main(void)
         cmocka_unit_test(hybrids_say_so),
         cmocka_unit_test(aarch64_reads_hwcaps),
         cmocka_unit_test(riscv_reads_hwprobe_and_letters),
+        cmocka_unit_test(riscv_reads_isa_strings),
         cmocka_unit_test(the_host_is_seen),
+        cmocka_unit_test(texts_are_read),
         cmocka_unit_test(all_cores_are_visited),
     };
     return cmocka_run_group_tests_name("detect", tests, NULL, NULL);
