@@ -2,6 +2,7 @@
 
 /* Libraries from their creation to their removal. */
 
+#include "instance.h"
 #include "promise.h"
 #include "tls.h"
 
@@ -48,6 +49,26 @@ static void forget_entries(struct tn_library *library)
         struct tn__entry *entry = library->symtab.slots[i];
         if (entry && !is_own(entry))
             tn__entry_forget(entry);
+    }
+}
+
+static bool withdraw_instances(struct tn_library *library)
+{
+    bool any = false;
+    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        any |= tn__instances_withdraw(tracker);
+    return any;
+}
+
+/* Under the lock, which is given up while threads may be running what code instances published. */
+static void withdraw_code(struct tn_library *library)
+{
+    while (withdraw_instances(library)) {
+        pthread_mutex_unlock(&library->session->lock);
+        tn_quiesce();
+        pthread_mutex_lock(&library->session->lock);
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            tn__instances_clear(tracker);
     }
 }
 
@@ -119,8 +140,10 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
     tn_run_finalizers(library);
     tn__session_lock(session);
     int code = tn__library_check(library, err);
-    if (!code)
+    if (!code) {
+        withdraw_code(library);
         clear(library);
+    }
     tn__session_unlock(session);
     tn__query_continue(session);
     return code;
@@ -153,6 +176,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     if (!code) {
         resolvers = library->resolvers;
         library->removed = true; /* nobody adds to it from here on */
+        withdraw_code(library);
         clear(library);
         for (struct tn_library *other = session->libraries; other; other = other->next)
             cut(other, library);

@@ -248,6 +248,9 @@ struct tn_tracker {
     struct tn__list objects;
     struct tn__list lazy; /* functions with stubs: see lazy.c */
     struct tn__list promises;
+    /* Code instances that have code of it, and whether one ever had; see instance.c, whose lock guards them. */
+    struct tn_instance *instances[2];
+    bool has_published;
 };
 
 struct tn_library {

@@ -4,6 +4,7 @@
 
 #include "base/thread.h"
 #include "detached.h"
+#include "instance.h"
 #include "lazy.h"
 #include "observer.h"
 #include "promise.h"
@@ -55,7 +56,8 @@ static void after_fork_in_child(void)
 
 static void watch_forks(void)
 {
-    tn__threads_watch_forks(); /* sessions are locked before threads */
+    tn__threads_watch_forks(); /* sessions are locked before threads and code instances */
+    tn__instances_watch_forks();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 

@@ -2,13 +2,14 @@
 
 /* Trackers own objects, definitions and promises, so that some of a library's can be removed together. */
 
+#include "instance.h"
 #include "lazy.h"
 #include "observer.h"
 #include "promise.h"
 
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
 {
-    tracker->library = library;
+    *tracker = (struct tn_tracker){.library = library};
     tn__list_init(&tracker->listed);
     tn__list_init(&tracker->objects);
     tn__list_init(&tracker->lazy);
@@ -63,6 +64,8 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 {
     const struct tn__watch *watch = tracker->library->session->watch;
     wait_for_links(tracker);
+    if (tn__instances_withdraw(tracker)) /* only where the session ends: nobody runs its code */
+        tn__instances_clear(tracker);
     if (watch)
         watch->removed(tracker);
     while (tracker->objects.next != &tracker->objects)
@@ -77,6 +80,10 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
+    while (tn__instances_withdraw(tracker)) { /* again if code was published while we waited */
+        tn_quiesce();
+        tn__instances_clear(tracker);
+    }
     if (!tn__calls_finalize(tracker))
         return tn__fail(err, TN_ENOMEM, "out of memory");
     tn__session_lock(session);
@@ -107,6 +114,7 @@ static void transfer(struct tn_tracker *from, struct tn_tracker *to)
     append_all(&to->objects, &from->objects);
     append_all(&to->promises, &from->promises);
     append_all(&to->lazy, &from->lazy);
+    tn__instances_move(from, to);
 }
 
 int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct tn_error *err)
