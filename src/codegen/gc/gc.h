@@ -6,6 +6,9 @@
  *     verify.c       what the contract forbids
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
+ *     place.c        roots; its parts are listed in roots.h
+ *     maps.cpp       stack maps
+ *     llvm_gc.cpp    what LLVM's C API lacks, behind llvm_gc.h
  * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
  * where LLVM itself runs out, so nothing here answers NULL for it. */
 
@@ -16,8 +19,16 @@
 #include "codegen/llvm.h"
 
 #pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define TN__GC_STRATEGY "tenon" /* what `gc` says behind a managed function */
+
+enum { TN__GC_STACK_ALIGNMENT = 16 };
+
+/* Identifiers of statepoints: what kind of record their stack map is. */
+enum { TN__GC_ORDINARY = 0, TN__GC_ENTRY = 1 };
 
 /* ---- address spaces ---- */
 
@@ -98,11 +109,16 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);
 bool tn__is_call(LLVMValueRef instruction); /* call or invoke (or callbr) */
+bool tn__returns_twice(LLVMValueRef call);
+/* True if there is a way from the value over a safepoint to a use of it (verify.c). */
+bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
+bool tn__is_managed_function(LLVMValueRef value);
 
 /* ---- passes ---- */
 
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
+void tn__place_roots(struct tn__gc *gc);
 
 /* What stands between the parentheses of a `for`. */
 #define TN__EACH_FUNCTION(f, gc)                                                                                       \
@@ -122,5 +138,8 @@ void tn__gc_verify_strong(struct tn__gc *gc);
     use;                                                                                                               \
     use = LLVMGetNextUse(use)
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 #endif

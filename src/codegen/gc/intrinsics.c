@@ -110,6 +110,8 @@ bool tn__is_safepoint(LLVMValueRef call)
         return false;
     LLVMValueRef callee = LLVMGetCalledValue(call);
     LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    if (tn__returns_twice(call))
+        return true;
     if (LLVMIsAInlineAsm(callee) || LLVMGetCallSiteStringAttribute(call, on_function, LEAF))
         return false;
     if (!LLVMIsAFunction(callee))

@@ -6,6 +6,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 #include "codegen/gc/llvm_gc.h"
 
@@ -26,6 +27,29 @@ LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before)
 {
     auto *instruction = cast<Instruction>(unwrap(before));
     return wrap(instruction->getParent()->splitBasicBlock(instruction->getIterator()));
+}
+
+LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder)
+{
+    auto *select = cast<SelectInst>(unwrap(like));
+    Value *choice = unwrap(placeholder);
+    return wrap(SelectInst::Create(select->getCondition(), choice, choice, "base", select->getIterator()));
+}
+
+LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator_ref, unsigned successor)
+{
+    auto *terminator = cast<Instruction>(unwrap(terminator_ref));
+    BasicBlock *from = terminator->getParent(), *to = terminator->getSuccessor(successor);
+    BasicBlock *between = BasicBlock::Create(to->getContext(), "", to->getParent(), to);
+    BranchInst::Create(to, between)->setDebugLoc(terminator->getDebugLoc());
+    to->replacePhiUsesWith(from, between);
+    terminator->setSuccessor(successor, between);
+    return wrap(between);
+}
+
+void tn__llvm_remove_unreachable(LLVMValueRef function)
+{
+    removeUnreachableBlocks(*cast<Function>(unwrap(function)));
 }
 
 void tn__llvm_out_of_memory()

@@ -18,6 +18,18 @@ bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
 /* Moves the instruction and all behind it to a new block, which follows; the old one ends in a branch to it. */
 LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before);
 
+/* A select by the condition of another one, in front of it; both choices are `placeholder`. */
+LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder);
+
+/* Puts a new block between a terminator and one of its successors. */
+LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator, unsigned successor);
+
+/* Takes blocks away that no way leads to. */
+void tn__llvm_remove_unreachable(LLVMValueRef function);
+
+/* Does nothing, but whoever calls it has the GC strategy and the printer of stack maps linked in. */
+void tn__llvm_use_strategy(void);
+
 /* Reports through LLVM's handler that memory is out; does not return. */
 __attribute__((noreturn)) void tn__llvm_out_of_memory(void);
 

@@ -9,6 +9,7 @@
 #define PASSES(X)                                                                                                      \
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
+    X("place-roots", tn__place_roots)                                                                                  \
     X("remove-ni", tn__gc_remove_ni)
 
 static const struct pass {

@@ -304,7 +304,7 @@ static bool used_late(LLVMValueRef value, LLVMValueRef from, bool *passed)
 }
 
 /* Follows the control flow from the instruction behind `value` on; each block once before and once behind a safepoint. */
-static bool outlives_safepoint(struct tn__gc *gc, LLVMValueRef value)
+bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value)
 {
     struct tn__map seen = {0};
     size_t count = 0;
@@ -345,7 +345,7 @@ static void check_raw_address(struct verifier *v, LLVMValueRef call)
     if (tn__intrinsic_called(call) != TN__POINTER_FROM_OBJREF)
         return;
     LLVMValueRef object = behind_casts(LLVMGetOperand(call, 0));
-    if (tn__space_of(object) != 0 && !is_preserved(object) && outlives_safepoint(v->gc, call))
+    if (tn__space_of(object) != 0 && !is_preserved(object) && tn__outlives_safepoint(v->gc, call))
         reject(v, call, UNPINNED);
 }
 

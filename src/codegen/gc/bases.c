@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The reference that a derived pointer was derived from. Through casts and getelementptr it is an operand's; a phi or select
+ * of derived pointers gets a twin that chooses among the bases. Every value in 10 is a reference itself, unless it comes from
+ * a getelementptr in 10, which optimisation may make.
+ * Arguments in 11 and 13 have no base here: the caller keeps their objects where they are (pins.c). */
+
+#include "codegen/gc/roots.h"
+
+struct tn__bases {
+    struct tn__gc *gc;
+    LLVMBuilderRef builder;
+    LLVMTypeRef reference;
+    struct tn__map interior;  /* values in 10 that are derived nevertheless */
+    struct tn__map known;     /* phis, selects and others, and their bases: number in `bases`, + 1 */
+    struct tn__map forwarded; /* twins that were needless: number in `targets`, + 1 */
+    struct twin {
+        LLVMValueRef twin, original; /* phi or select of bases, and of derived pointers */
+    } * twins;
+    LLVMValueRef *bases, *targets;
+    uint32_t base_count, target_count, twin_count, filled;
+};
+
+/* ---- derived pointers in 10 ---- */
+
+static bool passes_on(LLVMValueRef user)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
+    return tn__space_of(user) == TRACKED &&
+           (opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMFreeze || opcode == LLVMGetElementPtr);
+}
+
+static void find_interior(struct tn__bases *bases, LLVMValueRef function)
+{
+    LLVMValueRef *items = NULL;
+    size_t count = 0;
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (LLVMIsAGetElementPtrInst(i) && tn__space_of(i) == TRACKED) {
+                items = tn__gc_room(bases->gc, items, count, sizeof *items);
+                items[count++] = i;
+            }
+    while (count) {
+        LLVMValueRef value = items[--count];
+        uint32_t *seen = tn__map_add(bases->gc, &bases->interior, value);
+        if (*seen)
+            continue;
+        *seen = 1;
+        for (TN__EACH_USE(use, value))
+            if (passes_on(LLVMGetUser(use))) {
+                items = tn__gc_room(bases->gc, items, count, sizeof *items);
+                items[count++] = LLVMGetUser(use);
+            }
+    }
+}
+
+/* ---- one value ---- */
+
+static LLVMValueRef remember(struct tn__bases *bases, LLVMValueRef value, LLVMValueRef base)
+{
+    bases->bases = tn__gc_room(bases->gc, bases->bases, bases->base_count, sizeof *bases->bases);
+    bases->bases[bases->base_count++] = base;
+    *tn__map_add(bases->gc, &bases->known, value) = bases->base_count;
+    return base;
+}
+
+/* A phi or select of bases whose inputs are filled in later. */
+static LLVMValueRef make_twin(struct tn__bases *bases, LLVMValueRef value)
+{
+    LLVMValueRef twin;
+    LLVMPositionBuilderBefore(bases->builder, value);
+    if (LLVMIsAPHINode(value))
+        twin = LLVMBuildPhi(bases->builder, bases->reference, "base");
+    else /* the builder would fold it */
+        twin = tn__llvm_select(value, LLVMConstNull(bases->reference));
+    bases->twins = tn__gc_room(bases->gc, bases->twins, bases->twin_count, sizeof *bases->twins);
+    bases->twins[bases->twin_count++] = (struct twin){twin, value};
+    bases->gc->stats->base_phis++;
+    remember(bases, twin, twin);
+    return remember(bases, value, twin);
+}
+
+/* A parameter or result in 12 is a reference; its twin in 10 is what the collector sees. */
+static LLVMValueRef make_reference(struct tn__bases *bases, LLVMValueRef value)
+{
+    tn__position_behind(bases->builder, value);
+    return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
+}
+
+/* In a struct that a call returns, a derived pointer belongs to the last reference before it. */
+static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extract)
+{
+    LLVMValueRef whole = LLVMGetOperand(extract, 0);
+    LLVMTypeRef type = LLVMTypeOf(whole);
+    if (LLVMGetTypeKind(type) != LLVMStructTypeKind || LLVMGetNumIndices(extract) != 1)
+        return NULL;
+    for (unsigned i = LLVMGetIndices(extract)[0]; i-- > 0;)
+        if (tn__space_of_type(LLVMStructGetTypeAtIndex(type, i)) == TRACKED) {
+            LLVMPositionBuilderBefore(bases->builder, extract);
+            return remember(bases, extract, LLVMBuildExtractValue(bases->builder, whole, i, "base"));
+        }
+    return NULL;
+}
+
+static bool is_reference(struct tn__bases *bases, LLVMValueRef value)
+{
+    return tn__space_of(value) == TRACKED && !tn__map_find(&bases->interior, value);
+}
+
+/* The operand that a pointer was computed from, or NULL. */
+static LLVMValueRef derived_from(LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value))
+        return NULL;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAddrSpaceCast:
+    case LLVMGetElementPtr:
+    case LLVMFreeze:
+    case LLVMBitCast:
+        return LLVMGetOperand(value, 0);
+    case LLVMCall: /* of gc_loaded, or of LLVM's own like llvm.launder.invariant.group */
+        if (tn__intrinsic_called(value) == TN__LOADED_FROM)
+            return LLVMGetOperand(value, 0);
+        if (LLVMIsAFunction(LLVMGetCalledValue(value)) && LLVMGetIntrinsicID(LLVMGetCalledValue(value)) &&
+            LLVMGetNumArgOperands(value) && LLVMTypeOf(LLVMGetOperand(value, 0)) == LLVMTypeOf(value))
+            return LLVMGetOperand(value, 0);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef find(struct tn__bases *bases, LLVMValueRef value)
+{
+    for (;;) {
+        int space = tn__space_of(value);
+        if (LLVMIsConstant(value) || space < TRACKED || space > LOADED)
+            return NULL;
+        uint32_t *known = tn__map_find(&bases->known, value);
+        if (known)
+            return bases->bases[*known - 1];
+        if (is_reference(bases, value))
+            return value;
+        LLVMValueRef origin = derived_from(value);
+        if (origin) {
+            value = origin;
+            continue;
+        }
+        if (LLVMIsAPHINode(value) || LLVMIsASelectInst(value))
+            return make_twin(bases, value);
+        if (space == CALLEE_ROOTED)
+            return make_reference(bases, value);
+        return LLVMIsAExtractValueInst(value) ? base_of_element(bases, value) : NULL;
+    }
+}
+
+/* ---- twins ---- */
+
+static LLVMValueRef or_null(const struct tn__bases *bases, LLVMValueRef base)
+{
+    return base ? base : LLVMConstNull(bases->reference);
+}
+
+static void fill_phi(struct tn__bases *bases, LLVMValueRef twin, LLVMValueRef original)
+{
+    for (unsigned i = 0; i < LLVMCountIncoming(original); i++) {
+        LLVMValueRef base = or_null(bases, find(bases, LLVMGetIncomingValue(original, i)));
+        LLVMBasicBlockRef block = LLVMGetIncomingBlock(original, i);
+        LLVMAddIncoming(twin, &base, &block, 1);
+    }
+}
+
+static void fill(struct tn__bases *bases)
+{
+    while (bases->filled < bases->twin_count) {
+        struct twin t = bases->twins[bases->filled++];
+        if (LLVMIsAPHINode(t.twin)) {
+            fill_phi(bases, t.twin, t.original);
+            continue;
+        }
+        LLVMSetOperand(t.twin, 1, or_null(bases, find(bases, LLVMGetOperand(t.original, 1))));
+        LLVMSetOperand(t.twin, 2, or_null(bases, find(bases, LLVMGetOperand(t.original, 2))));
+    }
+}
+
+static LLVMValueRef follow(const struct tn__bases *bases, LLVMValueRef value)
+{
+    for (uint32_t *to; value && (to = tn__map_find(&bases->forwarded, value));)
+        value = bases->targets[*to - 1];
+    return value;
+}
+
+LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value)
+{
+    LLVMValueRef base = find(bases, value);
+    fill(bases);
+    base = follow(bases, base);
+    return base && LLVMIsConstant(base) ? NULL : base;
+}
+
+/* The one value that a twin chooses, or NULL. */
+static LLVMValueRef only_choice(LLVMValueRef twin)
+{
+    LLVMValueRef only = NULL;
+    unsigned first = LLVMIsASelectInst(twin) ? 1 : 0, count = (unsigned)LLVMGetNumOperands(twin);
+    for (unsigned i = first; i < count; i++) {
+        LLVMValueRef choice = LLVMGetOperand(twin, i);
+        if (choice == twin || choice == only)
+            continue;
+        if (only)
+            return NULL;
+        only = choice;
+    }
+    return only;
+}
+
+void tn__bases_simplify(struct tn__bases *bases)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < bases->twin_count; i++) {
+            LLVMValueRef twin = bases->twins[i].twin, only;
+            if (!twin || tn__map_find(&bases->forwarded, twin) || !(only = only_choice(twin)))
+                continue;
+            LLVMReplaceAllUsesWith(twin, only);
+            bases->targets = tn__gc_room(bases->gc, bases->targets, bases->target_count, sizeof *bases->targets);
+            bases->targets[bases->target_count++] = only;
+            *tn__map_add(bases->gc, &bases->forwarded, twin) = bases->target_count;
+            bases->gc->stats->base_phis--;
+            changed = true;
+        }
+    }
+}
+
+/* The value is going to be erased by others. */
+void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value)
+{
+    for (uint32_t i = 0; i < bases->twin_count; i++)
+        if (bases->twins[i].twin == value)
+            bases->twins[i].twin = NULL;
+}
+
+/* Erases twins that nothing uses; one that is used by such becomes one. */
+void tn__bases_end(struct tn__bases *bases)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < bases->twin_count; i++) {
+            LLVMValueRef twin = bases->twins[i].twin;
+            if (!twin || LLVMGetFirstUse(twin))
+                continue;
+            bases->gc->stats->base_phis -= !tn__map_find(&bases->forwarded, twin);
+            LLVMInstructionEraseFromParent(twin);
+            bases->twins[i].twin = NULL;
+            changed = true;
+        }
+    }
+}
+
+struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder)
+{
+    struct tn__bases *bases = tn__gc_array(gc, 1, sizeof *bases);
+    bases->gc = gc;
+    bases->builder = builder;
+    bases->reference = LLVMPointerTypeInContext(gc->context, TRACKED);
+    find_interior(bases, function);
+    return bases;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* References in stack memory. Variables of the program that hold references are null at first and are named at every
+ * safepoint: the stack map lists their words, and the collector updates them.
+ *
+ * Values that live into a landing pad or behind the second return of a returns_twice function cannot be relocated there. They
+ * move to such variables: stored once behind their definition, loaded before every use. A derived pointer is kept as a distance
+ * from its base. */
+
+#include "codegen/gc/roots.h"
+
+/* ---- the program's variables ---- */
+
+static bool is_pin(struct tn__roots *roots, LLVMValueRef variable)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(roots->gc->context, TN__PINNED, sizeof TN__PINNED - 1);
+    return LLVMGetMetadata(variable, kind) != NULL;
+}
+
+/* Without these LLVM could let the memory serve other variables, which hold no references. */
+static void erase_lifetime(LLVMValueRef variable)
+{
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(variable); use; use = next) {
+        LLVMValueRef user = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        LLVMValueRef callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
+        size_t length;
+        if (callee && LLVMIsAFunction(callee) &&
+            strncmp(LLVMGetValueName2(callee, &length), "llvm.lifetime.", strlen("llvm.lifetime.")) == 0)
+            LLVMInstructionEraseFromParent(user);
+    }
+}
+
+static void clear(struct tn__roots *roots, LLVMValueRef variable)
+{
+    LLVMTypeRef type = LLVMGetAllocatedType(variable), byte = LLVMInt8TypeInContext(roots->gc->context);
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
+        LLVMBuildStore(roots->builder, LLVMConstNull(type), variable);
+        return;
+    }
+    uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(roots->gc->module), type);
+    LLVMBuildMemSet(roots->builder, variable, LLVMConstNull(byte),
+                    LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), size, 0), LLVMGetAlignment(variable));
+}
+
+void tn__find_stack_roots(struct tn__roots *roots)
+{
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(roots->function);
+    for (TN__EACH_BLOCK(b, roots->function))
+        for (TN__EACH_INSTRUCTION(i, b)) {
+            if (!LLVMIsAAllocaInst(i) || !tn__type_holds(LLVMGetAllocatedType(i), IN_TRACKED) || is_pin(roots, i))
+                continue;
+            LLVMValueRef count = LLVMGetOperand(i, 0);
+            if (b != entry || !LLVMIsAConstantInt(count) || LLVMConstIntGetZExtValue(count) != 1) {
+                tn__gc_reject(roots->gc, i, NULL, "dynamic-stack",
+                              "a variable that holds references has a fixed size, and is made in the entry block");
+                continue;
+            }
+            roots->stack_roots =
+                tn__gc_room(roots->gc, roots->stack_roots, roots->stack_root_count, sizeof *roots->stack_roots);
+            roots->stack_roots[roots->stack_root_count++] = i;
+            erase_lifetime(i);
+        }
+    roots->gc->stats->stack_roots += roots->stack_root_count;
+}
+
+static bool is_leading(LLVMValueRef function, LLVMValueRef variable)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+    while (LLVMIsAAllocaInst(i) && i != variable)
+        i = LLVMGetNextInstruction(i);
+    return i == variable;
+}
+
+/* At the beginning, but for variables that are made later in the entry block. */
+void tn__clear_stack_roots(struct tn__roots *roots)
+{
+    LLVMValueRef first = tn__behind_variables(roots->function);
+    for (uint32_t i = 0; i < roots->stack_root_count; i++) {
+        LLVMValueRef variable = roots->stack_roots[i];
+        LLVMPositionBuilderBefore(roots->builder,
+                                  is_leading(roots->function, variable) ? first : LLVMGetNextInstruction(variable));
+        clear(roots, variable);
+    }
+}
+
+/* ---- values that move to memory ---- */
+
+struct moving {
+    struct tn__roots *roots;
+    uint64_t *chosen;                /* variables */
+    LLVMValueRef *slots, *distances; /* by variable: where references, and distances of derived pointers, are kept */
+    struct tn__map own;              /* instructions that put a value into its memory */
+};
+
+static void choose(struct moving *m, uint32_t variable)
+{
+    if (m->roots->variables[variable].base == NO_VARIABLE ||
+        tn__space_of(m->roots->variables[variable].value) == LOADED)
+        return;
+    tn__set_bit(m->chosen, variable);
+    tn__set_bit(m->chosen, m->roots->variables[variable].base);
+}
+
+static void choose_for_landing_pad(struct moving *m, LLVMBasicBlockRef pad)
+{
+    const struct tn__roots *roots = m->roots;
+    const uint64_t *live = roots->live_in[tn__cfg_number(roots->cfg, pad)];
+    for (uint32_t v = 0; v < roots->variable_count; v++)
+        if (tn__bit(live, v))
+            choose(m, v);
+    for (LLVMValueRef i = LLVMGetFirstInstruction(pad); LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
+        if (tn__variable_of(roots, i) != NO_VARIABLE)
+            choose(m, tn__variable_of(roots, i));
+}
+
+bool tn__returns_twice(LLVMValueRef call)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", sizeof "returns_twice" - 1);
+    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return LLVMGetCallSiteEnumAttribute(call, on_function, kind) ||
+           (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, on_function, kind));
+}
+
+static bool choose_all(struct moving *m)
+{
+    for (uint32_t s = 0; s < m->roots->safepoint_count; s++) {
+        const struct tn__safepoint *safepoint = &m->roots->safepoints[s];
+        if (LLVMIsAInvokeInst(safepoint->call))
+            choose_for_landing_pad(m, LLVMGetUnwindDest(safepoint->call));
+        for (uint32_t i = 0; tn__returns_twice(safepoint->call) && i < safepoint->live_count; i++)
+            choose(m, safepoint->live[i]);
+    }
+    for (uint32_t v = 0; v < m->roots->variable_count; v++)
+        if (tn__bit(m->chosen, v))
+            return true;
+    return false;
+}
+
+static LLVMTypeRef i64_type(const struct moving *m)
+{
+    return LLVMInt64TypeInContext(m->roots->gc->context);
+}
+
+static LLVMValueRef address_of(struct moving *m, LLVMValueRef value)
+{
+    return LLVMBuildPtrToInt(m->roots->builder, value, i64_type(m), "");
+}
+
+static LLVMValueRef load(struct moving *m, uint32_t variable)
+{
+    struct tn__roots *roots = m->roots;
+    LLVMBuilderRef builder = roots->builder;
+    const struct tn__variable *v = &roots->variables[variable];
+    LLVMTypeRef type = LLVMTypeOf(v->value);
+    if (m->slots[variable])
+        return LLVMBuildLoad2(builder, type, m->slots[variable], "");
+    LLVMValueRef base = LLVMBuildLoad2(builder, roots->reference, m->slots[v->base], "");
+    LLVMValueRef distance = LLVMBuildLoad2(builder, i64_type(m), m->distances[variable], "");
+    if (type != roots->reference)
+        base = LLVMBuildAddrSpaceCast(builder, base, type, "");
+    return LLVMBuildGEP2(builder, LLVMInt8TypeInContext(roots->gc->context), base, &distance, 1, "");
+}
+
+/* Stores the value, where the builder is, into the memory of `variable`; `base` is the value's, at this place. */
+static void store(struct moving *m, uint32_t variable, LLVMValueRef value, LLVMValueRef base)
+{
+    LLVMBuilderRef builder = m->roots->builder;
+    if (m->slots[variable]) {
+        *tn__map_add(m->roots->gc, &m->own, LLVMBuildStore(builder, value, m->slots[variable])) = 1;
+        return;
+    }
+    LLVMValueRef to = address_of(m, value), from = base ? address_of(m, base) : LLVMConstNull(i64_type(m));
+    *tn__map_add(m->roots->gc, &m->own, to) = 1;
+    LLVMBuildStore(builder, LLVMBuildSub(builder, to, from, ""), m->distances[variable]);
+}
+
+static void make_memory(struct moving *m, uint32_t variable)
+{
+    struct tn__roots *roots = m->roots;
+    LLVMPositionBuilderBefore(roots->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(roots->function)));
+    if (tn__is_reference(roots, variable))
+        m->slots[variable] = LLVMBuildAlloca(roots->builder, roots->reference, "root");
+    else
+        m->distances[variable] = LLVMBuildAlloca(roots->builder, i64_type(m), "distance");
+}
+
+/* The end of the block, before its terminator: an invoke there has not happened yet. */
+static void position_at_end(struct moving *m, LLVMBasicBlockRef block)
+{
+    LLVMPositionBuilderBefore(m->roots->builder, LLVMGetBasicBlockTerminator(block));
+}
+
+static bool is_landing_pad(LLVMBasicBlockRef block)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(block);
+    while (LLVMIsAPHINode(i))
+        i = LLVMGetNextInstruction(i);
+    return LLVMIsALandingPadInst(i);
+}
+
+/* A phi of a landing pad is stored by those who come there: what they bring is stale when they have arrived. */
+static void store_incoming(struct moving *m, uint32_t variable)
+{
+    LLVMValueRef phi = m->roots->variables[variable].value;
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+        position_at_end(m, LLVMGetIncomingBlock(phi, i));
+        store(m, variable, value, tn__base_of(m->roots->bases, value));
+    }
+}
+
+static bool is_pad_phi(LLVMValueRef value)
+{
+    return LLVMIsAPHINode(value) && is_landing_pad(LLVMGetInstructionParent(value));
+}
+
+static void store_value(struct moving *m, uint32_t variable)
+{
+    const struct tn__variable *v = &m->roots->variables[variable];
+    if (is_pad_phi(v->value)) {
+        store_incoming(m, variable);
+        return;
+    }
+    tn__position_behind(m->roots->builder, v->value);
+    store(m, variable, v->value, tn__is_reference(m->roots, variable) ? NULL : load(m, v->base));
+}
+
+/* Phis of landing pads go away, so nothing is loaded for those. */
+static bool is_moved_phi(const struct moving *m, LLVMValueRef user)
+{
+    uint32_t variable = tn__variable_of(m->roots, user);
+    return variable != NO_VARIABLE && tn__bit(m->chosen, variable) && is_pad_phi(user);
+}
+
+static void load_for(struct moving *m, uint32_t variable, LLVMValueRef user)
+{
+    LLVMValueRef value = m->roots->variables[variable].value;
+    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(user); i++) {
+        if (LLVMGetOperand(user, i) != value)
+            continue;
+        if (LLVMIsAPHINode(user))
+            position_at_end(m, LLVMGetIncomingBlock(user, i));
+        else
+            LLVMPositionBuilderBefore(m->roots->builder, user);
+        LLVMSetOperand(user, i, load(m, variable));
+    }
+}
+
+static void load_everywhere(struct moving *m, uint32_t variable)
+{
+    LLVMValueRef *users = NULL, value = m->roots->variables[variable].value;
+    size_t count = 0;
+    for (TN__EACH_USE(use, value)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (tn__map_find(&m->own, user) || is_moved_phi(m, user))
+            continue;
+        users = tn__gc_room(m->roots->gc, users, count, sizeof *users);
+        users[count++] = user;
+    }
+    for (size_t i = 0; i < count; i++)
+        load_for(m, variable, users[i]);
+}
+
+static void each_chosen(struct moving *m, bool references, void (*visit)(struct moving *, uint32_t))
+{
+    for (uint32_t v = 0; v < m->roots->variable_count; v++)
+        if (tn__bit(m->chosen, v) && tn__is_reference(m->roots, v) == references)
+            visit(m, v);
+}
+
+static void erase_pad_phi(struct moving *m, uint32_t variable)
+{
+    LLVMValueRef value = m->roots->variables[variable].value;
+    if (!is_pad_phi(value))
+        return;
+    LLVMReplaceAllUsesWith(value, LLVMConstNull(LLVMTypeOf(value))); /* by others of them only */
+    tn__bases_forget(m->roots->bases, value);
+    LLVMInstructionEraseFromParent(value);
+}
+
+bool tn__move_to_stack(struct tn__roots *roots)
+{
+    struct moving m = {.roots = roots};
+    m.chosen = tn__gc_array(roots->gc, roots->variable_count / 64 + 1, sizeof *m.chosen);
+    if (!choose_all(&m))
+        return false;
+    m.slots = tn__gc_array(roots->gc, roots->variable_count, sizeof *m.slots);
+    m.distances = tn__gc_array(roots->gc, roots->variable_count, sizeof *m.distances);
+    static void (*const steps[])(struct moving *, uint32_t) = {make_memory, store_value, load_everywhere,
+                                                               erase_pad_phi};
+    for (size_t i = 0; i < TN_COUNT(steps); i++) { /* references first: a distance is computed from what is stored */
+        each_chosen(&m, true, steps[i]);
+        each_chosen(&m, false, steps[i]);
+    }
+    return true;
+}
