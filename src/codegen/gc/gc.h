@@ -6,6 +6,8 @@
  *     verify.c       what the contract forbids
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
+ *     functions.c    which functions are managed; entries and bodies
+ *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
  *     maps.cpp       stack maps
  *     llvm_gc.cpp    what LLVM's C API lacks, behind llvm_gc.h
@@ -118,6 +120,8 @@ bool tn__is_managed_function(LLVMValueRef value);
 
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
+void tn__manage_functions(struct tn__gc *gc);
+void tn__make_transitions(struct tn__gc *gc);
 void tn__place_roots(struct tn__gc *gc);
 
 /* What stands between the parentheses of a `for`. */

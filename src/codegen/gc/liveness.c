@@ -28,7 +28,7 @@ static bool is_permanent(LLVMValueRef value)
 
 static void add_variable(struct tn__roots *roots, LLVMValueRef value, uint32_t block)
 {
-    if (!is_managed_pointer(value) || is_permanent(value) || !LLVMGetFirstUse(value))
+    if (!is_managed_pointer(value) || is_permanent(value))
         return;
     roots->variables = tn__gc_room(roots->gc, roots->variables, roots->variable_count, sizeof *roots->variables);
     roots->variables[roots->variable_count++] = (struct tn__variable){.value = value, .block = block};

@@ -47,6 +47,11 @@ LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator_ref, unsigned succ
     return wrap(between);
 }
 
+void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by)
+{
+    unwrap(old)->replaceUsesWithIf(unwrap(by), [](Use &use) { return !isa<BlockAddress>(use.getUser()); });
+}
+
 void tn__llvm_remove_unreachable(LLVMValueRef function)
 {
     removeUnreachableBlocks(*cast<Function>(unwrap(function)));

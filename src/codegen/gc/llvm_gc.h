@@ -24,6 +24,9 @@ LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder);
 /* Puts a new block between a terminator and one of its successors. */
 LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator, unsigned successor);
 
+/* Uses of one function become uses of another, but for addresses of its blocks. */
+void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
+
 /* Takes blocks away that no way leads to. */
 void tn__llvm_remove_unreachable(LLVMValueRef function);
 

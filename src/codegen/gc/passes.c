@@ -9,6 +9,8 @@
 #define PASSES(X)                                                                                                      \
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
+    X("manage-functions", tn__manage_functions)                                                                        \
+    X("transitions", tn__make_transitions)                                                                             \
     X("place-roots", tn__place_roots)                                                                                  \
     X("remove-ni", tn__gc_remove_ni)
 
@@ -72,7 +74,7 @@ int tn__gc_prepare(struct tn__gc *gc)
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    return tn__gc_run(gc, "gc-verify");
+    return tn__gc_run(gc, "gc-verify,manage-functions,transitions,place-roots");
 }
 
 /* ---- which modules ---- */

@@ -4,6 +4,7 @@
  * that are not known to be managed go through tn__gc_call_native, with the callee as `nest` argument: its register survives, and
  * arguments on the stack stay where they are. The statepoint's arguments begin at index 5 with the callee's. */
 
+#include "codegen/gc/blocks.h"
 #include "codegen/gc/roots.h"
 
 enum { FIRST_ARGUMENT = 5 };
@@ -48,17 +49,6 @@ static bool has_bundle(LLVMValueRef call, const char *wanted)
     return found;
 }
 
-static LLVMValueRef transition(struct tn__gc *gc, const char *name)
-{
-    LLVMValueRef function = LLVMGetNamedFunction(gc->module, name);
-    if (function)
-        return function;
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), NULL, 0, 0);
-    function = LLVMAddFunction(gc->module, name, type);
-    LLVMSetVisibility(function, LLVMHiddenVisibility);
-    return function;
-}
-
 /* The type with one more parameter in front, a pointer. */
 static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
 {
@@ -79,34 +69,21 @@ static struct call describe(struct tn__roots *roots, LLVMValueRef original)
     if (tn__is_managed_function(call.callee) && !blocking)
         return call;
     call.native = call.callee;
-    call.callee = transition(roots->gc, blocking ? "tn__gc_call_blocking" : "tn__gc_call_native");
+    call.callee = tn__runtime_function(roots->gc, blocking ? "tn__gc_call_blocking" : "tn__gc_call_native",
+                                       LLVMFunctionType(LLVMVoidTypeInContext(roots->gc->context), NULL, 0, 0));
     call.type = with_pointer(roots->gc, call.type);
     return call;
 }
 
 /* ---- the statepoint ---- */
 
-/* Attributes of parameters that are part of the calling convention. */
-static const char *const abi_attributes[] = {"zeroext", "signext",   "inreg", "byval",
-                                             "sret",    "swiftself", "nest",  "align"};
-
-static void copy_attributes(const struct call *call, LLVMValueRef statepoint)
-{
-    unsigned skipped = FIRST_ARGUMENT + (call->native ? 1 : 0);
-    for (unsigned a = 0; a < call->argument_count; a++)
-        for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
-            unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
-            LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call->original, a + 1, kind);
-            if (attribute)
-                LLVMAddCallSiteAttribute(statepoint, skipped + a + 1, attribute);
-        }
-}
-
 static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *call, unsigned *count)
 {
     LLVMValueRef *list = tn__gc_array(roots->gc, FIRST_ARGUMENT + call->argument_count + 3, sizeof(LLVMValueRef));
     unsigned n = 0;
-    list[n++] = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), TN__GC_ORDINARY, 0);
+    bool entry = LLVMGetCallSiteStringAttribute(call->original, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1) != NULL;
+    list[n++] = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), entry ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
     list[n++] = number(roots, 0); /* no bytes to patch */
     list[n++] = call->callee;
     list[n++] = number(roots, call->argument_count + (call->native ? 1 : 0));
@@ -175,7 +152,8 @@ static void annotate(struct tn__roots *roots, const struct call *call, LLVMValue
     LLVMAddCallSiteAttribute(statepoint, 3, LLVMCreateTypeAttribute(roots->gc->context, element_type, call->type));
     if (call->native)
         LLVMAddCallSiteAttribute(statepoint, FIRST_ARGUMENT + 1, flag(roots, "nest"));
-    copy_attributes(call, statepoint);
+    tn__copy_abi_attributes(call->original, 0, call->argument_count, statepoint,
+                            FIRST_ARGUMENT + (call->native ? 1 : 0));
     if (tn__returns_twice(call->original))
         LLVMAddCallSiteAttribute(statepoint, on_function, flag(roots, "returns_twice"));
     LLVMSetInstructionCallConv(statepoint, LLVMGetInstructionCallConv(call->original));

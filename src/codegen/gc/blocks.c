@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include "codegen/gc/blocks.h"
+
+/* ---- the runtime ---- */
+
+LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMValueRef block = LLVMGetNamedGlobal(gc->module, "tn__gc_block");
+    if (!block) {
+        block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), "tn__gc_block");
+        LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
+        LLVMSetVisibility(block, LLVMHiddenVisibility);
+        LLVMSetAlignment(block, 64);
+    }
+    unsigned id = LLVMLookupIntrinsicID("llvm.threadlocal.address", strlen("llvm.threadlocal.address"));
+    return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
+                          LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &block, 1, "block");
+}
+
+LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    unsigned id = LLVMLookupIntrinsicID("llvm.frameaddress", strlen("llvm.frameaddress"));
+    LLVMValueRef own = LLVMConstNull(LLVMInt32TypeInContext(gc->context));
+    return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
+                          LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &own, 1, "");
+}
+
+LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type)
+{
+    LLVMValueRef function = LLVMGetNamedFunction(gc->module, name);
+    if (function)
+        return function;
+    function = LLVMAddFunction(gc->module, name, type);
+    LLVMSetVisibility(function, LLVMHiddenVisibility);
+    return function;
+}
+
+LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type)
+{
+    static const char leaf[] = "gc-leaf-function";
+    LLVMValueRef function = tn__runtime_function(gc, name, type);
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(gc->context, leaf, sizeof leaf - 1, "", 0));
+    return function;
+}
+
+/* ---- pieces of IR ---- */
+
+LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(gc->context), (uint64_t)offset, 1);
+    return offset ? LLVMBuildGEP2(builder, LLVMInt8TypeInContext(gc->context), base, &index, 1, "") : base;
+}
+
+void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
+    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, "branch_weights", strlen("branch_weights")),
+                               LLVMValueAsMetadata(LLVMConstInt(i32, 2000, 0)),
+                               LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0))};
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(gc->context, "prof", 4),
+                    LLVMMetadataAsValue(gc->context, LLVMMDNodeInContext2(gc->context, parts, 3)));
+}
+
+/* ---- calls ---- */
+
+static const char *const abi_attributes[] = {"zeroext", "signext",   "inreg", "byval",
+                                             "sret",    "swiftself", "nest",  "align"};
+
+void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, LLVMValueRef to, unsigned at)
+{
+    for (unsigned a = 0; a < count; a++)
+        for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
+            unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
+            LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, first + a + 1, kind);
+            if (attribute)
+                LLVMAddCallSiteAttribute(to, at + a + 1, attribute);
+        }
+}
+
+void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument)
+{
+    for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
+        LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(function, parameter + 1, kind);
+        if (attribute)
+            LLVMAddCallSiteAttribute(call, argument + 1, attribute);
+    }
+}
+
+LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
+                              LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift)
+{
+    unsigned bundle_count = LLVMGetNumOperandBundles(call);
+    LLVMOperandBundleRef *bundles = tn__gc_array(gc, bundle_count, sizeof *bundles);
+    for (unsigned i = 0; i < bundle_count; i++)
+        bundles[i] = LLVMGetOperandBundleAtIndex(call, i);
+    LLVMPositionBuilderBefore(builder, call);
+    LLVMValueRef made =
+        LLVMIsAInvokeInst(call)
+            ? LLVMBuildInvokeWithOperandBundles(builder, type, callee, arguments, count, LLVMGetNormalDest(call),
+                                                LLVMGetUnwindDest(call), bundles, bundle_count, "")
+            : LLVMBuildCallWithOperandBundles(builder, type, callee, arguments, count, bundles, bundle_count, "");
+    for (unsigned i = 0; i < bundle_count; i++)
+        LLVMDisposeOperandBundle(bundles[i]);
+    if (shift + LLVMGetNumArgOperands(call) == count)
+        tn__copy_abi_attributes(call, 0, LLVMGetNumArgOperands(call), made, shift);
+    LLVMReplaceAllUsesWith(call, made);
+    LLVMInstructionEraseFromParent(call);
+    return made;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Which functions are managed, and the ways into and out of them (doc/GC.md). Every defined function is managed, unless no
+ * collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls. A managed function that
+ * may be called from elsewhere becomes an entry, which has its name and the C ABI, and the body, called `.m`. */
+
+#include <llvm-c/Comdat.h>
+
+#include "codegen/gc/blocks.h"
+#include "codegen/gc/gc.h"
+#include "codegen/gc/llvm_gc.h"
+#include "tenon_gc.h"
+
+#define LEAF "gc-leaf-function"
+
+/* ---- leaves ---- */
+
+static const LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+
+static bool has_text(LLVMValueRef function, const char *key)
+{
+    return LLVMGetStringAttributeAtIndex(function, on_function, key, (unsigned)strlen(key)) != NULL;
+}
+
+static void add_text(struct tn__gc *gc, LLVMValueRef function, const char *key)
+{
+    LLVMAddAttributeAtIndex(function, on_function,
+                            LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), "", 0));
+}
+
+/* The linker may put another definition in the place of such a function. */
+static bool may_be_replaced(LLVMValueRef function)
+{
+    switch (LLVMGetLinkage(function)) {
+    case LLVMExternalLinkage:
+    case LLVMInternalLinkage:
+    case LLVMPrivateLinkage:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static LLVMValueRef find_safepoint(LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (tn__is_safepoint(i))
+                return i;
+    return NULL;
+}
+
+static bool is_candidate(LLVMValueRef function)
+{
+    return !LLVMIsDeclaration(function) && !LLVMGetGC(function) && !may_be_replaced(function);
+}
+
+/* A safepoint in a leaf makes it none, which may make its callers none. */
+static void mark_leaves(struct tn__gc *gc)
+{
+    for (TN__EACH_FUNCTION(f, gc)) {
+        LLVMValueRef safepoint = has_text(f, LEAF) ? find_safepoint(f) : NULL;
+        if (safepoint)
+            tn__gc_reject(gc, safepoint, NULL, "leaf", "a safepoint in a function that is marked gc-leaf-function");
+    }
+    struct tn__map inferred = {0};
+    for (TN__EACH_FUNCTION(f, gc))
+        if (is_candidate(f) && !has_text(f, LEAF)) {
+            *tn__map_add(gc, &inferred, f) = 1;
+            add_text(gc, f, LEAF);
+        }
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (TN__EACH_FUNCTION(f, gc))
+            if (tn__map_find(&inferred, f) && has_text(f, LEAF) && find_safepoint(f)) {
+                LLVMRemoveStringAttributeAtIndex(f, on_function, LEAF, sizeof LEAF - 1);
+                changed = true;
+            }
+    }
+}
+
+void tn__manage_functions(struct tn__gc *gc)
+{
+    mark_leaves(gc);
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (LLVMIsDeclaration(f) || has_text(f, LEAF))
+            continue;
+        if (LLVMGetGC(f) && !tn__is_managed_function(f))
+            tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");
+        LLVMSetGC(f, TN__GC_STRATEGY);
+    }
+}
+
+/* ---- variable arguments ---- */
+
+/* LLVM has no statepoint that calls with variable arguments and returns something, so a function of ours with a fixed number of
+ * them does it: the callee comes first. */
+static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call)
+{
+    LLVMTypeRef type = LLVMGetCalledFunctionType(call);
+    unsigned count = LLVMGetNumArgOperands(call);
+    LLVMTypeRef *types = tn__gc_array(gc, count + 1, sizeof(LLVMTypeRef));
+    LLVMValueRef *parameters = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
+    types[0] = LLVMPointerTypeInContext(gc->context, 0);
+    for (unsigned i = 0; i < count; i++)
+        types[i + 1] = LLVMTypeOf(LLVMGetOperand(call, i));
+    LLVMValueRef f = LLVMAddFunction(gc->module, "tn.variable_arguments",
+                                     LLVMFunctionType(LLVMGetReturnType(type), types, count + 1, 0));
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMGetParams(f, parameters);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, f, ""));
+    LLVMValueRef result = LLVMBuildCall2(builder, type, parameters[0], parameters + 1, count, "");
+    LLVMSetInstructionCallConv(result, LLVMGetInstructionCallConv(call));
+    tn__copy_abi_attributes(call, 0, count, result, 0);
+    if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
+        LLVMBuildRetVoid(builder);
+    else
+        LLVMBuildRet(builder, result);
+    LLVMDisposeBuilder(builder);
+    return f;
+}
+
+static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMValueRef forwarder = make_forwarder(gc, call);
+    unsigned count = LLVMGetNumArgOperands(call);
+    LLVMValueRef *arguments = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
+    arguments[0] = LLVMGetCalledValue(call);
+    for (unsigned i = 0; i < count; i++)
+        arguments[i + 1] = LLVMGetOperand(call, i);
+    tn__replace_call(gc, builder, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1, 1);
+}
+
+static void forward_variable_arguments(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (!tn__is_managed_function(f))
+            continue;
+        if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)) && !LLVMIsDeclaration(f))
+            tn__gc_reject(gc, NULL, f, "variable-arguments", "a managed function has a fixed number of arguments");
+        for (TN__EACH_BLOCK(b, f))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
+                    LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)))
+                    forward(gc, builder, i);
+            }
+    }
+}
+
+/* ---- entries ---- */
+
+static bool is_local(LLVMValueRef function)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(function);
+    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+static bool is_called_by(LLVMValueRef user, LLVMValueRef function)
+{
+    return LLVMIsAInstruction(user) && tn__is_call(user) && LLVMGetCalledValue(user) == function;
+}
+
+/* A call whose arguments do not name the function, in managed code. */
+static bool is_managed_call(LLVMUseRef use, LLVMValueRef function)
+{
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!is_called_by(user, function))
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
+        if (LLVMGetOperand(user, i) == function)
+            return false;
+    return tn__is_managed_function(LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)));
+}
+
+static bool needs_entry(LLVMValueRef function)
+{
+    if (!is_local(function))
+        return true;
+    for (TN__EACH_USE(use, function))
+        if (!is_managed_call(use, function))
+            return true;
+    return false;
+}
+
+/* "f" to "f.m". */
+static const char *body_name(struct tn__gc *gc, LLVMValueRef function)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(function, &length);
+    char *body = tn__gc_array(gc, length + 3, 1);
+    memcpy(body, name, length);
+    memcpy(body + length, ".m", 2);
+    return body;
+}
+
+static const char *copy_name(struct tn__gc *gc, LLVMValueRef function)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(function, &length);
+    return memcpy(tn__gc_array(gc, length + 1, 1), name, length);
+}
+
+static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index)
+{
+    unsigned count = LLVMGetAttributeCountAtIndex(from, index);
+    LLVMAttributeRef list[64];
+    if (count > TN_COUNT(list))
+        return;
+    LLVMGetAttributesAtIndex(from, index, list);
+    for (unsigned i = 0; i < count; i++)
+        LLVMAddAttributeAtIndex(to, index, list[i]);
+}
+
+/* Makes `entry` a twin of `body` to the outside: name, linkage, attributes. What the body promises of memory is not true of it. */
+static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
+{
+    static const char *const untrue[] = {"memory", "speculatable", "alwaysinline", "naked", "noreturn"};
+    const char *name = copy_name(gc, body), *inner = body_name(gc, body);
+    LLVMSetValueName2(body, inner, strlen(inner));
+    LLVMValueRef entry = LLVMAddFunction(gc->module, name, LLVMGlobalGetValueType(body));
+    LLVMSetLinkage(entry, LLVMGetLinkage(body));
+    LLVMSetVisibility(entry, LLVMGetVisibility(body));
+    LLVMSetFunctionCallConv(entry, LLVMGetFunctionCallConv(body));
+    if (LLVMGetComdat(body))
+        LLVMSetComdat(entry, LLVMGetComdat(body));
+    for (unsigned i = 0; i <= LLVMCountParams(body); i++)
+        copy_attributes(body, entry, i);
+    copy_attributes(body, entry, on_function);
+    for (size_t i = 0; i < TN_COUNT(untrue); i++)
+        LLVMRemoveEnumAttributeAtIndex(entry, on_function,
+                                       LLVMGetEnumAttributeKindForName(untrue[i], strlen(untrue[i])));
+    if (LLVMGetSection(body) && *LLVMGetSection(body))
+        LLVMSetSection(entry, LLVMGetSection(body));
+    LLVMSetGC(entry, TN__GC_STRATEGY);
+    if (!is_local(body))
+        LLVMSetVisibility(body, LLVMHiddenVisibility);
+    return entry;
+}
+
+/* Whether the level above this frame is as it was left: doc/GC.md says why these two comparisons tell. */
+static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef anchor, LLVMValueRef frame)
+{
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
+    LLVMValueRef sp = LLVMBuildLoad2(builder, word, tn__field(gc, builder, anchor, TN_GC_ANCHOR_SP), "sp");
+    LLVMValueRef outer =
+        LLVMBuildLoad2(builder, word, tn__field(gc, builder, anchor, TN_GC_ANCHOR_SP - TN_GC_ANCHOR_SIZE), "outer_sp");
+    return LLVMBuildAnd(builder, LLVMBuildICmp(builder, LLVMIntUGT, sp, frame, ""),
+                        LLVMBuildICmp(builder, LLVMIntUGT, outer, sp, ""), "");
+}
+
+static LLVMValueRef enter(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef block)
+{
+    LLVMContextRef context = gc->context;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
+    LLVMBasicBlockRef start = LLVMGetInsertBlock(builder);
+    LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context, entry, "slow");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(context, entry, "go");
+    LLVMValueRef anchor = LLVMBuildLoad2(builder, pointer, tn__field(gc, builder, block, TN_GC_BLOCK_TOP), "top");
+    LLVMValueRef frame = LLVMBuildPtrToInt(builder, tn__frame_address(gc, builder), word, "frame");
+    tn__likely(gc, LLVMBuildCondBr(builder, level_is_good(gc, builder, anchor, frame), go, slow));
+    LLVMPositionBuilderAtEnd(builder, slow);
+    LLVMTypeRef type = LLVMFunctionType(pointer, &word, 1, 0);
+    LLVMValueRef found = LLVMBuildCall2(builder, type, tn__runtime_leaf(gc, "tn__gc_enter", type), &frame, 1, "");
+    LLVMBuildBr(builder, go);
+    LLVMPositionBuilderAtEnd(builder, go);
+    LLVMValueRef level = LLVMBuildPhi(builder, pointer, "level"), values[] = {anchor, found};
+    LLVMBasicBlockRef blocks[] = {start, slow};
+    LLVMAddIncoming(level, values, blocks, 2);
+    LLVMValueRef next = tn__field(gc, builder, level, TN_GC_ANCHOR_SIZE);
+    LLVMBuildStore(builder, LLVMConstNull(word), next);
+    LLVMBuildStore(builder, next, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
+    return level;
+}
+
+static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef body)
+{
+    unsigned count = LLVMCountParams(body);
+    LLVMValueRef *parameters = tn__gc_array(gc, count, sizeof(LLVMValueRef));
+    LLVMGetParams(entry, parameters);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, entry, "entry"));
+    LLVMValueRef block = tn__thread_block(gc, builder);
+    LLVMValueRef level = enter(gc, builder, entry, block);
+    LLVMValueRef result = LLVMBuildCall2(builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
+    LLVMSetInstructionCallConv(result, LLVMGetFunctionCallConv(body));
+    for (unsigned i = 0; i < count; i++)
+        tn__copy_parameter_attributes(body, i, result, i);
+    LLVMAddCallSiteAttribute(result, on_function,
+                             LLVMCreateStringAttribute(gc->context, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1, "", 0));
+    LLVMValueRef leave = LLVMBuildStore(builder, level, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
+    LLVMSetOrdering(leave, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(leave, 8);
+    if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
+        LLVMBuildRetVoid(builder);
+    else
+        LLVMBuildRet(builder, result);
+}
+
+/* Managed calls go to the body, everything else to the entry. */
+static void redirect_calls(LLVMValueRef entry, LLVMValueRef body)
+{
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(entry); use; use = next) {
+        LLVMValueRef call = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        if (is_managed_call(use, entry) && !LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(call)))
+            LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, body);
+    }
+}
+
+/* A declaration of a managed function stands for its entry; its body is declared too. */
+static void declare_body(struct tn__gc *gc, LLVMValueRef entry)
+{
+    LLVMValueRef body = LLVMAddFunction(gc->module, body_name(gc, entry), LLVMGlobalGetValueType(entry));
+    LLVMSetVisibility(body, LLVMHiddenVisibility);
+    LLVMSetFunctionCallConv(body, LLVMGetFunctionCallConv(entry));
+    LLVMSetGC(body, TN__GC_STRATEGY);
+    redirect_calls(entry, body);
+    LLVMSetGC(entry, NULL);
+    if (!LLVMGetFirstUse(body))
+        LLVMDeleteFunction(body);
+}
+
+/* Other modules may know the function as a managed one. */
+static void name_leaf_body(struct tn__gc *gc, LLVMValueRef leaf)
+{
+    LLVMValueRef body = LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(leaf), 0, leaf, body_name(gc, leaf));
+    LLVMSetVisibility(body, LLVMHiddenVisibility);
+}
+
+static void make_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef body)
+{
+    LLVMValueRef entry = declare_entry(gc, body);
+    tn__llvm_replace_function(body, entry);
+    redirect_calls(entry, body);
+    if (!is_local(body) || LLVMGetFirstUse(entry))
+        define_entry(gc, builder, entry, body);
+}
+
+void tn__make_transitions(struct tn__gc *gc)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    LLVMValueRef *functions = NULL;
+    size_t count = 0;
+    forward_variable_arguments(gc, builder);
+    for (TN__EACH_FUNCTION(f, gc)) {
+        functions = tn__gc_room(gc, functions, count, sizeof *functions);
+        functions[count++] = f;
+    }
+    for (size_t i = 0; i < count; i++) {
+        LLVMValueRef f = functions[i];
+        if (LLVMIsDeclaration(f) && tn__is_managed_function(f))
+            declare_body(gc, f);
+        else if (tn__is_managed_function(f) && needs_entry(f))
+            make_entry(gc, builder, f);
+        else if (!LLVMIsDeclaration(f) && has_text(f, LEAF) && !is_local(f) && !may_be_replaced(f))
+            name_leaf_body(gc, f);
+    }
+    LLVMDisposeBuilder(builder);
+}
