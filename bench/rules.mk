@@ -10,10 +10,11 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: all start link size
-all: start link size $(addprefix $(out)/,lazy lazy_loops.o)
+.PHONY: all start link lazy size
+all: start link lazy size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
+lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 size:
 $(shell mkdir -p $(out))
 
