@@ -370,7 +370,8 @@ TN_API int tn_add_generator(struct tn_library *library, tn_generate *generate, v
 
 /* ---- host symbols ---- */
 
-/* Answers the address of `name`, or NULL. Called under the session's lock: it must not call back into the session. */
+/* Answers the address of `name`, or NULL. Called under the session's lock: it must not call back into the session, nor fork(),
+ * which waits for that lock (posix_spawn, popen and system do not). */
 typedef void *tn_resolver(void *context, const char *name);
 
 /* Asked, in the order they were added, for what the library itself does not define. TN_ENOMEM. */

@@ -30,6 +30,34 @@ static uint8_t local_flags(const struct tn__link *link, const struct tn__object_
     return tn__section_is_tls(section) ? TN__SYMBOL_TLS : local;
 }
 
+/* Of a symbol that nothing here defines; only a weak reference may lead to nothing. */
+static uint8_t missing_flags(const struct tn__symbol *symbol)
+{
+    if (symbol->place == TN__PLACE_SECTION) /* stripped */
+        return TN__SYMBOL_DISCARDED | TN__SYMBOL_GIVEN;
+    return (symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0) | TN__SYMBOL_GIVEN |
+           (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
+}
+
+/* True if one library finds in the other what that one hides: both are one component then. */
+static bool sees_hidden(const struct tn_library *library, const struct tn_library *other)
+{
+    for (size_t i = 0; i < library->search_count; i++)
+        if (library->search[i].library == other)
+            return library->search[i].flags & TN_SEARCH_HIDDEN;
+    return false;
+}
+
+/* True if a hidden reference led out of its component (gABI, "Symbol Visibility"). */
+static bool leads_out(const struct tn__object *object, const struct tn__symbol *symbol)
+{
+    const struct tn__entry *entry = symbol->entry;
+    if (!symbol->hidden || symbol->place != TN__PLACE_UNDEFINED)
+        return false;
+    return entry->kind == TN__ENTRY_HOST ||
+           (tn__entry_is_found(entry) && !sees_hidden(object->owner->library, entry->library));
+}
+
 /* Of a symbol that has an entry; *address is set where it is known already. */
 static uint8_t global_flags(const struct tn__link *link, const struct tn__object *object, uint32_t index,
                             uint64_t *address)
@@ -54,11 +82,7 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
     case TN__ENTRY_HANDLE:
         return 0;
     default:
-        *address = 0;                           /* a weak reference to nothing */
-        if (symbol->place == TN__PLACE_SECTION) /* stripped */
-            return TN__SYMBOL_DISCARDED | TN__SYMBOL_GIVEN;
-        return (symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0) | TN__SYMBOL_GIVEN |
-               (symbol->binding == TN__BIND_WEAK ? TN__SYMBOL_FAR : TN__SYMBOL_UNRESOLVED);
+        return missing_flags(symbol);
     }
 }
 
@@ -76,8 +100,10 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
         struct tn__symbol *symbol = &data->symbols[i];
         if (!symbol->entry)
             continue;
+        bool out = leads_out(object, symbol);
         symbol->entry = tn__entry_target(symbol->entry); /* aliases stay what they are */
-        plan->symbol_flags[i] = global_flags(link, object, i, &plan->addresses[i]);
+        plan->addresses[i] = 0;
+        plan->symbol_flags[i] = out ? missing_flags(symbol) : global_flags(link, object, i, &plan->addresses[i]);
         plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
     }
     return 0;

@@ -109,7 +109,7 @@ void tn__link_report_undefined(struct tn__link *link, struct tn__object *object,
     pthread_mutex_unlock(&link->session->lock);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
-    tn__append(link->err, "\n  '%s' needed by %s", name, place);
+    tn__append(link->err, "\n  '%s' needed by %s%s", name, place, symbol->hidden ? " (hidden)" : "");
 }
 
 static int report_undefined(const struct site *site)

@@ -170,6 +170,41 @@ static void hidden_symbols_serve_their_library_only(void **state)
     close_fixture(&f);
 }
 
+static const void *reference(const struct fixture *f, const char *name)
+{
+    return *(const void *const *)lookup(f, name);
+}
+
+static void hidden_references_stay_in_their_library(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL), other = {.session = f.session};
+    struct tn_error err;
+    assert_ok(tn_library_create(f.session, "other", &other.library, &err), &err);
+    struct tn_search search = {other.library, 0};
+    assert_ok(tn_library_search(f.library, &search, 1, &err), &err);
+    add_words(&other, "other.o", OBJECT({STRONG, "elsewhere", 1}));
+    add_words(&f, "a.o",
+              OBJECT({HIDDEN_UNDEFINED, "elsewhere"}, {HIDDEN_UNDEFINED, "environ"}, {HIDDEN_UNDEFINED, "here"},
+                     {HIDDEN_WEAK_UNDEFINED, "stdout"}));
+    add_words(&f, "b.o", OBJECT({STRONG, "here", 2}, {UNDEFINED, "elsewhere"}, {UNDEFINED, "environ"}));
+    assert_error(tn_link(f.library, &err), TN_EUNDEF, &err, "'elsewhere' needed by a.o(.data.rel+0x0) (hidden)",
+                 "'environ' needed by a.o(.data.rel+0x8) (hidden)");
+    assert_null(strstr(err.text, "b.o"));
+    assert_null(strstr(err.text, "'here'"));
+    assert_null(strstr(err.text, "stdout"));
+    /* What the client defines belongs to the library; libraries that see what the other hides are one. */
+    define(&f, "environ", &f);
+    search.flags = TN_SEARCH_HIDDEN;
+    assert_ok(tn_library_search(f.library, &search, 1, &err), &err);
+    link_all(&f);
+    assert_ptr_equal(reference(&f, "ref_environ"), &f);
+    assert_ptr_equal(reference(&f, "ref_elsewhere"), lookup(&other, "elsewhere"));
+    assert_ptr_equal(reference(&f, "ref_here"), lookup(&f, "here"));
+    assert_null(reference(&f, "ref_stdout"));
+    close_fixture(&f);
+}
+
 /* ---- the client's symbols ---- */
 
 static int asked[2];
@@ -236,6 +271,7 @@ int main(void)
         cmocka_unit_test(data_that_is_reused_is_zero_again),
         cmocka_unit_test(what_is_linked_is_not_overridden),
         cmocka_unit_test(hidden_symbols_serve_their_library_only),
+        cmocka_unit_test(hidden_references_stay_in_their_library),
         cmocka_unit_test(resolvers_are_asked_in_order_after_the_library),
         cmocka_unit_test(the_clients_definitions_are_strong),
     };

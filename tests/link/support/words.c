@@ -14,7 +14,7 @@ static struct bytes object_of(const struct part *parts)
     unsigned refs = elf_section(&elf, ".data.rel", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, references, sizeof references);
     for (unsigned i = 0; i < PARTS && parts[i].kind; i++) {
         const struct part *part = &parts[i];
-        bool weak = part->kind == WEAK || part->kind == WEAK_UNDEFINED;
+        bool weak = part->kind == WEAK || part->kind == WEAK_UNDEFINED || part->kind == HIDDEN_WEAK_UNDEFINED;
         bool defined = part->kind == STRONG || part->kind == WEAK || part->kind == HIDDEN;
         words[i] = part->value;
         unsigned symbol = elf_symbol(&elf, part->name, weak ? STB_WEAK : STB_GLOBAL, STT_OBJECT,
@@ -25,9 +25,9 @@ static struct bytes object_of(const struct part *parts)
                                      : part->kind == COMMON ? part->alignment
                                                             : 0,
                                      part->kind == COMMON ? part->value : sizeof *words);
-        if (part->kind == HIDDEN)
+        if (part->kind == HIDDEN || part->kind == HIDDEN_UNDEFINED || part->kind == HIDDEN_WEAK_UNDEFINED)
             elf.symbols[symbol].st_other = STV_HIDDEN;
-        if (part->kind == UNDEFINED || part->kind == WEAK_UNDEFINED) {
+        if (!defined && part->kind != COMMON) {
             char name[64];
             snprintf(name, sizeof name, "ref_%s", part->name);
             elf_symbol(&elf, name, STB_WEAK, STT_OBJECT, refs, i * sizeof *references, 8); /* many may refer to one */

@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-enum kind { END, STRONG, WEAK, COMMON, UNDEFINED, WEAK_UNDEFINED, HIDDEN };
+enum kind { END, STRONG, WEAK, COMMON, UNDEFINED, WEAK_UNDEFINED, HIDDEN, HIDDEN_UNDEFINED, HIDDEN_WEAK_UNDEFINED };
 
 struct part {
     enum kind kind;
