@@ -143,7 +143,7 @@ $(BUILD)/tests/link/reach: | $(call data_of,low low_calls xindex)
 
 $(BUILD)/tests/link/lazy: | $(call data_of,lazy lazy_once lazy_large)
 $(BUILD)/tests/link/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
-$(BUILD)/tests/link/lazy_threads: | $(call data_of,lazy lazy_once)
+$(BUILD)/tests/link/lazy_threads $(BUILD)/tests/link/lazy_materializers: | $(call data_of,lazy lazy_once)
 $(BUILD)/tests/link/lazy_calls: | $(call of_ways,unwind,$(firstword $(unwind_ways)))
 extra_of_lazy_calls := -DWAYS='$(call quoted,$(firstword $(unwind_ways)))'
 $(call data_of,lazy lazy_once): tests/link/data/lazy.h

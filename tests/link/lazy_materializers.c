@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lazy functions whose bodies are made by the client when they are first called. Run under ThreadSanitizer too. */
+
+#include "functions.h"
+#include "stubs.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { CALLERS = 16, FUNCTIONS = 12, ROUNDS = 10 };
+
+/* Makes `name`, an int function of nothing that answers `value`. */
+struct maker {
+    const char *name;
+    int value;
+    int fails;         /* with this code */
+    const void *calls; /* first this int function; its answer is added */
+    struct tn_tracker *owner;
+    _Atomic int made;
+};
+
+static int make(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    struct maker *m = context;
+    m->made++;
+    int more = m->calls ? call_int(m->calls, 0) : 0;
+    if (m->fails) {
+        snprintf(err->text, sizeof err->text, "no way to make it");
+        return m->fails;
+    }
+    const struct tn_input input = input_of(m->name, function_object(m->name, m->value + more, NULL));
+    return tn_responsibility_add_object(responsibility, &input, err);
+}
+
+static void promise(struct tn_library *library, struct maker *m)
+{
+    const struct tn_promised symbol = {.name = m->name};
+    const struct tn_materializer materializer = {.size = sizeof materializer,
+                                                 .name = "maker",
+                                                 .context = m,
+                                                 .symbols = &symbol,
+                                                 .count = 1,
+                                                 .materialize = make,
+                                                 .owner = m->owner};
+    struct tn_error err;
+    assert_ok(tn_add_materializer(library, &materializer, &err), &err);
+}
+
+static struct tn_error reported;
+
+static void note(void *context, const struct tn_error *err)
+{
+    (void)context;
+    reported = *err;
+}
+
+static struct stubs open_promising(void)
+{
+    return open_stubs(&(struct tn_session_options){.size = sizeof(struct tn_session_options), .on_error = note});
+}
+
+static void made_at_the_first_call(void **state)
+{
+    struct stubs s = open_promising();
+    struct maker m = {.name = "f", .value = 7}, unused = {.name = "unused"};
+    promise(s.bodies, &m);
+    promise(s.bodies, &unused);
+    void *f = define_lazy(&s, "f");
+    define_lazy(&s, "unused");
+    link_all(&s.f);
+    assert_int_equal(m.made, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(call_int(f, 0), 7);
+    assert_int_equal(m.made, 1);
+    assert_int_equal(unused.made, 0);
+    close_stubs(&s);
+    (void)state;
+}
+
+/* A promise that could not be kept is not asked again; one that takes its place is. */
+static void a_failure_lasts_until_the_promise_is_removed(void **state)
+{
+    struct stubs s = open_promising();
+    struct tn_error err;
+    struct maker m = {.name = "f", .fails = TN_ENOTSUP}, again = {.name = "f", .value = 5};
+    assert_ok(tn_tracker_create(s.bodies, &m.owner, &err), &err);
+    promise(s.bodies, &m);
+    void *f = define_lazy(&s, "f");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(call_int(f, 0), -1);
+        assert_error(reported.code, TN_ENOTSUP, &reported, "'f'", "maker", "no way");
+    }
+    assert_int_equal(m.made, 1);
+    assert_ok(tn_tracker_remove(m.owner, &err), &err);
+    promise(s.bodies, &again);
+    assert_int_equal(call_int(f, 0), 5);
+    close_stubs(&s);
+    (void)state;
+}
+
+/* Its own function is called to make it: that call fails, nothing waits for ever. */
+static void a_cycle_is_a_failure(void **state)
+{
+    struct stubs s = open_promising();
+    struct maker a = {.name = "a", .value = 10}, b = {.name = "b", .value = 20};
+    promise(s.bodies, &a);
+    promise(s.bodies, &b);
+    void *stub_a = define_lazy(&s, "a");
+    a.calls = define_lazy(&s, "b");
+    b.calls = stub_a;
+    assert_int_equal(call_int(stub_a, 0), 10 + 20 - 1); /* the call of a within b answered -1 */
+    assert_int_equal(reported.code, TN_ECYCLE);
+    assert_int_equal(failed_calls, 1);
+    assert_int_equal(call_int(stub_a, 0), 29);
+    assert_int_equal(a.made + b.made, 2);
+    close_stubs(&s);
+    (void)state;
+}
+
+/* ---- threads ---- */
+
+struct calls {
+    const void *stubs[FUNCTIONS];
+    pthread_barrier_t barrier;
+    _Atomic int next;
+};
+
+/* Every third function cannot be made. */
+static bool fails(size_t i)
+{
+    return i % 3 == 0;
+}
+
+/* Each begins with another one. */
+static void *call_all(void *argument)
+{
+    struct calls *calls = argument;
+    size_t first = (size_t)calls->next++;
+    bool good = true;
+    pthread_barrier_wait(&calls->barrier);
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        size_t at = (first + i) % FUNCTIONS;
+        good &= call_int(calls->stubs[at], 0) == (fails(at) ? -1 : (int)at);
+    }
+    return good ? NULL : argument;
+}
+
+static void threads_make_functions(void **state)
+{
+    static char names[FUNCTIONS][8];
+    for (int round = 0; round < ROUNDS; round++) {
+        struct stubs s = open_stubs(NULL);
+        struct maker makers[FUNCTIONS];
+        struct calls calls = {.next = 0};
+        pthread_t threads[CALLERS];
+        for (size_t i = 0; i < FUNCTIONS; i++) {
+            snprintf(names[i], sizeof names[i], "f%zu", i);
+            makers[i] = (struct maker){.name = names[i], .value = (int)i, .fails = fails(i) ? TN_ENOTSUP : 0};
+            promise(s.bodies, &makers[i]);
+            calls.stubs[i] = define_lazy(&s, names[i]);
+        }
+        assert_int_equal(pthread_barrier_init(&calls.barrier, NULL, CALLERS), 0);
+        for (size_t i = 0; i < CALLERS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, call_all, &calls), 0);
+        for (size_t i = 0; i < CALLERS; i++) {
+            void *wrong;
+            assert_int_equal(pthread_join(threads[i], &wrong), 0);
+            assert_null(wrong);
+        }
+        for (size_t i = 0; i < FUNCTIONS; i++)
+            assert_int_equal(makers[i].made, 1);
+        pthread_barrier_destroy(&calls.barrier);
+        close_stubs(&s);
+    }
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(made_at_the_first_call),
+        cmocka_unit_test(a_failure_lasts_until_the_promise_is_removed),
+        cmocka_unit_test(a_cycle_is_a_failure),
+        cmocka_unit_test(threads_make_functions),
+    };
+    return cmocka_run_group_tests_name("link/lazy_materializers", tests, NULL, NULL);
+}
