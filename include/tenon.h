@@ -700,7 +700,7 @@ struct tn_linked_object {
     /* What follows is known only when the object is linked. */
     const void *bytes; /* the object as it was added; NULL for a section of the client's */
     size_t length;
-    const struct tn_function *functions; /* what is code and has a name, by address; one name for each address */
+    const struct tn_function *functions; /* what is code and has a name, by address; one for each; NAME@stub: to NAME */
     size_t function_count;
     const uint64_t *section_addresses; /* by section number: 0 if it is not loaded, TN_SECTION_DISCARDED if another */
     size_t section_count;              /* object's copy of it was taken; thread-local ones: see symbol_addresses */
@@ -733,7 +733,7 @@ TN_API int tn_observe_functions(struct tn_session *session, struct tn_error *err
 struct tn_place {
     size_t size; /* in: sizeof(struct tn_place) as the caller knows it */
     const char *library, *object;
-    const char *function;      /* NULL: a stub, or code without a name; then the members below are 0 */
+    const char *function;      /* NAME@stub: of a stub; NULL: code without a name, and the members below are 0 */
     uint64_t function_address; /* where it begins */
     uint64_t offset;           /* from there */
     uint64_t function_size;

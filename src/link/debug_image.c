@@ -6,6 +6,7 @@
 #include <elf.h>
 
 #include "debug_image.h"
+#include "observer.h"
 #include "reloc.h"
 
 /* What debuggers read. Indexes of names and addresses are left out: debuggers make their own. */
@@ -139,9 +140,21 @@ static bool find_symbol(const struct source *source, uint32_t index, uint64_t *a
     return source->data.sections[symbol->section].kind != TN__SECTION_UNLOADED && section != TN_SECTION_DISCARDED;
 }
 
+/* Those functions that the object's own symbols do not name. */
+static bool is_stub(const struct tn_function *function)
+{
+    size_t length = strlen(function->name), suffix = sizeof TN__STUB_SUFFIX - 1;
+    return length > suffix && !memcmp(function->name + length - suffix, TN__STUB_SUFFIX, suffix);
+}
+
 static void count_symbols(struct builder *b, const struct source *source)
 {
     uint64_t address;
+    for (size_t i = 0; i < source->object->function_count; i++)
+        if (is_stub(&source->object->functions[i])) {
+            b->local_count++;
+            b->strings_size += strlen(source->object->functions[i].name) + 1;
+        }
     for (uint32_t i = 1; i < source->data.symbol_count; i++)
         if (find_symbol(source, i, &address)) {
             ++*(source->data.symbols[i].binding == TN__BIND_LOCAL ? &b->local_count : &b->global_count);
@@ -300,26 +313,39 @@ static uint8_t symbol_type(const struct tn__symbol *symbol, bool in_code)
     return in_code ? STT_NOTYPE : STT_OBJECT;
 }
 
+/* Everything but its name is set. */
+static void put_symbol(struct builder *b, const char *name, Elf64_Sym out)
+{
+    size_t name_size = strlen(name) + 1;
+    uint64_t *at = ELF64_ST_BIND(out.st_info) == STB_LOCAL ? &b->local_at : &b->global_at;
+    out.st_name = (Elf64_Word)b->string_at;
+    memcpy(b->image->bytes + b->image->symbols + (*at)++ * sizeof out, &out, sizeof out);
+    memcpy(b->image->bytes + b->strings + b->string_at, name, name_size);
+    b->string_at += name_size;
+}
+
 static void write_symbol(struct builder *b, const struct source *source, uint32_t index, uint64_t address,
                          uint32_t code_section)
 {
     static const uint8_t bindings[] = {
         [TN__BIND_LOCAL] = STB_LOCAL, [TN__BIND_WEAK] = STB_WEAK, [TN__BIND_GLOBAL] = STB_GLOBAL};
     const struct tn__symbol *symbol = &source->data.symbols[index];
-    size_t name_size = strlen(symbol->name) + 1;
     bool in_code =
         symbol->place == TN__PLACE_SECTION && source->data.sections[symbol->section].kind == TN__SECTION_CODE;
-    const Elf64_Sym out = {
-        .st_name = (Elf64_Word)b->string_at,
-        .st_info = ELF64_ST_INFO(bindings[symbol->binding], symbol_type(symbol, in_code)),
-        .st_shndx = in_code && code_section ? (Elf64_Section)code_section : SHN_ABS,
-        .st_value = address,
-        .st_size = symbol->size,
-    };
-    uint64_t *at = symbol->binding == TN__BIND_LOCAL ? &b->local_at : &b->global_at;
-    memcpy(b->image->bytes + b->image->symbols + (*at)++ * sizeof out, &out, sizeof out);
-    memcpy(b->image->bytes + b->strings + b->string_at, symbol->name, name_size);
-    b->string_at += name_size;
+    put_symbol(b, symbol->name,
+               (Elf64_Sym){.st_info = ELF64_ST_INFO(bindings[symbol->binding], symbol_type(symbol, in_code)),
+                           .st_shndx = in_code && code_section ? (Elf64_Section)code_section : SHN_ABS,
+                           .st_value = address,
+                           .st_size = symbol->size});
+}
+
+static void write_stub(struct builder *b, const struct tn_function *stub, uint32_t code_section)
+{
+    put_symbol(b, stub->name,
+               (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+                           .st_shndx = (Elf64_Section)code_section,
+                           .st_value = stub->address,
+                           .st_size = stub->size});
 }
 
 static void write_source(struct builder *b, const struct source *source, struct tn__image_part *part)
@@ -336,6 +362,9 @@ static void write_source(struct builder *b, const struct source *source, struct 
         if (find_symbol(source, i, &address))
             write_symbol(b, source, i, address, part->code_section);
     }
+    for (size_t i = 0; i < source->object->function_count; i++)
+        if (is_stub(&source->object->functions[i]))
+            write_stub(b, &source->object->functions[i], part->code_section);
     part->locals.count = (uint32_t)b->local_at - part->locals.first;
     part->globals.count = (uint32_t)b->global_at - part->globals.first;
     note_extent(b, source, OUT_INFO, &part->units, &part->units_size);

@@ -52,6 +52,27 @@ static int by_address(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
+/* A stub is a function too: NAME@stub. Of a symbol without a name there is none to tell. False when memory is out. */
+static bool find_stubs(struct tn__link *link, const struct tn__object *object, struct found *found, size_t *count)
+{
+    const struct tn__object_data *data = object->data;
+    for (uint32_t i = 1; object->plan->stub_count && i < data->symbol_count; i++) {
+        const char *name = data->symbols[i].name;
+        if (!object->plan->stub_index[i] || !*name)
+            continue;
+        size_t length = strlen(name);
+        char *text = tn__arena_alloc(&link->arena, length + sizeof TN__STUB_SUFFIX);
+        if (!text)
+            return false;
+        memcpy(text, name, length);
+        memcpy(text + length, TN__STUB_SUFFIX, sizeof TN__STUB_SUFFIX);
+        uint64_t address = tn__stub_address(object, i), size = data->arch->stub_size;
+        found[(*count)++] =
+            (struct found){.name = text, .address = address, .size = size, .limit = address + size, .index = i};
+    }
+    return true;
+}
+
 static size_t find_functions(const struct tn__object_data *data, struct found *found)
 {
     size_t count = 0;
@@ -70,8 +91,6 @@ static size_t find_functions(const struct tn__object_data *data, struct found *f
                               (symbol->binding != TN__BIND_LOCAL)),
         };
     }
-    if (count)
-        qsort(found, count, sizeof *found, by_address);
     return count;
 }
 
@@ -108,10 +127,16 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
 {
     const struct tn__object_data *data = object->data;
     uint64_t *sections = tn__arena_array(&link->arena, data->section_count, sizeof *sections);
-    struct found *found = tn__arena_array(&link->arena, data->symbol_count, sizeof *found);
-    struct tn_function *functions = tn__arena_array(&link->arena, data->symbol_count, sizeof *functions);
+    size_t most = (size_t)data->symbol_count + object->plan->stub_count;
+    struct found *found = tn__arena_array(&link->arena, most, sizeof *found);
+    struct tn_function *functions = tn__arena_array(&link->arena, most, sizeof *functions);
     if (!sections || !found || !functions)
         return false;
+    size_t count = find_functions(data, found);
+    if (!find_stubs(link, object, found, &count))
+        return false;
+    if (count)
+        qsort(found, count, sizeof *found, by_address);
     for (uint32_t i = 0; i < data->section_count; i++)
         sections[i] = data->sections[i].discarded ? TN_SECTION_DISCARDED
                       : data->sections[i].kind    ? data->sections[i].address
@@ -120,7 +145,7 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
     out->bytes = data->bytes;
     out->length = data->size;
     out->functions = functions;
-    out->function_count = settle_functions(found, find_functions(data, found), functions);
+    out->function_count = settle_functions(found, count, functions);
     out->section_addresses = sections;
     out->section_count = data->section_count;
     out->symbol_addresses = object->plan->addresses;

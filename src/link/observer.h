@@ -17,6 +17,9 @@ struct tn__watch {
     void (*closed)(struct tn_session *session);
 };
 
+/* Behind the name of what a stub leads to. */
+#define TN__STUB_SUFFIX "@stub"
+
 /* True if an observer with this function was added. For built-in ones: adding one twice does nothing. */
 bool tn__is_observed(struct tn_session *session,
                      int (*linked)(void *, const struct tn_linked_object *const *, size_t, struct tn_error *));

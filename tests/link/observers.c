@@ -113,6 +113,27 @@ static void is_told_of_all_objects_of_a_link_at_once(void **state)
     free(second.at);
 }
 
+static void stubs_have_names(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct seen seen = {0};
+    struct tn_error err;
+    struct tn_place place = {.size = sizeof place};
+    struct bytes object = simple_object("near", "far");
+    observe(&f, &seen);
+    assert_ok(tn_observe_functions(f.session, &err), &err);
+    define(&f, "far", (void *)(uintptr_t)0x123456789abc); /* nobody calls it */
+    add(&f, "near.o", object, NULL);
+    char *address = lookup(&f, "near");
+    assert_string_equal(seen.text, "main/near.o: near=0+64 far@stub=64+8\n");
+    assert_ok(tn_symbolize(f.session, address + CODE_SIZE + 6, &place, &err), &err);
+    assert_string_equal(place.function, "far@stub");
+    assert_int_equal(place.offset, 6);
+    close_fixture(&f);
+    free(object.at);
+}
+
 static void is_told_of_removals(void **state)
 {
     (void)state;
@@ -498,6 +519,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_told_of_all_objects_of_a_link_at_once),
+        cmocka_unit_test(stubs_have_names),
         cmocka_unit_test(is_told_of_removals),
         cmocka_unit_test(may_refuse_a_link),
         cmocka_unit_test(options_are_checked),

@@ -42,6 +42,7 @@ backtrace
 list
 print pair
 info symbol inner
+x/24i inner
 break host_callback
 continue
 echo -- at host_callback\n
@@ -76,6 +77,7 @@ check_lines() { # NAME
     says "frames with lines, into the host" "$1" '^#1 .* middle \(.*\) at .*outer\.c:1[0-9]$'
     says "the host's frame" "$1" '^#3 .* in load_and_call \('
     says "source lines" "$1" '^7\s+int doubled = host_callback\(x\);$'
+    says "stubs by name" "$1" '<abort@stub>$'
     says "variables" "$1" '^\$1 = \{first = 5, second = 6\}$'
     says "from the host back into loaded code" "$1" '^#1 .* inner \(x=.*\) at .*inner\.c:[678]$'
     says "the value that a function returns" "$1" '^Value returned is \$2 = 6$'

@@ -3,6 +3,7 @@
 /* host OBJECT...: links the objects, calls outer(3) in them, and again after the last object was replaced by itself. */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tenon.h"
@@ -12,6 +13,7 @@ __attribute__((noinline)) int host_callback(int x)
     return 2 * x;
 }
 TN_EXPORT(host_callback);
+TN_EXPORT(abort);
 
 /* Where the debugger stops while nothing is loaded. */
 __attribute__((noinline)) void nothing_loaded(void)
