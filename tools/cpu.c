@@ -161,7 +161,8 @@ int command_cpu(struct settings *settings)
 {
     struct tn_error err;
     struct tn_cpu host = {.size = sizeof host};
-    const char *limit = getenv("TENON_CPU"), *text = settings->targets;
+    const char *limit = getenv("TENON_CPU");
+    const char *text = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
     if (limit && !*limit)
         limit = NULL;
     if (settings->file_count)

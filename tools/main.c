@@ -42,9 +42,8 @@ static const struct command commands[] = {
      "FILE is LLVM IR, text or bitcode; - is standard input. Violations are printed, a line each.\n", FOR_VERIFY, true,
      command_verify},
     {"cpu", "[--targets STRING]", "show what this CPU has, and which target fits it",
-     "STRING is as for images, as in 'x86-64;x86-64-v3,clone_all'; see doc/CPU.md. TENON_CPU in the environment "
-     "limits\n"
-     "the CPU, as in TENON_CPU=x86-64-v2. The status is 1 if no target fits.\n",
+     "STRING is as for images, as in 'x86-64;x86-64-v3,clone_all', see doc/CPU.md; its default is TENON_CPU_TARGET of\n"
+     "the environment. TENON_CPU there, as in TENON_CPU=x86-64-v2, limits the CPU. The status is 1 if none fits.\n",
      FOR_CPU, false, command_cpu},
 };
 
