@@ -77,7 +77,8 @@ struct tn_cpu {
     uint64_t cores;             /* that were looked at; 1 where the system or the CPU vouches that they are alike */
 };
 
-/* Looks at the CPU, which in a virtual machine takes some 40 us for x86-64. TN_EINVAL (size). */
+/* Looks at the CPU; in a virtual machine that takes some 40 us. Where an x86-64 CPU says that its cores differ, the calling
+ * thread visits all that it may run on. TN_EINVAL (size). */
 TN_API int tn_cpu_host(struct tn_cpu *cpu, struct tn_error *err);
 
 /* Takes away from `cpu` what `target` does not have, as in "x86-64-v3" or "native,-avx512f": a program shall behave as if

@@ -104,6 +104,8 @@ void tn__os_unmap_file(struct tn__os_file *file);
 
 /* ---- cores (os_linux_cpu.c) ---- */
 
+size_t tn__os_cores(void); /* of the machine, at least 1; some may be switched off */
+
 /* Calls `visit` on each core that the calling thread may run on, one after the other, at least once. */
 void tn__os_visit_cores(void (*visit)(void *context), void *context);
 

@@ -12,6 +12,12 @@
 
 enum { CORES = 8192, SYS_HWPROBE = 258 };
 
+size_t tn__os_cores(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_CONF);
+    return cores > 0 ? (size_t)cores : 1;
+}
+
 void tn__os_visit_cores(void (*visit)(void *context), void *context)
 {
     cpu_set_t allowed[CORES / (8 * sizeof(cpu_set_t))], one[CORES / (8 * sizeof(cpu_set_t))];

@@ -2,6 +2,8 @@
 
 /* Looking at the AArch64 CPU that this program runs on. */
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 
 #include "base/os.h"
@@ -11,18 +13,38 @@ const struct tn_cpu_arch *const tn__cpu_host_arch = &tn__cpu_aarch64;
 
 enum { AUX_HWCAP3 = 29, MIDR_READABLE = 1 << 11 };
 
-/* The kernel answers for MIDR_EL1 where it says so; it is the one thing that differs between the cores. */
-static void see_core(void *seen)
+/* What the kernel tells of another core; false if it tells nothing, as of one that is switched off. */
+static bool read_midr(size_t core, uint64_t *midr)
 {
-    uint64_t midr = 0, hwcap = getauxval(AT_HWCAP);
-    struct tn__cpu_seen core;
-    if (hwcap & MIDR_READABLE)
-        __asm__ volatile("mrs %0, MIDR_EL1" : "=r"(midr));
-    tn__cpu_aarch64_see(hwcap, getauxval(AT_HWCAP2), getauxval(AUX_HWCAP3), midr, &core);
-    tn__cpu_see(seen, &core);
+    char path[96], text[32];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/regs/identification/midr_el1", core);
+    if (tn__os_read_text(path, text, sizeof text) != 0)
+        return false;
+    *midr = strtoull(text, NULL, 16);
+    return true;
 }
 
+/* Of the core that this runs on; the kernel answers in place of the register. */
+static uint64_t own_midr(uint64_t hwcap)
+{
+    uint64_t midr = 0;
+    if (hwcap & MIDR_READABLE)
+        __asm__ volatile("mrs %0, MIDR_EL1" : "=r"(midr));
+    return midr;
+}
+
+/* The cores differ in their numbers only. */
 void tn__cpu_look(struct tn__cpu_seen *seen)
 {
-    tn__os_visit_cores(see_core, seen);
+    uint64_t hwcap = getauxval(AT_HWCAP), hwcap2 = getauxval(AT_HWCAP2), hwcap3 = getauxval(AUX_HWCAP3), midr;
+    struct tn__cpu_seen core;
+    for (size_t i = 0, cores = tn__os_cores(); i < cores; i++)
+        if (read_midr(i, &midr)) {
+            tn__cpu_aarch64_see(hwcap, hwcap2, hwcap3, midr, &core);
+            tn__cpu_see(seen, &core);
+        }
+    if (seen->cores)
+        return;
+    tn__cpu_aarch64_see(hwcap, hwcap2, hwcap3, own_midr(hwcap), &core);
+    tn__cpu_see(seen, &core);
 }
