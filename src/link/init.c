@@ -113,7 +113,10 @@ bool tn__calls_finalize(struct tn_tracker *owner)
     struct tn__calls_list taken = {.from = library->session->allocator};
     tn__session_lock(library->session);
     bool moved = !library->finalizers.count || move_owned(&library->finalizers, owner, &taken);
+    bool registered = library->exits.count;
     pthread_mutex_unlock(&library->session->lock);
+    if (moved && registered)
+        tn__exits_run(library, owner);
     if (!taken.items)
         return moved;
     run(&taken, true, 0, NULL, NULL);
@@ -125,6 +128,7 @@ void tn_run_finalizers(struct tn_library *library)
 {
     if (!library)
         return;
+    tn__exits_run(library, NULL);
     tn__session_lock(library->session);
     struct tn__calls_list finalizers = take(&library->finalizers);
     pthread_mutex_unlock(&library->session->lock);

@@ -111,10 +111,12 @@ static void free_lists(struct tn_library *library)
     tn__free(from, library->initializers.items);
     tn__free(from, library->finalizers.items);
     tn__free(from, library->waiting.items);
+    tn__free(from, library->exits.items);
     tn__symtab_free(&library->symtab);
     library->generators = NULL;
     library->search = NULL;
     library->search_count = 0;
+    library->exits = (struct tn__exits){0};
     library->initializers = library->finalizers = library->waiting = (struct tn__calls_list){.from = from};
 }
 
@@ -191,19 +193,26 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
 
 /* ---- creation ---- */
 
+enum {
+    OWN_THREAD_LOCAL = 1,
+    OWN_OF_PROCESS = 2, /* a function of ours: there is none in another address space */
+    OWN_WEAK = 4,       /* objects and clients may have their own */
+};
+
 /* Names that every library has, and that only its own objects see. */
 static const struct {
     const char *name;
     const void *address;
-    uint8_t kind;
-    bool thread_local, of_process;
+    uint8_t kind, flags;
 } own_names[] = {
-    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, false, false},
-    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, false, true},
+    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, 0},
+    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
     /* Distances are counted from the thread pointer itself. */
-    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, true, false},
+    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
+    {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */
-    {"__dso_handle", NULL, TN__ENTRY_HANDLE, false, false},
+    {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
 };
 
 bool tn__is_own_name(const char *name)
@@ -217,15 +226,15 @@ bool tn__is_own_name(const char *name)
 static int define_own_names(struct tn_library *library, struct tn_error *err)
 {
     for (size_t i = 0; i < TN_COUNT(own_names); i++) {
-        if (own_names[i].of_process && library->session->detached)
+        if (own_names[i].flags & OWN_OF_PROCESS && library->session->detached)
             continue;
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
         if (!entry)
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
         entry->kind = own_names[i].kind;
-        entry->strength = TN__STRENGTH_STRONG;
+        entry->strength = own_names[i].flags & OWN_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
         entry->hidden = true;
-        entry->thread_local = own_names[i].thread_local;
+        entry->thread_local = own_names[i].flags & OWN_THREAD_LOCAL;
         entry->address = (uintptr_t)own_names[i].address;
     }
     return 0;

@@ -273,6 +273,7 @@ void tn__object_remove(struct tn__object *object)
         tn__calls_drop(&library->initializers, object);
         tn__calls_drop(&library->waiting, object);
         tn__calls_drop(&library->finalizers, object);
+        tn__exits_drop(&library->exits, object);
     }
     forget_definitions(object);
     tn__object_give_back(object);

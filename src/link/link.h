@@ -241,6 +241,18 @@ struct tn__generator {
     void *context;
 };
 
+/* What loaded code wants called at its end. */
+struct tn__exit {
+    const struct tn__object *object; /* whose it is */
+    void (*function)(void *argument);
+    void *argument;
+};
+
+struct tn__exits {
+    struct tn__exit *items;
+    size_t count, capacity;
+};
+
 /* Owns objects and promises. */
 struct tn_tracker {
     struct tn_library *library;
@@ -272,8 +284,9 @@ struct tn_library {
     struct tn__calls_list initializers; /* still to run */
     struct tn__calls_list finalizers;   /* of what was initialised */
     struct tn__calls_list waiting;      /* finalizers of what was not */
-    uint32_t number;                    /* in the session */
-    uint32_t sequence;                  /* numbers linked arrays */
+    struct tn__exits exits;
+    uint32_t number;   /* in the session */
+    uint32_t sequence; /* numbers linked arrays */
 };
 
 struct tn__detached;
@@ -325,6 +338,11 @@ void tn__session_report(const struct tn_session *session, const struct tn_error 
 void tn__session_lock(struct tn_session *session);
 /* Gives the lock back, and tells the materializers that are not needed any more. */
 void tn__session_unlock(struct tn_session *session);
+
+/* All sessions of the process, under a lock that comes before theirs. NULL begins, and ends. */
+void tn__sessions_lock(void);
+void tn__sessions_unlock(void);
+struct tn_session *tn__sessions_next(const struct tn_session *session);
 
 /* Adds the time since `start` to *ns; the time now. */
 static inline uint64_t tn__session_spent(const struct tn_session *session, uint64_t *ns, uint64_t start)
@@ -519,6 +537,13 @@ int tn__object_take(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
 int tn__object_copy(struct tn__link *link, struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
+
+/* exits.c: atexit and __cxa_atexit as loaded code sees them. 0, or -1: memory is out, or it is nobody's. */
+int tn__atexit(void (*function)(void));
+int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
+/* Runs what the tracker's objects have registered (NULL: all of the library's), the newest first. Without the lock. */
+void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
+void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
 
 /* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,

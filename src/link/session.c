@@ -74,6 +74,22 @@ static bool init_locks(struct tn_session *session)
     return true;
 }
 
+void tn__sessions_lock(void)
+{
+    pthread_mutex_lock(&all_lock);
+}
+
+void tn__sessions_unlock(void)
+{
+    pthread_mutex_unlock(&all_lock);
+}
+
+struct tn_session *tn__sessions_next(const struct tn_session *session)
+{
+    struct tn__list *next = session ? session->listed.next : all_sessions.next;
+    return next == &all_sessions ? NULL : tn__container_of(next, struct tn_session, listed);
+}
+
 static void list_session(struct tn_session *session)
 {
     pthread_mutex_lock(&all_lock);

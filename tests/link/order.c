@@ -53,6 +53,35 @@ static void as_a_static_program_does(void **state)
     close_fixture(&f);
 }
 
+/* What loaded code registers with atexit and __cxa_atexit belongs to its library, and to its tracker. */
+static void exit_handlers(void **state)
+{
+    (void)state;
+    static const char expected[] = "destroyed\nfirst\nlast\nfinalizer\n";
+    struct tn_error err;
+    for (int with_tracker = 0; with_tracker < 2; with_tracker++) {
+        struct fixture f = open_with_note();
+        struct tn_tracker *tracker = NULL;
+        struct bytes object = read_bytes(data_file("exits.o"));
+        assert_ok(tn_tracker_create(f.library, &tracker, &err), &err);
+        struct tn_input input = {
+            .size = sizeof input, .name = "exits.o", .bytes = object.at, .length = object.size, .owner = tracker};
+        assert_ok(tn_add_object(f.library, &input, &err), &err);
+        link_all(&f);
+        initialize(&f);
+        assert_string_equal(heard, "");
+        if (with_tracker)
+            assert_ok(tn_tracker_remove(tracker, &err), &err);
+        else
+            tn_run_finalizers(f.library);
+        assert_string_equal(heard, expected);
+        tn_run_finalizers(f.library);
+        assert_string_equal(heard, expected);
+        close_fixture(&f);
+        free(object.at);
+    }
+}
+
 static unsigned count(const char *text)
 {
     unsigned n = 0;
@@ -200,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_a_static_program_does),
+        cmocka_unit_test(exit_handlers),
         cmocka_unit_test(each_runs_once),
         cmocka_unit_test(finalizers_wait_for_their_initializers),
         cmocka_unit_test(a_failed_link_leaves_none),
