@@ -11,7 +11,7 @@
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps what it found
-#   make test-qemu  CPU detection on models of three architectures, under qemu-user
+#   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
 #   make bench    the figures of README.md; make bench-link those of the linker alone
 #   make size     text and data of each member of libtenon.a
@@ -77,7 +77,7 @@ test:
 	@$(make_in) test
 
 test-slow:
-	@$(setup) install build test
+	@$(setup) install build test slow
 	@$(make_in) test-slow
 
 test-qemu:

@@ -8,7 +8,7 @@
  *
  *   publish   CAS specptr NULL -> P, acquire and release; the low bit, relaxed; invoke, release; the ready bit, release. Who
  *             sees the ready bit so sees all of it, and who sees invoke sees specptr.
- *   update    CAS specptr P -> an equivalent P', release. A plain store might undo a withdrawal that it has not seen.
+ *   update    CAS specptr P -> an equivalent P', release. It fails where a plain store would bring back what is gone.
  *   withdraw  the withdrawn bit, release; invoke = the generic entry, release. Both before threads pass a quiescent point. The
  *             other words stay: entries reached through the old invoke may still read them.
  *   clear     once they have: flags = 0, release; specptr = NULL, release. In this order, so that who finds specptr NULL, and

@@ -10,7 +10,7 @@ $(cpu_oracle): $(BUILD)/obj/tests/cpu/llvm/oracle.cpp.o
 $(cpu_oracle:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/cpu/llvm -isystem $(word 2,$(llvm))
 endif
 
-# ---- qemu/: make test-qemu runs a program of three architectures on CPUs that are not there ----
+# ---- qemu/: make test-qemu runs a program of three architectures on CPUs that are not there, and what other areas add ----
 
 probe_arches := x86_64 aarch64 riscv64
 probe_cc_x86_64 := $(CC)
@@ -28,4 +28,4 @@ $(probe_arches:%=$(probe)-%): $(probe)-%: $(probe_src) src/cpu/host_%.c $(wildca
 
 .PHONY: test-qemu
 test-qemu: $(probe_arches:%=$(probe)-%) $(cpu_oracle)
-	@ORACLE=$(cpu_oracle) $(run_tests) tests/cpu/qemu/models.sh
+	@ORACLE=$(cpu_oracle) $(run_tests) $(wildcard tests/*/qemu/*.sh)

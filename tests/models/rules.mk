@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# ---- qemu/: the storm of code instances on a processor with weaker memory order ----
+
+storm := $(BUILD)/tests/models/qemu/instance_storm-aarch64
+storm_src := tests/link/instance_storm.c src/link/instance.c src/base/thread.c src/base/error.c
+
+$(storm): $(storm_src) $(wildcard src/base/*.h src/link/*.h include/*.h)
+	@mkdir -p $(@D)
+	$(call step,LINK)aarch64-linux-gnu-gcc -std=c11 -O2 -D_GNU_SOURCE $(c_warnings) -Iinclude -Isrc -static -pthread \
+		$(filter %.c,$^) -o $@
+
+test-qemu: $(storm)
