@@ -332,14 +332,75 @@ static void coming_and_going(void **state)
     close_fixture(&s.f);
 }
 
+/* ---- forks ---- */
+
+static _Atomic int let_go;
+
+static int make_slowly(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    struct maker *m = context;
+    m->made++;
+    while (!let_go)
+        usleep(1000);
+    struct tn_input input = input_of(m->name, function_object(m->name, m->value, NULL));
+    return tn_responsibility_add_object(responsibility, &input, err);
+}
+
+static void *look_it_up(void *library)
+{
+    return (void *)(intptr_t)call_in(library, "slow");
+}
+
+static void in_the_child(void **state)
+{
+    let_go = 1;
+    assert_int_equal(call_in(*state, "slow"), 5); /* made again, by this thread */
+    add_function(*state, "more", 1, "slow", NULL);
+    assert_int_equal(call_in(*state, "more"), 6);
+}
+
+/* The process forks while other threads make something and wait for it; the child can have it too. */
+static void fork_while_making(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    const struct tn_session_options options = {.size = sizeof options, .threads = 2};
+    struct fixture f = open_fixture(&options);
+    struct maker m = {.name = "slow", .value = 5};
+    const struct tn_promised symbol = {"slow", 0};
+    assert_ok(tn_add_materializer(f.library,
+                                  &(struct tn_materializer){.size = sizeof(struct tn_materializer),
+                                                            .name = "slow",
+                                                            .context = &m,
+                                                            .symbols = &symbol,
+                                                            .count = 1,
+                                                            .materialize = make_slowly},
+                                  &err),
+              &err);
+    pthread_t threads[3];
+    let_go = 0;
+    for (size_t i = 0; i < COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_it_up, f.library), 0);
+    while (!m.made)
+        usleep(1000);
+    usleep(20000); /* the others wait by now */
+    assert_int_equal(in_child(in_the_child, f.library), 0);
+    let_go = 1;
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        void *answer;
+        pthread_join(threads[i], &answer);
+        assert_int_equal((intptr_t)answer, 5);
+    }
+    assert_int_equal(m.made, 1);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(side_by_side),
-        cmocka_unit_test(more_waiting_than_threads),
-        cmocka_unit_test(queue_of_the_client),
-        cmocka_unit_test(waiting_beside_the_queue),
-        cmocka_unit_test(storms),
+        cmocka_unit_test(side_by_side),        cmocka_unit_test(more_waiting_than_threads),
+        cmocka_unit_test(queue_of_the_client), cmocka_unit_test(waiting_beside_the_queue),
+        cmocka_unit_test(fork_while_making),   cmocka_unit_test(storms),
         cmocka_unit_test(coming_and_going),
     };
     return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);
