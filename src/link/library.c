@@ -225,8 +225,9 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     struct tn_library *library = owner->library;
     struct tn__object *object = new_object(data);
     if (!object) {
-        tn__arena_free(&data->arena);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", data->name);
+        tn__fail(err, TN_ENOMEM, "%s: out of memory", data->name);
+        tn__arena_free(&data->arena); /* the name may lie there */
+        return TN_ENOMEM;
     }
     object->owner = owner;
     int code = claim_groups(library, object, journal, err);
