@@ -7,7 +7,9 @@
 #include "trace.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 #include "data/lazy.h"
 #include "link/lazy.h"
@@ -253,6 +255,86 @@ static void a_backtrace_passes_through(void **state)
     close_stubs(&s);
 }
 
+/* ---- a signal at every instruction on the way ---- */
+
+static struct {
+    uint64_t stub, entry, entry_end;
+    const void *loaded;
+    int steps, lost;
+} stepping;
+
+enum { TRAP_FLAG = 0x100 };
+
+/* Leaves the red zone alone. */
+static void set_trap_flag(void)
+{
+    __asm__ volatile("leaq -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n leaq 128(%%rsp), %%rsp" ::
+                         : "cc");
+}
+
+typedef int through(const void *function, void *context);
+
+__attribute__((noinline)) static int step_through(through *function, const void *stub)
+{
+    set_trap_flag();
+    volatile int result = function(stub, NULL); /* keeps this frame */
+    return result;
+}
+
+/* The program's unwinder starts where the signal came: in the stub or in the entry. What the entry calls is not stepped
+ * through. */
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    uint64_t at = (uint64_t)registers[REG_RIP];
+    (void)signal, (void)info;
+    if (at - stepping.stub < tn__lazy_machine.stub_size || at - stepping.entry < stepping.entry_end - stepping.entry) {
+        take_trace(&trace);
+        size_t loaded = position(&trace, stepping.loaded);
+        stepping.steps++;
+        stepping.lost += loaded == SIZE_MAX || trace.functions[loaded + 1] != (uintptr_t)step_through;
+    } else if (at == (uintptr_t)tn__lazy_resolve || at == (uintptr_t)failed_call)
+        registers[REG_EFL] &= ~TRAP_FLAG;
+}
+
+/* The last that happens before the entry goes on. */
+static void step_again(void *context, const struct tn_error *err)
+{
+    (void)context, (void)err;
+    set_trap_flag();
+}
+
+static void the_caller_is_seen_at_every_instruction(void **state)
+{
+    static const uint8_t last[] = {0x41, 0xff, 0xe3}; /* jmp *%r11 */
+    const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+    struct sigaction before;
+    struct stubs s;
+    through *function;
+    if (!open_way(state, &s))
+        skip();
+    add_unwind(&s.f);
+    void *address = lookup(&s.f, "through"), *stub = define_lazy(&s, "missing");
+    memcpy(&function, &address, sizeof function);
+    const uint8_t *entry = (const uint8_t *)(uintptr_t)s.f.session->lazy->entry;
+    const uint8_t *end = memmem(entry, 1024, last, sizeof last);
+    assert_non_null(end);
+    stepping.loaded = address;
+    stepping.stub = (uintptr_t)stub;
+    stepping.entry = (uintptr_t)entry;
+    stepping.entry_end = (uintptr_t)end + sizeof last;
+    stepping.steps = stepping.lost = 0;
+    s.f.session->on_error = step_again;
+    take_trace(&trace); /* what the unwinder sets up when it is first used is there */
+    assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
+    int answer = step_through(function, stub);
+    assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
+    assert_int_equal(answer, -1 + 1);
+    assert_in_range(stepping.steps, 40, 60);
+    assert_int_equal(stepping.lost, 0);
+    close_stubs(&s);
+}
+
 /* A signal may arrive in a stub. */
 static void stubs_have_unwind_data(void **state)
 {
@@ -344,5 +426,6 @@ int main(void)
     failed += RUN_ROWS("every register", ways, every_register);
     failed += RUN_ROWS("managed arguments may move", ways, managed_arguments_may_move);
     failed += RUN_ROWS("a backtrace passes through", ways, a_backtrace_passes_through);
+    failed += RUN_ROWS("the caller is seen at every instruction", ways, the_caller_is_seen_at_every_instruction);
     return failed + RUN_ROWS("a failure may unwind", ways, a_failure_may_unwind);
 }
