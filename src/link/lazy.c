@@ -70,14 +70,16 @@ struct tn__lazy_frame **tn__lazy_frames(void)
     return &frames;
 }
 
-/* Under the lock: what was found becomes what the stub leads to, unless somebody was faster. *address is where to go on. */
-static int settle(struct tn__lazy_slot *slot, const struct batch *batch, uint64_t *address, struct tn_error *err)
+/* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless somebody was
+ * faster. *address is where to go on. */
+static int settle(struct tn__lazy_slot *slot, const struct batch *batch, int code, uint64_t *address,
+                  struct tn_error *err)
 {
     const struct tn__lazy_pool *pool = batch->library->session->lazy;
     if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
-        return 0;
+        return code;
     if (target_of(slot) == pool->entry)
-        return lead_to(pool, slot, *address, err);
+        return code ? code : lead_to(pool, slot, *address, err);
     *address = target_of(slot);
     return 0;
 }
@@ -123,8 +125,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
         return address;
     int code = look_up(record, &address, &err);
     tn__session_lock(session);
-    if (!code)
-        code = settle(slot, batch, &address, &err);
+    code = settle(slot, batch, code, &address, &err);
     if (code)
         tn__append(&err, ", for a call of '%s'", name_of(record));
     leave(batch);

@@ -118,6 +118,38 @@ static void a_cycle_is_a_failure(void **state)
     (void)state;
 }
 
+static int five(int n)
+{
+    return n + 5;
+}
+
+/* A body that cannot be made is not missed where the function leads elsewhere by then. */
+static int redirect_and_fail(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    const struct stubs *s = context;
+    (void)responsibility;
+    int code = tn_redirect(s->f.library, "f", __extension__(const void *) five, err);
+    return code ? code : TN_ENOTSUP;
+}
+
+static void a_redirection_wins_over_a_failure(void **state)
+{
+    struct stubs s = open_promising();
+    const struct tn_promised symbol = {.name = "f"};
+    const struct tn_materializer materializer = {.size = sizeof materializer,
+                                                 .name = "maker",
+                                                 .context = &s,
+                                                 .symbols = &symbol,
+                                                 .count = 1,
+                                                 .materialize = redirect_and_fail};
+    struct tn_error err;
+    assert_ok(tn_add_materializer(s.bodies, &materializer, &err), &err);
+    assert_int_equal(call_int(define_lazy(&s, "f"), 1), 6);
+    assert_int_equal(failed_calls, 0);
+    close_stubs(&s);
+    (void)state;
+}
+
 /* ---- threads ---- */
 
 struct calls {
@@ -179,9 +211,8 @@ static void threads_make_functions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(made_at_the_first_call),
-        cmocka_unit_test(a_failure_lasts_until_the_promise_is_removed),
-        cmocka_unit_test(a_cycle_is_a_failure),
+        cmocka_unit_test(made_at_the_first_call), cmocka_unit_test(a_failure_lasts_until_the_promise_is_removed),
+        cmocka_unit_test(a_cycle_is_a_failure),   cmocka_unit_test(a_redirection_wins_over_a_failure),
         cmocka_unit_test(threads_make_functions),
     };
     return cmocka_run_group_tests_name("link/lazy_materializers", tests, NULL, NULL);
