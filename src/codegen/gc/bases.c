@@ -233,6 +233,14 @@ void tn__bases_simplify(struct tn__bases *bases)
     }
 }
 
+bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base)
+{
+    for (uint32_t i = 0; i < bases->twin_count; i++)
+        if (bases->twins[i].twin == base)
+            return true;
+    return false;
+}
+
 /* The value is going to be erased by others. */
 void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value)
 {

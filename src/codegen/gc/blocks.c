@@ -1,22 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 #include "codegen/gc/blocks.h"
+#include "codegen/gc/roots.h"
+#include "tenon_gc.h"
+
+#define BLOCK        "tn__gc_block"
+#define THREAD_LOCAL "llvm.threadlocal.address"
 
 /* ---- the runtime ---- */
 
 LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
-    LLVMValueRef block = LLVMGetNamedGlobal(gc->module, "tn__gc_block");
+    LLVMValueRef block = LLVMGetNamedGlobal(gc->module, BLOCK);
     if (!block) {
-        block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), "tn__gc_block");
+        block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), BLOCK);
         LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
         LLVMSetVisibility(block, LLVMHiddenVisibility);
         LLVMSetAlignment(block, 64);
     }
-    unsigned id = LLVMLookupIntrinsicID("llvm.threadlocal.address", strlen("llvm.threadlocal.address"));
+    unsigned id = LLVMLookupIntrinsicID(THREAD_LOCAL, strlen(THREAD_LOCAL));
     return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
                           LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &block, 1, "block");
+}
+
+enum { LOOK_AHEAD = 64 };
+
+static bool is_block_address(LLVMValueRef i)
+{
+    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    size_t length;
+    return callee && LLVMIsAFunction(callee) && LLVMGetNumArgOperands(i) == 1 &&
+           strcmp(LLVMGetValueName2(LLVMGetOperand(i, 0), &length), BLOCK) == 0 &&
+           strncmp(LLVMGetValueName2(callee, &length), THREAD_LOCAL, strlen(THREAD_LOCAL)) == 0;
+}
+
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+{
+    LLVMValueRef first = tn__behind_variables(function), i = first;
+    for (int n = 0; i && n < LOOK_AHEAD; n++, i = LLVMGetNextInstruction(i))
+        if (is_block_address(i))
+            return i;
+    LLVMPositionBuilderBefore(builder, first);
+    return tn__thread_block(gc, builder);
 }
 
 LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder)
@@ -53,6 +79,12 @@ LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef b
 {
     LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(gc->context), (uint64_t)offset, 1);
     return offset ? LLVMBuildGEP2(builder, LLVMInt8TypeInContext(gc->context), base, &index, 1, "") : base;
+}
+
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference)
+{
+    LLVMTypeRef derived = LLVMPointerTypeInContext(gc->context, DERIVED);
+    return tn__field(gc, builder, LLVMBuildAddrSpaceCast(builder, reference, derived, ""), -TN_GC_HEADER_SIZE);
 }
 
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
@@ -111,4 +143,22 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMVal
     LLVMReplaceAllUsesWith(call, made);
     LLVMInstructionEraseFromParent(call);
     return made;
+}
+
+void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
+                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call))
+{
+    LLVMValueRef *calls = NULL;
+    size_t count = 0;
+    for (TN__EACH_FUNCTION(f, gc))
+        for (TN__EACH_BLOCK(b, f))
+            for (TN__EACH_INSTRUCTION(i, b))
+                if (tn__is_call(i) && wanted(i)) {
+                    calls = tn__gc_room(gc, calls, count, sizeof *calls);
+                    calls[count++] = i;
+                }
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    for (size_t i = 0; i < count; i++)
+        change(gc, builder, calls[i]);
+    LLVMDisposeBuilder(builder);
 }

@@ -13,10 +13,20 @@
 
 /* The address of the thread's block. */
 LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder);
+/* The same, computed once for the function. */
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function);
 LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder);
 
 /* `base` plus a number of bytes. */
 LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset);
+
+/* The address of a reference's header. */
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference);
+
+/* Collects the calls in defined functions that `wanted` picks, then changes one after the other; the builder's place is
+ * free to choose. */
+void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
+                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call));
 
 /* A function of the runtime in which no collection happens, or any other one. */
 LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type);

@@ -6,6 +6,9 @@
  *     verify.c       what the contract forbids
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
+ *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
+ *     allocations.c  allocation inline
+ *     barriers.c     write barriers
  *     functions.c    which functions are managed; entries and bodies
  *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
@@ -89,6 +92,7 @@ uint32_t *tn__map_add(struct tn__gc *gc, struct tn__map *map, const void *key);
     X(PRESERVE_END, "gc_preserve_end", "v(k)", 0)                                                                      \
     X(SAFEPOINT, "safepoint", "v(P)", COLLECTS)                                                                        \
     X(GCROOT_FLUSH, "gcroot_flush", "v()", 0)                                                                          \
+    X(MOVE, "gc_move", "v(D?)", 0)                                                                                     \
     X(GET_PGCSTACK, "get_pgcstack", "P()", 0)                                                                          \
     X(GET_PGCSTACK_OR_NEW, "get_pgcstack_or_new", "P()", 0)
 
@@ -120,6 +124,11 @@ bool tn__is_managed_function(LLVMValueRef value);
 
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
+void tn__lower_calls(struct tn__gc *gc);
+void tn__insert_polls(struct tn__gc *gc);
+void tn__insert_barriers(struct tn__gc *gc);
+void tn__lower_allocations(struct tn__gc *gc);
+void tn__finish(struct tn__gc *gc);
 void tn__manage_functions(struct tn__gc *gc);
 void tn__make_transitions(struct tn__gc *gc);
 void tn__place_roots(struct tn__gc *gc);

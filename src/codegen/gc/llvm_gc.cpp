@@ -52,6 +52,20 @@ void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by)
     unwrap(old)->replaceUsesWithIf(unwrap(by), [](Use &use) { return !isa<BlockAddress>(use.getUser()); });
 }
 
+void tn__llvm_drop_bundles(LLVMValueRef call)
+{
+    auto *old = cast<CallBase>(unwrap(call));
+    SmallVector<OperandBundleDef, 2> bundles;
+    old->getOperandBundlesAsDefs(bundles);
+    erase_if(bundles, [](const OperandBundleDef &bundle) {
+        return bundle.getTag() == "jl_roots" || bundle.getTag() == "gc-transition";
+    });
+    CallBase *made = CallBase::Create(old, bundles, old->getIterator());
+    made->takeName(old);
+    old->replaceAllUsesWith(made);
+    old->eraseFromParent();
+}
+
 void tn__llvm_remove_unreachable(LLVMValueRef function)
 {
     removeUnreachableBlocks(*cast<Function>(unwrap(function)));

@@ -27,6 +27,9 @@ LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator, unsigned successo
 /* Uses of one function become uses of another, but for addresses of its blocks. */
 void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
 
+/* A call without the operand bundles of the contract takes the place of one with them. */
+void tn__llvm_drop_bundles(LLVMValueRef call);
+
 /* Takes blocks away that no way leads to. */
 void tn__llvm_remove_unreachable(LLVMValueRef function);
 

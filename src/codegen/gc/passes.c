@@ -9,9 +9,14 @@
 #define PASSES(X)                                                                                                      \
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
+    X("lower-calls", tn__lower_calls)                                                                                  \
+    X("insert-polls", tn__insert_polls)                                                                                \
+    X("insert-barriers", tn__insert_barriers)                                                                          \
+    X("lower-allocations", tn__lower_allocations)                                                                      \
     X("manage-functions", tn__manage_functions)                                                                        \
     X("transitions", tn__make_transitions)                                                                             \
     X("place-roots", tn__place_roots)                                                                                  \
+    X("finish", tn__finish)                                                                                            \
     X("remove-ni", tn__gc_remove_ni)
 
 static const struct pass {
@@ -74,7 +79,8 @@ int tn__gc_prepare(struct tn__gc *gc)
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    return tn__gc_run(gc, "gc-verify,manage-functions,transitions,place-roots");
+    return tn__gc_run(gc, "gc-verify,lower-calls,insert-polls,insert-barriers,lower-allocations,manage-functions,"
+                          "transitions,place-roots,finish");
 }
 
 /* ---- which modules ---- */

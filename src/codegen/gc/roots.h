@@ -125,6 +125,9 @@ LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
 /* Takes away phis and selects that choose one value only; then what tn__base_of answered before is void: ask again. */
 void tn__bases_simplify(struct tn__bases *bases);
 
+/* True for bases that were chosen among several, of which one may be none. */
+bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base);
+
 /* To be told of what others erase. */
 void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value);
 
