@@ -180,7 +180,7 @@ static void forget_batch(struct tn__lazy_pool *pool, struct batch *batch)
 
 static void forget(struct tn_tracker *owner)
 {
-    while (owner->lazy.next != &owner->lazy)
+    while (!tn__list_is_empty(&owner->lazy))
         forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct batch, owned));
 }
 
@@ -188,7 +188,7 @@ static void forget(struct tn_tracker *owner)
 static void close_pool(struct tn_session *session)
 {
     struct tn__lazy_pool *pool = session->lazy;
-    while (pool->removed.next != &pool->removed) {
+    while (!tn__list_is_empty(&pool->removed)) {
         struct batch *batch = tn__container_of(pool->removed.next, struct batch, owned);
         tn__list_remove(&batch->owned);
         tn__free(session->allocator, batch);
@@ -343,10 +343,10 @@ static int check_symbol(const struct tn_library *library, const struct tn_librar
 static struct batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
                                size_t text)
 {
-    struct batch *batch;
-    size_t most = (SIZE_MAX - sizeof *batch - text) / sizeof batch->records[0];
-    size_t size = sizeof *batch + count * sizeof batch->records[0] + text;
-    batch = count < most ? tn__alloc_zeroed(library->session->allocator, 1, size) : NULL;
+    size_t fixed = sizeof(struct batch) + text, each = sizeof(struct tn__lazy_record);
+    if (count > (SIZE_MAX - fixed) / each)
+        return NULL;
+    struct batch *batch = tn__alloc_zeroed(library->session->allocator, 1, fixed + count * each);
     if (!batch)
         return NULL;
     batch->library = library;
