@@ -180,6 +180,8 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
         library->removed = true; /* nobody adds to it from here on */
         withdraw_code(library);
         clear(library);
+        while (session->building) /* links may be looking at its symbols */
+            pthread_cond_wait(&session->idle, &session->lock);
         for (struct tn_library *other = session->libraries; other; other = other->next)
             cut(other, library);
         free_lists(library);

@@ -321,7 +321,7 @@ void tn__promise_run(struct tn_responsibility *promise)
     struct tn_error err;
     tn__fail(&err, TN_EINVAL, "no reason given");
     int code = call(promise, &err);
-    if (!code)
+    if (!code) /* unless the materializer has said so itself */
         tn_responsibility_ready(promise, NULL);
     else if (code != TN_LATER || promise->generator) {
         err.code = code < 0 ? code : TN_EINVAL;
@@ -333,9 +333,10 @@ void tn__promise_run(struct tn_responsibility *promise)
     tn__session_unlock(session);
 }
 
-struct tn_responsibility *tn__promise_generate(struct tn_library *library, struct tn__generator *generator,
-                                               struct tn__entry *const *entries, size_t count)
+struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
+                                               size_t count)
 {
+    struct tn_library *library = missing->library;
     struct tn_responsibility *promise = tn__promise_new(library, library->name, count);
     const char **names = promise ? tn__arena_array(&promise->arena, count, sizeof *names) : NULL;
     if (!names) {
@@ -346,10 +347,11 @@ struct tn_responsibility *tn__promise_generate(struct tn_library *library, struc
     tn__promise_give(promise, &library->own);
     promise->generator = generator;
     promise->names = names;
-    for (size_t i = 0; i < count; i++) {
-        names[i] = entries[i]->name;
-        tn__promise_take(promise, entries[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (tn__generator_for(&missing[i]) == generator) {
+            names[promise->count] = missing[i].entry->name;
+            tn__promise_take(promise, missing[i].entry);
+        }
     return promise;
 }
 
@@ -468,6 +470,10 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
     struct tn_session *session = promise->library->session;
     struct tn_error why;
     tn__session_lock(session);
+    if (promise->state != TN__PROMISE_RUNNING) {
+        pthread_mutex_unlock(&session->lock);
+        return tn__fail(err, TN_EINVAL, "%s has ended already", promise->name);
+    }
     int code = enter(promise, &why);
     bool unheard = code && tn__list_is_empty(&promise->waits);
     if (code)
@@ -491,8 +497,10 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     struct tn_error error;
     tn__fail(&error, why && why->code < 0 ? why->code : TN_EINVAL, "%s", why ? why->text : "no reason given");
     tn__session_lock(session);
-    bool unheard = tn__list_is_empty(&promise->waits);
-    fail(promise, &error);
+    bool running = promise->state == TN__PROMISE_RUNNING;
+    bool unheard = running && tn__list_is_empty(&promise->waits);
+    if (running)
+        fail(promise, &error);
     tn__session_unlock(session);
     tn__query_continue(session);
     if (unheard)

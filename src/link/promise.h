@@ -93,8 +93,8 @@ struct tn__query {
     struct tn_responsibility *from; /* whose materializer asks; NULL: none */
     struct tn__list asked;          /* in its queries, while waiting */
     struct tn__wait *waits;
-    size_t wait_count, pending;  /* pending of them have not ended */
-    struct tn__entry **asked_of; /* names that generators were asked for */
+    size_t wait_count, pending;   /* pending of them have not ended */
+    struct tn__missing *asked_of; /* names that generators were asked for */
     size_t asked_count, asked_capacity;
     pthread_cond_t *settled; /* blocking: signalled when nothing is pending */
     pthread_t asker;         /* blocking: who waits */
@@ -125,9 +125,10 @@ bool tn__promise_claim(struct tn_responsibility *promise);
 void tn__promise_run(struct tn_responsibility *promise);
 /* The innermost promise whose materializer the calling thread runs in this session; NULL: none. */
 struct tn_responsibility *tn__promise_current(const struct tn_session *session);
-/* Under the lock: a new promise that a generator answers for these entries. NULL when memory is out. */
-struct tn_responsibility *tn__promise_generate(struct tn_library *library, struct tn__generator *generator,
-                                               struct tn__entry *const *entries, size_t count);
+/* Under the lock: a new promise that this generator answers for those of the names for which it is the next to be asked; the
+ * first one is. NULL when memory is out. */
+struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
+                                               size_t count);
 /* Under the lock: takes the tracker's promises away; who waits for them looks again. */
 void tn__promises_remove(struct tn_tracker *owner);
 /* Under the lock, which is given up meanwhile: tells the materializers of what `journal` overrode. */

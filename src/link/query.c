@@ -77,31 +77,23 @@ static int answer(const struct tn__request *request, struct tn_error *err)
 static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
 {
     const struct tn_allocator *from = query->session->allocator;
-    struct tn__entry **entries = tn__alloc(from, needs->missing_count * sizeof(struct tn__entry *));
-    int code = entries ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
-    for (size_t i = 0; !code && i < needs->missing_count; i++) {
+    size_t count = needs->missing_count;
+    if (!tn__grow(from, &query->asked_of, &query->asked_capacity, query->asked_count + count,
+                  sizeof *query->asked_of) ||
+        !tn__grow(from, &needs->promises, &needs->promise_capacity, needs->promise_count + count,
+                  sizeof(struct tn_responsibility *)))
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
         struct tn__generator *generator = tn__generator_for(&needs->missing[i]);
-        size_t count = 0;
-        for (size_t j = i; generator && j < needs->missing_count; j++)
-            if (tn__generator_for(&needs->missing[j]) == generator)
-                entries[count++] = needs->missing[j].entry;
-        if (!count)
-            continue; /* taken already, with one before */
-        struct tn_responsibility *promise = tn__promise_generate(needs->missing[i].library, generator, entries, count);
-        if (!promise ||
-            !tn__grow(from, &query->asked_of, &query->asked_capacity, query->asked_count + count,
-                      sizeof(struct tn__entry *)) ||
-            !tn__grow(from, &needs->promises, &needs->promise_capacity, needs->promise_count + 1,
-                      sizeof(struct tn_responsibility *)))
-            code = tn__fail(err, TN_ENOMEM, "out of memory");
-        else {
-            memcpy(&query->asked_of[query->asked_count], entries, count * sizeof(struct tn__entry *));
-            query->asked_count += count;
-            needs->promises[needs->promise_count++] = promise;
-        }
+        query->asked_of[query->asked_count++] = needs->missing[i];
+        if (!generator)
+            continue; /* it is being asked, with one before */
+        struct tn_responsibility *promise = tn__promise_generate(generator, &needs->missing[i], count - i);
+        if (!promise)
+            return tn__fail(err, TN_ENOMEM, "out of memory");
+        needs->promises[needs->promise_count++] = promise;
     }
-    tn__free(from, entries);
-    return code;
+    return 0;
 }
 
 /* Notes what the query waits for. */
@@ -223,7 +215,8 @@ static void free_needs(struct tn_session *session, struct tn__needs *needs)
 static void forget_asked(struct tn__query *query)
 {
     for (size_t i = 0; i < query->asked_count; i++)
-        query->asked_of[i]->asked = 0;
+        if (!query->asked_of[i].library->removed)
+            query->asked_of[i].entry->asked = 0;
     tn__free(query->session->allocator, query->asked_of);
 }
 
