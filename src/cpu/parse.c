@@ -57,9 +57,12 @@ static int check_name(struct parser *parser, struct word word)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t good = strspn(word.text, allowed);
-    if (good < word.length)
-        return wrong(parser, word.text + good, "'%c' cannot be part of a name", word.text[good]);
-    return TN_OK;
+    if (good >= word.length)
+        return TN_OK;
+    uint8_t byte = (uint8_t)word.text[good];
+    return wrong(parser, word.text + good,
+                 byte >= ' ' && byte < 0x7f ? "'%c' cannot be part of a name" : "byte 0x%02x cannot be part of a name",
+                 byte);
 }
 
 /* ---- items ---- */

@@ -55,7 +55,7 @@ static const struct bad {
     {"haswell,+-avx2", 0, NULL}, /* see below: '-' is part of names */
     {"haswell,++avx2", 10, "'+' cannot be part of a name"},
     {"haswell,avx2=1", 13, "'=' cannot be part of a name"},
-    {"haswell,\xc3\xa4", 9, "cannot be part of a name"},
+    {"haswell,\xc3\xa4", 9, "byte 0xc3 cannot be part of a name"},
     {"haswell,-opt_size", 9, "cannot be switched off"},
     {"haswell,-min_size", 9, "cannot be switched off"},
     {"haswell,-help", 9, "cannot be switched off"},
