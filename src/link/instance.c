@@ -78,35 +78,38 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
 }
 
-static void after_fork(void)
+/* What other threads were compiling is free in the child: they do not exist there. */
+static void after_fork(bool in_child)
 {
+    if (in_child) {
+        pthread_cond_init(&released, NULL);
+        compilers = NULL;
+        if (self.link)
+            insert_self();
+    }
     pthread_mutex_unlock(&lock);
 }
 
-/* What other threads were compiling is free: they do not exist here. */
-static void after_fork_in_child(void)
-{
-    pthread_cond_init(&released, NULL);
-    compilers = NULL;
-    if (self.link)
-        insert_self();
-    pthread_mutex_unlock(&lock);
-}
+static bool withdraw_all(struct tn_tracker *tracker);
+static void clear_all(struct tn_tracker *tracker);
+static void move_all(struct tn_tracker *from, struct tn_tracker *to);
 
-static void watch_forks(void)
+static void announce(void)
 {
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
-}
-
-void tn__instances_watch_forks(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    static const struct tn__instances hooks = {
+        .withdraw = withdraw_all,
+        .clear = clear_all,
+        .move = move_all,
+        .before_fork = before_fork,
+        .after_fork = after_fork,
+    };
+    tn__instances_announce(&hooks);
 }
 
 static void take_lock(void)
 {
-    tn__instances_watch_forks();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, announce);
     pthread_mutex_lock(&lock);
 }
 
@@ -343,7 +346,7 @@ void tn_instances_withdraw(struct tn_instance *const *instances, size_t count)
     give_lock();
 }
 
-bool tn__instances_withdraw(struct tn_tracker *tracker)
+static bool withdraw_all(struct tn_tracker *tracker)
 {
     take_lock();
     for (int which = 0; which < LINKS; which++)
@@ -354,7 +357,7 @@ bool tn__instances_withdraw(struct tn_tracker *tracker)
     return any;
 }
 
-void tn__instances_clear(struct tn_tracker *tracker)
+static void clear_all(struct tn_tracker *tracker)
 {
     take_lock();
     for (int which = 0; which < LINKS; which++)
@@ -369,7 +372,7 @@ void tn__instances_clear(struct tn_tracker *tracker)
     give_lock();
 }
 
-void tn__instances_move(struct tn_tracker *from, struct tn_tracker *to)
+static void move_all(struct tn_tracker *from, struct tn_tracker *to)
 {
     take_lock();
     for (int which = 0; which < LINKS; which++)

@@ -56,7 +56,7 @@ static bool withdraw_instances(struct tn_library *library)
 {
     bool any = false;
     for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        any |= tn__instances_withdraw(tracker);
+        any |= tn__tracker_withdraw(tracker);
     return any;
 }
 
@@ -68,7 +68,7 @@ static void withdraw_code(struct tn_library *library)
         tn_quiesce();
         pthread_mutex_lock(&library->session->lock);
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            tn__instances_clear(tracker);
+            tn__instances()->clear(tracker);
     }
 }
 

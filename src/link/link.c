@@ -263,7 +263,7 @@ static int resolve(struct tn__link *link)
     uint64_t start = tn__session_clock(link->session);
     int code = tn__link_resolve(link);
     if (!code && link->request->roots)
-        code = tn__link_strip(link);
+        code = link->request->roots->strip(link);
     if (!code)
         code = bind_all(link);
     tn__link_forget_bounds(link);
@@ -331,7 +331,7 @@ static int make(struct tn__link *link)
 static void undo(struct tn__link *link)
 {
     if (link->request->roots)
-        tn__link_unstrip(link);
+        link->request->roots->unstrip(link);
     tn__journal_undo(&link->journal); /* nobody else has changed these: see tn__library_is_held */
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);

@@ -442,10 +442,12 @@ struct tn__request;
  * for a thread-local one nobody is asked who could answer for one thread only. */
 enum { TN__NEED_WEAK = 1, TN__NEED_TLS = 2 };
 
-/* What a link must not lose; the rest is stripped. */
+/* What a link must not lose; the rest is stripped: see strip.c, which only those programs contain that ask for it. */
 struct tn__roots {
     const char *const *names;
     size_t count;
+    int (*strip)(struct tn__link *link);
+    void (*unstrip)(struct tn__link *link); /* if the link fails */
 };
 
 struct tn__link {
@@ -504,10 +506,6 @@ void tn__link_place_gathered(struct tn__link *link);
 void tn__link_copy_gathered(const struct tn__link *link);
 int tn__link_protect_gathered(struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
-
-/* strip.c */
-int tn__link_strip(struct tn__link *link);
-void tn__link_unstrip(struct tn__link *link);
 
 /* bind.c */
 /* Under the lock: makes the object's plan, with what is known of its global symbols before anything is placed. TN_ENOMEM. */

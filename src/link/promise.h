@@ -140,8 +140,8 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
 
 /* ---- query.c ---- */
 
-/* Runs a blocking query. */
-int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err);
+/* Links what is asked for, and waits for what it needs. Takes the lock. */
+int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* Under the lock: this promise has ended or its symbols are in other hands. */
 void tn__query_wake(struct tn_responsibility *promise);
 /* Without the lock: one round of a query with a callback. */

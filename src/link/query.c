@@ -230,7 +230,7 @@ static int wait_until_settled(struct tn__query *query, struct tn_error *err)
     return unlodge(query, err);
 }
 
-int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err)
+static int run_query(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err)
 {
     struct tn_session *session = request->library->session;
     pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
@@ -379,7 +379,7 @@ static int look_up(struct tn_responsibility *from, struct tn_library *library, s
     const struct tn__request request = {.library = library, .symbols = symbols, .count = count};
     if (!from)
         from = tn__promise_current(library->session);
-    return done ? start(&request, from, done, context, err) : tn__query_run(&request, from, err);
+    return done ? start(&request, from, done, context, err) : run_query(&request, from, err);
 }
 
 int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err)
@@ -415,21 +415,14 @@ int tn_responsibility_lookup(struct tn_responsibility *responsibility, struct tn
     return look_up(responsibility, library, symbols, count, done, context, err);
 }
 
-static int link_library(const struct tn__request *request, struct tn_error *err)
+int tn__query_link(const struct tn__request *request, struct tn_error *err)
 {
-    return tn__query_run(request, tn__promise_current(request->library->session), err);
+    return run_query(request, tn__promise_current(request->library->session), err);
 }
 
 int tn_link(struct tn_library *library, struct tn_error *err)
 {
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
-    return link_library(&(struct tn__request){.library = library, .everything = true}, err);
-}
-
-int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
-{
-    if (!library || (count && !roots))
-        return tn__fail(err, TN_EINVAL, "no library or no roots given");
-    return link_library(&(struct tn__request){.library = library, .roots = &(struct tn__roots){roots, count}}, err);
+    return tn__query_link(&(struct tn__request){.library = library, .everything = true}, err);
 }

@@ -16,6 +16,12 @@
  * that the child may go on using its sessions. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tn__list all_sessions = {&all_sessions, &all_sessions};
+static const struct tn__instances *_Atomic all_instances;
+
+const struct tn__instances *tn__instances(void)
+{
+    return all_instances;
+}
 
 static void before_fork(void)
 {
@@ -27,10 +33,14 @@ static void before_fork(void)
             pthread_cond_wait(&session->idle, &session->lock);
         tn__pool_before_fork(session->pool);
     }
+    if (all_instances) /* which are locked after sessions */
+        all_instances->before_fork();
 }
 
 static void after_fork(bool in_child)
 {
+    if (all_instances)
+        all_instances->after_fork(in_child);
     for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
         struct tn_session *session = tn__container_of(node, struct tn_session, listed);
         if (in_child) { /* where nobody waits but its one thread, and that runs */
@@ -56,15 +66,28 @@ static void after_fork_in_child(void)
 
 static void watch_forks(void)
 {
-    tn__threads_watch_forks(); /* sessions are locked before threads and code instances */
-    tn__instances_watch_forks();
+    tn__threads_watch_forks(); /* sessions are locked before threads */
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void watch_forks_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+}
+
+/* Not while the process forks. */
+void tn__instances_announce(const struct tn__instances *instances)
+{
+    watch_forks_once();
+    tn__sessions_lock();
+    all_instances = instances;
+    tn__sessions_unlock();
 }
 
 static bool init_locks(struct tn_session *session)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    watch_forks_once();
     if (pthread_mutex_init(&session->lock, NULL))
         return false;
     if (pthread_cond_init(&session->idle, NULL)) {

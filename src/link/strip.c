@@ -249,7 +249,7 @@ static void mark_all(struct marker *marker)
     } while (marker->changed && !marker->failed);
 }
 
-int tn__link_strip(struct tn__link *link)
+static int strip(struct tn__link *link)
 {
     struct marker marker = {.link = link};
     int code = mark_roots(&marker, link->request->roots);
@@ -265,7 +265,7 @@ int tn__link_strip(struct tn__link *link)
     return code;
 }
 
-void tn__link_unstrip(struct tn__link *link)
+static void unstrip(struct tn__link *link)
 {
     for (size_t i = 0; i < link->count; i++)
         for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
@@ -273,4 +273,12 @@ void tn__link_unstrip(struct tn__link *link)
             if (section->stripped)
                 section->discarded = section->stripped = false;
         }
+}
+
+int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
+{
+    if (!library || (count && !roots))
+        return tn__fail(err, TN_EINVAL, "no library or no roots given");
+    const struct tn__roots kept = {roots, count, strip, unstrip};
+    return tn__query_link(&(struct tn__request){.library = library, .roots = &kept}, err);
 }

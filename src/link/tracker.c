@@ -47,6 +47,12 @@ struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const st
     return next == &library->trackers ? NULL : tn__container_of(next, struct tn_tracker, listed);
 }
 
+bool tn__tracker_withdraw(struct tn_tracker *tracker)
+{
+    const struct tn__instances *instances = tn__instances();
+    return instances && instances->withdraw(tracker);
+}
+
 /* Until no object of it is part of a link. */
 static void wait_for_links(struct tn_tracker *tracker)
 {
@@ -64,8 +70,8 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 {
     const struct tn__watch *watch = tracker->library->session->watch;
     wait_for_links(tracker);
-    if (tn__instances_withdraw(tracker)) /* only where the session ends: nobody runs its code */
-        tn__instances_clear(tracker);
+    if (tn__tracker_withdraw(tracker)) /* only where the session ends: nobody runs its code */
+        tn__instances()->clear(tracker);
     if (watch)
         watch->removed(tracker);
     while (tracker->objects.next != &tracker->objects)
@@ -80,9 +86,9 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     if (!tracker)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
-    while (tn__instances_withdraw(tracker)) { /* again if code was published while we waited */
+    while (tn__tracker_withdraw(tracker)) { /* again if code was published while we waited */
         tn_quiesce();
-        tn__instances_clear(tracker);
+        tn__instances()->clear(tracker);
     }
     if (!tn__calls_finalize(tracker))
         return tn__fail(err, TN_ENOMEM, "out of memory");
@@ -114,7 +120,8 @@ static void transfer(struct tn_tracker *from, struct tn_tracker *to)
     append_all(&to->objects, &from->objects);
     append_all(&to->promises, &from->promises);
     append_all(&to->lazy, &from->lazy);
-    tn__instances_move(from, to);
+    if (tn__instances())
+        tn__instances()->move(from, to);
 }
 
 int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct tn_error *err)
