@@ -9,6 +9,7 @@
  *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
  *     allocations.c  allocation inline
  *     barriers.c     write barriers
+ *     globals.c      tables of references in globals
  *     functions.c    which functions are managed; entries and bodies
  *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
@@ -129,6 +130,7 @@ void tn__insert_polls(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);
 void tn__lower_allocations(struct tn__gc *gc);
 void tn__finish(struct tn__gc *gc);
+void tn__make_root_tables(struct tn__gc *gc);
 void tn__manage_functions(struct tn__gc *gc);
 void tn__make_transitions(struct tn__gc *gc);
 void tn__place_roots(struct tn__gc *gc);

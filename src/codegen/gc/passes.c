@@ -2,6 +2,8 @@
 
 /* The passes by name, when they run, and for which modules. */
 
+#include <llvm-c/Analysis.h>
+
 #include "codegen/gc/gc.h"
 
 /* ---- the table ---- */
@@ -17,6 +19,7 @@
     X("transitions", tn__make_transitions)                                                                             \
     X("place-roots", tn__place_roots)                                                                                  \
     X("finish", tn__finish)                                                                                            \
+    X("root-tables", tn__make_root_tables)                                                                             \
     X("remove-ni", tn__gc_remove_ni)
 
 static const struct pass {
@@ -59,6 +62,17 @@ int tn__gc_check_names(const char *list, struct tn_error *err)
     return TN_OK;
 }
 
+/* What comes out of passes that were asked for one by one is looked at by LLVM as well: a mistake here would be ours. */
+static int verify(struct tn__gc *gc)
+{
+    char *message = NULL;
+    bool broken = LLVMVerifyModule(gc->module, LLVMReturnStatusAction, &message);
+    if (broken)
+        tn__diagnostics_report(gc->diagnostics, NULL, 0, 0, message);
+    LLVMDisposeMessage(message);
+    return broken ? TN_ECOMPILE : TN_OK;
+}
+
 int tn__gc_run(struct tn__gc *gc, const char *list)
 {
     size_t length;
@@ -69,7 +83,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
         if (gc->diagnostics->errors)
             return TN_ECOMPILE;
     }
-    return TN_OK;
+    return gc->options->passes ? verify(gc) : TN_OK;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
@@ -80,7 +94,7 @@ int tn__gc_prepare(struct tn__gc *gc)
 int tn__gc_lower(struct tn__gc *gc)
 {
     return tn__gc_run(gc, "gc-verify,lower-calls,insert-polls,insert-barriers,lower-allocations,manage-functions,"
-                          "transitions,place-roots,finish");
+                          "transitions,place-roots,finish,root-tables");
 }
 
 /* ---- which modules ---- */
