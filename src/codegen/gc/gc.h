@@ -6,6 +6,7 @@
  *     verify.c       what the contract forbids
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
+ *     normalize.c    IR of stock clang
  *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
  *     allocations.c  allocation inline
  *     barriers.c     write barriers
@@ -125,6 +126,7 @@ bool tn__is_managed_function(LLVMValueRef value);
 
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
+void tn__normalize(struct tn__gc *gc);
 void tn__lower_calls(struct tn__gc *gc);
 void tn__insert_polls(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);

@@ -2,12 +2,15 @@
 
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
+#include "codegen/gc/gc.h"
 #include "codegen/gc/llvm_gc.h"
 
 using namespace llvm;
@@ -64,6 +67,26 @@ void tn__llvm_drop_bundles(LLVMValueRef call)
     made->takeName(old);
     old->replaceAllUsesWith(made);
     old->eraseFromParent();
+}
+
+void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type)
+{
+    unwrap(instruction)->mutateType(unwrap(type));
+}
+
+void tn__llvm_promote(LLVMValueRef function_ref)
+{
+    auto *function = cast<Function>(unwrap(function_ref));
+    SmallVector<AllocaInst *, 16> variables;
+    for (Instruction &instruction : function->getEntryBlock())
+        if (auto *variable = dyn_cast<AllocaInst>(&instruction))
+            if (variable->getAllocatedType()->isPointerTy() &&
+                tn__space_of_type(wrap(variable->getAllocatedType())) >= TRACKED && isAllocaPromotable(variable))
+                variables.push_back(variable);
+    if (variables.empty())
+        return;
+    DominatorTree dominators(*function);
+    PromoteMemToReg(variables, dominators);
 }
 
 void tn__llvm_remove_unreachable(LLVMValueRef function)

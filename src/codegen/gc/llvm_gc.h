@@ -30,6 +30,12 @@ void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
 /* A call without the operand bundles of the contract takes the place of one with them. */
 void tn__llvm_drop_bundles(LLVMValueRef call);
 
+/* Changes the address space of a pointer that an instruction computes; its operands and users are the caller's. */
+void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type);
+
+/* Local variables of managed pointer type become values, where their address is not taken. */
+void tn__llvm_promote(LLVMValueRef function);
+
 /* Takes blocks away that no way leads to. */
 void tn__llvm_remove_unreachable(LLVMValueRef function);
 

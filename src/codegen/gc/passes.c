@@ -11,6 +11,7 @@
 #define PASSES(X)                                                                                                      \
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
+    X("normalize", tn__normalize)                                                                                      \
     X("lower-calls", tn__lower_calls)                                                                                  \
     X("insert-polls", tn__insert_polls)                                                                                \
     X("insert-barriers", tn__insert_barriers)                                                                          \
@@ -88,7 +89,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
 
 int tn__gc_prepare(struct tn__gc *gc)
 {
-    return tn__gc_run(gc, "gc-verify-strong");
+    return tn__gc_run(gc, "normalize,gc-verify-strong");
 }
 
 int tn__gc_lower(struct tn__gc *gc)
