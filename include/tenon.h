@@ -198,9 +198,10 @@ TN_API int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, s
 
 /* Removes the tracker's objects: runs the finalizers of those that were initialised, takes their definitions, unwind tables
  * and memory back. The tracker can be used again. No thread may run or unwind through the removed code, and nothing may
- * refer to it any more: objects that were linked against it keep the old addresses. Code that was published through code
- * instances is withdrawn first; then, if there was any, this waits as tn_quiesce does, so attached threads may be running
- * it. TN_ENOMEM (nothing was removed, but instances may have been withdrawn). */
+ * refer to it any more: objects that were linked against it keep the old addresses. Objects that are not linked yet fall
+ * back on weak definitions, common ones and COMDAT groups of their own that had given way to what is removed. Code that was
+ * published through code instances is withdrawn first; then, if there was any, this waits as tn_quiesce does, so attached
+ * threads may be running it. TN_ENOMEM (nothing was removed, but instances may have been withdrawn). */
 TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Ends the tracker; its objects belong to the library from now on. NULL is ignored. */

@@ -166,7 +166,7 @@ static void forget_batch(struct tn__lazy_pool *pool, struct batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         struct tn__lazy_record *record = &batch->records[i];
         if (is_defined(record))
-            tn__entry_forget(record->entry);
+            tn__entry_forget(batch->library, record->entry);
         if (record->stub)
             tn__lazy_give(pool, record->stub);
     }

@@ -48,7 +48,7 @@ static void forget_entries(struct tn_library *library)
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];
         if (entry && !is_own(entry))
-            tn__entry_forget(entry);
+            tn__entry_forget(library, entry);
     }
 }
 
@@ -162,7 +162,7 @@ static void cut(struct tn_library *library, const struct tn_library *removed)
     for (size_t i = 0; removed->found_by_others && library->symtab.slots && i <= library->symtab.mask; i++) {
         struct tn__entry *entry = library->symtab.slots[i];
         if (entry && entry->kind == TN__ENTRY_ALIAS && entry->library == removed)
-            tn__entry_forget(entry);
+            tn__entry_forget(library, entry);
     }
 }
 

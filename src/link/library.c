@@ -54,9 +54,9 @@ static bool is_being_kept(const struct tn__entry *entry)
     return entry->kind == TN__ENTRY_PROMISED && entry->promise->state == TN__PROMISE_RUNNING;
 }
 
-int tn__entry_yields(const struct tn__entry *entry, uint8_t strength, const char *by, bool *yields,
-                     struct tn_error *err)
+int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err)
 {
+    entry->contested |= entry->strength != TN__STRENGTH_NONE;
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
     *yields = strength > entry->strength;
@@ -80,6 +80,25 @@ static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *en
     return symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift;
 }
 
+/* The entry stands for this definition from now on. */
+static void take(struct tn__object *object, uint32_t index)
+{
+    struct tn__symbol *symbol = &object->data->symbols[index];
+    struct tn__entry *entry = symbol->entry;
+    entry->kind = TN__ENTRY_OBJECT;
+    entry->strength = strength_of(object, symbol);
+    entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
+    entry->thread_local = symbol->type == TN__TYPE_TLS;
+    entry->object = object;
+    entry->symbol = index;
+    entry->common_size = entry->common_shift = 0;
+    if (entry->strength == TN__STRENGTH_COMMON)
+        merge_common(entry, symbol);
+    if (!symbol->listed)
+        object->entries[object->entry_count++] = entry;
+    symbol->listed = true;
+}
+
 /* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
 static int define(struct tn__object *object, uint32_t index, const struct tn_responsibility *keeps,
                   struct tn__journal *journal, struct tn_error *err)
@@ -101,21 +120,23 @@ static int define(struct tn__object *object, uint32_t index, const struct tn_res
         return 0;
     if (!tn__journal_note(journal, entry))
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
-    if (merges) {
+    if (merges)
         merge_common(entry, symbol);
-        return 0;
-    }
-    entry->kind = TN__ENTRY_OBJECT;
-    entry->strength = strength;
-    entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
-    entry->thread_local = symbol->type == TN__TYPE_TLS;
-    entry->object = object;
-    object->entries[object->entry_count++] = entry;
-    entry->symbol = index;
-    entry->common_size = entry->common_shift = 0;
-    if (common)
-        merge_common(entry, symbol);
+    else
+        take(object, index);
     return 0;
+}
+
+static void keep_group(struct tn__object *object, struct tn__entry *entry)
+{
+    entry->group_owner = object;
+    object->entries[object->entry_count++] = entry;
+}
+
+static void discard_group(struct tn__object *object, const struct tn__group *group, bool discarded)
+{
+    for (uint32_t m = 0; m < group->count; m++)
+        object->data->sections[group->members[m]].discarded = discarded;
 }
 
 /* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
@@ -130,12 +151,11 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
         if (!entry->group_owner) {
             if (!tn__journal_note(journal, entry))
                 return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
-            entry->group_owner = object;
-            object->entries[object->entry_count++] = entry;
+            keep_group(object, entry);
             continue;
         }
-        for (uint32_t m = 0; m < group->count; m++)
-            object->data->sections[group->members[m]].discarded = true;
+        entry->contested = true;
+        discard_group(object, group, true);
     }
     return 0;
 }
@@ -152,6 +172,8 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
             return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
         if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
             symbol->place = TN__PLACE_UNDEFINED;
+            symbol->dropped = true;
+            symbol->dropped_weak = symbol->binding == TN__BIND_WEAK;
             symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
         }
         if (symbol->place == TN__PLACE_UNDEFINED)
@@ -246,8 +268,10 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     return 0;
 }
 
-void tn__entry_forget(struct tn__entry *entry)
+void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
 {
+    library->bereft |= entry->contested;
+    entry->contested = false;
     entry->kind = TN__ENTRY_UNDEFINED;
     entry->strength = TN__STRENGTH_NONE;
     entry->object = NULL;
@@ -257,12 +281,85 @@ void tn__entry_forget(struct tn__entry *entry)
 
 static void forget_definitions(const struct tn__object *object)
 {
+    struct tn_library *library = object->owner->library;
     for (uint32_t i = 0; i < object->entry_count; i++) {
         struct tn__entry *entry = object->entries[i];
-        if (entry->group_owner == object)
+        if (entry->group_owner == object) {
             entry->group_owner = NULL;
+            library->bereft |= entry->contested;
+        }
         if (entry->object == object)
-            tn__entry_forget(entry);
+            tn__entry_forget(library, entry);
+    }
+}
+
+/* ---- falling back ---- */
+
+/* Every section is as the groups that it is a member of: those that nobody keeps any more are this object's now. */
+static void reclaim_groups(const struct tn_library *library, struct tn__object *object)
+{
+    const struct tn__object_data *data = object->data;
+    for (uint32_t i = 0; i < data->group_count; i++) {
+        const struct tn__group *group = &data->groups[i];
+        struct tn__entry *entry = tn__symtab_find_key(&library->symtab, group->signature, group->key);
+        if (entry->group_owner)
+            continue;
+        keep_group(object, entry);
+        discard_group(object, group, false);
+    }
+    for (uint32_t i = 0; i < data->group_count; i++) {
+        const struct tn__group *group = &data->groups[i];
+        if (tn__symtab_find_key(&library->symtab, group->signature, group->key)->group_owner != object)
+            discard_group(object, group, true);
+    }
+}
+
+/* Takes the entry of a definition if nobody has it, or a weaker one of a pending object. What the client defined or a
+ * materializer promised meanwhile stays: there is nobody who could be told of a clash. */
+static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    struct tn__entry *entry = symbol->entry;
+    uint8_t strength = strength_of(object, symbol);
+    bool is_pending = entry->kind == TN__ENTRY_OBJECT;
+    if (is_pending && entry->object == object)
+        return;
+    entry->contested |= entry->strength != TN__STRENGTH_NONE;
+    if (tn__entry_is_held(entry))
+        library->bereft = true; /* once more when that link has ended */
+    else if (strength > entry->strength && (is_pending || !entry->strength))
+        take(object, index);
+    else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
+        merge_common(entry, symbol);
+}
+
+static void reenter_symbols(struct tn_library *library, struct tn__object *object)
+{
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        struct tn__symbol *symbol = &object->data->symbols[i];
+        if (symbol->dropped && tn__section_is_loaded(&object->data->sections[symbol->section])) {
+            symbol->dropped = false;
+            symbol->place = TN__PLACE_SECTION;
+            symbol->binding = symbol->dropped_weak ? TN__BIND_WEAK : TN__BIND_GLOBAL;
+        }
+        if (symbol->binding != TN__BIND_LOCAL && symbol->place != TN__PLACE_UNDEFINED)
+            reenter(library, object, i);
+    }
+}
+
+void tn__library_fall_back(struct tn_library *library)
+{
+    if (!library->bereft)
+        return;
+    library->bereft = false;
+    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
+        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
+        if (object->link) {
+            library->bereft = true;
+            continue;
+        }
+        reclaim_groups(library, object);
+        reenter_symbols(library, object);
     }
 }
 

@@ -339,6 +339,8 @@ static void undo(struct tn__link *link)
         link->objects[i]->plan = NULL;
         link->objects[i]->link = NULL;
     }
+    for (size_t i = 0; i < link->count; i++)
+        tn__library_fall_back(link->objects[i]->owner->library);
     while (link->members.next != &link->members)
         tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
 }

@@ -57,7 +57,8 @@ struct tn__entry {
     uint8_t common_shift; /* OBJECT, LINKED with TN__STRENGTH_COMMON: alignment, as a power of two, */
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED: its address is a distance from the thread pointer */
-    bool wanted;               /* PROMISED: somebody needs it */
+    bool wanted : 1;           /* PROMISED: somebody needs it */
+    bool contested : 1;        /* some definition, or copy of the group, has given way to the one that is taken */
     uint16_t asked;            /* UNDEFINED: generators that did not know it, while a query goes on */
     uint32_t symbol;           /* OBJECT: its number in `object` */
     struct tn__object *object; /* OBJECT, LINKED: who defines it; ABSOLUTE, ALIAS: who owns it, may be NULL */
@@ -271,6 +272,7 @@ struct tn_library {
     char *name;
     bool removed;         /* nothing but this struct and its trackers are left */
     bool found_by_others; /* entries of other libraries may lead here */
+    bool bereft;          /* definitions went that others had given way to: tn__library_fall_back is due */
     struct tn__symtab symtab;
     struct tn_search *search; /* the other libraries to look into */
     size_t search_count;
@@ -363,8 +365,7 @@ bool tn__library_is_held(const struct tn_library *library, const struct tn__obje
 bool tn__entry_is_held(const struct tn__entry *entry);
 /* Whether a definition of this strength takes an entry; among equals the first does. TN_EDUP, where both are strong or it is
  * too late; `by` tells who defines it. */
-int tn__entry_yields(const struct tn__entry *entry, uint8_t strength, const char *by, bool *yields,
-                     struct tn_error *err);
+int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err);
 /* Copies and checks what a client says of an input. */
 int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
                            struct tn_error *err);
@@ -376,7 +377,10 @@ int tn__library_check(const struct tn_library *library, struct tn_error *err);
 /* Enters what was read, once no link at work holds what it defines; takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
 /* Nobody defines it any more. */
-void tn__entry_forget(struct tn__entry *entry);
+void tn__entry_forget(struct tn_library *library, struct tn__entry *entry);
+/* After definitions were taken away: those of pending objects that had given way to them take their places, and copies of
+ * groups those of the copies that were kept. Cannot fail; costs a test of a flag if there were none. */
+void tn__library_fall_back(struct tn_library *library);
 /* Makes a name that no link holds an absolute symbol, whose address is to be filled in. Not *taken: it is weak, and there is
  * a definition already. TN_EDUP, TN_ENOMEM. */
 int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,

@@ -80,7 +80,10 @@ struct tn__symbol {
     uint64_t value, size;
     uint32_t section;
     uint8_t place, binding, type;
-    bool hidden; /* not visible to other libraries */
+    bool hidden : 1;  /* not visible to other libraries */
+    bool listed : 1;  /* its entry is among those of its object */
+    bool dropped : 1; /* defined in a group of which another object's copy is kept: a reference as long as that lasts */
+    bool dropped_weak : 1; /* and was weak */
 };
 
 /* Sections of which a library keeps only one object's copy. */

@@ -97,10 +97,8 @@ static void release_entries(struct tn_responsibility *promise)
         struct tn__entry *entry = promise->entries[i];
         if (!owes(promise, entry))
             continue;
-        entry->kind = TN__ENTRY_UNDEFINED;
-        entry->strength = TN__STRENGTH_NONE;
-        entry->hidden = entry->wanted = false;
-        entry->promise = NULL;
+        tn__entry_forget(promise->library, entry);
+        entry->wanted = false;
     }
     promise->count = 0;
 }

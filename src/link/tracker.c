@@ -94,8 +94,10 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     tn__session_lock(session);
     int code = tn__library_check(tracker->library, err);
-    if (!code)
+    if (!code) {
         tn__tracker_empty(tracker);
+        tn__library_fall_back(tracker->library);
+    }
     tn__session_unlock(session);
     tn__query_continue(session);
     return code;

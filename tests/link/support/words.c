@@ -4,6 +4,19 @@
 
 #include "elf_builder.h"
 
+/* A section with the word, in a group whose signature is symbol number `signature`. */
+static unsigned add_group(struct elf *elf, const uint32_t *word, unsigned signature)
+{
+    static uint32_t groups[PARTS][2];
+    static unsigned used;
+    uint32_t *group = groups[used++ % PARTS];
+    group[0] = GRP_COMDAT;
+    group[1] = elf_section(elf, ".data.inline", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_GROUP, word, sizeof *word);
+    unsigned section = elf_section(elf, ".group", SHT_GROUP, 0, group, sizeof groups[0]);
+    elf->sections[section].header.sh_info = signature;
+    return group[1];
+}
+
 static struct bytes object_of(const struct part *parts)
 {
     static struct elf elf;
@@ -14,6 +27,12 @@ static struct bytes object_of(const struct part *parts)
     unsigned refs = elf_section(&elf, ".data.rel", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, references, sizeof references);
     for (unsigned i = 0; i < PARTS && parts[i].kind; i++) {
         const struct part *part = &parts[i];
+        if (part->kind == INLINE) {
+            words[i] = part->value;
+            unsigned inlined = elf_symbol(&elf, part->name, STB_WEAK, STT_OBJECT, 0, 0, sizeof *words);
+            elf.symbols[inlined].st_shndx = (uint16_t)add_group(&elf, &words[i], inlined);
+            continue;
+        }
         bool weak = part->kind == WEAK || part->kind == WEAK_UNDEFINED || part->kind == HIDDEN_WEAK_UNDEFINED;
         bool defined = part->kind == STRONG || part->kind == WEAK || part->kind == HIDDEN;
         words[i] = part->value;
@@ -37,10 +56,12 @@ static struct bytes object_of(const struct part *parts)
     return elf_finish(&elf);
 }
 
-int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err)
+static int try_add(const struct fixture *f, const char *name, const struct part *parts, struct tn_tracker *owner,
+                   struct tn_error *err)
 {
     struct bytes object = object_of(parts);
-    struct tn_input input = {.size = sizeof input, .name = name, .bytes = object.at, .length = object.size};
+    struct tn_input input = {
+        .size = sizeof input, .name = name, .bytes = object.at, .length = object.size, .owner = owner};
     int code = tn_add_object(f->library, &input, err);
     /* The bytes are borrowed until the link: left to the end of the program, where LeakSanitizer finds them reachable. */
     static struct bytes kept[4096];
@@ -50,10 +71,20 @@ int try_add_words(const struct fixture *f, const char *name, const struct part *
     return code;
 }
 
+int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err)
+{
+    return try_add(f, name, parts, NULL, err);
+}
+
 void add_words(const struct fixture *f, const char *name, const struct part *parts)
 {
+    add_words_of(f, name, parts, NULL);
+}
+
+void add_words_of(const struct fixture *f, const char *name, const struct part *parts, struct tn_tracker *owner)
+{
     struct tn_error err;
-    assert_ok(try_add_words(f, name, parts, &err), &err);
+    assert_ok(try_add(f, name, parts, owner, &err), &err);
 }
 
 uint32_t word_at(const struct fixture *f, const char *name)

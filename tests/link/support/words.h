@@ -7,7 +7,18 @@
 
 #include "support.h"
 
-enum kind { END, STRONG, WEAK, COMMON, UNDEFINED, WEAK_UNDEFINED, HIDDEN, HIDDEN_UNDEFINED, HIDDEN_WEAK_UNDEFINED };
+enum kind {
+    END,
+    STRONG,
+    WEAK,
+    COMMON,
+    UNDEFINED,
+    WEAK_UNDEFINED,
+    HIDDEN,
+    HIDDEN_UNDEFINED,
+    HIDDEN_WEAK_UNDEFINED,
+    INLINE
+};
 
 struct part {
     enum kind kind;
@@ -20,9 +31,11 @@ enum { PARTS = 8 };
 
 #define OBJECT(...) ((const struct part[PARTS]){__VA_ARGS__})
 
-/* Every definition is a word of .data, every reference an address in .data.rel named "ref_" + name. */
+/* Every definition is a word of .data, or, if it is INLINE, weak and in a COMDAT group of its name; every reference an address in .data.rel named "ref_" + name. */
 int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err);
 void add_words(const struct fixture *f, const char *name, const struct part *parts);
+/* The same for a tracker. */
+void add_words_of(const struct fixture *f, const char *name, const struct part *parts, struct tn_tracker *owner);
 
 uint32_t word_at(const struct fixture *f, const char *name);
 
