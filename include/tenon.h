@@ -271,6 +271,9 @@ TN_API int tn_define_alias(struct tn_library *library, const char *name, const c
 enum {
     TN_SYMBOL_WEAK = 1,   /* gives way to other definitions */
     TN_SYMBOL_HIDDEN = 2, /* seen by its own library only */
+    /* Of a definition: a thread-local variable of the program's own, the same in every thread; instead of an address its distance
+     * from the thread pointer (__builtin_thread_pointer). */
+    TN_SYMBOL_THREAD_LOCAL = 4,
 };
 
 struct tn_definition {

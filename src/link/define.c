@@ -9,7 +9,7 @@
 struct definition {
     struct tn__entry *entry;
     uint8_t strength, kind;
-    bool hidden;
+    bool hidden, thread_local;
     uint64_t address;          /* absolute */
     struct tn__entry *target;  /* alias */
     struct tn_library *source; /* of the target */
@@ -38,7 +38,7 @@ static void enter(const struct definition *d, struct tn__object *owner)
     entry->kind = d->kind;
     entry->strength = d->strength;
     entry->hidden = d->hidden;
-    entry->thread_local = false;
+    entry->thread_local = d->thread_local;
     entry->object = owner;
     if (d->target) {
         entry->target = d->target;
@@ -143,7 +143,8 @@ static int check(const struct description *d, struct tn_error *err)
 {
     if (!d->name || !*d->name)
         return tn__fail(err, TN_EINVAL, "a definition needs a name");
-    if (d->flags & ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN))
+    uint64_t known = TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN | (d->target ? 0 : TN_SYMBOL_THREAD_LOCAL);
+    if (d->flags & ~known)
         return tn__fail(err, TN_EINVAL, "'%s': unknown flags %#llx", d->name, (unsigned long long)d->flags);
     return 0;
 }
@@ -154,6 +155,7 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
     out->kind = source ? TN__ENTRY_ALIAS : TN__ENTRY_ABSOLUTE;
     out->strength = strength_of(d->flags);
     out->hidden = d->flags & TN_SYMBOL_HIDDEN;
+    out->thread_local = d->flags & TN_SYMBOL_THREAD_LOCAL;
     out->address = d->address;
     out->entry = tn__symtab_intern(&library->symtab, d->name);
     out->source = source;

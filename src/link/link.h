@@ -56,7 +56,7 @@ struct tn__entry {
     uint8_t kind, strength;
     uint8_t common_shift; /* OBJECT, LINKED with TN__STRENGTH_COMMON: alignment, as a power of two, */
     bool hidden;
-    bool thread_local;         /* OBJECT, LINKED: its address is a distance from the thread pointer */
+    bool thread_local;         /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
     bool wanted : 1;           /* PROMISED: somebody needs it */
     bool contested : 1;        /* some definition, or copy of the group, has given way to the one that is taken */
     uint16_t asked;            /* UNDEFINED: generators that did not know it, while a query goes on */
