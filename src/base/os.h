@@ -83,6 +83,9 @@ int tn__os_map_marker(int fd, uint64_t *address);
 uint32_t tn__os_process_id(void);
 uint32_t tn__os_thread_id(void);
 
+/* How far the calling thread's stack may grow at most, in bytes (os_linux_stack.c). */
+uint64_t tn__os_stack_size(void);
+
 /* Makes code that was written visible to instruction fetch on all cores. Any alignment. */
 void tn__os_flush_code(uint64_t address, size_t size);
 

@@ -16,6 +16,7 @@ bin/tenon
 include/tenon.h
 include/tenon_codegen.h
 include/tenon_cpu.h
+include/tenon_heap.h
 lib/libtenon.a
 lib/libtenon_codegen.a
 lib/pkgconfig/tenon-codegen.pc

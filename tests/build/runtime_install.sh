@@ -11,6 +11,7 @@ succeeds "it installs" install_tree tools/build/install.sh install
 none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'END'
 include/tenon.h
 include/tenon_cpu.h
+include/tenon_heap.h
 lib/cmake/tenon/tenon-config-version.cmake
 lib/cmake/tenon/tenon-config.cmake
 lib/libtenon.a

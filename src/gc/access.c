@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a host does with objects by their handles. The heap's lock keeps them where they are meanwhile. */
+
+#include "gc.h"
+
+/* ---- making ---- */
+
+static int make_handle(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
+{
+    *out = tn__handle_make(heap, object);
+    return *out ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a handle");
+}
+
+static int make_object(struct tn_heap *heap, const struct tn_type *type, uint64_t length, struct tn_handle *handle,
+                       struct tn_error *err)
+{
+    struct tn__mutator *mutator = tn__self() && tn__self()->heap == heap ? tn__self() : NULL;
+    uint64_t payload;
+    if (__builtin_mul_overflow(type->element, length, &payload) ||
+        __builtin_add_overflow(payload, type->size, &payload))
+        payload = UINT64_MAX;
+    void *object = tn__allocate(heap, mutator, payload, type);
+    if (!object)
+        return tn__fail(err, TN_ENOMEM, "no memory for an object of %llu bytes in a heap of %llu",
+                        (unsigned long long)payload, (unsigned long long)heap->options.limit);
+    if (type->element)
+        tn__put64((char *)object + type->length, length);
+    handle->object = object;
+    return TN_OK;
+}
+
+int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t length, struct tn_handle **out,
+                  struct tn_error *err)
+{
+    if (!type->element && length)
+        return tn__fail(err, TN_EINVAL, "objects of this type have no elements");
+    tn__run_finalizers_here(heap);
+    tn__heap_lock(heap);
+    int code = make_handle(heap, NULL, out, err);
+    if (!code)
+        code = make_object(heap, type, length, *out, err);
+    if (code && *out)
+        tn__handle_unlink(*out);
+    tn__heap_unlock(heap);
+    return code;
+}
+
+int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
+{
+    tn__heap_lock(heap);
+    int code = make_handle(heap, object, out, err);
+    tn__heap_unlock(heap);
+    return code;
+}
+
+/* ---- looking ---- */
+
+void tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
+{
+    tn__heap_lock(handle->heap);
+    handle->object = from ? from->object : NULL;
+    tn__heap_unlock(handle->heap);
+}
+
+int tn_handle_is_null(const struct tn_handle *handle)
+{
+    return !handle || !handle->object; /* whether it is null no collection changes */
+}
+
+int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b)
+{
+    tn__heap_lock(a->heap);
+    bool same = a->object == b->object;
+    tn__heap_unlock(a->heap);
+    return same;
+}
+
+const struct tn_type *tn_handle_type(const struct tn_handle *handle)
+{
+    if (tn_handle_is_null(handle))
+        return NULL;
+    tn__heap_lock(handle->heap);
+    const struct tn_type *type = tn__type_of(handle->object);
+    tn__heap_unlock(handle->heap);
+    return type;
+}
+
+void *tn_handle_object(const struct tn_handle *handle)
+{
+    return handle ? handle->object : NULL;
+}
+
+/* ---- contents ---- */
+
+/* Under the lock: the place in the object, or NULL. */
+static char *inside(const struct tn_handle *handle, uint64_t offset, uint64_t size)
+{
+    if (!handle->object || !tn__inside(offset, size, tn__payload(handle->object)))
+        return NULL;
+    return (char *)handle->object + offset;
+}
+
+static int outside(struct tn_error *err, uint64_t offset, uint64_t size)
+{
+    return tn__fail(err, TN_EINVAL, "%llu bytes at %llu are not inside of an object", (unsigned long long)size,
+                    (unsigned long long)offset);
+}
+
+int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, size_t size, struct tn_error *err)
+{
+    tn__heap_lock(handle->heap);
+    const char *at = inside(handle, offset, size);
+    if (at)
+        memcpy(to, at, size);
+    tn__heap_unlock(handle->heap);
+    return at ? TN_OK : outside(err, offset, size);
+}
+
+int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from, size_t size, struct tn_error *err)
+{
+    tn__heap_lock(handle->heap);
+    char *at = inside(handle, offset, size);
+    if (at)
+        memcpy(at, from, size);
+    tn__heap_unlock(handle->heap);
+    return at ? TN_OK : outside(err, offset, size);
+}
+
+int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_handle *to, struct tn_error *err)
+{
+    tn__heap_lock(handle->heap);
+    const char *at = inside(handle, offset, sizeof(void *));
+    if (at)
+        to->object = __atomic_load_n((void *const *)(const void *)at, __ATOMIC_RELAXED);
+    tn__heap_unlock(handle->heap);
+    return at ? TN_OK : outside(err, offset, sizeof(void *));
+}
+
+int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_handle *value, struct tn_error *err)
+{
+    tn__heap_lock(handle->heap);
+    char *at = inside(handle, offset, sizeof(void *));
+    if (at) {
+        if (*tn__header(handle->object) & TN_GC_UNLOGGED)
+            tn__gc_log(handle->object);
+        __atomic_store_n((void **)(void *)at, value ? value->object : NULL, __ATOMIC_RELEASE);
+    }
+    tn__heap_unlock(handle->heap);
+    return at ? TN_OK : outside(err, offset, sizeof(void *));
+}
+
+/* ---- staying in place ---- */
+
+int tn_handle_pin(struct tn_handle *handle, void **address, struct tn_error *err)
+{
+    if (tn_handle_is_null(handle))
+        return tn__fail(err, TN_EINVAL, "there is no object to pin");
+    tn__heap_lock(handle->heap);
+    bool pinned = tn__pin(handle->heap, handle->object);
+    *address = pinned ? handle->object : NULL;
+    tn__heap_unlock(handle->heap);
+    return pinned ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a pin");
+}
+
+void tn_handle_unpin(struct tn_handle *handle)
+{
+    tn__heap_lock(handle->heap);
+    tn__unpin(handle->heap, handle->object);
+    tn__heap_unlock(handle->heap);
+}
+
+uint64_t tn_handle_hash(struct tn_handle *handle)
+{
+    if (tn_handle_is_null(handle))
+        return 0;
+    tn__heap_lock(handle->heap);
+    void *object = handle->object;
+    uint64_t address = (uintptr_t)object,
+             header = __atomic_fetch_or(tn__header(object), TN_GC_HASHED, __ATOMIC_RELAXED);
+    if (header & TN_GC_HASH_STORED)
+        address = tn__get64((const char *)tn__header(object) + tn__object_size(object) - 8);
+    tn__heap_unlock(handle->heap);
+    return address * 0x9E3779B97F4A7C15u;
+}

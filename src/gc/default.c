@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The heap of threads that call managed code without having chosen one. Programs whose managed code is all there is have this
+ * one, so it can be told by the environment how to test them. */
+
+#include <stdlib.h>
+
+#include "gc.h"
+
+static struct {
+    pthread_mutex_t lock;
+    struct tn_heap *heap;
+} chosen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_set(const char *name)
+{
+    const char *value = secure_getenv(name);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+static int make(struct tn_error *err)
+{
+    const char *limit = secure_getenv("TENON_GC_LIMIT"), *collector = secure_getenv("TENON_GC");
+    struct tn_heap_options options = {.size = sizeof options};
+    if (collector && strcmp(collector, "copy") != 0)
+        return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there is: copy", collector);
+    if (is_set("TENON_GC_STRESS"))
+        options.flags |= TN_HEAP_STRESS;
+    if (is_set("TENON_GC_VERIFY"))
+        options.flags |= TN_HEAP_VERIFY;
+    if (limit)
+        options.limit = strtoull(limit, NULL, 10);
+    return tn_heap_create(&options, &chosen.heap, err);
+}
+
+int tn_heap_default(struct tn_heap **out, struct tn_error *err)
+{
+    pthread_mutex_lock(&chosen.lock);
+    int code = chosen.heap ? TN_OK : make(err);
+    *out = chosen.heap;
+    pthread_mutex_unlock(&chosen.lock);
+    return code;
+}
+
+void tn_heap_set_default(struct tn_heap *heap)
+{
+    pthread_mutex_lock(&chosen.lock);
+    chosen.heap = heap;
+    pthread_mutex_unlock(&chosen.lock);
+}
+
+void tn__default_forget(struct tn_heap *heap)
+{
+    pthread_mutex_lock(&chosen.lock);
+    if (chosen.heap == heap)
+        chosen.heap = NULL;
+    pthread_mutex_unlock(&chosen.lock);
+}

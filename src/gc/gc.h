@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The collector, between its files:
+ *     type.c      sizes and references of objects
+ *     space.c     chunks of address space, large objects
+ *     heap.c      heaps, statistics; default.c: the heap of threads that chose none
+ *     thread.c    attaching, entering managed code, stopping the world
+ *     allocate.c  the slow side of allocation
+ *     collect.c   the collection: a stop-the-world copy of everything that is not pinned; weak.c: what dies
+ *     verify.c    checks the heap after a collection
+ *     maps.c      stack maps: checked, and found by return address; loaded.c: those of loaded objects
+ *     walk.c      stacks
+ *     handles.c   handles and pins; access.c: objects by handles; roots.c: root ranges
+ *     run_x86_64.c  what compiled code calls with conventions of its own
+ * Everything of a heap is under its lock, but for what a thread does with its own chunk. Who collects holds the lock from the
+ * request on until the world runs again, so a thread that waits for the lock waits for the collection. */
+
+#ifndef TENON_GC_INTERNAL_H
+#define TENON_GC_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/base.h"
+#include "tenon_gc.h"
+#include "tenon_heap.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- objects (type.c) ---- */
+
+static inline uint64_t *tn__header(const void *object)
+{
+    return (uint64_t *)(uintptr_t)object - 1;
+}
+
+static inline const struct tn_type *tn__type_of(const void *object)
+{
+    return (const struct tn_type *)(uintptr_t)(*tn__header(object) & TN_GC_TYPE_MASK);
+}
+
+/* Bytes of payload, as the object says; of a payload and its header together, as the heap counts. */
+uint64_t tn__payload(const void *object);
+uint64_t tn__object_size(const void *object);
+/* The same for a payload; UINT64_MAX: there is no such object. */
+uint64_t tn__allocation_size(uint64_t payload);
+
+/* Calls `visit` for every strong reference of the object: not what WEAK and EPHEMERON refer to. */
+void tn__visit_references(void *object, tn_visit_slot *visit, void *context);
+
+/* ---- chunks (space.c) ---- */
+
+enum {
+    TN__CHUNK_SHIFT = 18,
+    TN__CHUNK_SIZE = 1 << TN__CHUNK_SHIFT,
+    TN__CHUNK_HEAD =
+        TN__CHUNK_SIZE / 8 / 8 * 2, /* of each chunk: two sets of objects, a bit for each word of the chunk */
+    TN__SET_WORDS = TN__CHUNK_HEAD / 2 / 8,
+    TN__LARGE = 64 << 10, /* larger objects have chunks of their own, and never move */
+};
+
+enum tn__chunk_state { TN__FREE = 0, TN__SMALL, TN__BIG, TN__BIG_REST };
+
+struct tn__chunk {
+    uint8_t state;
+    bool committed;
+    bool from;      /* SMALL: what lives here moves now */
+    bool kept;      /* SMALL: of a collection something stays here: only what its set of marks names is an object */
+    bool marked;    /* BIG: lives */
+    uint8_t shift;  /* BIG: where its payload begins: 8 or 16 */
+    uint32_t used;  /* SMALL: bytes, head included */
+    uint32_t next;  /* in one of the lists below, by index; 0: the last */
+    uint32_t grey;  /* BIG: in the list of those to look at; SMALL and kept: likewise */
+    uint32_t count; /* BIG: chunks */
+    uint64_t bytes; /* BIG: committed */
+};
+
+/* Lists of chunks by index. Chunk 0 is never used. */
+struct tn__chunks {
+    uint32_t first, last;
+};
+
+struct tn__space {
+    uintptr_t base; /* of chunk 0 */
+    uint64_t size;
+    struct tn__chunk *chunks;
+    uint32_t count, cursor;
+    struct tn__chunks small, big, spare; /* in use; in use; committed and free */
+    uint32_t spare_count;
+    uint64_t in_use, large; /* bytes */
+};
+
+bool tn__space_open(struct tn__space *space, uint64_t size);
+void tn__space_close(struct tn__space *space);
+/* A chunk for small objects, entered in `list`; 0 if there is none. */
+uint32_t tn__space_take(struct tn__space *space, struct tn__chunks *list, bool anew);
+/* Gives a chunk back that is in no list; `unmap`: whoever touches it faults. */
+void tn__space_give(struct tn__space *space, uint32_t chunk, bool unmap);
+/* A run of chunks for one object; 0 if there is none. */
+uint32_t tn__space_take_big(struct tn__space *space, uint64_t bytes);
+void tn__space_give_big(struct tn__space *space, uint32_t chunk);
+/* Gives spare chunks back to the system until there are no more than so many. */
+void tn__space_trim(struct tn__space *space, uint32_t most);
+
+void tn__chunks_append(struct tn__space *space, struct tn__chunks *list, uint32_t chunk);
+
+static inline uintptr_t tn__chunk_address(const struct tn__space *space, uint32_t chunk)
+{
+    return space->base + ((uint64_t)chunk << TN__CHUNK_SHIFT);
+}
+
+/* The chunk that an address lies in; NULL: none of this heap. */
+static inline struct tn__chunk *tn__chunk_of(const struct tn__space *space, const void *address)
+{
+    uintptr_t offset = (uintptr_t)address - space->base;
+    return offset < space->size ? &space->chunks[offset >> TN__CHUNK_SHIFT] : NULL;
+}
+
+/* The two sets of a chunk: objects that stay, and of those the ones that were looked at. */
+enum { TN__MARKS = 0, TN__SEEN = TN__SET_WORDS };
+
+static inline uint64_t *tn__set_word(const void *object, int set)
+{
+    uintptr_t start = (uintptr_t)object & -(uintptr_t)TN__CHUNK_SIZE;
+    return (uint64_t *)start + set + ((uintptr_t)object - start) / 8 / 64;
+}
+
+static inline uint64_t tn__set_bit_of(const void *object)
+{
+    return 1ull << ((uintptr_t)object / 8 % 64);
+}
+
+static inline bool tn__in_set(const void *object, int set)
+{
+    return *tn__set_word(object, set) & tn__set_bit_of(object);
+}
+
+/* ---- handles and pins (handles.c) ---- */
+
+struct tn_handle {
+    void *object;
+    struct tn_heap *heap;
+    struct tn__list all;     /* in the heap's list, or free */
+    struct tn_handle *scope; /* the handle made before it in the thread's scope */
+    bool in_scope;
+};
+
+struct tn__pin {
+    void *object;
+    uint32_t count;
+    struct tn__pin *next;
+};
+
+/* ---- finalizers (weak.c) ---- */
+
+struct tn__finalizer {
+    struct tn__finalizer *next;
+    void *object;
+    void (*function)(void *context, struct tn_handle *object);
+    void *context;
+    struct tn_handle *handle; /* made beforehand, so that running cannot fail */
+};
+
+/* ---- threads (thread.c) ---- */
+
+struct tn__mutator {
+    struct tn_heap *heap;
+    struct tn_gc_block *block;
+    struct tn__list all;
+    struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
+    uint64_t anchors_size;        /* bytes of address space */
+    uint32_t chunk;               /* whose end `limit` is; 0: none */
+    char *limit;                  /* what block->limit is while nobody stops the world */
+    struct tn_handle *scope;      /* the newest handle of its scopes; marks of scopes among them */
+    uint32_t managed_depth;       /* of tn_managed_begin */
+    bool came_in;                 /* the first of them came from outside */
+    bool finalizing;
+};
+
+static inline struct tn__mutator *tn__self(void)
+{
+    return tn__gc_block.runtime[0];
+}
+
+/* Waits for the lock as a thread that no collection need wait for; what it refers to must be in frames or handles. */
+void tn__heap_lock(struct tn_heap *heap);
+void tn__heap_unlock(struct tn_heap *heap);
+
+/* Under the lock: until tn__world_start, no other thread of the heap is in managed code, or changes it. */
+void tn__world_stop(struct tn_heap *heap);
+void tn__world_start(struct tn_heap *heap);
+
+/* What tn__gc_call_blocking calls in the end where a stop is requested. */
+void tn__gc_leave_blocking(void);
+
+/* Where the thread's chunk ends is told to compiled code. */
+void tn__publish_limit(struct tn__mutator *mutator);
+/* The thread's chunk is what it allocated in; it has none afterwards. */
+void tn__retire(struct tn__mutator *mutator);
+
+/* ---- heaps (heap.c) ---- */
+
+struct tn_heap {
+    pthread_mutex_t lock;
+    struct tn_heap_options options;
+    struct tn__space space;
+    uint64_t allocated, threshold; /* bytes since the last collection, and for the next one */
+    struct tn__list mutators;
+    struct tn__list handles;
+    struct tn__pin **pins; /* a hash table by object */
+    size_t pin_count, pin_capacity;
+    struct tn__finalizer *finalizers, *waiting, **waiting_end;
+    struct tn_heap_stats stats;
+};
+
+/* It is not the default any more, if it was (default.c). */
+void tn__default_forget(struct tn_heap *heap);
+
+/* Through the options, never back. */
+__attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *what);
+
+/* ---- allocation (allocate.c) ---- */
+
+/* Under the lock; NULL: there is no memory. May collect. The object is zero, but for its header. */
+void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t payload, const struct tn_type *type);
+
+/* Whether another `bytes` are within the limit. */
+static inline bool tn__within_limit(const struct tn_heap *heap, uint64_t bytes)
+{
+    return heap->space.in_use <= heap->options.limit && bytes <= heap->options.limit - heap->space.in_use;
+}
+
+/* ---- handles and pins ---- */
+
+/* Under the lock. */
+void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context);
+void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
+bool tn__pin(struct tn_heap *heap, void *object);
+void tn__unpin(struct tn_heap *heap, void *object);
+struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object);
+void tn__handle_unlink(struct tn_handle *handle); /* and frees it, unless a scope will */
+
+/* ---- collection (collect.c) ---- */
+
+struct tn__collector {
+    struct tn_heap *heap;
+    struct tn__chunks to; /* what is copied goes here */
+    char *bump, *limit;   /* the rest of the last chunk of `to` */
+    uint32_t scan_chunk;  /* copies before this are looked at */
+    char *scan;
+    uint32_t grey_big, grey_kept;
+    void *weak, *ephemerons; /* lists through the collector's words of such objects */
+    uint64_t moved, pinned;
+    bool is_full; /* there is no memory to copy to: what is left stays where it is */
+};
+
+/* Under the lock: the whole of it, from stopping the world on. */
+void tn__collect_now(struct tn_heap *heap);
+
+/* The world is stopped and every chunk retired. Counts in `done`. */
+void tn__collect(struct tn_heap *heap, struct tn_collection *done);
+
+/* Makes the slot refer to where its object goes. */
+void tn__forward_slot(void *collector, void **slot);
+/* The object will not move: before anything has. */
+void tn__keep(struct tn__collector *c, void *object);
+/* Looks at copies and kept objects until none is left. */
+void tn__drain(struct tn__collector *c);
+/* Whether something was found that refers to it. */
+bool tn__is_live(const struct tn__collector *c, const void *object);
+
+/* What is done when everything strongly reachable was found (weak.c). */
+void tn__settle_dead(struct tn__collector *c);
+
+/* Runs finalizers that wait, unless the calling thread is at it. A safepoint; no lock is held. */
+void tn__run_finalizers_here(struct tn_heap *heap);
+
+void tn__verify_heap(struct tn_heap *heap);
+
+/* Calls for every object; the world is stopped and every chunk retired (space.c). */
+void tn__each_object(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
+
+/* ---- stack maps (maps.c) ---- */
+
+struct tn__map {
+    uint64_t address; /* the return address */
+    const uint8_t *function, *record;
+};
+
+/* Calls `safepoint` for each of a section's, up to the first that does not answer 0, which is the answer. `code` is where functions
+ * may lie. TN_EFORMAT (which may be found behind safepoints that were visited). */
+int tn__maps_read(const uint8_t *section, size_t size, struct tn_range code,
+                  int (*safepoint)(void *context, const struct tn__map *map), void *context, struct tn_error *err);
+
+/* Checks the section and enters its safepoints; it stays where it is until they are removed. TN_EFORMAT, TN_ENOMEM: then
+ * nothing was entered. */
+int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err);
+void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code);
+/* Those of the program itself, once. */
+int tn__maps_add_program(struct tn_error *err);
+
+void tn__maps_lock(void);
+void tn__maps_unlock(void);
+/* Under this lock: NULL: it is no return address of managed code. */
+const struct tn__map *tn__maps_find(uint64_t address);
+/* Under it too: whether any safepoint has a list of what is pinned. */
+bool tn__maps_have_pins(void);
+
+/* What a record says. Slots count words from the frame pointer. */
+struct tn__frame_map {
+    const uint8_t *roots, *bases, *derived, *pinned;
+    uint32_t root_count, base_count, derived_count, pinned_count;
+    bool wide, entry;
+};
+
+struct tn__frame_map tn__map_decode(const struct tn__map *map);
+
+static inline int32_t tn__map_slot(const struct tn__frame_map *map, const uint8_t *slots, uint32_t i)
+{
+    return map->wide ? (int32_t)tn__get32(slots + 4 * (size_t)i) : (int16_t)tn__get16(slots + 2 * (size_t)i);
+}
+
+/* ---- stacks (walk.c) ---- */
+
+/* Visits every frame of the thread's managed code: its references and derived pointers with `slot`, if that is not NULL, and
+ * what it pins with `pin`. Answers what is wrong with the stack, or NULL. */
+const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
+                           void (*pin)(void *context, void *object), void *context);
+
+/* Called once per stopped thread, for references in places that only others know of: lazy stubs' saved arguments. */
+void tn__on_walk(void (*hook)(struct tn_gc_block *block, tn_visit_slot *slot, void *context));
+
+/* ---- roots (roots.c) ---- */
+
+int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, struct tn_range data,
+                          struct tn_error *err);
+void tn__roots_remove_owner(uint64_t owner);
+int tn__roots_add_program(struct tn_error *err);
+void tn__visit_roots(tn_visit_slot *slot, void *context);
+
+#pragma GCC visibility pop
+#endif

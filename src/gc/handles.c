@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Handles, their scopes, and pins. */
+
+#include "gc.h"
+
+/* ---- handles, under the lock ---- */
+
+struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
+{
+    struct tn_handle *handle = tn__alloc(NULL, sizeof *handle);
+    if (!handle)
+        return NULL;
+    *handle = (struct tn_handle){.object = object, .heap = heap};
+    tn__list_append(&heap->handles, &handle->all);
+    struct tn__mutator *mutator = tn__self();
+    if (mutator && mutator->scope && mutator->heap == heap) {
+        handle->in_scope = true;
+        handle->scope = mutator->scope;
+        mutator->scope = handle;
+    }
+    return handle;
+}
+
+/* What a scope names is freed with the scope; until then it refers to nothing. */
+void tn__handle_unlink(struct tn_handle *handle)
+{
+    handle->object = NULL;
+    if (handle->in_scope)
+        return;
+    tn__list_remove(&handle->all);
+    tn__free(NULL, handle);
+}
+
+void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context)
+{
+    for (struct tn__list *node = heap->handles.next; node != &heap->handles; node = node->next)
+        visit(context, &tn__container_of(node, struct tn_handle, all)->object);
+}
+
+void tn_handle_free(struct tn_handle *handle)
+{
+    if (!handle)
+        return;
+    struct tn_heap *heap = handle->heap;
+    tn__heap_lock(heap);
+    tn__handle_unlink(handle);
+    tn__heap_unlock(heap);
+}
+
+/* ---- scopes ---- */
+
+/* A scope begins with a handle of its own, which says so by being in no heap's list. */
+static bool begins_scope(const struct tn_handle *handle)
+{
+    return !handle->heap;
+}
+
+void tn_scope_begin(void)
+{
+    struct tn__mutator *mutator = tn__self();
+    struct tn_handle *mark = mutator ? tn__alloc(NULL, sizeof *mark) : NULL;
+    if (!mark)
+        return;
+    *mark = (struct tn_handle){.scope = mutator->scope};
+    mutator->scope = mark;
+}
+
+void tn_scope_end(void)
+{
+    struct tn__mutator *mutator = tn__self();
+    if (!mutator || !mutator->scope)
+        return;
+    tn__heap_lock(mutator->heap);
+    struct tn_handle *handle = mutator->scope;
+    for (bool last = false; !last;) {
+        struct tn_handle *outer = handle->scope;
+        last = begins_scope(handle);
+        if (!last)
+            tn__list_remove(&handle->all);
+        tn__free(NULL, handle);
+        handle = outer;
+    }
+    mutator->scope = handle;
+    tn__heap_unlock(mutator->heap);
+}
+
+/* ---- pins, under the lock ---- */
+
+static struct tn__pin **bucket_of(struct tn_heap *heap, const void *object)
+{
+    return &heap->pins[((uintptr_t)object >> 3) * 0x9E3779B97F4A7C15u >> 20 & (heap->pin_capacity - 1)];
+}
+
+static bool grow_pins(struct tn_heap *heap)
+{
+    enum { FIRST = 64 };
+    size_t old = heap->pin_capacity;
+    if (heap->pin_count < old)
+        return true;
+    struct tn__pin **before = heap->pins, **made = tn__alloc_zeroed(NULL, old ? 2 * old : FIRST, sizeof *made);
+    if (!made)
+        return false;
+    heap->pins = made;
+    heap->pin_capacity = old ? 2 * old : FIRST;
+    for (size_t i = 0; i < old; i++)
+        for (struct tn__pin *pin = before[i], *next; pin; pin = next) {
+            next = pin->next;
+            struct tn__pin **bucket = bucket_of(heap, pin->object);
+            pin->next = *bucket;
+            *bucket = pin;
+        }
+    tn__free(NULL, before);
+    return true;
+}
+
+bool tn__pin(struct tn_heap *heap, void *object)
+{
+    if (!grow_pins(heap))
+        return false;
+    struct tn__pin **bucket = bucket_of(heap, object);
+    for (struct tn__pin *pin = *bucket; pin; pin = pin->next)
+        if (pin->object == object)
+            return ++pin->count, true;
+    struct tn__pin *pin = tn__alloc(NULL, sizeof *pin);
+    if (!pin)
+        return false;
+    *pin = (struct tn__pin){object, 1, *bucket};
+    *bucket = pin;
+    heap->pin_count++;
+    return true;
+}
+
+void tn__unpin(struct tn_heap *heap, void *object)
+{
+    if (!heap->pin_capacity)
+        return;
+    for (struct tn__pin **at = bucket_of(heap, object); *at; at = &(*at)->next)
+        if ((*at)->object == object) {
+            struct tn__pin *pin = *at;
+            if (--pin->count)
+                return;
+            *at = pin->next;
+            heap->pin_count--;
+            tn__free(NULL, pin);
+            return;
+        }
+}
+
+void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+{
+    for (size_t i = 0; i < heap->pin_capacity; i++)
+        for (const struct tn__pin *pin = heap->pins[i]; pin; pin = pin->next)
+            visit(context, pin->object);
+}

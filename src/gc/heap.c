@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Heaps as their owners see them. */
+
+#include "base/os.h"
+#include "gc.h"
+
+enum { LIMIT_DEFAULT_GB = 16, SMALLEST_MB = 64 };
+
+void tn__corrupt(struct tn_heap *heap, const char *what)
+{
+    if (heap->options.on_corruption)
+        heap->options.on_corruption(heap->options.context, what);
+    __builtin_trap();
+}
+
+/* Twice the limit for copying, twice that again so that freed addresses need not be used again soon; less where the system or
+ * the caller allows less. */
+static bool open_space(struct tn_heap *heap)
+{
+    uint64_t smallest = (uint64_t)SMALLEST_MB << 20;
+    uint64_t size = tn__align_up(tn__max64(tn__min64(heap->options.limit, 1ull << 40) * 4, smallest), TN__CHUNK_SIZE);
+    for (; size >= smallest; size = tn__align_up(size / 2, TN__CHUNK_SIZE))
+        if (tn__space_open(&heap->space, size))
+            return true;
+    return false;
+}
+
+static int start(struct tn_heap *heap, struct tn_error *err)
+{
+    int code = tn__maps_add_program(err);
+    if (!code)
+        code = tn__roots_add_program(err);
+    if (!code && !open_space(heap))
+        code = tn__fail(err, TN_ENOMEM, "no address space for a heap");
+    return code;
+}
+
+int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, struct tn_error *err)
+{
+    enum { KNOWN_FLAGS = TN_HEAP_STRESS | TN_HEAP_VERIFY };
+    struct tn_heap_options options;
+    int code = tn__take_options(&options, sizeof options, given, "struct tn_heap_options", err);
+    if (code)
+        return code;
+    if (!out || options.flags & ~(uint64_t)KNOWN_FLAGS)
+        return tn__fail(err, TN_EINVAL, out ? "unknown flags for a heap" : "no place for the heap given");
+    struct tn_heap *heap = tn__alloc_zeroed(NULL, 1, sizeof *heap);
+    if (!heap)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    heap->options = options;
+    if (!options.limit)
+        heap->options.limit = (uint64_t)LIMIT_DEFAULT_GB << 30;
+    if (!options.minimum)
+        heap->options.minimum = 32ull << 20;
+    code = start(heap, err);
+    if (code) {
+        tn__free(NULL, heap);
+        return code;
+    }
+    heap->threshold = heap->options.minimum;
+    heap->waiting_end = &heap->waiting;
+    tn__list_init(&heap->mutators);
+    tn__list_init(&heap->handles);
+    pthread_mutex_init(&heap->lock, NULL);
+    *out = heap;
+    return TN_OK;
+}
+
+static void free_finalizers(struct tn__finalizer *finalizer)
+{
+    while (finalizer) {
+        struct tn__finalizer *next = finalizer->next;
+        tn__free(NULL, finalizer);
+        finalizer = next;
+    }
+}
+
+static void free_pins(struct tn_heap *heap)
+{
+    for (size_t i = 0; i < heap->pin_capacity; i++)
+        for (struct tn__pin *pin = heap->pins[i], *next; pin; pin = next) {
+            next = pin->next;
+            tn__free(NULL, pin);
+        }
+    tn__free(NULL, heap->pins);
+}
+
+void tn_heap_destroy(struct tn_heap *heap)
+{
+    if (!heap)
+        return;
+    if (tn_heap_current() == heap)
+        tn_heap_detach();
+    tn__default_forget(heap);
+    while (!tn__list_is_empty(&heap->handles))
+        tn_handle_free(tn__container_of(heap->handles.next, struct tn_handle, all));
+    free_finalizers(heap->finalizers);
+    free_finalizers(heap->waiting);
+    free_pins(heap);
+    tn__space_close(&heap->space);
+    pthread_mutex_destroy(&heap->lock);
+    tn__free(NULL, heap);
+}
+
+/* ---- collections ---- */
+
+static void count(struct tn_heap *heap, const struct tn_collection *done)
+{
+    struct tn_heap_stats *stats = &heap->stats;
+    stats->collections++;
+    stats->moved += done->moved;
+    stats->pinned += done->pinned;
+    stats->pause_ns += done->pause_ns;
+    stats->longest_pause_ns = tn__max64(stats->longest_pause_ns, done->pause_ns);
+    stats->longest_stop_ns = tn__max64(stats->longest_stop_ns, done->stop_ns);
+}
+
+void tn__collect_now(struct tn_heap *heap)
+{
+    struct tn_collection done = {.size = sizeof done, .before = heap->space.in_use};
+    uint64_t requested = tn__os_now_ns();
+    tn__world_stop(heap);
+    done.stop_ns = tn__os_now_ns() - requested;
+    tn__collect(heap, &done);
+    if (heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_heap(heap);
+    tn__world_start(heap);
+    done.pause_ns = tn__os_now_ns() - requested;
+    done.after = heap->space.in_use;
+    done.number = heap->stats.collections + 1;
+    count(heap, &done);
+    heap->allocated = 0;
+    heap->threshold = tn__max64(heap->options.minimum, heap->space.in_use);
+    if (heap->options.on_collection)
+        heap->options.on_collection(heap->options.context, &done);
+}
+
+void tn_heap_collect(struct tn_heap *heap)
+{
+    tn__heap_lock(heap);
+    tn__collect_now(heap);
+    tn__heap_unlock(heap);
+    tn__run_finalizers_here(heap);
+}
+
+/* ---- looking ---- */
+
+void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
+{
+    tn__heap_lock(heap);
+    struct tn_heap_stats known = heap->stats;
+    known.in_use = heap->space.in_use;
+    known.large = heap->space.large;
+    for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
+        known.finalizers++;
+    for (const struct tn__finalizer *f = heap->waiting; f; f = f->next)
+        known.finalizers_waiting++;
+    for (const struct tn__list *node = heap->mutators.next; node != &heap->mutators; node = node->next)
+        known.threads++;
+    tn__heap_unlock(heap);
+    tn__give_stats(stats, sizeof known, &known);
+}
+
+struct walk {
+    void (*visit)(void *context, void *object, const struct tn_type *type, size_t payload);
+    void *context;
+};
+
+static void walk_one(void *context, void *object)
+{
+    const struct walk *walk = context;
+    walk->visit(walk->context, object, tn__type_of(object), tn__payload(object));
+}
+
+void tn_heap_walk(struct tn_heap *heap,
+                  void (*visit)(void *context, void *object, const struct tn_type *type, size_t payload), void *context)
+{
+    struct walk walk = {visit, context};
+    tn__heap_lock(heap);
+    tn__world_stop(heap);
+    tn__each_object(heap, walk_one, &walk);
+    tn__world_start(heap);
+    tn__heap_unlock(heap);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. It knows the linker as any
+ * client does. Where these sections are is read from the object's section headers (gABI, chapter 4), which the linker has
+ * checked; they are checked again, for nothing of it is relied upon here. */
+
+#include <elf.h>
+
+#include "gc.h"
+
+struct loaded {
+    struct tn__list all;
+    uint64_t id;
+    const uint8_t *section; /* as it is in memory */
+    uint64_t size;
+    struct tn_range code;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct tn__list sections; /* of stack maps */
+} loaded = {PTHREAD_MUTEX_INITIALIZER, {&loaded.sections, &loaded.sections}};
+
+/* ---- an object's sections ---- */
+
+struct section {
+    const char *name;
+    uint64_t address, size;
+};
+
+/* The name, if it ends inside of the table. */
+static const char *name_of(const struct tn_linked_object *object, const Elf64_Shdr *names, uint32_t at)
+{
+    if (!tn__inside(names->sh_offset, names->sh_size, object->length) || at >= names->sh_size)
+        return "";
+    const char *name = (const char *)object->bytes + names->sh_offset + at;
+    return memchr(name, 0, names->sh_size - at) ? name : "";
+}
+
+static bool header_at(const struct tn_linked_object *object, const Elf64_Ehdr *elf, uint64_t index, Elf64_Shdr *out)
+{
+    uint64_t offset = elf->e_shoff + index * sizeof *out;
+    if (index > object->length || !tn__inside(elf->e_shoff, 0, object->length) ||
+        !tn__inside(offset, sizeof *out, object->length))
+        return false;
+    memcpy(out, (const uint8_t *)object->bytes + offset, sizeof *out);
+    return true;
+}
+
+/* Section number `index` of an ELF object, if it is one that was loaded. */
+static bool section_of(const struct tn_linked_object *object, size_t index, struct section *out)
+{
+    Elf64_Ehdr elf;
+    Elf64_Shdr first, names, header;
+    uint64_t address = object->section_addresses[index];
+    if (!address || address == TN_SECTION_DISCARDED || !object->bytes || object->length < sizeof elf)
+        return false;
+    memcpy(&elf, object->bytes, sizeof elf);
+    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || !header_at(object, &elf, 0, &first))
+        return false;
+    uint64_t table = elf.e_shstrndx == SHN_XINDEX ? first.sh_link : elf.e_shstrndx;
+    if (!header_at(object, &elf, table, &names) || !header_at(object, &elf, index, &header))
+        return false;
+    *out = (struct section){name_of(object, &names, header.sh_name), address, header.sh_size};
+    return true;
+}
+
+/* ---- what is in them ---- */
+
+static void forget(uint64_t id)
+{
+    for (struct tn__list *node = loaded.sections.next, *next; node != &loaded.sections; node = next) {
+        struct loaded *item = tn__container_of(node, struct loaded, all);
+        next = node->next;
+        if (item->id != id)
+            continue;
+        tn__maps_remove(item->section, item->size, item->code);
+        tn__list_remove(node);
+        tn__free(NULL, item);
+    }
+    tn__roots_remove_owner(id);
+}
+
+static int enter_maps(const struct tn_linked_object *object, const struct section *section, struct tn_error *err)
+{
+    struct loaded *item = tn__alloc(NULL, sizeof *item);
+    if (!item)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    *item = (struct loaded){.id = object->id,
+                            .section = (const uint8_t *)(uintptr_t)section->address,
+                            .size = section->size,
+                            .code = object->zones[0]};
+    int code = tn__maps_add(item->section, item->size, item->code, err);
+    if (code)
+        tn__free(NULL, item);
+    else
+        tn__list_append(&loaded.sections, &item->all);
+    return code;
+}
+
+static int enter(const struct tn_linked_object *object, struct tn_error *err)
+{
+    enum { DATA = TN_ZONES - 1 };
+    struct section section;
+    int code = TN_OK;
+    for (size_t i = 1; i < object->section_count && !code; i++) {
+        if (!section_of(object, i, &section))
+            continue;
+        if (strcmp(section.name, "tenon_maps") == 0)
+            code = enter_maps(object, &section, err);
+        else if (strcmp(section.name, "tenon_roots") == 0)
+            code = tn__roots_add_section(object->id, (const uint8_t *)(uintptr_t)section.address, section.size,
+                                         object->zones[DATA], err);
+    }
+    return code;
+}
+
+/* ---- the observer ---- */
+
+static void removed(void *context, const struct tn_linked_object *const *objects, size_t count)
+{
+    (void)context;
+    pthread_mutex_lock(&loaded.lock);
+    for (size_t i = 0; i < count; i++)
+        forget(objects[i]->id);
+    pthread_mutex_unlock(&loaded.lock);
+}
+
+static int linked(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
+{
+    int code = TN_OK;
+    size_t entered = 0;
+    pthread_mutex_lock(&loaded.lock);
+    while (entered < count && !code)
+        code = enter(objects[entered++], err);
+    pthread_mutex_unlock(&loaded.lock);
+    if (code)
+        removed(context, objects, entered);
+    return code;
+}
+
+int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
+{
+    const struct tn_observer observer = {.size = sizeof observer, .linked = linked, .removed = removed};
+    return tn_add_observer(session, &observer, err);
+}
+
+int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
+{
+    const struct tn_definition definitions[] = {
+        {"tn__gc_allocate", (const void *)(uintptr_t)tn__gc_allocate, 0},
+        {"tn__gc_poll", (const void *)(uintptr_t)tn__gc_poll, 0},
+        {"tn__gc_log", (const void *)(uintptr_t)tn__gc_log, 0},
+        {"tn__gc_move", (const void *)(uintptr_t)tn__gc_move, 0},
+        {"tn__gc_enter", (const void *)(uintptr_t)tn__gc_enter, 0},
+        {"tn__gc_call_native", (const void *)(uintptr_t)tn__gc_call_native, 0},
+        {"tn__gc_call_blocking", (const void *)(uintptr_t)tn__gc_call_blocking, 0},
+        {"tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
+         TN_SYMBOL_THREAD_LOCAL},
+    };
+    return tn_define_all(library, definitions, TN_COUNT(definitions), NULL, err);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Stack maps (doc/GC.md, "Stack maps"): checked once, when they are entered, and found by return address in a hash table. */
+
+#include "gc.h"
+
+/* ---- reading ---- */
+
+struct reader {
+    const uint8_t *section;
+    size_t size, at;
+    struct tn_range code;
+    struct tn_error *err;
+};
+
+static int malformed(const struct reader *r, const char *what)
+{
+    return tn__fail(r->err, TN_EFORMAT, "stack maps: at byte %zu of %zu: %s", r->at, r->size, what);
+}
+
+static bool has(const struct reader *r, uint64_t bytes)
+{
+    return tn__inside(r->at, bytes, r->size);
+}
+
+static bool take_counts(struct reader *r, bool wide, uint32_t *bases, uint32_t *derived)
+{
+    if (!has(r, wide ? 4 : 2))
+        return false;
+    const uint8_t *counts = r->section + r->at;
+    *bases = wide ? tn__get16(counts) : counts[0];
+    *derived = wide ? tn__get16(counts + 2) : counts[1];
+    r->at += wide ? 4 : 2;
+    return true;
+}
+
+static bool bases_exist(const uint8_t *derived, uint32_t count, uint32_t bases, bool wide)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if ((wide ? tn__get32(derived + 8 * (size_t)i + 4) : tn__get16(derived + 4 * (size_t)i + 2)) >= bases)
+            return false;
+    return true;
+}
+
+static int read_safepoint(struct reader *r, bool wide, uint32_t *place)
+{
+    uint32_t bases, derived, slot = wide ? 4 : 2;
+    if (!has(r, 4))
+        return malformed(r, "a safepoint is cut off");
+    *place = tn__get32(r->section + r->at);
+    r->at += 4;
+    if (!take_counts(r, wide, &bases, &derived) || !has(r, (uint64_t)slot * bases + 2ull * slot * derived))
+        return malformed(r, "a safepoint is cut off");
+    r->at += (size_t)slot * bases;
+    if (!bases_exist(r->section + r->at, derived, bases, wide))
+        return malformed(r, "a derived pointer names a base that there is none of");
+    r->at += 2 * (size_t)slot * derived;
+    if (!(*place & TN_GC_MAP_PINNED))
+        return TN_OK;
+    if (!has(r, 2) || !has(r, 2 + (uint64_t)slot * tn__get16(r->section + r->at)))
+        return malformed(r, "a safepoint is cut off");
+    r->at += 2 + (size_t)slot * tn__get16(r->section + r->at);
+    return TN_OK;
+}
+
+static int read_function(struct reader *r, int (*visit)(void *context, const struct tn__map *map), void *context)
+{
+    const uint8_t *function = r->section + r->at;
+    if (!has(r, 8))
+        return malformed(r, "a function is cut off");
+    uint64_t start = (uintptr_t)function + (uint64_t)(int64_t)(int32_t)tn__get32(function);
+    uint32_t counts = tn__get32(function + 4), last = 0;
+    bool wide = counts & TN_GC_MAP_WIDE;
+    uint64_t roots = (uint64_t)TN_GC_MAP_ROOTS(counts) * (wide ? 4 : 2);
+    if (!TN_GC_MAP_SAFEPOINTS(counts))
+        return malformed(r, "a function has no safepoints");
+    if (!has(r, 8 + roots))
+        return malformed(r, "a function is cut off");
+    if (start < r->code.address || start - r->code.address >= r->code.size)
+        return malformed(r, "a function lies outside of the code");
+    r->at += 8 + (size_t)roots;
+    for (uint32_t i = TN_GC_MAP_SAFEPOINTS(counts); i; i--) {
+        uint32_t place = 0;
+        const uint8_t *record = r->section + r->at;
+        int code = read_safepoint(r, wide, &place);
+        if (code)
+            return code;
+        uint32_t offset = place & TN_GC_MAP_OFFSET;
+        if (offset <= last)
+            return malformed(r, "return addresses do not ascend");
+        if (offset > r->code.size - (start - r->code.address))
+            return malformed(r, "a return address lies outside of the code");
+        last = offset;
+        code = visit(context, &(struct tn__map){start + offset, function, record});
+        if (code)
+            return code;
+    }
+    return TN_OK;
+}
+
+static bool is_padding(const struct reader *r)
+{
+    return has(r, 4) && !tn__get32(r->section + r->at) && (!has(r, 8) || !tn__get32(r->section + r->at + 4));
+}
+
+int tn__maps_read(const uint8_t *section, size_t size, struct tn_range code,
+                  int (*safepoint)(void *context, const struct tn__map *map), void *context, struct tn_error *err)
+{
+    struct reader r = {section, size, 0, code, err};
+    while (r.at < size) {
+        size_t aligned = (size_t)tn__align_up(r.at, 4);
+        for (; r.at < aligned && r.at < size; r.at++)
+            if (section[r.at])
+                return malformed(&r, "what lies between functions is not zero");
+        if (r.at == size)
+            break;
+        if (is_padding(&r)) {
+            r.at += 4;
+            continue;
+        }
+        int failure = read_function(&r, safepoint, context);
+        if (failure)
+            return failure;
+    }
+    return TN_OK;
+}
+
+struct tn__frame_map tn__map_decode(const struct tn__map *map)
+{
+    const uint8_t *at = map->record + 4;
+    uint32_t counts = tn__get32(map->function + 4), place = tn__get32(map->record);
+    bool wide = counts & TN_GC_MAP_WIDE;
+    size_t slot = wide ? 4 : 2;
+    struct tn__frame_map out = {.wide = wide, .entry = place & TN_GC_MAP_ENTRY};
+    out.roots = map->function + 8;
+    out.root_count = TN_GC_MAP_ROOTS(counts);
+    out.base_count = wide ? tn__get16(at) : at[0];
+    out.derived_count = wide ? tn__get16(at + 2) : at[1];
+    out.bases = at + (wide ? 4 : 2);
+    out.derived = out.bases + slot * out.base_count;
+    if (place & TN_GC_MAP_PINNED) {
+        const uint8_t *pinned = out.derived + 2 * slot * out.derived_count;
+        out.pinned_count = tn__get16(pinned);
+        out.pinned = pinned + 2;
+    }
+    return out;
+}
+
+/* ---- the table ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct tn__map *maps; /* open addressing, linear probing; address 0: free */
+    size_t capacity, count, pins;
+    bool has_program;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+extern const uint8_t __start_tenon_maps[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_tenon_maps[] __attribute__((weak, visibility("hidden")));
+
+static size_t home_of(uint64_t address)
+{
+    return (size_t)(address * 0x9E3779B97F4A7C15u >> 16) & (table.capacity - 1);
+}
+
+static size_t next_of(size_t at)
+{
+    return (at + 1) & (table.capacity - 1);
+}
+
+/* Where the address is, or the free place where it would be. */
+static size_t find(uint64_t address)
+{
+    size_t at = home_of(address);
+    while (table.maps[at].address && table.maps[at].address != address)
+        at = next_of(at);
+    return at;
+}
+
+/* At most half full. */
+static bool make_room(size_t more)
+{
+    size_t old_capacity = table.capacity, capacity = old_capacity ? old_capacity : 256;
+    while (capacity / 2 < table.count + more)
+        capacity *= 2;
+    if (capacity == old_capacity)
+        return true;
+    struct tn__map *old = table.maps, *maps = tn__alloc_zeroed(NULL, capacity, sizeof *maps);
+    if (!maps)
+        return false;
+    table.maps = maps;
+    table.capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i].address)
+            maps[find(old[i].address)] = old[i];
+    tn__free(NULL, old);
+    return true;
+}
+
+static bool pins_something(const struct tn__map *map)
+{
+    return tn__get32(map->record) & TN_GC_MAP_PINNED;
+}
+
+static int count_one(void *context, const struct tn__map *map)
+{
+    (void)map;
+    ++*(size_t *)context;
+    return TN_OK;
+}
+
+static int enter_one(void *context, const struct tn__map *map)
+{
+    (void)context;
+    size_t at = find(map->address);
+    table.count += !table.maps[at].address;
+    table.maps[at] = *map;
+    table.pins += pins_something(map);
+    return TN_OK;
+}
+
+/* Closes the gap: whatever a search would not find behind it any more moves into it (Knuth, TAOCP 3, 6.4, Algorithm R). */
+static int remove_one(void *context, const struct tn__map *map)
+{
+    (void)context;
+    size_t gap = find(map->address);
+    if (!table.maps[gap].address)
+        return TN_OK;
+    table.count--;
+    table.pins -= pins_something(map);
+    for (size_t at = next_of(gap); table.maps[at].address; at = next_of(at)) {
+        size_t home = home_of(table.maps[at].address);
+        if (((at - home) & (table.capacity - 1)) >= ((at - gap) & (table.capacity - 1))) {
+            table.maps[gap] = table.maps[at];
+            gap = at;
+        }
+    }
+    table.maps[gap].address = 0;
+    return TN_OK;
+}
+
+static int add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
+{
+    size_t count = 0;
+    int failure = tn__maps_read(section, size, code, count_one, &count, err);
+    if (failure)
+        return failure;
+    if (!make_room(count))
+        return tn__fail(err, TN_ENOMEM, "no memory for %zu stack maps", count);
+    return tn__maps_read(section, size, code, enter_one, NULL, err);
+}
+
+int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
+{
+    tn__maps_lock();
+    int failure = add(section, size, code, err);
+    tn__maps_unlock();
+    return failure;
+}
+
+int tn__maps_add_program(struct tn_error *err)
+{
+    struct tn_range everything = {0, UINT64_MAX};
+    int failure = TN_OK;
+    tn__maps_lock();
+    if (!table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
+        failure = add(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
+    table.has_program |= !failure;
+    tn__maps_unlock();
+    return failure;
+}
+
+void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code)
+{
+    tn__maps_lock();
+    if (table.count)
+        tn__maps_read(section, size, code, remove_one, NULL, NULL);
+    if (!table.count) {
+        tn__free(NULL, table.maps);
+        table.maps = NULL;
+        table.capacity = 0;
+    }
+    tn__maps_unlock();
+}
+
+/* ---- looking up ---- */
+
+void tn__maps_lock(void)
+{
+    pthread_mutex_lock(&table.lock);
+}
+
+void tn__maps_unlock(void)
+{
+    pthread_mutex_unlock(&table.lock);
+}
+
+const struct tn__map *tn__maps_find(uint64_t address)
+{
+    if (!table.count)
+        return NULL;
+    const struct tn__map *map = &table.maps[find(address)];
+    return map->address ? map : NULL;
+}
+
+bool tn__maps_have_pins(void)
+{
+    return table.pins;
+}

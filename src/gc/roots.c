@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Words outside of heaps that hold references: globals of managed code, by the tables that the compiler made, and ranges that
+ * the program names. One list for all heaps: what a range refers to in another heap is left alone. */
+
+#include "gc.h"
+
+struct range {
+    void **words;
+    uint64_t count;
+    uint64_t owner; /* 0: named by the program */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct range *items;
+    size_t count, capacity;
+    bool has_program;
+} roots = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+extern const uint8_t __start_tenon_roots[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_tenon_roots[] __attribute__((weak, visibility("hidden")));
+
+static bool add(struct range range)
+{
+    if (!tn__grow(NULL, &roots.items, &roots.capacity, roots.count + 1, sizeof *roots.items))
+        return false;
+    roots.items[roots.count++] = range;
+    return true;
+}
+
+static void drop(uint64_t owner, const void *words)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < roots.count; i++)
+        if (roots.items[i].owner != owner || (words && roots.items[i].words != words))
+            roots.items[kept++] = roots.items[i];
+    roots.count = kept;
+    if (!kept && !roots.has_program) {
+        tn__free(NULL, roots.items);
+        roots.items = NULL;
+        roots.capacity = 0;
+    }
+}
+
+/* ---- the program's ---- */
+
+int tn_roots_add(void *words, size_t count, struct tn_error *err)
+{
+    pthread_mutex_lock(&roots.lock);
+    bool added = add((struct range){words, count, 0});
+    pthread_mutex_unlock(&roots.lock);
+    return added ? TN_OK : tn__fail(err, TN_ENOMEM, "out of memory");
+}
+
+void tn_roots_remove(void *words)
+{
+    pthread_mutex_lock(&roots.lock);
+    drop(0, words);
+    pthread_mutex_unlock(&roots.lock);
+}
+
+/* ---- tables ---- */
+
+static int add_table(uint64_t owner, const uint8_t *section, size_t size, struct tn_range data, struct tn_error *err)
+{
+    if (size % TN_GC_ROOT_RANGE_SIZE)
+        return tn__fail(err, TN_EFORMAT, "root ranges: %zu bytes are no whole number of ranges", size);
+    for (size_t at = 0; at < size; at += TN_GC_ROOT_RANGE_SIZE) {
+        uint64_t words = (uintptr_t)(section + at) + (uint64_t)(int64_t)(int32_t)tn__get32(section + at);
+        uint64_t count = tn__get32(section + at + 4);
+        if (words % sizeof(void *) || words < data.address ||
+            !tn__inside(words - data.address, count * sizeof(void *), data.size))
+            return tn__fail(err, TN_EFORMAT, "root ranges: entry %zu names %llu words that are no data of its object",
+                            at / TN_GC_ROOT_RANGE_SIZE, (unsigned long long)count);
+        if (!add((struct range){(void **)(uintptr_t)words, count, owner}))
+            return tn__fail(err, TN_ENOMEM, "out of memory");
+    }
+    return TN_OK;
+}
+
+int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, struct tn_range data,
+                          struct tn_error *err)
+{
+    pthread_mutex_lock(&roots.lock);
+    int code = add_table(owner, section, size, data, err);
+    if (code)
+        drop(owner, NULL);
+    pthread_mutex_unlock(&roots.lock);
+    return code;
+}
+
+void tn__roots_remove_owner(uint64_t owner)
+{
+    pthread_mutex_lock(&roots.lock);
+    drop(owner, NULL);
+    pthread_mutex_unlock(&roots.lock);
+}
+
+int tn__roots_add_program(struct tn_error *err)
+{
+    enum { PROGRAM = 1 }; /* an owner that no linked object is */
+    struct tn_range everything = {0, UINT64_MAX};
+    int code = TN_OK;
+    pthread_mutex_lock(&roots.lock);
+    if (!roots.has_program && &__start_tenon_roots[0] != &__stop_tenon_roots[0])
+        code = add_table(PROGRAM, __start_tenon_roots, (size_t)(__stop_tenon_roots - __start_tenon_roots), everything,
+                         err);
+    roots.has_program |= !code;
+    pthread_mutex_unlock(&roots.lock);
+    return code;
+}
+
+/* ---- visiting ---- */
+
+void tn__visit_roots(tn_visit_slot *slot, void *context)
+{
+    pthread_mutex_lock(&roots.lock);
+    for (size_t i = 0; i < roots.count; i++)
+        for (uint64_t word = 0; word < roots.items[i].count; word++)
+            slot(context, &roots.items[i].words[word]);
+    pthread_mutex_unlock(&roots.lock);
+}

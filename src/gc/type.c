@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a type says of its objects: how large they are, and where their references lie. */
+
+#include "gc.h"
+
+const struct tn_type tn_weak_type = {.name = "weak", .kind = TN_KIND_WEAK, .alignment = 8, .size = 16};
+const struct tn_type tn_ephemeron_type = {.name = "ephemeron", .kind = TN_KIND_EPHEMERON, .alignment = 8, .size = 24};
+
+static uint64_t length_of(const void *object, const struct tn_type *type)
+{
+    return type->element ? tn__get64((const char *)object + type->length) : 0;
+}
+
+uint64_t tn__payload(const void *object)
+{
+    const struct tn_type *type = tn__type_of(object);
+    return type->size + type->element * length_of(object, type);
+}
+
+uint64_t tn__allocation_size(uint64_t payload)
+{
+    enum { SMALLEST = 16 };
+    if (payload > INT64_MAX)
+        return UINT64_MAX;
+    uint64_t size = TN_GC_HEADER_SIZE + tn__align_up(payload, 8);
+    return size < SMALLEST ? SMALLEST : size;
+}
+
+uint64_t tn__object_size(const void *object)
+{
+    uint64_t stored_hash = *tn__header(object) & TN_GC_HASH_STORED ? 8 : 0;
+    return tn__allocation_size(tn__payload(object)) + stored_hash;
+}
+
+static void visit_words(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context)
+{
+    if (type->offsets) {
+        for (uint64_t i = 0; i < type->offset_count; i++)
+            visit(context, (void **)(void *)((char *)at + type->offsets[i]));
+        return;
+    }
+    for (uint64_t rest = type->references; rest; rest &= rest - 1)
+        visit(context, (void **)at + __builtin_ctzll(rest));
+}
+
+void tn__visit_references(void *object, tn_visit_slot *visit, void *context)
+{
+    const struct tn_type *type = tn__type_of(object);
+    char *element = (char *)object + type->size;
+    switch (type->kind) {
+    case TN_KIND_FIXED:
+        visit_words(object, type, visit, context);
+        break;
+    case TN_KIND_REFERENCES:
+        for (uint64_t i = length_of(object, type); i; i--, element += sizeof(void *))
+            visit(context, (void **)(void *)element);
+        break;
+    case TN_KIND_STRUCTS:
+        for (uint64_t i = length_of(object, type); i; i--, element += type->element)
+            visit_words(element, type, visit, context);
+        break;
+    case TN_KIND_CUSTOM:
+        type->visit(object, visit, context);
+        break;
+    default:
+        break;
+    }
+}

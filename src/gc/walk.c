@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Walks a stopped thread's stack (doc/GC.md, "Walking"): from the anchor where each level called out along the chain of
+ * frame pointers up to the entry that the level began with. */
+
+#include "gc.h"
+
+static void (*walk_hook)(struct tn_gc_block *block, tn_visit_slot *slot, void *context);
+
+void tn__on_walk(void (*hook)(struct tn_gc_block *block, tn_visit_slot *slot, void *context))
+{
+    __atomic_store_n(&walk_hook, hook, __ATOMIC_RELEASE);
+}
+
+/* ---- a frame ---- */
+
+struct frame {
+    uintptr_t fp;
+    struct tn__frame_map map;
+};
+
+static void **slot_at(const struct frame *frame, int32_t slot)
+{
+    return (void **)(frame->fp + 8 * (intptr_t)slot);
+}
+
+/* A derived pointer, with the slot of its base. */
+struct derived {
+    char **pointer;
+    char **base;
+};
+
+static struct derived derived_at(const struct frame *frame, uint32_t i)
+{
+    const struct tn__frame_map *map = &frame->map;
+    uint32_t base =
+        map->wide ? tn__get32(map->derived + 8 * (size_t)i + 4) : tn__get16(map->derived + 4 * (size_t)i + 2);
+    return (struct derived){(char **)slot_at(frame, tn__map_slot(map, map->derived, 2 * i)),
+                            (char **)slot_at(frame, tn__map_slot(map, map->bases, base))};
+}
+
+/* While the bases move, the slots of derived pointers hold how far these are from them. */
+static void visit_references(const struct frame *frame, tn_visit_slot *slot, void *context)
+{
+    const struct tn__frame_map *map = &frame->map;
+    for (uint32_t i = 0; i < map->derived_count; i++) {
+        struct derived d = derived_at(frame, i);
+        *d.pointer = (char *)((uintptr_t)*d.pointer - (uintptr_t)*d.base);
+    }
+    for (uint32_t i = 0; i < map->base_count; i++)
+        slot(context, slot_at(frame, tn__map_slot(map, map->bases, i)));
+    for (uint32_t i = 0; i < map->root_count; i++)
+        slot(context, slot_at(frame, tn__map_slot(map, map->roots, i)));
+    for (uint32_t i = 0; i < map->derived_count; i++) {
+        struct derived d = derived_at(frame, i);
+        *d.pointer = (char *)((uintptr_t)*d.pointer + (uintptr_t)*d.base);
+    }
+}
+
+static void visit_pins(const struct frame *frame, void (*pin)(void *context, void *object), void *context)
+{
+    for (uint32_t i = 0; i < frame->map.pinned_count; i++) {
+        void *object = *slot_at(frame, tn__map_slot(&frame->map, frame->map.pinned, i));
+        if (object)
+            pin(context, object);
+    }
+}
+
+/* ---- a stack ---- */
+
+static uintptr_t word(uintptr_t address)
+{
+    return *(const uintptr_t *)address;
+}
+
+const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
+                           void (*pin)(void *context, void *object), void *context)
+{
+    uintptr_t visited = 0; /* frames up to here are done */
+    for (const struct tn_gc_anchor *anchor = mutator->block->top; anchor > mutator->anchors + 1; anchor--) {
+        if (!anchor->sp || anchor->sp <= visited)
+            continue;
+        struct frame frame = {.fp = anchor->fp};
+        uintptr_t ra = anchor->ra ? anchor->ra : word(anchor->sp);
+        for (;;) {
+            const struct tn__map *map = tn__maps_find(ra);
+            if (!map)
+                return "a return address of managed code has no stack map";
+            if (frame.fp <= visited)
+                return "a chain of frame pointers goes the wrong way";
+            frame.map = tn__map_decode(map);
+            if (frame.map.entry)
+                break;
+            if (slot)
+                visit_references(&frame, slot, context);
+            if (pin)
+                visit_pins(&frame, pin, context);
+            visited = frame.fp;
+            ra = word(frame.fp + 8);
+            frame.fp = word(frame.fp);
+        }
+        visited = frame.fp;
+    }
+    void (*hook)(struct tn_gc_block * block, tn_visit_slot * slot, void *context) =
+        __atomic_load_n(&walk_hook, __ATOMIC_ACQUIRE);
+    if (hook && slot)
+        hook(mutator->block, slot, context);
+    return NULL;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What happens to what nothing refers to: weak references and ephemerons are cleared, finalizers queued. Weak references to an object
+ * are null before its finalizer runs; ephemerons with it as key go on as long as the finalizer can reach it. */
+
+#include "gc.h"
+
+/* ---- ephemerons ---- */
+
+enum { KEY, VALUE, NEXT };
+
+/* Visits the values of keys that live, until no more are found to; the list is left with those whose keys do not. */
+static void settle_ephemerons(struct tn__collector *c)
+{
+    bool found = true;
+    while (found) {
+        void *waiting = NULL;
+        found = false;
+        for (void **at = c->ephemerons, **next; at; at = next) {
+            next = at[NEXT];
+            at[NEXT] = NULL;
+            if (tn__is_live(c, at[KEY])) {
+                tn__forward_slot(c, &at[KEY]);
+                tn__forward_slot(c, &at[VALUE]);
+                found = true;
+            } else {
+                at[NEXT] = waiting;
+                waiting = at;
+            }
+        }
+        c->ephemerons = NULL;
+        tn__drain(c); /* may find new ones */
+        for (void **at = waiting, **next; at; at = next) {
+            next = at[NEXT];
+            at[NEXT] = c->ephemerons;
+            c->ephemerons = at;
+        }
+    }
+}
+
+static void clear_ephemerons(struct tn__collector *c)
+{
+    for (void **at = c->ephemerons, **next; at; at = next) {
+        next = at[NEXT];
+        at[KEY] = at[VALUE] = at[NEXT] = NULL;
+    }
+}
+
+/* ---- weak references ---- */
+
+static void clear_weak(struct tn__collector *c)
+{
+    for (void **at = c->weak, **next; at; at = next) {
+        next = at[1];
+        at[1] = NULL;
+        if (tn__is_live(c, at[0]))
+            tn__forward_slot(c, &at[0]);
+        else
+            at[0] = NULL;
+    }
+    c->weak = NULL;
+}
+
+/* ---- finalizers ---- */
+
+/* Objects that are dead but for their finalizers live on until these have run; what lives anyway is followed. */
+static void queue_finalizers(struct tn__collector *c)
+{
+    struct tn_heap *heap = c->heap;
+    struct tn__finalizer **dead = heap->waiting_end, **at = &heap->finalizers;
+    while (*at) {
+        struct tn__finalizer *finalizer = *at;
+        if (tn__is_live(c, finalizer->object)) {
+            tn__forward_slot(c, &finalizer->object);
+            at = &finalizer->next;
+            continue;
+        }
+        *at = finalizer->next;
+        finalizer->next = NULL;
+        *heap->waiting_end = finalizer;
+        heap->waiting_end = &finalizer->next;
+    }
+    for (struct tn__finalizer *finalizer = *dead; finalizer; finalizer = finalizer->next) {
+        tn__forward_slot(c, &finalizer->object);
+        finalizer->handle->object = finalizer->object; /* a root from now on */
+    }
+}
+
+void tn__settle_dead(struct tn__collector *c)
+{
+    settle_ephemerons(c);
+    clear_weak(c);
+    queue_finalizers(c);
+    tn__drain(c);
+    settle_ephemerons(c);
+    clear_ephemerons(c);
+    clear_weak(c); /* those that only finalizers reach */
+}
+
+int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context, struct tn_handle *object),
+                       void *context, struct tn_error *err)
+{
+    if (tn_handle_is_null(handle) || !function)
+        return tn__fail(err, TN_EINVAL, "no object or no function given");
+    struct tn_heap *heap = handle->heap;
+    struct tn__finalizer *finalizer = tn__alloc(NULL, sizeof *finalizer);
+    tn__heap_lock(heap);
+    struct tn_handle *later = finalizer ? tn__handle_make(heap, NULL) : NULL;
+    if (later) {
+        *finalizer = (struct tn__finalizer){heap->finalizers, handle->object, function, context, later};
+        heap->finalizers = finalizer;
+    }
+    tn__heap_unlock(heap);
+    if (later)
+        return TN_OK;
+    tn__free(NULL, finalizer);
+    return tn__fail(err, TN_ENOMEM, "out of memory");
+}
+
+static struct tn__finalizer *take_waiting(struct tn_heap *heap)
+{
+    tn__heap_lock(heap);
+    struct tn__finalizer *finalizer = heap->waiting;
+    if (finalizer) {
+        heap->waiting = finalizer->next;
+        if (!heap->waiting)
+            heap->waiting_end = &heap->waiting;
+    }
+    tn__heap_unlock(heap);
+    return finalizer;
+}
+
+size_t tn_run_pending_finalizers(struct tn_heap *heap)
+{
+    size_t count = 0;
+    for (struct tn__finalizer *finalizer; (finalizer = take_waiting(heap)); count++) {
+        finalizer->function(finalizer->context, finalizer->handle);
+        tn_handle_free(finalizer->handle);
+        tn__free(NULL, finalizer);
+    }
+    return count;
+}
+
+void tn__run_finalizers_here(struct tn_heap *heap)
+{
+    struct tn__mutator *mutator = tn__self();
+    if (!__atomic_load_n(&heap->waiting, __ATOMIC_RELAXED) || !mutator || mutator->heap != heap || mutator->finalizing)
+        return;
+    mutator->finalizing = true;
+    tn_run_pending_finalizers(heap);
+    mutator->finalizing = false;
+}

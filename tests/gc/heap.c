@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A heap as a host sees it: objects of every kind by handles, what lives and what dies, limits, and threads that collect at the
+ * same time. Each test runs on a plain heap and on one that moves everything at each allocation. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "base/os.h"
+#include "tenon_heap.h"
+
+struct node {
+    struct node *next;
+    uint64_t value;
+};
+
+struct table {
+    uint64_t length;
+    struct node *items[];
+};
+
+static const struct tn_type node_type = {
+    .name = "node", .kind = TN_KIND_FIXED, .alignment = 8, .size = sizeof(struct node), .references = 1};
+static const struct tn_type aligned_type = {
+    .name = "aligned", .kind = TN_KIND_FIXED, .alignment = 16, .size = sizeof(struct node), .references = 1};
+static const struct tn_type table_type = {
+    .kind = TN_KIND_REFERENCES, .alignment = 8, .size = sizeof(struct table), .element = sizeof(struct node *)};
+static const struct tn_type nodes_type = {
+    .kind = TN_KIND_STRUCTS, .alignment = 8, .size = 8, .element = sizeof(struct node), .references = 1};
+static const struct tn_type bytes_type = {.kind = TN_KIND_LEAF, .alignment = 8, .size = 8, .element = 1};
+
+static struct tn_error err;
+
+static struct tn_heap *make_heap(void **state, uint64_t limit)
+{
+    struct tn_heap *heap;
+    struct tn_heap_options options = {.size = sizeof options, .limit = limit, .flags = *(uint64_t *)*state};
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    return heap;
+}
+
+static struct tn_handle *make(struct tn_heap *heap, const struct tn_type *type, uint64_t length)
+{
+    struct tn_handle *handle;
+    assert_int_equal(tn_handle_new(heap, type, length, &handle, &err), 0);
+    return handle;
+}
+
+static struct tn_handle *make_node(struct tn_heap *heap, const struct tn_type *type, uint64_t value,
+                                   struct tn_handle *next)
+{
+    struct tn_handle *node = make(heap, type, 0);
+    assert_int_equal(tn_handle_write(node, offsetof(struct node, value), &value, sizeof value, &err), 0);
+    assert_int_equal(tn_handle_store(node, offsetof(struct node, next), next, &err), 0);
+    return node;
+}
+
+static uint64_t value_of(const struct tn_handle *node)
+{
+    uint64_t value = 0;
+    assert_int_equal(tn_handle_read(node, offsetof(struct node, value), &value, sizeof value, &err), 0);
+    return value;
+}
+
+/* `node` becomes its successor; false if there is none. */
+static bool step(struct tn_handle *node)
+{
+    assert_int_equal(tn_handle_load(node, offsetof(struct node, next), node, &err), 0);
+    return !tn_handle_is_null(node);
+}
+
+/* ---- tests ---- */
+
+static void lists_survive(void **state)
+{
+    enum { LENGTH = 200 };
+    struct tn_heap *heap = make_heap(state, 0);
+    for (int aligned = 0; aligned < 2; aligned++) {
+        struct tn_handle *head = NULL;
+        for (uint64_t i = 0; i < LENGTH; i++) {
+            struct tn_handle *node = make_node(heap, aligned && i % 2 ? &aligned_type : &node_type, i, head);
+            tn_handle_free(head);
+            head = node;
+        }
+        tn_heap_collect(heap);
+        for (uint64_t i = LENGTH; i-- > 0;) {
+            assert_int_equal(value_of(head), i);
+            assert_true(tn_handle_type(head) == (aligned && i % 2 ? &aligned_type : &node_type));
+            if (tn_handle_type(head) == &aligned_type)
+                assert_int_equal((uintptr_t)tn_handle_object(head) % 16, 0);
+            assert_int_equal(step(head), i != 0);
+        }
+        tn_handle_free(head);
+    }
+    tn_heap_destroy(heap);
+}
+
+static void arrays_of_every_size(void **state)
+{
+    static const uint64_t lengths[] = {0, 1, 2, 100, 8190, 8191, 8192, 33000, 100000};
+    struct tn_heap *heap = make_heap(state, 0);
+    for (size_t i = 0; i < TN_COUNT(lengths); i++) {
+        uint64_t n = lengths[i], length;
+        struct tn_handle *table = make(heap, &table_type, n), *nodes = make(heap, &nodes_type, n),
+                         *bytes = make(heap, &bytes_type, n);
+        for (uint64_t at = 0; at < n; at = 2 * at + 1) {
+            struct tn_handle *node = make_node(heap, &node_type, at, NULL);
+            assert_int_equal(tn_handle_store(table, 8 + at * 8, node, &err), 0);
+            assert_int_equal(tn_handle_store(nodes, 8 + at * 16, node, &err), 0);
+            assert_int_equal(tn_handle_write(bytes, 8 + at, &at, 1, &err), 0);
+            tn_handle_free(node);
+        }
+        tn_heap_collect(heap);
+        struct tn_handle *node = make(heap, &node_type, 0), *same = make(heap, &node_type, 0);
+        for (uint64_t at = 0; at < n; at = 2 * at + 1) {
+            unsigned char byte;
+            assert_int_equal(tn_handle_load(table, 8 + at * 8, node, &err), 0);
+            assert_int_equal(tn_handle_load(nodes, 8 + at * 16, same, &err), 0);
+            assert_true(tn_handle_same(node, same));
+            assert_int_equal(value_of(node), at);
+            assert_int_equal(tn_handle_read(bytes, 8 + at, &byte, 1, &err), 0);
+            assert_int_equal(byte, at & 255);
+        }
+        assert_int_equal(tn_handle_read(table, 0, &length, 8, &err), 0);
+        assert_int_equal(length, n);
+        assert_int_equal(tn_handle_load(table, 8 + n * 8, node, &err), TN_EINVAL);
+        assert_int_equal(tn_handle_read(bytes, 8 + n, &length, 1, &err), TN_EINVAL);
+        struct tn_handle *all[] = {table, nodes, bytes, node, same};
+        for (size_t k = 0; k < TN_COUNT(all); k++)
+            tn_handle_free(all[k]);
+    }
+    tn_heap_destroy(heap);
+}
+
+struct census {
+    uint64_t count, bytes;
+};
+
+static void count_object(void *context, void *object, const struct tn_type *type, size_t payload)
+{
+    struct census *census = context;
+    (void)object, (void)type;
+    census->count++;
+    census->bytes += payload;
+}
+
+static struct census take_census(struct tn_heap *heap)
+{
+    struct census census = {0};
+    tn_heap_walk(heap, count_object, &census);
+    return census;
+}
+
+static void pinned_objects_stay(void **state)
+{
+    enum { COUNT = 50 };
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *all[COUNT];
+    void *address[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        all[i] = make_node(heap, i % 3 ? &node_type : &aligned_type, i, i ? all[i - 1] : NULL);
+        if (i % 5 == 0)
+            assert_int_equal(tn_handle_pin(all[i], &address[i], &err), 0);
+    }
+    tn_heap_collect(heap);
+    tn_heap_collect(heap);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        assert_int_equal(value_of(all[i]), i);
+        if (i % 5 == 0)
+            assert_true(tn_handle_object(all[i]) == address[i]);
+    }
+    assert_int_equal(take_census(heap).count, COUNT);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        if (i % 5 == 0)
+            tn_handle_unpin(all[i]);
+        tn_handle_free(all[i]);
+    }
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 0);
+    tn_heap_destroy(heap);
+}
+
+static void hashes_last(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *a = make(heap, &node_type, 0), *b = make(heap, &bytes_type, 100000),
+                     *c = make(heap, &aligned_type, 0);
+    uint64_t hashes[] = {tn_handle_hash(a), tn_handle_hash(b), tn_handle_hash(c)};
+    for (int i = 0; i < 4; i++) {
+        tn_heap_collect(heap);
+        assert_int_equal(tn_handle_hash(a), hashes[0]);
+        assert_int_equal(tn_handle_hash(b), hashes[1]);
+        assert_int_equal(tn_handle_hash(c), hashes[2]);
+    }
+    assert_int_equal(take_census(heap).bytes, 16 + 100008 + 16);
+    assert_int_equal(tn_handle_hash(NULL), 0);
+    tn_heap_destroy(heap);
+}
+
+static void weak_references_are_cleared(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *node = make_node(heap, &node_type, 7, NULL), *weak = make(heap, &tn_weak_type, 0);
+    struct tn_handle *got = make(heap, &node_type, 0);
+    assert_int_equal(tn_handle_store(weak, 0, node, &err), 0);
+    tn_heap_collect(heap);
+    assert_int_equal(tn_handle_load(weak, 0, got, &err), 0);
+    assert_true(tn_handle_same(got, node));
+    tn_handle_set(got, NULL);
+    tn_handle_free(node);
+    tn_heap_collect(heap);
+    assert_int_equal(tn_handle_load(weak, 0, got, &err), 0);
+    assert_true(tn_handle_is_null(got));
+    tn_heap_destroy(heap);
+}
+
+/* A chain in which each value is the next one's key, entered last one first. */
+static void ephemerons_follow_their_keys(void **state)
+{
+    enum { LENGTH = 20 };
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *key = make_node(heap, &node_type, 0, NULL), *first = key, *pairs[LENGTH];
+    struct tn_handle *got = make(heap, &node_type, 0);
+    for (int i = 0; i < LENGTH; i++) {
+        struct tn_handle *value = make_node(heap, &node_type, (uint64_t)i + 1, NULL);
+        pairs[i] = make(heap, &tn_ephemeron_type, 0);
+        assert_int_equal(tn_handle_store(pairs[i], 0, key, &err), 0);
+        assert_int_equal(tn_handle_store(pairs[i], 8, value, &err), 0);
+        if (key != first)
+            tn_handle_free(key);
+        key = value;
+    }
+    tn_handle_free(key);
+    for (int dead = 0; dead < 2; dead++) {
+        tn_heap_collect(heap);
+        for (int i = 0; i < LENGTH; i++) {
+            assert_int_equal(tn_handle_load(pairs[i], 8, got, &err), 0);
+            assert_int_equal(tn_handle_is_null(got), dead);
+            if (!dead)
+                assert_int_equal(value_of(got), i + 1);
+            tn_handle_set(got, NULL);
+        }
+        tn_handle_set(first, NULL);
+    }
+    tn_heap_destroy(heap);
+}
+
+static uint64_t finalized;
+
+static void finalize(void *context, struct tn_handle *object)
+{
+    finalized += *(uint64_t *)context + value_of(object);
+    struct tn_handle *another = make(tn_heap_current(), &node_type, 0); /* finalizers may allocate */
+    tn_handle_free(another);
+}
+
+static void finalizers_run_once(void **state)
+{
+    static uint64_t thousand = 1000;
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *node = make_node(heap, &node_type, 1, NULL);
+    finalized = 0;
+    assert_int_equal(tn_handle_finalize(node, finalize, &thousand, &err), 0);
+    tn_heap_collect(heap);
+    assert_int_equal(finalized, 0);
+    tn_handle_free(node);
+    tn_heap_collect(heap);
+    tn_run_pending_finalizers(heap);
+    assert_int_equal(finalized, 1001);
+    tn_heap_collect(heap);
+    tn_run_pending_finalizers(heap);
+    assert_int_equal(finalized, 1001);
+    assert_int_equal(take_census(heap).count, 0);
+    assert_int_equal(tn_handle_finalize(NULL, finalize, NULL, &err), TN_EINVAL);
+    tn_heap_destroy(heap);
+}
+
+static void scopes_end(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *outside = make(heap, &node_type, 0);
+    tn_scope_begin();
+    make(heap, &node_type, 0);
+    tn_scope_begin();
+    tn_handle_free(make(heap, &node_type, 0));
+    make(heap, &node_type, 0);
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 3);
+    tn_scope_end();
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 2);
+    tn_scope_end();
+    tn_scope_end(); /* one too many does nothing */
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 1);
+    tn_handle_free(outside);
+    tn_heap_destroy(heap);
+}
+
+/* The last collection frees what there is; then it is an error and not the end. */
+static void memory_runs_out(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 4 << 20);
+    struct tn_handle *head = NULL, *handle;
+    int code;
+    while (!(code = tn_handle_new(heap, &table_type, 1000, &handle, &err))) {
+        assert_int_equal(tn_handle_store(handle, 8, head, &err), 0);
+        tn_handle_free(head);
+        head = handle;
+    }
+    assert_int_equal(code, TN_ENOMEM);
+    assert_int_equal(tn_handle_new(heap, &bytes_type, 1 << 20, &handle, &err), TN_ENOMEM);
+    uint64_t kept = take_census(heap).count;
+    assert_in_range(kept, 300, 500);
+    tn_handle_free(head);
+    assert_int_equal(tn_handle_new(heap, &bytes_type, 1 << 20, &handle, &err), 0);
+    assert_int_equal(tn_handle_new(heap, &bytes_type, UINT64_MAX, &head, &err), TN_ENOMEM);
+    assert_int_equal(tn_handle_new(heap, &node_type, 1, &head, &err), TN_EINVAL);
+    tn_heap_destroy(heap);
+}
+
+/* Where there is no memory to copy to, everything stays where it is, and nothing is lost. */
+static void no_room_to_copy(void **state)
+{
+    enum { LENGTH = 3000 };
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *head = NULL;
+    for (uint64_t i = 0; i < LENGTH; i++) {
+        struct tn_handle *node = make_node(heap, &node_type, i, head);
+        tn_handle_free(head);
+        head = node;
+    }
+    for (int i = 0; i < 2; i++) {
+        tn__os_set_faults("F*");
+        tn_heap_collect(heap);
+        tn__os_set_faults(NULL);
+        assert_int_equal(take_census(heap).count, LENGTH);
+        tn_heap_collect(heap);
+    }
+    for (uint64_t i = LENGTH; i-- > 0; step(head))
+        assert_int_equal(value_of(head), i);
+    tn_heap_destroy(heap);
+}
+
+static void roots_are_visited(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 0);
+    void *words[3] = {0};
+    assert_int_equal(tn_roots_add(words, 3, &err), 0);
+    struct tn_handle *node = make_node(heap, &node_type, 5, NULL), *got = make(heap, &node_type, 0);
+    tn_managed_begin();
+    words[1] = tn_handle_object(node);
+    tn_managed_end();
+    tn_handle_free(node);
+    tn_heap_collect(heap);
+    tn_managed_begin();
+    struct tn_handle *again;
+    assert_int_equal(tn_handle_of(heap, words[1], &again, &err), 0);
+    tn_managed_end();
+    assert_int_equal(value_of(again), 5);
+    tn_roots_remove(words);
+    tn_handle_free(again);
+    tn_handle_free(got);
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 0);
+    tn_heap_destroy(heap);
+}
+
+static void *churn(void *argument)
+{
+    struct tn_heap *heap = argument;
+    struct tn_error mine;
+    if (tn_heap_attach(heap, &mine))
+        return NULL;
+    struct tn_handle *head = NULL, *node;
+    for (uint64_t i = 0; i < 2000; i++) {
+        tn_managed_begin();
+        if (tn_handle_new(heap, &node_type, 0, &node, &mine) || tn_handle_write(node, 8, &i, 8, &mine) ||
+            tn_handle_store(node, 0, i % 100 ? head : NULL, &mine))
+            return NULL;
+        tn_managed_end();
+        tn_handle_free(head);
+        head = node;
+    }
+    uint64_t sum = 0;
+    do
+        sum += value_of(head);
+    while (step(head));
+    tn_handle_free(head);
+    tn_heap_detach();
+    return (void *)(uintptr_t)sum;
+}
+
+static void threads_share_a_heap(void **state)
+{
+    enum { THREADS = 4 };
+    struct tn_heap *heap = make_heap(state, 0);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, churn, heap), 0);
+    for (int i = 0; i < 50; i++)
+        tn_heap_collect(heap);
+    for (int i = 0; i < THREADS; i++) {
+        void *sum;
+        pthread_join(threads[i], &sum);
+        assert_int_equal((uintptr_t)sum, 100 * (1900 + 1999) / 2);
+    }
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 0);
+    tn_heap_destroy(heap);
+}
+
+static void heaps_are_apart(void **state)
+{
+    struct tn_heap *a = make_heap(state, 0), *b;
+    struct tn_heap_options options = {.size = sizeof options}, wrong = {.size = sizeof wrong, .flags = 1u << 31};
+    assert_int_equal(tn_heap_create(&options, &b, &err), 0);
+    assert_int_equal(tn_heap_create(&wrong, &b, &err), TN_EINVAL);
+    assert_int_equal(tn_heap_attach(b, &err), TN_EINVAL);
+    struct tn_handle *mine = make_node(a, &node_type, 1, NULL), *other = make(b, &node_type, 0);
+    tn_heap_collect(b);
+    assert_int_equal(take_census(b).count, 1);
+    tn_handle_free(other);
+    tn_heap_collect(b);
+    assert_int_equal(take_census(b).count, 0);
+    assert_int_equal(value_of(mine), 1);
+    tn_heap_destroy(b);
+    tn_heap_destroy(a);
+    assert_null(tn_heap_current());
+}
+
+static uint64_t plain = TN_HEAP_VERIFY, stress = TN_HEAP_VERIFY | TN_HEAP_STRESS;
+
+#define BOTH(test)                                                                                                     \
+    {#test, test, NULL, NULL, &plain},                                                                                 \
+    {                                                                                                                  \
+#test ", stress", test, NULL, NULL, &stress                                                                    \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(lists_survive),
+        BOTH(arrays_of_every_size),
+        BOTH(pinned_objects_stay),
+        BOTH(hashes_last),
+        BOTH(weak_references_are_cleared),
+        BOTH(ephemerons_follow_their_keys),
+        BOTH(finalizers_run_once),
+        BOTH(scopes_end),
+        BOTH(memory_runs_out),
+        BOTH(no_room_to_copy),
+        BOTH(roots_are_visited),
+        BOTH(threads_share_a_heap),
+        BOTH(heaps_are_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
