@@ -132,6 +132,87 @@ TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64
 /* Compilations whose memory was abandoned because LLVM gave up, since the process started. */
 TN_API uint64_t tn_codegen_abandoned(void);
 
+/* ---- the JIT ---- */
+
+/* A session and the code generator put together. Modules of IR are added to libraries and compiled when something that they
+ * define is looked up; lazily, each function when it is first called. Objects, archives, definitions, trackers and lookups
+ * are those of tenon.h: what was made in any way sees the rest. Any thread may call any function; modules compile side by
+ * side, each in an LLVMContext of its own. */
+
+struct tn_jit;
+
+struct tn_jit_options {
+    size_t size; /* sizeof(struct tn_jit_options) */
+    /* The session to use, which outlives the JIT; NULL: one of its own, with so many threads that compile (0: whoever needs
+     * code compiles it) and this reporter of failures that nobody waits for. */
+    struct tn_session *session;
+    size_t threads;
+    void (*on_error)(void *context, const struct tn_error *error);
+    void *context;
+    const struct tn_compile_options *compile; /* NULL: the defaults; what they point to outlives the JIT */
+    int lazy;                                 /* not 0: function by function */
+    void (*on_failure)(void); /* lazy: gets the calls of functions that cannot be compiled, see tn_stub_options */
+    tn_resolver *resolver;    /* for the main library; tn_resolve_allowed is a filter; NULL: no host symbols */
+    void *resolver_context;
+};
+
+/* `options` NULL: the defaults. TN_EINVAL (also: lazy without on_failure), and the errors of tn_session_create. */
+TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
+
+/* Ends it, and its own session; in another's session what was compiled stays, and what was not is compiled when it is
+ * needed. NULL is ignored. */
+TN_API void tn_jit_destroy(struct tn_jit *jit);
+
+TN_API struct tn_session *tn_jit_session(const struct tn_jit *jit);
+TN_API struct tn_library *tn_jit_library(const struct tn_jit *jit); /* the main one */
+
+/* A code instance that functions of a module are for. Names are as in the module; a local function has none. */
+struct tn_jit_instance {
+    struct tn_instance *instance;
+    const char *invoke;      /* or NULL and, */
+    void *invoke_address;    /* if it is code that the client has */
+    const char *specialized; /* NULL: there is none */
+    uint32_t flags;          /* TN_INSTANCE_SPECSIG or 0 */
+    const char *signature;   /* for tn_compiled; NULL: none. Must stay valid until the module is compiled */
+};
+
+struct tn_jit_module {
+    size_t size;      /* sizeof(struct tn_jit_module) */
+    const char *name; /* for diagnostics; copied */
+    const void *ir;   /* text or bitcode; borrowed for the call */
+    size_t length;
+    void *llvm_module; /* in the place of `ir`: an LLVMModuleRef of this program's LLVM; copied, and not changed */
+    struct tn_tracker *owner;                /* NULL: the library */
+    const struct tn_jit_instance *instances; /* published when linked; if that fails they fall back */
+    size_t instance_count;
+    int whole; /* not 0: compiled in one piece in a lazy JIT, too */
+};
+
+/* Adds a module to a library of the JIT's session (NULL: the main one). IR is read and verified now. Lazily, the address of
+ * a function is that of its stub. A module with code instances begins to be compiled now, on the session's threads if it has
+ * any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM: nothing of it stays behind. */
+TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
+                             struct tn_error *err);
+
+/* tn_lookup in the main library. Besides its errors, those of tn_compile. */
+TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
+
+/* Compiles and links the modules of a library (NULL: the main one) that have initializers, and runs these, see
+ * tn_run_initializers. */
+TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
+                                   struct tn_error *err);
+
+struct tn_jit_stats {
+    size_t size;                             /* in: sizeof(struct tn_jit_stats) as the caller knows it */
+    uint64_t modules;                        /* added */
+    uint64_t functions, taken;               /* that may be compiled one by one; that were */
+    uint64_t read_ns;                        /* of adding modules: reading, verifying, taking apart */
+    uint64_t extract_ns;                     /* of copying functions */
+    uint64_t parse_ns, optimize_ns, emit_ns; /* summed over threads */
+};
+
+TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
+
 /* ---- source lines ---- */
 
 /* Keeps the debug information of what is linked from now on, for tn_symbolize_source: a copy of it, and once it was asked

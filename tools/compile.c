@@ -13,11 +13,10 @@ static bool is_guess(const struct file *file)
     return file->is_text && (length < 3 || strcmp(file->name + length - 3, ".ll") != 0);
 }
 
-bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
-                  struct tn_compile_stats *stats)
+struct tn_compile_options tool_compile_options(const struct settings *settings)
 {
-    struct tn_compile_options options = {
-        .size = sizeof options,
+    return (struct tn_compile_options){
+        .size = sizeof(struct tn_compile_options),
         .triple = settings->triple,
         .cpu = settings->cpu,
         .features = settings->features,
@@ -29,14 +28,24 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
         .observer = tool_watch_observer(),
         .polls = settings->polls,
     };
+}
+
+void tool_explain_ir(const struct file *file, int code)
+{
+    if (code == TN_ECOMPILE && is_guess(file))
+        tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind", file->name);
+}
+
+bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
+                  struct tn_compile_stats *stats)
+{
+    struct tn_compile_options options = tool_compile_options(settings);
     struct tn_compile_stats one = {.size = sizeof one};
     struct tn_error error;
     int rc = tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
     if (rc) {
         tool_fail(STATUS_FAILURE, "%s", error.text);
-        if (rc == TN_ECOMPILE && is_guess(file))
-            tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind",
-                      file->name);
+        tool_explain_ir(file, rc);
         return false;
     }
     stats->parse_ns += one.parse_ns;

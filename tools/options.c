@@ -71,6 +71,8 @@ static const struct option options[] = {
      "write a file for perf: perf-PID.map or jit-PID.dump"},
     {FOR_RUN, "--perf-folder", NULL, "FOLDER", NULL, M(perf_folder),
      "where to; default /tmp, where perf looks for maps"},
+    {FOR_RUN, "--lazy", NULL, NULL, NULL, M(lazy), "compile each function of IR when it is first called"},
+    {FOR_RUN, "--threads", NULL, "N", NULL, M(threads), "compile IR on N threads, as it is needed; default none"},
     {FOR_RUN | FOR_COMPILE, "--trace-compile", NULL, "FILE", NULL, M(trace_compile),
      "write a line for each function that is compiled; - is standard error"},
     {FOR_RUN | FOR_COMPILE, "--dump", NULL, "STAGES", NULL, M(dump_stages),

@@ -76,14 +76,29 @@ static bool add_input(const struct tn_input *input, bool is_archive)
     return rc == 0;
 }
 
+/* To be compiled later. */
+static bool add_module(struct file *file)
+{
+    struct tn_jit_module module = {.size = sizeof module, .name = file->name, .ir = file->bytes, .length = file->size};
+    struct tn_error error;
+    int rc = tn_jit_add_module(tool_program.jit, tool_program.library, &module, &error);
+    if (rc) {
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+        tool_explain_ir(file, rc);
+    }
+    tool_release(file);
+    return rc == 0;
+}
+
 static bool add_ir(struct file *file, const struct settings *settings)
 {
+    if (tool_program.jit)
+        return add_module(file);
     struct tn_buffer object;
     bool compiled = tool_compile(file, settings, &object, &tool_program.stats.compile);
     tool_release(file);
     if (!compiled)
         return false;
-    tool_program.stats.ir_files++;
     struct tn_input input = {.size = sizeof input,
                              .name = file->name,
                              .bytes = object.data,
@@ -100,8 +115,10 @@ bool tool_program_add(const char *name, const struct settings *settings, uint64_
     if (!tool_read(name, file))
         return free(file), false;
     tool_program.stats.files++;
-    if (file->kind == FILE_IR)
+    if (file->kind == FILE_IR) {
+        tool_program.stats.ir_files++;
         return add_ir(file, settings);
+    }
     struct tn_input input = {.size = sizeof input,
                              .name = file->name,
                              .bytes = file->bytes,
@@ -130,11 +147,40 @@ static void print_stats(void)
     tool_print_stats(&tool_program.stats, tool_program.session, stderr);
 }
 
-bool tool_program_create(struct tn__detached *where, bool with_host)
+/* What failed on another thread, or in a call: the call that needs it goes to end_program. */
+static void report_error(void *context, const struct tn_error *error)
+{
+    (void)context;
+    tool_fail(STATUS_FAILURE, "%s", error->text);
+}
+
+static void end_program(void)
+{
+    exit(STATUS_FAILURE);
+}
+
+bool tool_program_use_jit(const struct settings *settings)
+{
+    static struct tn_compile_options compile; /* it is used as long as the program runs */
+    struct tn_error error;
+    compile = tool_compile_options(settings);
+    struct tn_jit_options options = {.size = sizeof options,
+                                     .session = tool_program.session,
+                                     .compile = &compile,
+                                     .lazy = settings->lazy,
+                                     .on_failure = end_program};
+    if (tn_jit_create(&options, &tool_program.jit, &error))
+        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
+    return true;
+}
+
+bool tool_program_create(struct tn__detached *where, bool with_host, size_t threads)
 {
     struct tn_session_options options = {.size = sizeof options,
                                          .on_undefined = note_undefined,
                                          .context = &self.undefined,
+                                         .on_error = report_error,
+                                         .threads = threads,
                                          .flags = TN_SESSION_TIMINGS};
     struct tn_error error;
     uint64_t start = tool_now_ns();
@@ -200,7 +246,10 @@ int tool_program_call(const struct settings *settings, void *entry)
     struct tn_error error;
     tool_progress_stop();
     tool_program.stats.run_start = tool_now_ns();
-    if (tn_run_initializers(tool_program.library, argc, argv, environ, &error))
+    int rc = tool_program.jit
+                 ? tn_jit_run_initializers(tool_program.jit, tool_program.library, argc, argv, environ, &error)
+                 : tn_run_initializers(tool_program.library, argc, argv, environ, &error);
+    if (rc)
         return tool_fail(STATUS_FAILURE, "%s", error.text);
     int (*function)(int, char **, char **);
     memcpy(&function, &entry, sizeof function);

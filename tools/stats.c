@@ -42,6 +42,19 @@ static void print_compile_times(FILE *out, const struct run_stats *stats)
     print_time(out, "emit", c->emit_ns, "machine code");
 }
 
+static void print_jit_times(FILE *out, const struct tn_jit *jit, int level)
+{
+    struct tn_jit_stats s = {.size = sizeof s};
+    tn_jit_stats(jit, &s);
+    print_time(out, "read", s.read_ns, "%" PRIu64 " module%s", s.modules, plural(s.modules));
+    if (s.functions)
+        print_time(out, "extract", s.extract_ns, "%" PRIu64 " of %" PRIu64 " functions compiled, %.1f%% never", s.taken,
+                   s.functions, 100.0 * (double)(s.functions - s.taken) / (double)s.functions);
+    print_time(out, "parse", s.parse_ns, "of what was extracted");
+    print_time(out, "optimise", s.optimize_ns, "-O%d", level);
+    print_time(out, "emit", s.emit_ns, "machine code");
+}
+
 static void print_link_times(FILE *out, const struct run_stats *stats, const struct tn_stats *link)
 {
     print_time(out, "session", stats->session_ns, "%" PRIu64 " MiB of address space reserved, code memory: %s",
@@ -65,7 +78,9 @@ void tool_print_stats(const struct run_stats *stats, struct tn_session *session,
     struct tn_stats link = {.size = sizeof link};
     struct rusage usage;
     fprintf(out, "tenon %s: where the time went\n", stats->command);
-    if (stats->ir_files)
+    if (tool_program.jit)
+        print_jit_times(out, tool_program.jit, stats->opt_level);
+    else if (stats->ir_files)
         print_compile_times(out, stats);
     if (session) {
         tn_session_stats(session, &link);

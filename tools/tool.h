@@ -26,7 +26,8 @@ struct settings {
     const char *perf_folder;
     const char *trace_compile, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
-    int time_passes;
+    int time_passes, lazy;
+    const char *threads;
     const char *passes;
     int polls, weak;
     int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
@@ -112,6 +113,11 @@ const struct tn_compile_observer *tool_watch_observer(void);
 
 /* ---- compiling (compile.c) ---- */
 
+/* What the settings say of compiling. */
+struct tn_compile_options tool_compile_options(const struct settings *settings);
+/* Adds what is worth saying when a file could not be read as IR, after the error. */
+void tool_explain_ir(const struct file *file, int code);
+
 /* Compiles the IR in *file as the settings say; sums times up in *stats. What is wrong is reported and false answered. */
 bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
                   struct tn_compile_stats *stats);
@@ -144,11 +150,14 @@ struct tn__detached;
 extern struct program {
     struct tn_session *session;
     struct tn_library *library;
+    struct tn_jit *jit; /* NULL unless IR is compiled when it is needed */
     struct run_stats stats;
 } tool_program;
 
-/* A session with an empty library, which may see the host's symbols; `where` NULL: in this process. */
-bool tool_program_create(struct tn__detached *where, bool with_host);
+/* A session with an empty library, which may see the host's symbols; `where` NULL: in this process. `threads` may compile. */
+bool tool_program_create(struct tn__detached *where, bool with_host, size_t threads);
+/* From now on IR that is added is compiled when it is needed; `lazy`: function by function. */
+bool tool_program_use_jit(const struct settings *settings);
 /* Adds an object, an archive or, compiled, IR; `flags` as in struct tn_input. */
 bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags);
 /* Links all that was added, or what the roots lead to (NULL: all), and, unless `entry` is NULL, looks that up. */

@@ -16,6 +16,10 @@
  *     split.cpp      taking a module apart, so that its functions are compiled when they are called
  *     extract.cpp    copying one part of it
  *     gc/            managed code: the contract of doc/IR.md, roots, stack maps
+ *     module.c       a module that is kept, and compiled whole or part by part
+ *     jit*.c         the JIT: promises of modules to a session, code instances
+ *     watch.cpp      shows passes to an observer
+ *     arguments.cpp  LLVM's own options
  *     absent/        what the tool leaves out of LLVM */
 
 #ifndef TENON_CODEGEN_INTERNAL_H
@@ -41,6 +45,11 @@ int tn__take_compile_options(const struct tn_compile_options *given, struct tn_c
 int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const struct tn_compile_options *options,
                      const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
                      struct tn_error *err);
+
+/* tn_compile for a module that was read, which it disposes of. The unit's options were taken. */
+struct tn__unit;
+int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
+                     struct tn_compile_stats *stats, struct tn_error *err);
 
 /* ---- targets.c ---- */
 

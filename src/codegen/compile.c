@@ -3,8 +3,6 @@
 /* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away with
  * it, unless LLVM gives up (see fatal.c). */
 
-#include <llvm-c/BitWriter.h>
-
 #include "base/os.h"
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -14,13 +12,14 @@ struct compilation {
     const char *ir;
     size_t length;
     bool is_ours; /* a part of a module that was read before */
+    bool is_read; /* the unit holds the module already */
     struct tn_compile_options options;
     struct tn_compile_observer observer;
     struct tn_compile_stats stats;
     struct tn_buffer *out;
     struct tn_error *err;
 
-    struct tn__unit unit;
+    struct tn__unit *unit;
     struct tn__gc gc;
 };
 
@@ -73,7 +72,7 @@ static void show(struct compilation *c, enum tn_stage stage, const void *bytes, 
 
 static void show_text(struct compilation *c, enum tn_stage stage)
 {
-    char *text = wants(c, stage) ? LLVMPrintModuleToString(c->unit.module) : NULL;
+    char *text = wants(c, stage) ? LLVMPrintModuleToString(c->unit->module) : NULL;
     if (text)
         show(c, stage, text, strlen(text));
     LLVMDisposeMessage(text);
@@ -84,10 +83,10 @@ static void show_assembly(struct compilation *c)
 {
     if (!wants(c, TN_STAGE_ASSEMBLY))
         return;
-    LLVMModuleRef copy = LLVMCloneModule(c->unit.module);
+    LLVMModuleRef copy = LLVMCloneModule(c->unit->module);
     LLVMMemoryBufferRef buffer = NULL;
     char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit.target->machine, copy, LLVMAssemblyFile, &message, &buffer))
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, copy, LLVMAssemblyFile, &message, &buffer))
         LLVMDisposeMessage(message); /* the object will fail as well, and say so */
     if (buffer) {
         show(c, TN_STAGE_ASSEMBLY, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
@@ -105,9 +104,9 @@ static bool is_defined(LLVMValueRef function)
 
 static void count(struct compilation *c)
 {
-    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit.module); f; f = LLVMGetNextFunction(f))
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))
         c->stats.functions += is_defined(f);
-    c->stats.instructions = tn__llvm_count_instructions(c->unit.module);
+    c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
 }
 
 /* Names every function that was compiled, of those that optimisation has left. */
@@ -117,7 +116,7 @@ static void report_functions(struct compilation *c)
     struct tn_compiled compiled = {.size = sizeof compiled,
                                    .opt_level = c->options.opt_level,
                                    .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
-    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit.module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
         if (is_defined(f)) {
             compiled.name = LLVMGetValueName2(f, &length);
             c->observer.compiled(c->observer.context, &compiled);
@@ -156,13 +155,13 @@ static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit.target->machine, c->unit.module, type, &message, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, c->unit->module, type, &message, &buffer)) {
         tn__fail(c->err, TN_ECOMPILE, "%s: error: %s", c->name, message);
         LLVMDisposeMessage(message);
         return TN_ECOMPILE;
     }
     /* Errors in inline assembly do not stop LLVM from finishing the object. */
-    if (c->unit.diagnostics.errors) {
+    if (c->unit->diagnostics.errors) {
         if (buffer)
             LLVMDisposeMemoryBuffer(buffer);
         return TN_ECOMPILE;
@@ -172,7 +171,7 @@ static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
 
 static int emit_text(struct compilation *c)
 {
-    char *text = LLVMPrintModuleToString(c->unit.module);
+    char *text = LLVMPrintModuleToString(c->unit->module);
     if (!text)
         return fill_from(c, NULL);
     int code = fill(c, text, strlen(text));
@@ -188,7 +187,7 @@ static int emit(struct compilation *c)
     case TN_EMIT_LLVM:
         return emit_text(c);
     case TN_EMIT_BITCODE:
-        return fill_from(c, LLVMWriteBitcodeToMemoryBuffer(c->unit.module));
+        return tn__llvm_write_bitcode(c->unit->module, c->out) ? TN_OK : fill_from(c, NULL);
     default:
         return emit_machine_code(c, LLVMObjectFile);
     }
@@ -198,7 +197,7 @@ static int emit(struct compilation *c)
 
 static int run_passes(struct compilation *c)
 {
-    struct tn__unit *unit = &c->unit;
+    struct tn__unit *unit = c->unit;
     c->gc.module = unit->module;
     c->gc.context = unit->context;
     c->gc.diagnostics = &unit->diagnostics;
@@ -229,11 +228,11 @@ static int optimize(struct compilation *c)
 static int run(struct compilation *c)
 {
     uint64_t begin = tn__os_now_ns();
-    int code = tn__unit_read(&c->unit, c->ir, c->length, c->is_ours, c->err);
+    int code = c->is_read ? TN_OK : tn__unit_read(c->unit, c->ir, c->length, c->is_ours, c->err);
     if (code != TN_OK)
         return code;
     count(c);
-    c->stats.parse_ns = report_phase(c, TN_PHASE_PARSE, begin);
+    c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     code = optimize(c);
     if (code != TN_OK)
         return code;
@@ -253,14 +252,12 @@ static int run_and_dispose(void *user)
 {
     struct compilation *c = user;
     int code = run(c);
-    tn__unit_dispose(&c->unit);
+    tn__unit_dispose(c->unit);
     return code;
 }
 
 static int compile(struct compilation *c, struct tn_compile_stats *stats)
 {
-    c->unit.name = c->name;
-    c->unit.options = &c->options;
     c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats};
     int code = tn__contain(run_and_dispose, c, c->err);
     tn__arena_free(&c->gc.arena);
@@ -281,8 +278,10 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
         return tn__fail(err, TN_EINVAL, "struct tn_compile_stats has size %zu; it has to be its sizeof, here %zu",
                         stats->size, sizeof *stats);
 
+    struct tn__unit unit = {.name = name ? name : "<memory>"};
     struct compilation c = {
-        .name = name ? name : "<memory>", .ir = ir ? ir : "", .length = length, .out = out, .err = err};
+        .name = unit.name, .ir = ir ? ir : "", .length = length, .out = out, .err = err, .unit = &unit};
+    unit.options = &c.options;
     int code = tn__take_compile_options(options, &c.options, &c.observer, err);
     return code == TN_OK ? compile(&c, stats) : code;
 }
@@ -291,7 +290,9 @@ int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const st
                      const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
                      struct tn_error *err)
 {
+    struct tn__unit unit = {.name = name, .options = options};
     struct compilation c = {.name = name,
+                            .unit = &unit,
                             .ir = bitcode->data,
                             .length = bitcode->size,
                             .is_ours = true,
@@ -300,6 +301,21 @@ int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const st
                             .out = out,
                             .err = err};
     *out = (struct tn_buffer){0};
+    return compile(&c, stats);
+}
+
+int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
+                     struct tn_compile_stats *stats, struct tn_error *err)
+{
+    struct compilation c = {.name = unit->name,
+                            .unit = unit,
+                            .is_read = true,
+                            .options = *unit->options,
+                            .observer = *observer,
+                            .out = out,
+                            .err = err};
+    *out = (struct tn_buffer){0};
+    unit->diagnostics.err = err;
     return compile(&c, stats);
 }
 

@@ -55,7 +55,10 @@ class extraction final : public ValueMaterializer {
     /* Called for every global that is mentioned and not there yet. */
     Value *materialize(Value *value) override;
     void run();
-    void write(SmallVectorImpl<char> &out);
+    LLVMModuleRef result()
+    {
+        return wrap(&small);
+    }
 
   private:
     bool is_here(const GlobalValue &global) const
@@ -115,7 +118,7 @@ GlobalVariable *extraction::declare(const GlobalVariable &variable, const Twine 
 Value *extraction::materialize(Value *value)
 {
     auto *global = dyn_cast<GlobalValue>(value);
-    if (!global || global->getParent() != split.module.get())
+    if (!global || global->getParent() != split.module)
         return nullptr;
     if (auto *function = dyn_cast<Function>(global))
         return declare(*function, function->getName());
@@ -193,7 +196,7 @@ void extraction::define(const Function &function)
     copy_body(*copy, function);
     copy->setLinkage(suffix ? GlobalValue::ExternalLinkage : kept(function.getLinkage()));
     if (suffix)
-        copy->setVisibility(GlobalValue::HiddenVisibility);
+        copy->setVisibility(GlobalValue::DefaultVisibility); /* its stub looks it up */
 }
 
 void extraction::define(const GlobalVariable &variable)
@@ -262,14 +265,14 @@ void extraction::go_past_stubs(Function &function)
             auto *call = dyn_cast<CallBase>(&instruction);
             const Function *callee = call ? origin(call->getCalledOperand()) : nullptr;
             auto found = callee ? split.part_of.find(callee) : split.part_of.end();
-            if (found == split.part_of.end() || found->second == 0 || callee->isInterposable() ||
+            if (found == split.part_of.end() || found->second == 0 || callee->isWeakForLinker() ||
                 !(found->second == part || split.parts[found->second].compiled))
                 continue;
             std::string name = (callee->getName() + how.suffix).str();
             Function *body = small.getFunction(name);
             if (!body) {
                 body = declare(*callee, name);
-                body->setVisibility(GlobalValue::HiddenVisibility);
+                body->setVisibility(GlobalValue::DefaultVisibility);
                 body->setDSOLocal(true);
             }
             call->setCalledOperand(body);
@@ -373,26 +376,24 @@ void extraction::run()
     list_units();
 }
 
-/* Without the symbol table that linkers read: it takes longer than the rest. */
-void extraction::write(SmallVectorImpl<char> &out)
+bool tn__llvm_write_bitcode(LLVMModuleRef module, tn_buffer *out)
 {
-    BitcodeWriter writer(out);
-    writer.writeModule(small);
+    SmallVector<char, 0> bytes;
+    bytes.reserve(8 << 10);
+    BitcodeWriter writer(bytes);
+    writer.writeModule(*unwrap(module));
     writer.writeStrtab();
+    return tn__buffer_fill(out, bytes.data(), bytes.size());
 }
 
 bool tn__split_extract(tn__split *split, size_t part, const tn__extraction *how, tn_buffer *out)
 {
-    SmallVector<char, 0> bytes;
-    bytes.reserve(8 << 10);
     if (part == 0)
         split->show_lists(true);
-    {
-        extraction extraction(*split, part, *how);
-        extraction.run();
-        extraction.write(bytes);
-    }
+    extraction extraction(*split, part, *how);
+    extraction.run();
+    bool written = tn__llvm_write_bitcode(extraction.result(), out);
     if (part == 0)
         split->show_lists(false);
-    return tn__buffer_fill(out, bytes.data(), bytes.size());
+    return written;
 }

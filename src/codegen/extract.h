@@ -5,7 +5,6 @@
 #ifndef TENON_CODEGEN_EXTRACT_H
 #define TENON_CODEGEN_EXTRACT_H
 
-#include <memory>
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
@@ -31,21 +30,28 @@ struct tn__split {
         llvm::TrackingMDRef lists[5];
     };
 
-    std::unique_ptr<llvm::Module> module;
+    llvm::Module *const module;
+    const bool opaque, whole;
     std::vector<part> parts;
     llvm::DenseMap<const llvm::GlobalValue *, size_t> part_of;
+    llvm::DenseSet<const llvm::GlobalVariable *> copied; /* constants that go with whoever uses them */
     std::vector<unit_lists> units;
     llvm::BumpPtrAllocator names;
 
-    tn__split(llvm::Module *module, uint64_t number);
+    tn__split(llvm::Module *module, uint64_t number, bool whole);
 
-    bool is_copied(const llvm::GlobalVariable &variable) const;
+    bool is_copied(const llvm::GlobalVariable &variable) const
+    {
+        return copied.contains(&variable);
+    }
     /* Puts the lists back into their units, or takes them out. */
     void show_lists(bool shown);
 
   private:
+    bool may_copy(const llvm::GlobalVariable &variable) const;
     void name_everything(uint64_t number);
     void form_parts();
+    void form_one_part();
     void list_symbols();
     void set_aside_lists();
     void forget_values_in_debug_info();

@@ -87,6 +87,10 @@ bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address,
 struct tn_buffer;
 bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
 
+/* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer than the
+ * rest, and two more of LLVM's libraries (extract.cpp). False if memory is out. */
+bool tn__llvm_write_bitcode(LLVMModuleRef module, struct tn_buffer *out);
+
 /* ---- failing ---- */
 
 /* Calls `body`; false if it was left because memory ran out in a place where C++ throws. */

@@ -12,21 +12,28 @@
 
 struct tn__module;
 
-/* Reads IR text or bitcode, verifies it and fits it to the target. `options` were taken; its strings outlive the module.
- * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+/* Reads IR text or bitcode, verifies it and fits it to the target; `whole`: it is not taken apart. `options` were taken; they
+ * outlive the module. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
-                    uint64_t number, struct tn__module **out, struct tn_error *err);
+                    uint64_t number, bool whole, struct tn__module **out, struct tn_error *err);
 void tn__module_close(struct tn__module *module); /* NULL is ignored */
 
-/* As in split.h; 0 parts: it has to be compiled in one piece, and none of the functions below may be called. */
+/* As in split.h. */
+bool tn__module_is_opaque(const struct tn__module *module);
+bool tn__module_is_whole(const struct tn__module *module);
 size_t tn__module_parts(const struct tn__module *module);
 bool tn__module_has_initializers(const struct tn__module *module);
 const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
 void tn__module_compiled(struct tn__module *module, size_t part);
 
-/* Writes a part as bitcode, to be given to tn__compile_part. TN_EFATAL, TN_ENOMEM. */
-int tn__module_extract(struct tn__module *module, size_t part, const struct tn__extraction *how, struct tn_buffer *out,
-                       struct tn_error *err);
+/* Compiles a part of a module that was taken apart; *extract_ns: how long copying it took. Errors as tn_compile. */
+int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
+                            const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
+                            struct tn_error *err);
+
+/* Compiles a whole module, once, and lets go of its IR. */
+int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
+                             struct tn_buffer *out, struct tn_error *err);
 
 #pragma GCC visibility pop
 #endif

@@ -27,7 +27,7 @@ static bool is_plain(const Constant *constant)
            all_of(constant->operands(), [](const Use &use) { return is_plain(cast<Constant>(use)); });
 }
 
-bool tn__split::is_copied(const GlobalVariable &variable) const
+bool tn__split::may_copy(const GlobalVariable &variable) const
 {
     static const uint64_t small = 1024;
     return variable.hasLocalLinkage() && variable.isConstant() && variable.hasInitializer() &&
@@ -50,7 +50,7 @@ static bool is_llvms(const GlobalValue &global)
 /* Parts are compiled apart and linked, so what they share needs a name, and one that no other module has. */
 static void publish_local(GlobalValue &global, uint64_t number)
 {
-    global.setName((global.hasName() ? global.getName() : "unnamed") + ".tenon." + Twine(number));
+    global.setName((global.hasName() ? global.getName() : "unnamed") + TN__SPLIT_MARK + Twine(number));
     global.setLinkage(GlobalValue::ExternalLinkage);
     global.setVisibility(GlobalValue::HiddenVisibility);
 }
@@ -67,6 +67,9 @@ static void leave_group(GlobalObject &object)
 
 void tn__split::name_everything(uint64_t number)
 {
+    for (const GlobalVariable &variable : module->globals())
+        if (may_copy(variable))
+            copied.insert(&variable);
     for (GlobalObject &object : module->global_objects())
         leave_group(object);
     for (GlobalValue &global : module->global_values()) {
@@ -185,6 +188,16 @@ void tn__split::list_symbols()
             parts[part_of[function]].symbols.push_back({name(alias), name(*function), flags_of(alias, true)});
 }
 
+/* Everything that others can see. */
+void tn__split::form_one_part()
+{
+    StringSaver saver(names);
+    parts.resize(1);
+    for (const GlobalValue &global : module->global_values())
+        if (is_definition(global) && !global.hasLocalLinkage() && global.hasName() && !is_llvms(global))
+            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, flags_of(global, true)});
+}
+
 /* ---- debug information ---- */
 
 /* The operand of a compile unit that is the first list. */
@@ -244,8 +257,19 @@ void tn__split::forget_values_in_debug_info()
 
 /* ---- the interface ---- */
 
-tn__split::tn__split(Module *module, uint64_t number) : module(module)
+static bool is_opaque(const Module &module)
 {
+    return !module.getModuleInlineAsm().empty() ||
+           any_of(module.globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); });
+}
+
+tn__split::tn__split(Module *module, uint64_t number, bool whole)
+    : module(module), opaque(is_opaque(*module)), whole(whole || opaque)
+{
+    if (this->whole) {
+        form_one_part();
+        return;
+    }
     name_everything(number);
     use_first_names(*module);
     form_parts();
@@ -254,9 +278,19 @@ tn__split::tn__split(Module *module, uint64_t number) : module(module)
     set_aside_lists();
 }
 
-tn__split *tn__split_create(LLVMModuleRef module, uint64_t number)
+tn__split *tn__split_create(LLVMModuleRef module, uint64_t number, bool whole)
 {
-    return unwrap(module)->getModuleInlineAsm().empty() ? new tn__split(unwrap(module), number) : nullptr;
+    return new tn__split(unwrap(module), number, whole);
+}
+
+bool tn__split_is_opaque(const tn__split *split)
+{
+    return split->opaque;
+}
+
+bool tn__split_is_whole(const tn__split *split)
+{
+    return split->whole;
 }
 
 void tn__split_dispose(tn__split *split)

@@ -31,17 +31,25 @@ enum {
     TN__SPLIT_FUNCTION = 4, /* with a suffix, if one is asked for */
 };
 
+/* Stands between the name of something that was local and the module's number. */
+#define TN__SPLIT_MARK ".tenon."
+
 struct tn__split_symbol {
     const char *name; /* lives as long as the split */
     const char *of;   /* NULL, or the function that this is another name of */
     unsigned flags;
 };
 
-/* Takes a verified module apart and takes it over; `number` tells modules of one library from each other and becomes part
- * of the names of what was local. NULL: the module has to be compiled in one piece (inline assembly at file level may
- * define symbols); it stays the caller's. */
-struct tn__split *tn__split_create(struct LLVMOpaqueModule *module, uint64_t number);
-void tn__split_dispose(struct tn__split *split); /* with the module; its context stays */
+/* Takes a verified module apart, which is changed by that and stays the caller's, who disposes of the split first.
+ * `number` tells modules of one library from each other and becomes part of the names of what was local. `whole`: the module
+ * stays as it is, as one part that can only be listed. */
+struct tn__split *tn__split_create(struct LLVMOpaqueModule *module, uint64_t number, bool whole);
+void tn__split_dispose(struct tn__split *split);
+
+/* True if the linker has to see the object to know what it defines: inline assembly at file level may define symbols, common
+ * ones are merged. Such a module is whole in any case. */
+bool tn__split_is_opaque(const struct tn__split *split);
+bool tn__split_is_whole(const struct tn__split *split);
 
 size_t tn__split_parts(const struct tn__split *split); /* 1 or more */
 bool tn__split_has_initializers(const struct tn__split *split);

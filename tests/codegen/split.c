@@ -60,18 +60,17 @@ static void add_parts(struct linked *linked, const void *ir, size_t length, int 
     struct tn_compile_options options = {DEFAULTS, .opt_level = level};
     struct tn_compile_observer nobody = {.size = sizeof nobody};
     struct tn__module *module;
-    if (tn__module_open("test.ll", ir, length, &options, 7, &module, &linked->err))
+    if (tn__module_open("test.ll", ir, length, &options, 7, false, &module, &linked->err))
         fail_msg("%s", linked->err.text);
-    assert_true(tn__module_parts(module) > 0);
+    assert_false(tn__module_is_whole(module));
     for (size_t i = 0; i < tn__module_parts(module); i += 2)
         tn__module_compiled(module, i);
     for (size_t i = 0; i < tn__module_parts(module); i++) {
         struct tn__extraction how = {.suffix = suffix, .inline_size = 20};
-        struct tn_buffer bitcode, object;
-        if (tn__module_extract(module, i, &how, &bitcode, &linked->err) ||
-            tn__compile_part("part", &bitcode, &options, &nobody, &object, NULL, &linked->err))
+        struct tn_buffer object;
+        uint64_t extract_ns;
+        if (tn__module_compile_part(module, i, "part", &how, &nobody, &object, &extract_ns, &linked->err))
             fail_msg("level %d: %s", level, linked->err.text);
-        tn_buffer_free(&bitcode);
         add(linked, &object);
         define_plain_names(linked, module, i, suffix);
     }
@@ -212,7 +211,7 @@ static void hard_to_part(void **state)
         struct tn_compile_options options = {DEFAULTS};
         struct tn__module *module;
         struct tn_error err;
-        if (tn__module_open(hard[i].what, hard[i].ir, strlen(hard[i].ir), &options, 1, &module, &err))
+        if (tn__module_open(hard[i].what, hard[i].ir, strlen(hard[i].ir), &options, 1, false, &module, &err))
             fail_msg("%s: %s", hard[i].what, err.text);
         if (tn__module_parts(module) != hard[i].parts)
             fail_msg("%s: %zu parts", hard[i].what, tn__module_parts(module));
@@ -222,16 +221,28 @@ static void hard_to_part(void **state)
     }
 }
 
-/* Assembly at file level may define symbols that nobody sees without assembling it. */
-static void one_piece(void **state)
+/* The linker has to see the object of such a module to know what it defines. */
+static void opaque(void **state)
 {
     (void)state;
-    static const char ir[] = "module asm \".globl hidden_thing\"\ndefine i64 @run() {\n  ret i64 1\n}\n";
-    struct tn_compile_options options = {DEFAULTS};
-    struct tn__module *module;
-    assert_int_equal(tn__module_open("asm.ll", ir, sizeof ir - 1, &options, 1, &module, NULL), TN_OK);
-    assert_int_equal(tn__module_parts(module), 0);
-    tn__module_close(module);
+    static const struct {
+        const char *ir;
+        bool opaque;
+    } rows[] = {
+        {"@a = global i64 1\ndefine i64 @run() {\n  ret i64 1\n}\n", false},
+        {"@a = common global i64 0\ndefine i64 @run() {\n  ret i64 1\n}\n", true},
+        {"module asm \".globl hidden_thing\"\ndefine i64 @run() {\n  ret i64 1\n}\n", true},
+    };
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        bool whole = i % 2;
+        const char *ir = rows[i / 2].ir;
+        struct tn_compile_options options = {DEFAULTS};
+        struct tn__module *module;
+        assert_int_equal(tn__module_open("test.ll", ir, strlen(ir), &options, 1, whole, &module, NULL), TN_OK);
+        assert_int_equal(tn__module_is_opaque(module), rows[i / 2].opaque);
+        assert_int_equal(tn__module_is_whole(module), rows[i / 2].opaque || whole);
+        tn__module_close(module);
+    }
 }
 
 static void refused_as_by_the_compiler(void **state)
@@ -244,7 +255,7 @@ static void refused_as_by_the_compiler(void **state)
         struct tn__module *module;
         struct tn_error err;
         struct outcome outcome = compile_text(rows[i], &options);
-        assert_int_equal(tn__module_open("test.ll", rows[i], strlen(rows[i]), &options, 1, &module, &err),
+        assert_int_equal(tn__module_open("test.ll", rows[i], strlen(rows[i]), &options, 1, false, &module, &err),
                          outcome.code);
         assert_string_equal(err.text, outcome.err.text);
         assert_null(module);
@@ -256,7 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_do_what_the_whole_does),
         cmocka_unit_test(hard_to_part),
-        cmocka_unit_test(one_piece),
+        cmocka_unit_test(opaque),
         cmocka_unit_test(refused_as_by_the_compiler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

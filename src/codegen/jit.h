@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The JIT: jit.c (creating, looking up, what compilations report), jit_module.c (adding modules and making what they promise),
+ * jit_instance.c (publishing code instances). */
+
+#ifndef TENON_CODEGEN_JIT_H
+#define TENON_CODEGEN_JIT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "codegen/module.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn_jit {
+    atomic_size_t users; /* its owner and every module */
+    struct tn_session *session;
+    struct tn_library *library;
+    bool owns_session, lazy;
+    void (*on_failure)(void);
+    struct tn_compile_options compile;
+    struct tn_compile_observer observer; /* the client's */
+    pthread_mutex_t lock;
+    struct tn__jit_initializer *initializers; /* under the lock, newest first */
+    struct {
+        atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns;
+    } counters;
+};
+
+/* A symbol whose link brings the initializers of a module with it. */
+struct tn__jit_initializer {
+    struct tn__jit_initializer *next;
+    struct tn_library *library;
+    char symbol[]; /* "": it defines none, and was compiled already */
+};
+
+/* A module until the last of what it promised is made or removed. */
+struct tn__jit_module {
+    atomic_size_t users; /* materializers, and whoever adds it */
+    struct tn_jit *jit;
+    struct tn__module *module;
+    const char *name;                        /* the module's own copy */
+    const struct tn_jit_instance *instances; /* a copy: their signatures go into traces */
+    size_t instance_count;
+    struct tn__jit_part {
+        struct tn__jit_module *owner;
+    } parts[]; /* materializers' contexts */
+};
+
+/* What stands behind the names of functions that have stubs. */
+#define TN__BODY "$body"
+
+void tn__jit_use(struct tn_jit *jit);
+void tn__jit_release(struct tn_jit *jit);
+
+/* What a compilation of this module reports, to the client and to the counters. `observer` and `watch` live as long as the
+ * compilation. */
+struct tn__jit_watch {
+    struct tn_jit *jit;
+    const struct tn__jit_module *module;
+};
+void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
+
+/* Looks the functions of an instance up without waiting, and publishes it when they are there; if that fails it falls back. */
+void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
+                     const struct tn_jit_instance *instance);
+
+#pragma GCC visibility pop
+#endif
