@@ -171,8 +171,7 @@ static void on_phase(void *context, const char *module, enum tn_phase phase, uin
         jit->observer.phase(jit->observer.context, module, phase, begin, end);
 }
 
-/* The name as the client knows it: without what was added for lazy compilation. */
-static void original_name(char *name)
+void tn__jit_original_name(char *name)
 {
     size_t length = strlen(name), suffix = strlen(TN__BODY);
     if (length > suffix && strcmp(name + length - suffix, TN__BODY) == 0)
@@ -201,7 +200,7 @@ static void on_compiled(void *context, const struct tn_compiled *function)
     char *name = tn__alloc(NULL, size);
     if (name) {
         memcpy(name, function->name, size);
-        original_name(name);
+        tn__jit_original_name(name);
         shown.name = name;
     }
     shown.signature = signature_of(watch->module, shown.name);

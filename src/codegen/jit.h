@@ -52,6 +52,9 @@ struct tn__jit_module {
 /* What stands behind the names of functions that have stubs. */
 #define TN__BODY "$body"
 
+/* Cuts a function's name to what the client knows it by: what lazy compilation has added is left out. */
+void tn__jit_original_name(char *name);
+
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);
 

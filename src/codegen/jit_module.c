@@ -36,7 +36,10 @@ static void name_part(const struct tn__jit_module *m, size_t part, char *name, s
 {
     size_t count;
     const struct tn__split_symbol *symbols = tn__module_symbols(m->module, part, &count);
-    snprintf(name, size, "%s(%s)", m->name, part == 0 ? "data" : symbols[0].name);
+    char function[200];
+    snprintf(function, sizeof function, "%s", part == 0 ? "data" : symbols[0].name);
+    tn__jit_original_name(function);
+    snprintf(name, size, "%s(%s)", m->name, function);
 }
 
 static int compile_part(const struct tn__jit_module *m, size_t part, const char *name, struct tn_buffer *object,
