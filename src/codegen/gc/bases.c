@@ -87,19 +87,32 @@ static LLVMValueRef make_reference(struct tn__bases *bases, LLVMValueRef value)
     return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
 }
 
+/* That element of a struct, if it was extracted before. */
+static LLVMValueRef extracted_before(LLVMValueRef extract, unsigned element)
+{
+    LLVMValueRef i = extract;
+    while ((i = LLVMGetPreviousInstruction(i)) && LLVMIsAExtractValueInst(i))
+        if (LLVMGetOperand(i, 0) == LLVMGetOperand(extract, 0) && LLVMGetNumIndices(i) == 1 &&
+            LLVMGetIndices(i)[0] == element)
+            return i;
+    return NULL;
+}
+
 /* In a struct that a call returns, a derived pointer belongs to the last reference before it. */
 static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extract)
 {
-    LLVMValueRef whole = LLVMGetOperand(extract, 0);
+    LLVMValueRef whole = LLVMGetOperand(extract, 0), base;
     LLVMTypeRef type = LLVMTypeOf(whole);
     if (LLVMGetTypeKind(type) != LLVMStructTypeKind || LLVMGetNumIndices(extract) != 1)
         return NULL;
-    for (unsigned i = LLVMGetIndices(extract)[0]; i-- > 0;)
-        if (tn__space_of_type(LLVMStructGetTypeAtIndex(type, i)) == TRACKED) {
-            LLVMPositionBuilderBefore(bases->builder, extract);
-            return remember(bases, extract, LLVMBuildExtractValue(bases->builder, whole, i, "base"));
-        }
-    return NULL;
+    unsigned i = LLVMGetIndices(extract)[0];
+    while (i > 0 && tn__space_of_type(LLVMStructGetTypeAtIndex(type, i - 1)) != TRACKED)
+        i--;
+    if (!i)
+        return NULL;
+    LLVMPositionBuilderBefore(bases->builder, extract);
+    base = extracted_before(extract, i - 1);
+    return remember(bases, extract, base ? base : LLVMBuildExtractValue(bases->builder, whole, i - 1, "base"));
 }
 
 static bool is_reference(struct tn__bases *bases, LLVMValueRef value)

@@ -7,6 +7,7 @@
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
  *     normalize.c    IR of stock clang
+ *     scalarize.c    structs and vectors of references become scalars
  *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
  *     allocations.c  allocation inline
  *     barriers.c     write barriers
@@ -127,6 +128,7 @@ bool tn__is_managed_function(LLVMValueRef value);
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
 void tn__normalize(struct tn__gc *gc);
+void tn__scalarize(struct tn__gc *gc);
 void tn__lower_calls(struct tn__gc *gc);
 void tn__insert_polls(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);

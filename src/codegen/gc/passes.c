@@ -12,6 +12,7 @@
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
     X("normalize", tn__normalize)                                                                                      \
+    X("scalarize", tn__scalarize)                                                                                      \
     X("lower-calls", tn__lower_calls)                                                                                  \
     X("insert-polls", tn__insert_polls)                                                                                \
     X("insert-barriers", tn__insert_barriers)                                                                          \
@@ -94,8 +95,9 @@ int tn__gc_prepare(struct tn__gc *gc)
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    return tn__gc_run(gc, "gc-verify,lower-calls,insert-polls,insert-barriers,lower-allocations,manage-functions,"
-                          "transitions,place-roots,finish,root-tables");
+    return tn__gc_run(gc,
+                      "gc-verify,scalarize,lower-calls,insert-polls,insert-barriers,lower-allocations,manage-functions,"
+                      "transitions,place-roots,finish,root-tables");
 }
 
 /* ---- which modules ---- */

@@ -98,6 +98,14 @@ static void split_normal_way(LLVMValueRef invoke)
         tn__llvm_split_edge(invoke, 0);
 }
 
+void tn__split_invokes(LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (LLVMIsAInvokeInst(i) && tn__is_safepoint(i))
+                split_normal_way(i);
+}
+
 static bool prepare(struct tn__roots *roots)
 {
     bool any = false;
@@ -111,9 +119,8 @@ static bool prepare(struct tn__roots *roots)
                 continue;
             any = true;
             check_call(roots, i);
-            if (LLVMIsAInvokeInst(i))
-                split_normal_way(i);
         }
+    tn__split_invokes(roots->function);
     return any;
 }
 

@@ -92,6 +92,9 @@ uint32_t tn__variable_of(const struct tn__roots *roots, LLVMValueRef value);
 /* Where instructions of ours may begin: behind phis and landing pads; in the entry behind the first variables. */
 LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block);
 LLVMValueRef tn__behind_variables(LLVMValueRef function);
+/* Gives the normal way of each invoke that is a safepoint a block of its own, unless it has. */
+void tn__split_invokes(LLVMValueRef function);
+
 /* The builder goes behind the value's definition; of an invoke's result to where only the normal way leads. */
 void tn__position_behind(LLVMBuilderRef builder, LLVMValueRef value);
 

@@ -1,0 +1,141 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+; References in stack memory, second returns, landing pads, and what is pinned.
+
+; RUN: %tenon opt --passes=place-roots %s | FileCheck %s
+; RUN: %tenon opt --passes=place-roots,finish %s | FileCheck %s --check-prefix=FINISHED --implicit-check-not=julia
+
+declare void @native()
+declare void @takes(ptr addrspace(11))
+declare i64 @out(ptr)
+declare i32 @_setjmp(ptr) returns_twice
+declare i32 @personality(...)
+declare ptr @julia.pointer_from_objref(ptr addrspace(10))
+declare ptr addrspace(13) @julia.gc_loaded(ptr addrspace(10), ptr)
+declare token @llvm.julia.gc_preserve_begin(...)
+declare void @llvm.julia.gc_preserve_end(token)
+
+; Variables with references are null at first and named by every safepoint; others are not.
+; CHECK-LABEL: define i64 @variables(
+; CHECK: store ptr addrspace(10) null, ptr %one
+; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %some, i8 0, i64 24, i1 false)
+; CHECK-NOT: lifetime.start.p0(ptr %one)
+; CHECK: @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %o, ptr %one, ptr %some) ]
+; CHECK: @out, ptr %one, i32 0, i32 0) [ "gc-live"(ptr %one, ptr %some) ]
+define i64 @variables(ptr addrspace(10) %o) gc "tenon" {
+  %one = alloca ptr addrspace(10)
+  %plain = alloca i64
+  %some = alloca { i64, [2 x ptr addrspace(10)] }
+  call void @llvm.lifetime.start.p0(ptr %one)
+  call void @native()
+  store ptr addrspace(10) %o, ptr %one
+  %v = call i64 @out(ptr %one)
+  store i64 %v, ptr %plain
+  ret i64 %v
+}
+
+; What lives behind the second return is reloaded, derived pointers by their distance.
+; CHECK-LABEL: define i64 @twice(
+; CHECK-DAG: %root = alloca ptr addrspace(10)
+; CHECK-DAG: %distance = alloca i64
+; CHECK: store ptr addrspace(10) %o, ptr %root
+; CHECK: @_setjmp, ptr %buffer, i32 0, i32 0) #{{[0-9]+}} [ "gc-live"(ptr %root) ]
+; CHECK: load ptr addrspace(10), ptr %root
+; CHECK: load i64, ptr %distance
+define i64 @twice(ptr addrspace(10) %o, i64 %n) gc "tenon" {
+  %buffer = alloca [32 x i64], align 16
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  %p = getelementptr i8, ptr addrspace(11) %d, i64 %n
+  %r = call i32 @_setjmp(ptr %buffer)
+  %v = load i64, ptr addrspace(11) %p
+  ret i64 %v
+}
+
+; The normal way relocates, the other reloads.
+; CHECK-LABEL: define i64 @pad(
+; CHECK: %root = alloca
+; CHECK: store ptr addrspace(10) %b, ptr %root
+; CHECK: [[T:%.*]] = invoke token {{.*}} [ "gc-live"(ptr addrspace(10) %a, ptr %root) ]
+; CHECK: ok:
+; CHECK-NEXT: [[A:%.*]] = call ptr addrspace(10) @llvm.experimental.gc.relocate.p10(token [[T]]
+; CHECK-NEXT: load i64, ptr addrspace(10) [[A]]
+; CHECK: caught:
+; CHECK: landingpad
+; CHECK: [[B:%.*]] = load ptr addrspace(10), ptr %root
+; CHECK: load i64, ptr addrspace(10) [[B]]
+define i64 @pad(ptr addrspace(10) %a, ptr addrspace(10) %b) gc "tenon" personality ptr @personality {
+  invoke void @native() to label %ok unwind label %caught
+ok:
+  %v = load i64, ptr addrspace(10) %a
+  ret i64 %v
+caught:
+  %l = landingpad { ptr, i32 } cleanup
+  %w = load i64, ptr addrspace(10) %b
+  ret i64 %w
+}
+
+; A phi of a landing pad is stored by those who come there.
+; CHECK-LABEL: define i64 @pad_phi(
+; CHECK: store ptr addrspace(10) %a, ptr %root
+; CHECK: invoke token
+; CHECK: store ptr addrspace(10) %b, ptr %root
+; CHECK: invoke token
+; CHECK: caught:
+; CHECK-NOT: phi
+; CHECK: load ptr addrspace(10), ptr %root
+define i64 @pad_phi(ptr addrspace(10) %a, ptr addrspace(10) %b, i1 %c) gc "tenon" personality ptr @personality {
+  br i1 %c, label %one, label %two
+one:
+  invoke void @native() to label %ok unwind label %caught
+two:
+  invoke void @native() to label %ok unwind label %caught
+ok:
+  ret i64 0
+caught:
+  %p = phi ptr addrspace(10) [ %a, %one ], [ %b, %two ]
+  %l = landingpad { ptr, i32 } cleanup
+  %w = load i64, ptr addrspace(10) %p
+  ret i64 %w
+}
+
+; Preserved: live and pinned in the region, and not behind it.
+; CHECK-LABEL: define i64 @preserved(
+; CHECK: %pinned = alloca ptr addrspace(10), align 8, !tenon.pinned
+; CHECK: store ptr addrspace(10) %o, ptr %pinned
+; CHECK: @native, i32 0, i32 0) [ "gc-live"(ptr %pinned) ]
+; CHECK: gc_preserve_end
+; CHECK: @native, i32 0, i32 0){{$}}
+; FINISHED-LABEL: define i64 @preserved(
+; FINISHED: addrspacecast ptr addrspace(10) %o to ptr
+define i64 @preserved(ptr addrspace(10) %o) gc "tenon" {
+  %t = call token (...) @llvm.julia.gc_preserve_begin(ptr addrspace(10) %o)
+  %raw = call ptr @julia.pointer_from_objref(ptr addrspace(10) %o)
+  call void @native()
+  %v = load i64, ptr %raw
+  call void @llvm.julia.gc_preserve_end(token %t)
+  call void @native()
+  ret i64 %v
+}
+
+; jl_roots, derived arguments and loaded pointers pin their objects at this call.
+; CHECK-LABEL: define i64 @pinned_at(
+; CHECK: store ptr addrspace(10) %o, ptr %pinned
+; CHECK: @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %p, ptr %pinned) ]
+; CHECK: [[P:%.*]] = call {{.*}}gc.relocate.p10
+; CHECK: store ptr addrspace(10) [[P]], ptr %pinned
+; CHECK: @takes, ptr addrspace(11) %d, i32 0, i32 0) [ "gc-live"(ptr %pinned) ]
+; CHECK: store ptr addrspace(10) %q, ptr %pinned
+; CHECK: @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %q, ptr %pinned) ]
+; CHECK: load i64, ptr addrspace(13) %l
+define i64 @pinned_at(ptr addrspace(10) %o, ptr addrspace(10) %p, ptr %memory) gc "tenon" {
+  call void @native() [ "jl_roots"(ptr addrspace(10) %o) ]
+  %d = addrspacecast ptr addrspace(10) %p to ptr addrspace(11)
+  call void @takes(ptr addrspace(11) %d)
+  %q = load ptr addrspace(10), ptr %memory
+  %l = call ptr addrspace(13) @julia.gc_loaded(ptr addrspace(10) %q, ptr %memory)
+  call void @native()
+  %v = load i64, ptr addrspace(13) %l
+  ret i64 %v
+}
+
+declare void @llvm.lifetime.start.p0(ptr)
