@@ -1,0 +1,92 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+; Inline allocation: bump, compare, header, nulls; only the slow side calls.
+
+; RUN: %tenon opt --passes=lower-allocations,finish --stats %s 2>%t.stats | FileCheck %s --implicit-check-not=julia
+; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
+; STATS: 5 inline allocations
+
+declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
+declare ptr addrspace(10) @julia.gc_alloc_bytes(ptr, i64, i64)
+
+; 20 bytes are three words; all of them are null.
+; CHECK-LABEL: define ptr addrspace(10) @plain(
+; CHECK: [[BLOCK:%.*]] = call ptr @llvm.threadlocal.address.p0(ptr @tn__gc_block)
+; CHECK: [[TYPE:%.*]] = addrspacecast ptr addrspace(10) %type to ptr
+; CHECK: [[BUMP:%.*]] = load ptr, ptr [[BLOCK]]
+; CHECK: [[END:%.*]] = getelementptr i8, ptr [[BUMP]], i64 32
+; CHECK: [[FIELD:%.*]] = getelementptr i8, ptr [[BLOCK]], i64 8
+; CHECK: [[LIMIT:%.*]] = load atomic ptr, ptr [[FIELD]] monotonic, align 8
+; CHECK: [[ROOM:%.*]] = icmp ule ptr [[END]], [[LIMIT]]
+; CHECK: br i1 [[ROOM]], label %room, label %slow, !prof
+; CHECK: room:
+; CHECK-NEXT: store ptr [[END]], ptr [[BLOCK]]
+; CHECK-NEXT: store ptr [[TYPE]], ptr [[BUMP]]
+; CHECK-NEXT: [[RAW:%.*]] = getelementptr i8, ptr [[BUMP]], i64 8
+; CHECK-NEXT: call void @llvm.memset.p0.i64(ptr align 8 [[RAW]], i8 0, i64 24, i1 false)
+; CHECK: slow:
+; CHECK-NEXT: [[SLOW:%.*]] = call ptr addrspace(10) @tn__gc_allocate(i64 24, ptr [[TYPE]])
+; CHECK: phi ptr addrspace(10) [ %{{.*}}, %room ], [ [[SLOW]], %slow ]
+define ptr addrspace(10) @plain(ptr addrspace(10) %type) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 20, ptr addrspace(10) %type)
+  ret ptr addrspace(10) %o
+}
+
+; What is stored at once is not nulled; a word behind a load is.
+; CHECK-LABEL: define ptr addrspace(10) @stored(
+; CHECK: room:
+; CHECK: [[RAW:%.*]] = getelementptr i8, ptr %{{.*}}, i64 8
+; CHECK-NEXT: [[AT:%.*]] = getelementptr i8, ptr [[RAW]], i64 16
+; CHECK-NEXT: call void @llvm.memset.p0.i64(ptr align 8 [[AT]], i8 0, i64 8, i1 false)
+; CHECK-NEXT: addrspacecast
+define ptr addrspace(10) @stored(ptr addrspace(10) %type, ptr addrspace(10) %x) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 24, ptr addrspace(10) %type)
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  store ptr addrspace(10) %x, ptr addrspace(11) %d
+  %p = getelementptr i8, ptr addrspace(11) %d, i64 8
+  store i64 1, ptr addrspace(11) %p
+  %q = getelementptr i8, ptr addrspace(11) %d, i64 16
+  %l = load ptr addrspace(10), ptr addrspace(11) %q
+  store ptr addrspace(10) %l, ptr addrspace(11) %q
+  ret ptr addrspace(10) %o
+}
+
+; Bundles say which words are references.
+; CHECK-LABEL: define ptr addrspace(10) @bundles(
+; CHECK: room:
+; CHECK: getelementptr i8, ptr %{{.*}}, i64 8
+; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %{{.*}}, i8 0, i64 8, i1 false)
+; CHECK: getelementptr i8, ptr %{{.*}}, i64 32
+; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %{{.*}}, i8 0, i64 16, i1 false)
+; CHECK-NEXT: addrspacecast
+define ptr addrspace(10) @bundles(ptr addrspace(10) %type) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 48, ptr addrspace(10) %type) [ "julia.gc_alloc_ptr_offsets"(i64 8, i64 32, i64 40) ]
+  ret ptr addrspace(10) %o
+}
+
+; Payloads aligned to 16 have a zero word in front of their header.
+; CHECK-LABEL: define ptr addrspace(10) @aligned(
+; CHECK: add i64 %{{.*}}, 23
+; CHECK: and i64 %{{.*}}, -16
+; CHECK: sub i64 %{{.*}}, 8
+; CHECK: room:
+; CHECK: store i64 0, ptr %bump
+define ptr addrspace(10) @aligned(i64 %type) {
+  %o = call align 16 ptr addrspace(10) @julia.gc_alloc_bytes(ptr null, i64 16, i64 %type)
+  ret ptr addrspace(10) %o
+}
+
+; The largest inline payload, and the first that is not.
+; CHECK-LABEL: define void @large(
+; CHECK: room:
+; CHECK: @tn__gc_allocate(i64 8192,
+; CHECK-NOT: room{{.*}}:
+; CHECK: @tn__gc_allocate(i64 8200,
+; CHECK: ret void
+define void @large(ptr addrspace(10) %type) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 8192, ptr addrspace(10) %type)
+  %p = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 8193, ptr addrspace(10) %type)
+  ret void
+}
+
+

@@ -1,0 +1,106 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+; A barrier before each store of a reference into an object, but where none is needed.
+
+; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
+; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
+; STATS: 10 barriers
+; STATS: 3 stores without barrier
+
+declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
+declare void @julia.write_barrier(ptr addrspace(10), ...)
+declare void @native()
+
+; CHECK-LABEL: define void @store(
+; CHECK: [[D:%.*]] = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+; CHECK: [[H:%.*]] = getelementptr i8, ptr addrspace(11) %{{.*}}, i64 -8
+; CHECK: [[HEADER:%.*]] = load i64, ptr addrspace(11) [[H]]
+; CHECK: [[BIT:%.*]] = and i64 [[HEADER]], 2
+; CHECK: [[QUIET:%.*]] = icmp eq i64 [[BIT]], 0
+; CHECK: br i1 [[QUIET]], label %[[STORE:.*]], label %log, !prof
+; CHECK: log:
+; CHECK: [[RAW:%.*]] = addrspacecast ptr addrspace(10) %o to ptr
+; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[RAW]])
+; CHECK: store ptr addrspace(10) %x, ptr addrspace(11) %p
+; CHECK-NOT: write_barrier
+; CHECK: ret void
+define void @store(ptr addrspace(10) %o, ptr addrspace(10) %x) {
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  %p = getelementptr i8, ptr addrspace(11) %d, i64 8
+  store ptr addrspace(10) %x, ptr addrspace(11) %p
+  call void (ptr addrspace(10), ...) @julia.write_barrier(ptr addrspace(10) %o, ptr addrspace(10) %x)
+  ret void
+}
+
+; Null, numbers, fresh objects, and what a barrier before has covered.
+; CHECK-LABEL: define void @none(
+; CHECK: call preserve_mostcc void
+; CHECK: store ptr addrspace(10) %x, ptr addrspace(10) %o
+; CHECK: store ptr addrspace(10) %y, ptr addrspace(10) %o
+; CHECK: ret void
+define void @none(ptr addrspace(10) %o, ptr addrspace(10) %x, ptr addrspace(10) %y, ptr %stack) {
+  %n = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 16, ptr addrspace(10) null)
+  store ptr addrspace(10) %x, ptr addrspace(10) %n
+  store ptr addrspace(10) null, ptr addrspace(10) %o
+  store i64 1, ptr addrspace(10) %o
+  store ptr addrspace(10) %x, ptr %stack
+  store ptr addrspace(10) %x, ptr addrspace(10) %o
+  store ptr addrspace(10) %y, ptr addrspace(10) %o
+  ret void
+}
+
+; A safepoint ends both.
+; CHECK-LABEL: define void @again(
+; CHECK: call preserve_mostcc void
+; CHECK: call void @native
+; CHECK: call preserve_mostcc void
+; CHECK: call preserve_mostcc void
+define void @again(ptr addrspace(10) %o, ptr addrspace(10) %x) {
+  %n = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 16, ptr addrspace(10) null)
+  store ptr addrspace(10) %x, ptr addrspace(10) %o
+  call void @native()
+  store ptr addrspace(10) %x, ptr addrspace(10) %o
+  store ptr addrspace(10) %x, ptr addrspace(10) %n
+  ret void
+}
+
+; Atomics and structs.
+; CHECK-LABEL: define void @others(
+; CHECK: call preserve_mostcc void
+; CHECK: atomicrmw xchg
+; CHECK: call preserve_mostcc void
+; CHECK: cmpxchg
+; CHECK: call preserve_mostcc void
+; CHECK: store { i64, ptr addrspace(10) }
+define void @others(ptr addrspace(10) %o, ptr addrspace(10) %x, { i64, ptr addrspace(10) } %s, ptr addrspace(10) %p) {
+  %a = atomicrmw xchg ptr addrspace(10) %o, ptr addrspace(10) %x seq_cst
+  call void @native()
+  %c = cmpxchg ptr addrspace(10) %o, ptr addrspace(10) null, ptr addrspace(10) %x seq_cst seq_cst
+  store { i64, ptr addrspace(10) } %s, ptr addrspace(10) %p
+  ret void
+}
+
+; The parent of a chosen address is the chosen object; if there may be none, nothing is tested.
+; CHECK-LABEL: define void @choice(
+; CHECK: %base = select i1 %c, ptr addrspace(10) %o, ptr addrspace(10) null
+; CHECK: icmp eq ptr addrspace(10) %base, null
+; CHECK: call preserve_mostcc void
+define void @choice(i1 %c, ptr addrspace(10) %o, ptr %outside, ptr addrspace(10) %x) {
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  %u = addrspacecast ptr %outside to ptr addrspace(11)
+  %p = select i1 %c, ptr addrspace(11) %d, ptr addrspace(11) %u
+  store ptr addrspace(10) %x, ptr addrspace(11) %p
+  ret void
+}
+
+; Copies of memory.
+; CHECK-LABEL: define void @copy(
+; CHECK: call void @tn__gc_move(ptr %{{.*}}, ptr %{{.*}}, ptr %from, i64 24)
+define void @copy(ptr addrspace(10) %o, ptr %from) {
+  %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
+  %p = getelementptr i8, ptr addrspace(11) %d, i64 8
+  call void @llvm.memcpy.p11.p0.i64(ptr addrspace(11) %p, ptr %from, i64 24, i1 false)
+  ret void
+}
+
+declare void @llvm.memcpy.p11.p0.i64(ptr addrspace(11), ptr, i64, i1)
