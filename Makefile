@@ -14,7 +14,7 @@
 #   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
 #   make bench    the figures of README.md; make bench-link those of the linker alone
-#   make size     text and data of each member of libtenon.a
+#   make size     text and data of each member of libtenon.a, bytes of the tool; with TARGETS=X86 BUILD=build/x86 it has a limit
 #   make clean    removes what was built, keeps what was fetched; make distclean removes both
 #
 # Variables, with their defaults; a changed one rebuilds what it concerns:

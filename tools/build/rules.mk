@@ -124,17 +124,20 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 # What stands in for unused parts of LLVM is linked into programs of ours only, ahead of LLVM's archives.
 absent_obj := $(call obj,$(absent_cxx))
 tool_obj := $(call obj,$(tool_src)) $(absent_obj)
-# The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER.
+# The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER. Members
+# of LLVM's archives without what only debuggers call: TOOL_UNRETAINED.
 include tools/host_symbols.mk
 include tools/tables.mk
+include tools/unretain.mk
 # Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
 # A page off a multiple of 2 MiB, so that the kernel cannot map the page cache's huge pages, each of which would count as
 # 2 MiB of resident memory for the few tables in it that a start reads.
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000,--wrap=__cxa_atexit $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(llvm_libs) -lz -lzstd $(TOOL_LIBS)
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000,--wrap=__cxa_atexit $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
+	$(TOOL_UNRETAINED) $(llvm_libs) -lz -lzstd $(TOOL_LIBS)
 
 include tools/order.mk
 
-$(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_ORDER) $(call stamp,link_tool)
+$(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED) $(TOOL_ORDER) $(call stamp,link_tool)
 	$(call step,LINK)$(link_tool) $(TOOL_ORDER:%=-Wl,--symbol-ordering-file=% -Wl,--no-warn-symbol-ordering) \
 		-Wl,-Map=$(BUILD)/tenon.map -o $@
 
@@ -222,8 +225,10 @@ bench: all
 bench-link: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run link
 
-size: $(BUILD)/libtenon.a
-	@tools/build/size $<
+# The smallest tool has a limit.
+size_limit := $(if $(filter-out X86,$(TARGETS)),,33000000)
+size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
+	@tools/build/size $^ $(if $(with_llvm),$(size_limit))
 
 # What a program links besides libtenon_codegen.a; LLVM is C++.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs)) -lz -lzstd -lstdc++ -lm)
