@@ -97,8 +97,12 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
 /* Nothing if the thread is attached to no heap. It must not be in managed code. */
 TN_API void tn_heap_detach(void);
 
-/* The heap of threads that attached to none: the one set here, else one that is made when it is first needed, to which the
- * environment variables TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 apply and whose limit is TENON_GC_LIMIT bytes. */
+/* Options as the environment has them: TENON_GC=copy names the collector, TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 are flags,
+ * TENON_GC_LIMIT is a number of bytes. TN_EINVAL (the text names the variable). */
+TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
+
+/* The heap of threads that attached to none: the one set here, else one that is made when it is first needed, with options as the
+ * environment has them. */
 TN_API void tn_heap_set_default(struct tn_heap *heap);
 TN_API int tn_heap_default(struct tn_heap **out, struct tn_error *err);
 

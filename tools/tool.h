@@ -128,6 +128,11 @@ bool tool_compile(const struct file *file, const struct settings *settings, stru
  * answered. */
 bool tool_observe(struct tn_session *session, const struct settings *settings);
 
+/* ---- managed code (managed.c) ---- */
+
+/* Lets what is linked into the library be managed code: there is a heap as soon as it needs one. Reports. */
+bool tool_provide_heap(struct tn_session *session, struct tn_library *library);
+
 /* ---- statistics (stats.c) ---- */
 
 struct run_stats {

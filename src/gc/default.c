@@ -18,19 +18,30 @@ static bool is_set(const char *name)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-static int make(struct tn_error *err)
+int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err)
 {
     const char *limit = secure_getenv("TENON_GC_LIMIT"), *collector = secure_getenv("TENON_GC");
-    struct tn_heap_options options = {.size = sizeof options};
+    char *end;
+    *options = (struct tn_heap_options){.size = sizeof *options};
     if (collector && strcmp(collector, "copy") != 0)
         return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there is: copy", collector);
     if (is_set("TENON_GC_STRESS"))
-        options.flags |= TN_HEAP_STRESS;
+        options->flags |= TN_HEAP_STRESS;
     if (is_set("TENON_GC_VERIFY"))
-        options.flags |= TN_HEAP_VERIFY;
-    if (limit)
-        options.limit = strtoull(limit, NULL, 10);
-    return tn_heap_create(&options, &chosen.heap, err);
+        options->flags |= TN_HEAP_VERIFY;
+    if (!limit)
+        return TN_OK;
+    options->limit = strtoull(limit, &end, 10);
+    if (*end || end == limit)
+        return tn__fail(err, TN_EINVAL, "TENON_GC_LIMIT is no number of bytes: '%s'", limit);
+    return TN_OK;
+}
+
+static int make(struct tn_error *err)
+{
+    struct tn_heap_options options;
+    int code = tn_heap_options_from_environment(&options, err);
+    return code ? code : tn_heap_create(&options, &chosen.heap, err);
 }
 
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)
