@@ -101,6 +101,36 @@ struct tn_allocator {
     void (*release)(void *context, void *block);
 };
 
+enum tn_zone { TN_ZONE_CODE = 0, TN_ZONE_RODATA, TN_ZONE_DATA, TN_ZONES };
+
+enum {
+    TN_MEMORY_ELSEWHERE = 1, /* of another process: nothing of what is linked runs, or is read, in this one */
+    TN_MEMORY_PACKED = 2,    /* objects share pages: pieces are large, and published in parts */
+};
+
+/* Where a session's code and data lie, if that is up to the client: a window of address space in this process or in another
+ * one, divided into zones by permission. Pieces of it are mapped, written, published and unmapped, by functions that must not
+ * call the session. `map` and `publish` answer 0 or a code of enum tn_code, with which the link fails; `err`, never NULL,
+ * may be filled. `map` and `unmap` are called under the session's lock; `publish` without it, by several threads at once. */
+struct tn_memory {
+    size_t size; /* sizeof(struct tn_memory) */
+    void *context;
+    uint64_t flags;          /* TN_MEMORY_... */
+    uint64_t window_address; /* in the address space of what will run, */
+    size_t window_size;      /* in bytes, up to 1 GiB */
+    size_t page_size;        /* pieces begin at multiples of it and are as long; a power of two up to 4 MiB */
+    /* Makes [address, address + length) exist, for this zone, and answers in *bytes where the linker reads and writes in this
+     * process what will lie there: anywhere, even at `address`, and whatever it holds. */
+    int (*map)(void *context, enum tn_zone zone, uint64_t address, size_t length, void **bytes, struct tn_error *err);
+    /* These bytes are final: lets them be seen at `address`, executable, read-only, or as data of which the program may now
+     * change its copy. Called once for the whole piece; if TN_MEMORY_PACKED is set, for parts of it, whose bounds are
+     * multiples of 16, and again when a part is used anew: what lies beside it is in use meanwhile. */
+    int (*publish)(void *context, enum tn_zone zone, uint64_t address, size_t length, const void *bytes,
+                   struct tn_error *err);
+    /* Takes a whole piece back, published or not: nobody uses it any more. */
+    void (*unmap)(void *context, enum tn_zone zone, uint64_t address, size_t length, void *bytes);
+};
+
 enum {
     TN_SESSION_TIMINGS = 1, /* measure the phases of links, which costs some 0.2 us each */
 };
@@ -126,6 +156,10 @@ struct tn_session_options {
     /* or on the client's: called without a lock, by the thread that needs them, it has tn_task_run called for each task,
      * once, before the session is destroyed. A thread that waits runs what nobody has begun, so tasks may come late. */
     void (*dispatch)(void *context, struct tn_task *task);
+    /* Where code and data lie; copied. NULL: in memory of the session's own. If it is set, window_size, window_near and
+     * strategy are 0. With TN_MEMORY_ELSEWHERE no initializer, finalizer or resolver of an indirect function is run, no
+     * unwind table registered; thread-local variables, stubs and the built-in observers are TN_ENOTSUP. */
+    const struct tn_memory *memory;
 };
 
 /* Creates a session. `options` may be NULL (defaults) and is not kept.
@@ -139,7 +173,7 @@ TN_API void tn_session_destroy(struct tn_session *session);
 
 struct tn_stats {
     size_t size;          /* in: sizeof(struct tn_stats) as the caller knows it */
-    const char *strategy; /* "dual", "sealed" or "mprotect"; static */
+    const char *strategy; /* "dual", "sealed", "mprotect" or "client"; static */
     uint64_t objects;     /* linked so far */
     uint64_t sections, symbols, relocations;
     uint64_t got_slots, stubs;
@@ -681,8 +715,6 @@ TN_API void tn_instance_release(struct tn_lease *lease);
 
 /* What is linked can be watched: by the client, and by what is built in (a table of functions, debuggers, profilers). All
  * of it is off until asked for, costs a link one test of a pointer then, and is part of a program only where it is named. */
-
-enum tn_zone { TN_ZONE_CODE = 0, TN_ZONE_RODATA, TN_ZONE_DATA, TN_ZONES };
 
 struct tn_range {
     uint64_t address, size; /* size 0: there is none */

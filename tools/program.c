@@ -185,7 +185,8 @@ bool tool_program_create(struct tn__detached *where, bool with_host, size_t thre
     struct tn_error error;
     uint64_t start = tool_now_ns();
     bool ok =
-        !tn__session_create_detached(&options, where, &tool_program.session, &error) &&
+        !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)
+                : tn_session_create(&options, &tool_program.session, &error)) &&
         !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
         (!with_host || !tn_add_resolver(tool_program.library, tn_resolve_table, (void *)&tn__host_symbols, &error));
     tool_program.stats.session_ns = tool_now_ns() - start;

@@ -40,6 +40,8 @@ static bool is_refusal(int error)
 
 static int fail_with(struct tn_error *err, int error, const struct tn__strategy *strategy, const char *what)
 {
+    if (error < 0) /* a code, and described */
+        return error;
     if (is_refusal(error))
         return tn__fail(err, TN_EPERM, "no memory for %s: %s (strategy %s); usually refused by %s", what,
                         strerror(error), strategy->name, strategy->policy);
@@ -74,12 +76,12 @@ static void uncut_chunk(struct tn__window *window, enum tn__zone_kind kind, size
 
 static int map_chunk(struct tn__zone *zone, struct tn__chunk *chunk, struct tn_error *err, const char *what)
 {
-    int error = zone->strategy->packs ? zone->strategy->map(chunk, zone->prot) : 0;
+    int error = zone->strategy->packs ? zone->strategy->map(chunk, zone->prot, err) : 0;
     if (error)
         return fail_with(err, error, zone->strategy, what);
     if (!tn__ranges_add(&zone->ranges, chunk->address, chunk->size, chunk->alias)) {
         if (zone->strategy->packs)
-            zone->strategy->unmap(chunk);
+            zone->strategy->unmap(chunk, zone->prot);
         return tn__fail(err, TN_ENOMEM, "out of memory");
     }
     chunk->next = zone->chunks;
@@ -104,6 +106,7 @@ static int grow_zone(struct tn__window *window, enum tn__zone_kind kind, size_t 
                         (size_t)(window->end - window->start) >> 20, need, zone_kinds[kind].name);
     }
     chunk->size = size;
+    chunk->client = zone->client;
     int code = map_chunk(zone, chunk, err, zone_kinds[kind].name);
     if (code) {
         uncut_chunk(window, kind, size);
@@ -182,9 +185,10 @@ int tn__codemem_fill(const struct tn__window *window, enum tn__zone_kind kind, c
 }
 
 /* Where ranges do not share pages, each is a chunk by itself. */
-static struct tn__chunk chunk_of(const struct tn__range *range)
+static struct tn__chunk chunk_of(const struct tn__zone *zone, const struct tn__range *range)
 {
-    return (struct tn__chunk){.address = range->address, .size = range->size, .alias = range->write};
+    return (struct tn__chunk){
+        .address = range->address, .size = range->size, .alias = range->write, .client = zone->client};
 }
 
 int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
@@ -197,8 +201,8 @@ int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t 
         return tn__fail(err, TN_ENOMEM, "%zu bytes of %s aligned to %zu do not fit a window of %zu MiB", size,
                         zone_kinds[kind].name, alignment, (size_t)(window->end - window->start) >> 20);
     if (!zone->strategy->packs) {
-        size = page_up(size ? size : 1);
-        alignment = alignment < tn__os_page_size() ? tn__os_page_size() : alignment;
+        size = tn__align_up(size ? size : 1, window->page_size);
+        alignment = alignment < window->page_size ? window->page_size : alignment;
     }
     struct tn__range *range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
     if (!range && !no_memory) {
@@ -211,16 +215,17 @@ int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t 
     if (!range)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     if (!zone->strategy->packs) {
-        struct tn__chunk chunk = chunk_of(range);
-        int error = zone->strategy->map(&chunk, zone->prot);
+        struct tn__chunk chunk = chunk_of(zone, range);
+        int error = zone->strategy->map(&chunk, zone->prot, err);
         if (error) {
             tn__ranges_give(&zone->ranges, range);
             return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
         }
         range->write = chunk.alias;
-        range->fresh = true;
+        range->fresh = !zone->client;
         *backing = (struct tn__backing){0};
     } else {
+        range->fresh &= !zone->client; /* who says that it is zero? */
         *backing = claim(zone, range, touch);
     }
     *out = range;
@@ -231,11 +236,11 @@ int tn__codemem_publish(const struct tn__window *window, enum tn__zone_kind kind
                         struct tn_error *err)
 {
     const struct tn__zone *zone = &window->zones[kind];
-    struct tn__chunk chunk = chunk_of(range);
-    int error = zone->strategy->publish(&chunk, zone->prot);
+    struct tn__chunk chunk = chunk_of(zone, range);
+    int error = zone->strategy->publish(&chunk, zone->prot, err);
     if (error)
         return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-    if (kind == TN__ZONE_CODE && !zone->strategy->detached)
+    if (kind == TN__ZONE_CODE && !window->elsewhere)
         tn__os_flush_code(range->address, range->size);
     return 0;
 }
@@ -244,8 +249,8 @@ void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct
 {
     struct tn__zone *zone = &window->zones[kind];
     if (!zone->strategy->packs) {
-        struct tn__chunk chunk = chunk_of(range);
-        zone->strategy->unmap(&chunk);
+        struct tn__chunk chunk = chunk_of(zone, range);
+        zone->strategy->unmap(&chunk, zone->prot);
     }
     tn__ranges_give(&zone->ranges, range);
 }
@@ -255,11 +260,19 @@ void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct
 static void open_window(struct tn__codemem *memory, struct tn__window *window, uint64_t address, size_t size,
                         size_t page_size)
 {
+    const struct tn_memory *client = memory->client.size ? &memory->client : NULL;
     *window = (struct tn__window){
-        .start = address, .end = address + size, .low = address, .high = address + size, .page_size = page_size};
+        .start = address,
+        .end = address + size,
+        .low = address,
+        .high = address + size,
+        .page_size = page_size,
+        .elsewhere = memory->client.flags & TN_MEMORY_ELSEWHERE,
+    };
     for (int kind = 0; kind < TN__ZONES; kind++)
         window->zones[kind] = (struct tn__zone){
-            .strategy = kind == TN__ZONE_DATA && !memory->strategy->detached ? &tn__strategy_data : memory->strategy,
+            .strategy = kind == TN__ZONE_DATA && !client ? &tn__strategy_data : memory->strategy,
+            .client = client,
             .ranges.descriptors.from = memory->from,
             .prot = zone_kinds[kind].prot,
             .chunk_size = FIRST_CHUNK,
@@ -272,7 +285,7 @@ static void close_zone(struct tn__zone *zone)
     for (struct tn__chunk *chunk = zone->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
         if (zone->strategy->packs)
-            zone->strategy->unmap(chunk);
+            zone->strategy->unmap(chunk, zone->prot);
         tn__free(zone->ranges.descriptors.from, chunk);
     }
     tn__ranges_close(&zone->ranges);
@@ -284,7 +297,7 @@ static void close_window(struct tn__window *window)
         return;
     for (int kind = 0; kind < TN__ZONES; kind++)
         close_zone(&window->zones[kind]);
-    if (!window->zones[TN__ZONE_CODE].strategy->detached)
+    if (!window->zones[TN__ZONE_CODE].client)
         tn__os_release(window->start, window->end - window->start);
     *window = (struct tn__window){0};
 }
@@ -300,11 +313,11 @@ bool tn__window_reaches(const struct tn__window *window, uint64_t address)
 static int try_strategy(const struct tn__strategy *strategy, uint64_t address)
 {
     struct tn__chunk chunk = {.address = address, .size = tn__os_page_size()};
-    int error = strategy->map(&chunk, TN__PROT_RX);
+    int error = strategy->map(&chunk, TN__PROT_RX, NULL);
     if (error)
         return error;
-    error = strategy->publish(&chunk, TN__PROT_RX);
-    strategy->unmap(&chunk);
+    error = strategy->publish(&chunk, TN__PROT_RX, NULL);
+    strategy->unmap(&chunk, TN__PROT_RX);
     return error;
 }
 
@@ -370,18 +383,36 @@ int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from
     return code;
 }
 
-int tn__codemem_open_detached(struct tn__codemem *memory, const struct tn_allocator *from, uint64_t address,
-                              size_t size, size_t page_size, struct tn_error *err)
+static int check_client(const struct tn_memory *client, struct tn_error *err)
 {
-    *memory = (struct tn__codemem){.from = from, .strategy = &tn__strategy_detached};
+    size_t page_size = client->page_size;
+    if (!client->map || !client->publish || !client->unmap)
+        return tn__fail(err, TN_EINVAL, "memory of the client's needs all three functions");
+    if (client->flags & ~(uint64_t)(TN_MEMORY_ELSEWHERE | TN_MEMORY_PACKED))
+        return tn__fail(err, TN_EINVAL, "unknown memory flags %#llx", (unsigned long long)client->flags);
     if (!page_size || page_size & (page_size - 1) || page_size > FIRST_CHUNK)
         return tn__fail(err, TN_EINVAL, "pages of %zu bytes: a power of two up to 4 MiB is meant", page_size);
-    if (!size || size > DEFAULT_WINDOW)
-        return tn__fail(err, TN_EINVAL, "a window of %zu bytes: it must have 1 byte to 1 GiB", size);
-    uint64_t start = tn__align_up(address, page_size), end = tn__align_up(start + size, page_size);
-    if (start < address || end < start)
-        return tn__fail(err, TN_EINVAL, "a window of %zu bytes at 0x%llx ends beyond the address space", size,
-                        (unsigned long long)address);
+    if (!client->window_size || client->window_size > DEFAULT_WINDOW)
+        return tn__fail(err, TN_EINVAL, "a window of %zu bytes: it must have 1 byte to 1 GiB", client->window_size);
+    return 0;
+}
+
+int tn__codemem_open_client(struct tn__codemem *memory, const struct tn_allocator *from, const struct tn_memory *given,
+                            struct tn_error *err)
+{
+    *memory = (struct tn__codemem){.from = from};
+    struct tn_memory *client = &memory->client;
+    int code = tn__take_options(client, sizeof *client, given, "struct tn_memory", err);
+    if (!code)
+        code = check_client(client, err);
+    if (code)
+        return code;
+    uint64_t page_size = client->page_size, start = tn__align_up(client->window_address, page_size),
+             end = tn__align_up(start + client->window_size, page_size);
+    if (start < client->window_address || end < start)
+        return tn__fail(err, TN_EINVAL, "a window of %zu bytes at 0x%llx ends beyond the address space",
+                        client->window_size, (unsigned long long)client->window_address);
+    memory->strategy = client->flags & TN_MEMORY_PACKED ? &tn__strategy_client_packed : &tn__strategy_client;
     open_window(memory, &memory->windows[TN__WINDOW_NEAR], start, end - start, page_size);
     return 0;
 }
@@ -415,7 +446,7 @@ void tn__codemem_close(struct tn__codemem *memory)
 int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err)
 {
     struct tn__window *near = &memory->windows[TN__WINDOW_NEAR], *low = &memory->windows[TN__WINDOW_LOW];
-    *window = near->end <= 1ULL << 31 || memory->strategy->detached ? near : low;
+    *window = near->end <= 1ULL << 31 || memory->client.size ? near : low;
     if ((*window)->end)
         return 0;
     uint64_t address;
@@ -437,6 +468,8 @@ uint64_t tn__codemem_mappings(const struct tn__codemem *memory)
     uint64_t count = 0;
     for (int i = 0; i < TN__WINDOWS; i++) {
         const struct tn__window *window = &memory->windows[i];
+        if (window->zones[TN__ZONE_CODE].client)
+            continue;
         count += window->end != 0;
         for (int kind = 0; kind < TN__ZONES; kind++)
             for (const struct tn__chunk *chunk = window->zones[kind].chunks; chunk; chunk = chunk->next)

@@ -22,6 +22,7 @@ enum { TN__WINDOW_NEAR, TN__WINDOW_LOW, TN__WINDOWS };
 
 struct tn__zone {
     const struct tn__strategy *strategy;
+    const struct tn_memory *client; /* whose memory it is; NULL: the session's own */
     enum tn__prot prot;
     struct tn__ranges ranges;
     size_t chunk_size;    /* of the next chunk */
@@ -34,12 +35,14 @@ struct tn__window {
     uint64_t start, end; /* 0, 0: not there */
     uint64_t low, high;  /* what is still free in the middle */
     size_t page_size;    /* zones begin at multiples of it */
+    bool elsewhere;      /* in another address space */
     struct tn__zone zones[TN__ZONES];
 };
 
 struct tn__codemem {
     const struct tn_allocator *from;
     const struct tn__strategy *strategy;
+    struct tn_memory client; /* if the strategy is the client's */
     struct tn__window windows[TN__WINDOWS];
     size_t low_size; /* of the low window, when it has to be made */
 };
@@ -48,9 +51,9 @@ struct tn__codemem {
  * TN_EINVAL, TN_ENOMEM, TN_EPERM (the text names what refused). */
 int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from, size_t size, uint64_t near,
                      enum tn_strategy wanted, struct tn_error *err);
-/* A window at exactly this place of another address space: see strategy_detached.c. TN_EINVAL. */
-int tn__codemem_open_detached(struct tn__codemem *memory, const struct tn_allocator *from, uint64_t address,
-                              size_t size, size_t page_size, struct tn_error *err);
+/* A window of the client's memory; nothing is asked of it yet. TN_EINVAL. */
+int tn__codemem_open_client(struct tn__codemem *memory, const struct tn_allocator *from, const struct tn_memory *given,
+                            struct tn_error *err);
 void tn__codemem_close(struct tn__codemem *memory);
 
 /* Goes over to memory that is this process's own, if the system permits it. Debuggers write breakpoints behind the back of

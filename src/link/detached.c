@@ -1,6 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <errno.h>
+
 #include "detached.h"
+
+/* ---- memory that nobody sees at its addresses ---- */
+
+static int map(void *context, enum tn_zone zone, uint64_t address, size_t size, void **bytes, struct tn_error *err)
+{
+    (void)context, (void)zone, (void)address;
+    uint64_t here;
+    int error = tn__os_reserve(0, size, false, &here);
+    if (!error && (error = tn__os_commit(here, size, TN__PROT_RW)))
+        tn__os_release(here, size);
+    if (error)
+        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "%s", strerror(error));
+    *bytes = (void *)(uintptr_t)here;
+    return 0;
+}
+
+static int publish(void *context, enum tn_zone zone, uint64_t address, size_t size, const void *bytes,
+                   struct tn_error *err)
+{
+    (void)context, (void)zone, (void)address, (void)size, (void)bytes, (void)err;
+    return 0;
+}
+
+static void unmap(void *context, enum tn_zone zone, uint64_t address, size_t size, void *bytes)
+{
+    (void)context, (void)zone, (void)address;
+    tn__os_release((uintptr_t)bytes, size);
+}
+
+int tn__session_create_detached(const struct tn_session_options *given, struct tn__detached *where,
+                                struct tn_session **out, struct tn_error *err)
+{
+    const struct tn_memory memory = {
+        .size = sizeof memory,
+        .flags = TN_MEMORY_ELSEWHERE | TN_MEMORY_PACKED,
+        .window_address = where->address,
+        .window_size = where->size,
+        .page_size = where->page_size,
+        .map = map,
+        .publish = publish,
+        .unmap = unmap,
+    };
+    struct tn_session_options options = given ? *given : (struct tn_session_options){.size = sizeof options};
+    options.memory = &memory;
+    options.window_size = options.window_near = options.strategy = 0;
+    int code = tn_session_create(&options, out, err);
+    if (!code)
+        (*out)->detached = where;
+    return code;
+}
+
+/* ---- places of single sections ---- */
 
 /* NULL if the section may lie anywhere. */
 static const struct tn__pin *find_pin(const struct tn__detached *where, const struct tn__object *object,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Linking for another address space: the same phases with the same code, into a window at chosen addresses that is not there
- * in this process. What would touch this process is left out: nothing is mapped at the window's addresses, no unwind table is
- * registered, no thread-local image is written, no resolver of an indirect function and no initializer runs.
+/* Linking for another address space, and looking at the result: memory of a client (struct tn_memory) that shows it nowhere,
+ * and places of the client's choice for single sections. The same phases with the same code; what would touch this process
+ * is left out: nothing is mapped at the window's addresses, no unwind table is registered, no thread-local image is written,
+ * no resolver of an indirect function and no initializer runs.
  *
  *  - The pointer of an indirect function holds the address of its resolver; whoever loads the result replaces it by what the
  *    resolver answers.
@@ -31,7 +32,7 @@ struct tn__detached {
     uint64_t tls_size; /* handed out so far */
 };
 
-/* `where` outlives the session; options that concern the window are ignored. NULL: tn_session_create. */
+/* `where` outlives the session; options that concern the window are ignored. Errors as tn_session_create. */
 int tn__session_create_detached(const struct tn_session_options *options, struct tn__detached *where,
                                 struct tn_session **out, struct tn_error *err);
 

@@ -40,7 +40,8 @@ static int keep(struct tn_library *library, struct tn__object *object, const str
 /* Under the session's lock: 1 if it is none of this session's. */
 static int keep_in(struct tn_session *session, const struct tn__exit *what)
 {
-    for (struct tn_library *library = session->libraries; library; library = library->next) {
+    for (struct tn_library *library = session->libraries; library && !tn__session_is_elsewhere(session);
+         library = library->next) {
         struct tn__object *object = find_object(library, (uintptr_t)what->function);
         if (!object)
             object = find_object(library, (uintptr_t)what->argument);

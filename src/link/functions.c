@@ -100,6 +100,9 @@ int tn_observe_functions(struct tn_session *session, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no session given");
     if (tn__is_observed(session, linked))
         return 0;
+    int code = tn__session_check_here(session, "tables of functions", err);
+    if (code)
+        return code;
     const struct tn_observer observer = {
         .size = sizeof observer, .context = session, .linked = linked, .removed = removed};
     return tn_add_observer(session, &observer, err);

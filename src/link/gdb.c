@@ -193,8 +193,11 @@ int tn_observe_gdb(struct tn_session *session, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no session given");
     if (tn__is_observed(session, linked))
         return 0;
+    int code = tn__session_check_here(session, "debuggers", err);
+    if (code)
+        return code;
     tn__session_lock(session);
-    int code = tn__codemem_make_private(&session->memory, err);
+    code = tn__codemem_make_private(&session->memory, err);
     pthread_mutex_unlock(&session->lock);
     if (code)
         return code;

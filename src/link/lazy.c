@@ -320,9 +320,7 @@ static int take_options(const struct tn_library *library, const struct tn_stub_o
         return tn__fail(err, TN_EINVAL, "the tracker belongs to another library");
     if (may_fail && !options->on_failure)
         return tn__fail(err, TN_EINVAL, "no function to call when there is none");
-    if (library->session->detached)
-        return tn__fail(err, TN_ENOTSUP, "stubs work in this address space only");
-    return 0;
+    return tn__session_check_here(library->session, "stubs", err);
 }
 
 static int check_symbol(const struct tn_library *library, const struct tn_library *targets,

@@ -122,7 +122,9 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     if (code)
         return code;
     block->slots = (struct tn__lazy_slot *)(uintptr_t)block->data->address;
-    code = write_stubs(window, block, err);
+    code = tn__codemem_publish(window, TN__ZONE_DATA, block->data, err);
+    if (!code)
+        code = write_stubs(window, block, err);
     if (!code)
         code = tn__codemem_publish(window, TN__ZONE_CODE, block->code, err);
     if (!code && !tn__unwind_prepare(&session->unwind, 1, UNWIND_TABLE, &block->unwind))

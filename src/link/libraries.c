@@ -228,7 +228,7 @@ bool tn__is_own_name(const char *name)
 static int define_own_names(struct tn_library *library, struct tn_error *err)
 {
     for (size_t i = 0; i < TN_COUNT(own_names); i++) {
-        if (own_names[i].flags & OWN_OF_PROCESS && library->session->detached)
+        if (own_names[i].flags & OWN_OF_PROCESS && tn__session_is_elsewhere(library->session))
             continue;
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
         if (!entry)

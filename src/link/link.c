@@ -169,7 +169,7 @@ static void register_calls(struct tn__calls_list *list, struct tn_library *libra
 static void register_sections(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
-    if (link->session->detached) /* nothing of it runs here */
+    if (tn__session_is_elsewhere(link->session)) /* nothing of it runs here */
         return;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
@@ -229,8 +229,8 @@ static int publish_all(struct tn__link *link)
         code = link->session->watch->linked(link);
     if (code)
         return code;
-    for (size_t i = 0; i < link->count; i++)
-        tn__object_fill_ifuncs(link->objects[i], link->session->detached != NULL);
+    for (size_t i = 0; i < link->count && !tn__session_is_elsewhere(link->session); i++)
+        tn__object_fill_ifuncs(link->objects[i]);
     for (size_t i = 0; i < link->count; i++) {
         count(&link->session->stats, link->objects[i]);
         register_sections(link, link->objects[i]);

@@ -319,7 +319,7 @@ struct tn_session {
     struct tn__list unused;        /* promises that nobody holds any more */
     uint64_t links;                /* begun so far */
     uint64_t visits;               /* searches for cycles so far */
-    struct tn__detached *detached; /* set if it links for another address space: see detached.h */
+    struct tn__detached *detached; /* NULL: no place of a section is chosen one by one; see detached.h */
     /* May be NULL. Called under the lock for each object when nothing can fail any more and all arrays are still there. */
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
     void *on_linked_context;
@@ -332,6 +332,15 @@ static inline uint64_t tn__session_clock(const struct tn_session *session)
 {
     return session->timings ? tn__os_now_ns() : 0;
 }
+
+/* True if what it links belongs to another address space: nothing of that runs or is read in this one. */
+static inline bool tn__session_is_elsewhere(const struct tn_session *session)
+{
+    return session->memory.windows[TN__WINDOW_NEAR].elsewhere;
+}
+
+/* TN_ENOTSUP if it does; `what` is plural. */
+int tn__session_check_here(const struct tn_session *session, const char *what, struct tn_error *err);
 
 /* Tells the client of a failure that nobody waits for. Without the lock. */
 void tn__session_report(const struct tn_session *session, const struct tn_error *error);
@@ -528,9 +537,8 @@ void tn__link_report_undefined(struct tn__link *link, struct tn__object *object,
 /* Counts stubs for branches to other objects, when some of them lie in another window. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);
-/* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to; for another
- * address space, stores the resolvers' own. */
-void tn__object_fill_ifuncs(struct tn__object *object, bool detached);
+/* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to. */
+void tn__object_fill_ifuncs(const struct tn__object *object);
 
 /* layout.c */
 /* Arranges what an object takes in each zone; then, under the lock, takes the memory; then tells each section its place. */

@@ -365,9 +365,12 @@ int tn_observe_perf(struct tn_session *session, enum tn_perf kind, const char *f
         return tn__fail(err, TN_EINVAL, "unknown kind of file for perf: %d", (int)kind);
     if (!folder)
         folder = "/tmp";
+    int code = tn__session_check_here(session, "profilers", err);
+    if (code)
+        return code;
     tn__session_lock(session);
     struct log *log;
-    int code = kinds[kind].anonymous ? tn__codemem_make_private(&session->memory, err) : 0;
+    code = kinds[kind].anonymous ? tn__codemem_make_private(&session->memory, err) : 0;
     if (!code)
         code = use_log(&kinds[kind], folder, &log, err);
     pthread_mutex_unlock(&session->lock);

@@ -147,7 +147,7 @@ static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__
 {
     static const uint8_t words[TN__SLOTS] = {
         [TN__SLOT_ADDRESS] = 1, [TN__SLOT_TLS_INDEX] = 2, [TN__SLOT_TLS_BASE] = 2, [TN__SLOT_TLS_DESC] = 2};
-    if (kind == TN__SLOT_TLS_DESC && link->session->detached)
+    if (kind == TN__SLOT_TLS_DESC && tn__session_is_elsewhere(link->session))
         return tn__fail(link->err, TN_ENOTSUP, "%s: TLS descriptors call a function of the process they are linked in",
                         object->name);
     struct tn__plan *plan = object->plan;
@@ -454,17 +454,28 @@ static void write_stubs(const struct tn__object *object)
     }
 }
 
-void tn__object_fill_ifuncs(struct tn__object *object, bool detached)
+static uint64_t ifunc_resolver(const struct tn__object *object, uint32_t symbol)
 {
-    for (uint32_t i = 0; object->plan->ifunc_count && i < object->data->symbol_count; i++) {
-        if (!object->plan->ifunc_index[i])
-            continue;
-        const struct tn__symbol *symbol = &object->data->symbols[i];
-        uint64_t resolver = object->data->sections[symbol->section].address + symbol->value;
-        struct tn__range *data = object->ranges[TN__ZONE_DATA];
-        uint64_t target = detached ? resolver : ((uint64_t(*)(void))(uintptr_t)resolver)();
-        tn__put64(data->write + (ifunc_pointer(object, i) - data->address), target);
-    }
+    const struct tn__symbol *function = &object->data->symbols[symbol];
+    return object->data->sections[function->section].address + function->value;
+}
+
+/* What stands there until the resolvers are asked; for another address space, for good. */
+static void store_ifunc_resolvers(const struct tn__object *object)
+{
+    const struct tn__range *data = object->ranges[TN__ZONE_DATA];
+    for (uint32_t i = 0; i < object->data->symbol_count; i++)
+        if (object->plan->ifunc_index[i])
+            tn__put64(data->write + (ifunc_pointer(object, i) - data->address), ifunc_resolver(object, i));
+}
+
+void tn__object_fill_ifuncs(const struct tn__object *object)
+{
+    for (uint32_t i = 0; object->plan->ifunc_count && i < object->data->symbol_count; i++)
+        if (object->plan->ifunc_index[i]) {
+            uint64_t target = ((uint64_t(*)(void))(uintptr_t)ifunc_resolver(object, i))();
+            tn__put64((void *)(uintptr_t)ifunc_pointer(object, i), target);
+        }
 }
 
 /* With its addresses filled in, because that may spoil it too. */
@@ -486,7 +497,9 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
         fill_got(object);
     if (object->plan->stub_count)
         write_stubs(object);
+    if (object->plan->ifunc_count)
+        store_ifunc_resolvers(object);
     int code = for_each_reloc(link, object, apply_one);
     /* For another address space no unwinder of ours is told. */
-    return code || link->session->detached ? code : check_unwind_data(link, object);
+    return code || tn__session_is_elsewhere(link->session) ? code : check_unwind_data(link, object);
 }

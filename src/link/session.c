@@ -3,7 +3,6 @@
 /* Sessions and libraries, from creation to the end, and what is asked of them. */
 
 #include "base/thread.h"
-#include "detached.h"
 #include "instance.h"
 #include "lazy.h"
 #include "observer.h"
@@ -146,13 +145,17 @@ void tn__session_lock(struct tn_session *session)
 
 /* ---- sessions ---- */
 
-int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
+static int open_memory(struct tn_session *session, const struct tn_session_options *options, struct tn_error *err)
 {
-    return tn__session_create_detached(given, NULL, out, err);
+    if (!options->memory)
+        return tn__codemem_open(&session->memory, session->allocator, options->window_size, options->window_near,
+                                options->strategy, err);
+    if (options->window_size || options->window_near || options->strategy)
+        return tn__fail(err, TN_EINVAL, "where the client's memory lies, and how it is made, is up to the client");
+    return tn__codemem_open_client(&session->memory, session->allocator, options->memory, err);
 }
 
-int tn__session_create_detached(const struct tn_session_options *given, struct tn__detached *where,
-                                struct tn_session **out, struct tn_error *err)
+int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
 {
     if (!out)
         return tn__fail(err, TN_EINVAL, "nowhere to put the session");
@@ -173,12 +176,7 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
     tn__list_init(&session->unused);
-    if (where)
-        code = tn__codemem_open_detached(&session->memory, session->allocator, where->address, where->size,
-                                         where->page_size, err);
-    else
-        code = tn__codemem_open(&session->memory, session->allocator, options.window_size, options.window_near,
-                                options.strategy, err);
+    code = open_memory(session, &options, err);
     if (!code && options.threads)
         code = tn__pool_open(session, options.threads, err);
     if (!code && !init_locks(session))
@@ -189,7 +187,6 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
         tn__free(options.allocator, session);
         return code;
     }
-    session->detached = where;
     session->on_undefined = options.on_undefined;
     session->on_error = options.on_error;
     session->dispatch = options.dispatch;
@@ -225,6 +222,12 @@ void tn_session_destroy(struct tn_session *session)
     pthread_cond_destroy(&session->idle);
     pthread_mutex_destroy(&session->lock);
     tn__free(session->allocator, session);
+}
+
+int tn__session_check_here(const struct tn_session *session, const char *what, struct tn_error *err)
+{
+    return tn__session_is_elsewhere(session) ? tn__fail(err, TN_ENOTSUP, "%s work in this address space only", what)
+                                             : 0;
 }
 
 void tn_session_stats(struct tn_session *session, struct tn_stats *out)

@@ -4,24 +4,25 @@
 
 #include "strategy.h"
 
-int tn__chunk_map_private(struct tn__chunk *chunk, enum tn__prot prot)
+int tn__chunk_map_private(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
-    (void)prot;
+    (void)prot, (void)err;
     int error = tn__os_commit(chunk->address, chunk->size, TN__PROT_RW);
     if (!error)
         chunk->alias = (uint8_t *)(uintptr_t)chunk->address;
     return error;
 }
 
-void tn__chunk_unmap_private(struct tn__chunk *chunk)
+void tn__chunk_unmap_private(struct tn__chunk *chunk, enum tn__prot prot)
 {
+    (void)prot;
     tn__os_decommit(chunk->address, chunk->size);
     chunk->alias = NULL;
 }
 
-static int publish(struct tn__chunk *chunk, enum tn__prot prot)
+static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
-    (void)chunk, (void)prot;
+    (void)chunk, (void)prot, (void)err;
     return 0;
 }
 

@@ -21,8 +21,9 @@ static int map_both(int fd, struct tn__chunk *chunk, enum tn__prot prot)
     return error;
 }
 
-static int map(struct tn__chunk *chunk, enum tn__prot prot)
+static int map(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
+    (void)err;
     int error = tn__os_memfd(chunk->size, &chunk->fd);
     if (error)
         return error;
@@ -36,9 +37,9 @@ static int map(struct tn__chunk *chunk, enum tn__prot prot)
     return error;
 }
 
-static int publish(struct tn__chunk *chunk, enum tn__prot prot)
+static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
-    (void)chunk, (void)prot;
+    (void)chunk, (void)prot, (void)err;
     return 0;
 }
 
@@ -53,8 +54,9 @@ static void leave(struct tn__chunk *chunk)
     chunk->alias = NULL;
 }
 
-static void unmap(struct tn__chunk *chunk)
+static void unmap(struct tn__chunk *chunk, enum tn__prot prot)
 {
+    (void)prot;
     leave(chunk);
     tn__os_decommit(chunk->address, chunk->size);
 }

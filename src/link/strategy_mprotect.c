@@ -4,8 +4,9 @@
 
 #include "strategy.h"
 
-static int publish(struct tn__chunk *chunk, enum tn__prot prot)
+static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
+    (void)err;
     return tn__os_protect(chunk->address, chunk->size, prot);
 }
 

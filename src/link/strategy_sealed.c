@@ -5,8 +5,9 @@
 
 #include "strategy.h"
 
-static int publish(struct tn__chunk *chunk, enum tn__prot prot)
+static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
+    (void)err;
     int fd, error = tn__os_memfd(chunk->size, &fd);
     if (error)
         return error;

@@ -75,6 +75,7 @@ $(BUILD)/tests/link/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,man
 $(BUILD)/tests/link/strip: | $(call data_of,strip)
 $(BUILD)/tests/link/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/inject: | $(call data_of,gather_1)
+$(BUILD)/tests/link/memory_client: | $(call data_of,memory)
 $(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b low)
 $(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low gather_1 gather_2) \
 	$(link_data)/matrix_b.a
