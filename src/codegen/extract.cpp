@@ -31,7 +31,7 @@ class extraction final : public ValueMaterializer {
     tn__split &split;
     const size_t part;
     const tn__extraction &how;
-    const char *const suffix; /* of what is defined here */
+    const bool stubs; /* what is defined here has names of its own */
     Module small;
     ValueToValueMapTy map;
     const MetadataPredicate identity = is_shared;
@@ -43,7 +43,7 @@ class extraction final : public ValueMaterializer {
 
   public:
     extraction(tn__split &split, size_t part, const tn__extraction &how)
-        : split(split), part(part), how(how), suffix(part ? how.suffix : nullptr),
+        : split(split), part(part), how(how), stubs(part && how.stubs),
           small(split.module->getName(), split.module->getContext()),
           mapper(map, RF_DoNotRemapAtoms, nullptr, this, &identity)
     {
@@ -187,15 +187,15 @@ void extraction::copy_body(Function &to, const Function &from)
 void extraction::define(const Function &function)
 {
     Function *copy;
-    if (suffix) {
-        copy = declare(function, function.getName() + suffix);
+    if (stubs) {
+        copy = declare(function, split.bodies.lookup(&function));
         origins.erase(copy);
     } else {
         copy = cast<Function>(mapper.mapValue(function));
     }
     copy_body(*copy, function);
-    copy->setLinkage(suffix ? GlobalValue::ExternalLinkage : kept(function.getLinkage()));
-    if (suffix)
+    copy->setLinkage(stubs ? GlobalValue::ExternalLinkage : kept(function.getLinkage()));
+    if (stubs)
         copy->setVisibility(GlobalValue::DefaultVisibility); /* its stub looks it up */
 }
 
@@ -268,7 +268,7 @@ void extraction::go_past_stubs(Function &function)
             if (found == split.part_of.end() || found->second == 0 || callee->isWeakForLinker() ||
                 !(found->second == part || split.parts[found->second].compiled))
                 continue;
-            std::string name = (callee->getName() + how.suffix).str();
+            const char *name = split.bodies.lookup(callee);
             Function *body = small.getFunction(name);
             if (!body) {
                 body = declare(*callee, name);
@@ -369,7 +369,7 @@ void extraction::run()
     if (part == 0)
         take_initializers();
     bring_inlinable();
-    if (how.suffix)
+    if (how.stubs)
         for (Function &function : small)
             go_past_stubs(function);
     take_flags();

@@ -34,7 +34,8 @@ struct tn__split {
     const bool opaque, whole;
     std::vector<part> parts;
     llvm::DenseMap<const llvm::GlobalValue *, size_t> part_of;
-    llvm::DenseSet<const llvm::GlobalVariable *> copied; /* constants that go with whoever uses them */
+    llvm::DenseSet<const llvm::GlobalVariable *> copied;         /* constants that go with whoever uses them */
+    llvm::DenseMap<const llvm::Function *, const char *> bodies; /* their names */
     std::vector<unit_lists> units;
     llvm::BumpPtrAllocator names;
 
@@ -52,7 +53,7 @@ struct tn__split {
     void name_everything(uint64_t number);
     void form_parts();
     void form_one_part();
-    void list_symbols();
+    void list_symbols(uint64_t number);
     void set_aside_lists();
     void forget_values_in_debug_info();
 };

@@ -173,9 +173,9 @@ static void on_phase(void *context, const char *module, enum tn_phase phase, uin
 
 void tn__jit_original_name(char *name)
 {
-    size_t length = strlen(name), suffix = strlen(TN__BODY);
-    if (length > suffix && strcmp(name + length - suffix, TN__BODY) == 0)
-        name[length - suffix] = '\0';
+    char *body = strstr(name, TN__SPLIT_BODY);
+    if (body && strspn(body + strlen(TN__SPLIT_BODY), ".0123456789") == strlen(body + strlen(TN__SPLIT_BODY)))
+        *body = '\0';
     char *added = strstr(name, TN__SPLIT_MARK);
     if (added && strspn(added + strlen(TN__SPLIT_MARK), "0123456789") == strlen(added + strlen(TN__SPLIT_MARK)))
         *added = '\0';

@@ -49,9 +49,6 @@ struct tn__jit_module {
     } parts[]; /* materializers' contexts */
 };
 
-/* What stands behind the names of functions that have stubs. */
-#define TN__BODY "$body"
-
 /* Cuts a function's name to what the client knows it by: what lazy compilation has added is left out. */
 void tn__jit_original_name(char *name);
 

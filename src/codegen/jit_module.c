@@ -49,8 +49,7 @@ static int compile_part(const struct tn__jit_module *m, size_t part, const char 
     struct tn__jit_watch watch = {jit, m};
     struct tn_compile_observer observer;
     tn__jit_watch(&watch, &observer);
-    const struct tn__extraction how = {.suffix = TN__BODY,
-                                       .inline_size = jit->compile.opt_level >= 2 ? INLINE_SIZE : 0};
+    const struct tn__extraction how = {.stubs = true, .inline_size = jit->compile.opt_level >= 2 ? INLINE_SIZE : 0};
     uint64_t extract_ns;
     int code = tn__module_compile_part(m->module, part, name, &how, &observer, object, &extract_ns, err);
     atomic_fetch_add(&jit->counters.extract_ns, extract_ns);
@@ -155,32 +154,15 @@ static uint64_t flags_of(const struct tn__split_symbol *symbol)
            (symbol->flags & TN__SPLIT_HIDDEN ? TN_SYMBOL_HIDDEN : 0);
 }
 
-static const char *body_of(struct adding *a, const char *name)
-{
-    size_t length = strlen(name);
-    char *body = tn__arena_alloc(&a->arena, length + sizeof TN__BODY);
-    if (!body)
-        return NULL;
-    memcpy(body, name, length);
-    memcpy(body + length, TN__BODY, sizeof TN__BODY);
-    return body;
-}
-
-/* What the object of a part will define. -1: memory is out. */
-static ptrdiff_t list_promises(struct adding *a, size_t part, struct tn_promised *promised)
+/* What the object of a part will define; answers how much that is. */
+static size_t list_promises(struct adding *a, size_t part, struct tn_promised *promised)
 {
     size_t count, used = 0;
     const struct tn__split_symbol *symbols = tn__module_symbols(a->m->module, part, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (symbols[i].of)
-            continue;
-        bool body = symbols[i].flags & TN__SPLIT_FUNCTION;
-        promised[used] = body ? (struct tn_promised){body_of(a, symbols[i].name), 0}
-                              : (struct tn_promised){symbols[i].name, flags_of(&symbols[i])};
-        if (!promised[used++].name)
-            return -1;
-    }
-    return (ptrdiff_t)used;
+    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
+        if (!s->of)
+            promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
+    return used;
 }
 
 /* Compiles the part now; for what nobody could ask for by name, or the linker has to see. */
@@ -203,9 +185,9 @@ static int promise(struct adding *a, size_t part)
     size_t count;
     tn__module_symbols(a->m->module, part, &count);
     struct tn_promised *promised = tn__arena_array(&a->arena, count + 1, sizeof *promised);
-    ptrdiff_t used = promised ? list_promises(a, part, promised) : -1;
-    if (used < 0)
+    if (!promised)
         return out_of_memory(a);
+    size_t used = list_promises(a, part, promised);
     bool has_initializers = part == 0 && tn__module_has_initializers(a->m->module);
     if (tn__module_is_opaque(a->m->module) || (!used && has_initializers))
         return add_now(a, part);
@@ -215,7 +197,7 @@ static int promise(struct adding *a, size_t part)
                                            .name = a->m->name,
                                            .context = &a->m->parts[part],
                                            .symbols = promised,
-                                           .count = (size_t)used,
+                                           .count = used,
                                            .materialize = materialize,
                                            .destroy = destroy_part,
                                            .owner = a->owner};
@@ -228,46 +210,44 @@ static int promise(struct adding *a, size_t part)
 
 /* ---- stubs ---- */
 
-/* Lists stubs and other names of the functions of all parts; counts them first if there is no room yet. */
-static bool list_stubs(struct adding *a, struct tn_lazy_symbol *stubs, size_t *stub_count, struct tn_reexport *names,
-                       size_t *name_count)
+/* The names of one part that do not stand for what its object defines. */
+struct names {
+    struct tn_lazy_symbol *stubs;
+    struct tn_reexport *others; /* further names of functions */
+    size_t stub_count, other_count;
+};
+
+static void list_names(const struct adding *a, size_t part, struct names *names)
 {
-    *stub_count = *name_count = 0;
-    for (size_t part = 0; part < tn__module_parts(a->m->module); part++) {
-        size_t count;
-        const struct tn__split_symbol *symbols = tn__module_symbols(a->m->module, part, &count);
-        for (size_t i = 0; i < count; i++) {
-            const struct tn__split_symbol *s = &symbols[i];
-            if (s->of) {
-                if (names)
-                    names[*name_count] = (struct tn_reexport){s->name, s->of, flags_of(s)};
-                ++*name_count;
-            } else if (s->flags & TN__SPLIT_FUNCTION) {
-                if (stubs) {
-                    stubs[*stub_count] =
-                        (struct tn_lazy_symbol){.name = s->name, .target = body_of(a, s->name), .flags = flags_of(s)};
-                    if (!stubs[*stub_count].target)
-                        return false;
-                }
-                ++*stub_count;
-            }
-        }
-    }
-    return true;
+    size_t count;
+    const struct tn__split_symbol *symbols = tn__module_symbols(a->m->module, part, &count);
+    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
+        if (s->of)
+            names->others[names->other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
+        else if (s->body)
+            names->stubs[names->stub_count++] =
+                (struct tn_lazy_symbol){.name = s->name, .target = s->body, .flags = flags_of(s)};
 }
 
 static int define_stubs(struct adding *a)
 {
-    size_t stub_count, name_count;
-    list_stubs(a, NULL, &stub_count, NULL, &name_count);
-    struct tn_lazy_symbol *stubs = tn__arena_array(&a->arena, stub_count + 1, sizeof *stubs);
-    struct tn_reexport *names = tn__arena_array(&a->arena, name_count + 1, sizeof *names);
-    if (!stubs || !names || !list_stubs(a, stubs, &stub_count, names, &name_count))
+    size_t parts = tn__module_parts(a->m->module), all = 0, count;
+    for (size_t part = 0; part < parts; part++) {
+        tn__module_symbols(a->m->module, part, &count);
+        all += count;
+    }
+    struct names names = {.stubs = tn__arena_array(&a->arena, all + 1, sizeof *names.stubs),
+                          .others = tn__arena_array(&a->arena, all + 1, sizeof *names.others)};
+    if (!names.stubs || !names.others)
         return out_of_memory(a);
+    for (size_t part = 0; part < parts; part++)
+        list_names(a, part, &names);
     struct tn_stub_options options = {.size = sizeof options, .owner = a->owner, .on_failure = a->m->jit->on_failure};
-    int code = stub_count ? tn_define_lazy(a->library, stubs, stub_count, a->library, &options, a->err) : TN_OK;
-    if (code == TN_OK && name_count)
-        code = tn_reexport(a->library, names, name_count, a->library, a->owner, a->err);
+    int code = TN_OK;
+    if (names.stub_count)
+        code = tn_define_lazy(a->library, names.stubs, names.stub_count, a->library, &options, a->err);
+    if (code == TN_OK && names.other_count)
+        code = tn_reexport(a->library, names.others, names.other_count, a->library, a->owner, a->err);
     return code;
 }
 

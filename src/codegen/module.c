@@ -12,6 +12,7 @@ struct tn__module {
     pthread_mutex_t lock;
     struct tn__unit unit;
     struct tn__split *split;
+    bool whole;  /* not taken apart */
     bool broken; /* LLVM gave up in it */
     char name[];
 };
@@ -37,6 +38,7 @@ static int open_contained(void *user)
         return code;
     }
     o->module->split = tn__split_create(unit->module, o->number, o->whole);
+    o->module->whole = tn__split_is_whole(o->module->split);
     tn__target_give(unit->target); /* it is needed again when something is compiled */
     unit->target = NULL;
     unit->diagnostics.err = NULL;
@@ -92,7 +94,7 @@ bool tn__module_is_opaque(const struct tn__module *module)
 
 bool tn__module_is_whole(const struct tn__module *module)
 {
-    return tn__split_is_whole(module->split);
+    return module->whole;
 }
 
 size_t tn__module_parts(const struct tn__module *module)

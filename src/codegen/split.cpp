@@ -170,22 +170,33 @@ void tn__split::form_parts()
             place(alias);
 }
 
-static unsigned flags_of(const GlobalValue &global, bool in_data)
+static unsigned flags_of(const GlobalValue &global)
 {
-    return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0) |
-           (isa<Function>(global) && !in_data ? TN__SPLIT_FUNCTION : 0);
+    return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
-void tn__split::list_symbols()
+/* Several modules of a library may have a weak function of one name, but its stub leads to one of them only. */
+static std::string body_of(const Function &function, uint64_t number)
+{
+    std::string name = (function.getName() + TN__SPLIT_BODY).str();
+    return function.isWeakForLinker() ? name + "." + std::to_string(number) : name;
+}
+
+void tn__split::list_symbols(uint64_t number)
 {
     StringSaver saver(names);
     auto name = [&](const GlobalValue &global) { return saver.save(global.getName()).data(); };
     for (part &part : parts)
-        for (const GlobalValue *member : part.members)
-            part.symbols.push_back({name(*member), nullptr, flags_of(*member, &part == &parts[0])});
+        for (const GlobalValue *member : part.members) {
+            auto *function = dyn_cast<Function>(member);
+            const char *body = nullptr;
+            if (function && &part != &parts[0])
+                body = bodies[function] = saver.save(body_of(*function, number)).data();
+            part.symbols.push_back({name(*member), nullptr, body, flags_of(*member)});
+        }
     for (const GlobalAlias &alias : module->aliases())
         if (const Function *function = function_of(alias))
-            parts[part_of[function]].symbols.push_back({name(alias), name(*function), flags_of(alias, true)});
+            parts[part_of[function]].symbols.push_back({name(alias), name(*function), nullptr, flags_of(alias)});
 }
 
 /* Everything that others can see. */
@@ -195,7 +206,7 @@ void tn__split::form_one_part()
     parts.resize(1);
     for (const GlobalValue &global : module->global_values())
         if (is_definition(global) && !global.hasLocalLinkage() && global.hasName() && !is_llvms(global))
-            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, flags_of(global, true)});
+            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global)});
 }
 
 /* ---- debug information ---- */
@@ -273,7 +284,7 @@ tn__split::tn__split(Module *module, uint64_t number, bool whole)
     name_everything(number);
     use_first_names(*module);
     form_parts();
-    list_symbols();
+    list_symbols(number);
     forget_values_in_debug_info();
     set_aside_lists();
 }

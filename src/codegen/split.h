@@ -26,17 +26,18 @@ extern "C" {
 struct tn__split;
 
 enum {
-    TN__SPLIT_WEAK = 1,     /* gives way to another definition */
-    TN__SPLIT_HIDDEN = 2,   /* for this module, or its library, only */
-    TN__SPLIT_FUNCTION = 4, /* with a suffix, if one is asked for */
+    TN__SPLIT_WEAK = 1,   /* gives way to another definition */
+    TN__SPLIT_HIDDEN = 2, /* for this module, or its library, only */
 };
 
-/* Stands between the name of something that was local and the module's number. */
+/* Stands between the name of something that was local and the module's number, and at the end of a body's name. */
 #define TN__SPLIT_MARK ".tenon."
+#define TN__SPLIT_BODY "$body"
 
 struct tn__split_symbol {
     const char *name; /* lives as long as the split */
     const char *of;   /* NULL, or the function that this is another name of */
+    const char *body; /* functions: what they are called where names stand for stubs; NULL: everything else */
     unsigned flags;
 };
 
@@ -57,16 +58,14 @@ bool tn__split_has_initializers(const struct tn__split *split);
 const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, size_t part, size_t *count);
 
 struct tn__extraction {
-    /* NULL, or what stands behind the names of functions where they are defined: their plain names are stubs. Not in
-     * part 0. */
-    const char *suffix;
+    bool stubs; /* functions are defined by the names of their bodies: their plain names are stubs. Not in part 0 */
     unsigned inline_size; /* functions of up to so many instructions come along for their callers to inline */
 };
 
 /* Writes a part as bitcode. False if memory is out. */
 bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out);
 
-/* From now on what is extracted calls the functions of this part by their names with the suffix, past their stubs. */
+/* From now on what is extracted calls the bodies of this part's functions, past their stubs. */
 void tn__split_compiled(struct tn__split *split, size_t part);
 
 #ifdef __cplusplus

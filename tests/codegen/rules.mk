@@ -21,10 +21,11 @@ corpus_ir := $(foreach way,$(front_ends),$(corpus:%=$(codegen_data)/%.$(way).bc)
 extra_of_corpus := -DCORPUS='$(foreach name,$(corpus),"$(codegen_data)/$(name)",)'
 $(BUILD)/tests/codegen/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)/%.o)
 
-# ---- split.c: the same programs, taken apart; it looks inside the code generator ----
+# ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator ----
 
 extra_of_split := $(extra_of_corpus) -isystem $(word 2,$(llvm))
-$(BUILD)/tests/codegen/split: | $(corpus_ir)
+extra_of_jit := $(extra_of_split)
+$(BUILD)/tests/codegen/split $(BUILD)/tests/codegen/jit: | $(corpus_ir)
 
 define front_end_rule
 $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h

@@ -41,21 +41,19 @@ static void add(struct linked *linked, const struct tn_buffer *object)
 }
 
 /* What a stub would lead to. */
-static void define_plain_names(struct linked *linked, const struct tn__module *module, size_t part, const char *suffix)
+static void define_plain_names(struct linked *linked, const struct tn__module *module, size_t part, bool stubs)
 {
     size_t count;
     const struct tn__split_symbol *symbols = tn__module_symbols(module, part, &count);
-    for (size_t i = 0; i < count; i++) {
-        char of[300];
-        snprintf(of, sizeof of, "%s%s", symbols[i].of ? symbols[i].of : symbols[i].name, suffix ? suffix : "");
-        if ((symbols[i].of || (suffix && symbols[i].flags & TN__SPLIT_FUNCTION)) &&
-            tn_define_alias(linked->library, symbols[i].name, of, &linked->err))
+    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++) {
+        const char *of = stubs && s->body ? s->body : s->of;
+        if (of && tn_define_alias(linked->library, s->name, of, &linked->err))
             fail_msg("%s", linked->err.text);
     }
 }
 
-/* Compiles each part on its own; with a suffix as if every second one had been compiled before. */
-static void add_parts(struct linked *linked, const void *ir, size_t length, int level, const char *suffix)
+/* Compiles each part on its own; with stubs, as if every second one had been compiled before. */
+static void add_parts(struct linked *linked, const void *ir, size_t length, int level, bool stubs)
 {
     struct tn_compile_options options = {DEFAULTS, .opt_level = level};
     struct tn_compile_observer nobody = {.size = sizeof nobody};
@@ -66,13 +64,13 @@ static void add_parts(struct linked *linked, const void *ir, size_t length, int 
     for (size_t i = 0; i < tn__module_parts(module); i += 2)
         tn__module_compiled(module, i);
     for (size_t i = 0; i < tn__module_parts(module); i++) {
-        struct tn__extraction how = {.suffix = suffix, .inline_size = 20};
+        struct tn__extraction how = {.stubs = stubs, .inline_size = 20};
         struct tn_buffer object;
         uint64_t extract_ns;
         if (tn__module_compile_part(module, i, "part", &how, &nobody, &object, &extract_ns, &linked->err))
             fail_msg("level %d: %s", level, linked->err.text);
         add(linked, &object);
-        define_plain_names(linked, module, i, suffix);
+        define_plain_names(linked, module, i, stubs);
     }
     tn__module_close(module);
 }
@@ -106,12 +104,12 @@ static void check(const char *name, const void *ir, size_t length)
 {
     for (int level = 0; level <= 2; level++) {
         uint64_t whole = run_whole(ir, length, level);
-        for (int with_suffix = 0; with_suffix <= 1; with_suffix++) {
+        for (int stubs = 0; stubs <= 1; stubs++) {
             struct linked linked = create();
-            add_parts(&linked, ir, length, level, with_suffix ? "$body" : NULL);
+            add_parts(&linked, ir, length, level, stubs);
             uint64_t parts = run(&linked);
             if (parts != whole)
-                fail_msg("%s, level %d, suffix %d: %llx, not %llx", name, level, with_suffix, (unsigned long long)parts,
+                fail_msg("%s, level %d, stubs %d: %llx, not %llx", name, level, stubs, (unsigned long long)parts,
                          (unsigned long long)whole);
         }
     }
