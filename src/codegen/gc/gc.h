@@ -16,6 +16,7 @@
  *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
  *     maps.cpp       stack maps
+ *     spaces.cpp     address spaces removed, for other tools
  *     llvm_gc.cpp    what LLVM's C API lacks, behind llvm_gc.h
  * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
  * where LLVM itself runs out, so nothing here answers NULL for it. */
@@ -134,6 +135,7 @@ void tn__insert_polls(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);
 void tn__lower_allocations(struct tn__gc *gc);
 void tn__finish(struct tn__gc *gc);
+void tn__remove_spaces(struct tn__gc *gc);
 void tn__make_root_tables(struct tn__gc *gc);
 void tn__manage_functions(struct tn__gc *gc);
 void tn__make_transitions(struct tn__gc *gc);

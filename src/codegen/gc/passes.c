@@ -22,6 +22,7 @@
     X("place-roots", tn__place_roots)                                                                                  \
     X("finish", tn__finish)                                                                                            \
     X("root-tables", tn__make_root_tables)                                                                             \
+    X("remove-addrspaces", tn__remove_spaces)                                                                          \
     X("remove-ni", tn__gc_remove_ni)
 
 static const struct pass {
