@@ -120,7 +120,7 @@ static LLVMValueRef atomic_load(struct allocation *a, LLVMTypeRef type, LLVMValu
     LLVMValueRef load = LLVMBuildLoad2(a->builder, type, address, "");
     LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(load, WORD);
-    return load;
+    return tn__tag(a->gc, load, TN__RUNTIME_MEMORY);
 }
 
 /* Where the header goes: at `bump`, or behind a zero word if the payload would not be aligned. */
@@ -142,17 +142,18 @@ static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LL
     LLVMBuilderRef builder = a->builder;
     LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0), byte = LLVMInt8TypeInContext(a->gc->context);
     LLVMValueRef bump_field = tn__field(a->gc, builder, block, TN_GC_BLOCK_BUMP);
-    LLVMValueRef bump = LLVMBuildLoad2(builder, pointer, bump_field, "bump"), header = align_header(a, bump);
+    LLVMValueRef bump = tn__tag(a->gc, LLVMBuildLoad2(builder, pointer, bump_field, "bump"), TN__RUNTIME_MEMORY);
+    LLVMValueRef header = align_header(a, bump);
     LLVMValueRef total = LLVMBuildAdd(builder, a->size, constant(a, TN_GC_HEADER_SIZE), "");
     LLVMValueRef end = LLVMBuildGEP2(builder, byte, header, &total, 1, "end");
     LLVMValueRef limit = atomic_load(a, pointer, tn__field(a->gc, builder, block, TN_GC_BLOCK_LIMIT));
     tn__likely(a->gc, LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULE, end, limit, ""), room, slow));
 
     LLVMPositionBuilderAtEnd(builder, room);
-    LLVMBuildStore(builder, end, bump_field);
+    tn__tag(a->gc, LLVMBuildStore(builder, end, bump_field), TN__RUNTIME_MEMORY);
     if (header != bump)
         LLVMBuildStore(builder, constant(a, 0), bump);
-    LLVMBuildStore(builder, a->type, header);
+    tn__tag(a->gc, LLVMBuildStore(builder, a->type, header), TN__HEADER_MEMORY);
     LLVMValueRef object = tn__field(a->gc, builder, header, TN_GC_HEADER_SIZE);
     null_words(a, object);
     return object;

@@ -125,6 +125,7 @@ static void insert(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
         LLVMPositionBuilderAtEnd(b->builder, test);
     }
     LLVMValueRef header = LLVMBuildLoad2(b->builder, word, tn__header_of(gc, b->builder, parent), "header");
+    tn__tag(gc, header, TN__HEADER_MEMORY);
     LLVMValueRef bit = LLVMBuildAnd(b->builder, header, LLVMConstInt(word, TN_GC_UNLOGGED, 0), "");
     LLVMValueRef quiet = LLVMBuildICmp(b->builder, LLVMIntEQ, bit, LLVMConstNull(word), "");
     tn__likely(gc, LLVMBuildCondBr(b->builder, quiet, behind, slow));

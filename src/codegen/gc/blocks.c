@@ -87,6 +87,25 @@ LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueR
     return tn__field(gc, builder, LLVMBuildAddrSpaceCast(builder, reference, derived, ""), -TN_GC_HEADER_SIZE);
 }
 
+static LLVMMetadataRef tbaa_node(struct tn__gc *gc, const char *name, LLVMMetadataRef parent)
+{
+    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, name, strlen(name)), parent,
+                               LLVMValueAsMetadata(LLVMConstNull(LLVMInt64TypeInContext(gc->context)))};
+    return LLVMMDNodeInContext2(gc->context, parts, parent ? 3 : 1);
+}
+
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory)
+{
+    LLVMMetadataRef root = tbaa_node(gc, "jtbaa", NULL);
+    LLVMMetadataRef type = memory == TN__HEADER_MEMORY ? tbaa_node(gc, "jtbaa_tag", tbaa_node(gc, "jtbaa_data", root))
+                                                       : tbaa_node(gc, "jtbaa_gcframe", root);
+    LLVMMetadataRef zero = LLVMValueAsMetadata(LLVMConstNull(LLVMInt64TypeInContext(gc->context)));
+    LLVMMetadataRef parts[] = {type, type, zero};
+    LLVMSetMetadata(access, LLVMGetMDKindIDInContext(gc->context, "tbaa", strlen("tbaa")),
+                    LLVMMetadataAsValue(gc->context, LLVMMDNodeInContext2(gc->context, parts, 3)));
+    return access;
+}
+
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);

@@ -32,6 +32,10 @@ void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
 LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type);
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type);
 
+/* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
+enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory);
+
 /* The first way of a conditional branch is taken nearly always. */
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
 

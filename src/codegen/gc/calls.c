@@ -49,7 +49,9 @@ static void lower_array_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
     unsigned fixed = fixed_arguments(call), count = LLVMGetNumArgOperands(call) - fixed;
     LLVMPositionBuilderBefore(builder, call);
     for (unsigned i = 0; i < count; i++)
-        LLVMBuildStore(builder, LLVMGetOperand(call, fixed + i), tn__field(gc, builder, array, 8 * (int64_t)i));
+        tn__tag(gc,
+                LLVMBuildStore(builder, LLVMGetOperand(call, fixed + i), tn__field(gc, builder, array, 8 * (int64_t)i)),
+                TN__RUNTIME_MEMORY);
     LLVMValueRef callee = LLVMGetOperand(call, 0), self = LLVMGetOperand(call, fixed - 1);
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), i32 = LLVMInt32TypeInContext(gc->context);
     LLVMValueRef arguments[] = {self, count ? array : LLVMConstNull(pointer), LLVMConstInt(i32, count, 0),
@@ -71,6 +73,7 @@ static void lower_typeof(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
     LLVMTypeRef word = LLVMInt64TypeInContext(gc->context), pointer = LLVMPointerTypeInContext(gc->context, 0);
     LLVMPositionBuilderBefore(builder, call);
     LLVMValueRef header = LLVMBuildLoad2(builder, word, tn__header_of(gc, builder, LLVMGetOperand(call, 0)), "header");
+    tn__tag(gc, header, TN__HEADER_MEMORY);
     LLVMValueRef type = LLVMBuildAnd(builder, header, LLVMConstInt(word, TN_GC_TYPE_MASK, 0), "");
     type = LLVMBuildAddrSpaceCast(builder, LLVMBuildIntToPtr(builder, type, pointer, ""), LLVMTypeOf(call), "type");
     LLVMReplaceAllUsesWith(call, type);
@@ -99,6 +102,7 @@ static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
     LLVMValueRef flag = LLVMBuildLoad2(builder, i32, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "");
     LLVMSetOrdering(flag, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(flag, 4);
+    tn__tag(gc, flag, TN__RUNTIME_MEMORY);
     LLVMValueRef quiet = LLVMBuildICmp(builder, LLVMIntEQ, flag, LLVMConstNull(i32), "");
     tn__likely(gc, LLVMBuildCondBr(builder, quiet, behind, slow));
     LLVMPositionBuilderAtEnd(builder, slow);
