@@ -16,8 +16,8 @@ struct definition {
 };
 
 struct definitions {
-    struct tn_library *library;
-    struct tn_tracker *owner; /* NULL: nobody */
+    struct tn_library *library, *source; /* source NULL: addresses */
+    struct tn_tracker *owner;            /* NULL: nobody */
     struct definition *items;
     size_t count;
 };
@@ -96,15 +96,23 @@ static struct tn__object *new_owner(struct tn_tracker *tracker, size_t count)
     return object;
 }
 
+static int check_libraries(const struct definitions *all, struct tn_error *err)
+{
+    int code = tn__library_check(all->library, err);
+    return code || !all->source ? code : tn__library_check(all->source, err);
+}
+
 /* Under the lock, which is given up while a link holds on to one of the names. All or none. */
 static int enter_all(const struct definitions *all, struct tn_error *err)
 {
     struct tn_session *session = all->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
     struct tn__object *owner = NULL;
-    while (any_held(all))
+    int code = check_libraries(all, err);
+    while (!code && any_held(all)) {
         pthread_cond_wait(&session->idle, &session->lock);
-    int code = tn__library_check(all->library, err);
+        code = check_libraries(all, err); /* a removed one has no entries */
+    }
     if (!code && all->owner && !(owner = new_owner(all->owner, all->count)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (!code)
@@ -163,15 +171,14 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
     return out->entry && (out->target || !source) ? 0 : tn__fail(err, TN_ENOMEM, "'%s': out of memory", d->name);
 }
 
-static int define(struct definitions *all, struct tn_library *source, describe *describe_one, const void *array,
-                  struct tn_error *err)
+static int define(struct definitions *all, describe *describe_one, const void *array, struct tn_error *err)
 {
-    int code = source ? tn__library_check(source, err) : 0;
+    int code = check_libraries(all, err);
     for (size_t i = 0; !code && i < all->count; i++) {
         struct description d = describe_one(array, i);
         code = check(&d, err);
         if (!code)
-            code = fill(&all->items[i], &d, all->library, source, err);
+            code = fill(&all->items[i], &d, all->library, all->source, err);
     }
     return code ? code : enter_all(all, err);
 }
@@ -186,11 +193,11 @@ static int take(struct tn_library *library, struct tn_tracker *owner, struct tn_
     if (source && source->session != library->session)
         return tn__fail(err, TN_EINVAL, "%s: re-exports need a library of the same session", library->name);
     const struct tn_allocator *from = library->session->allocator;
-    struct definitions all = {library, owner, tn__alloc_zeroed(from, count, sizeof *all.items), count};
+    struct definitions all = {library, source, owner, tn__alloc_zeroed(from, count, sizeof *all.items), count};
     if (!all.items && count)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     tn__session_lock(library->session);
-    int code = define(&all, source, describe_one, array, err);
+    int code = define(&all, describe_one, array, err);
     tn__session_unlock(library->session);
     tn__free(from, all.items);
     return code;

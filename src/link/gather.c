@@ -92,7 +92,7 @@ void tn__link_settle_bounds(struct tn__link *link)
             at = &bound->next;
         } else {
             *at = bound->next;
-            bound->entry->kind = TN__ENTRY_UNDEFINED;
+            tn__entry_reset(bound->entry);
             tn__resolvers_ask(bound->library, bound->entry);
         }
 }
@@ -100,7 +100,7 @@ void tn__link_settle_bounds(struct tn__link *link)
 void tn__link_forget_bounds(struct tn__link *link)
 {
     for (const struct tn__bound *bound = link->bounds; bound; bound = bound->next)
-        bound->entry->kind = TN__ENTRY_UNDEFINED;
+        tn__entry_reset(bound->entry);
 }
 
 static const struct tn__bound *find_bound(const struct tn__link *link, const struct tn__entry *entry)

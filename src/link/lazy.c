@@ -213,22 +213,26 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     return 0;
 }
 
-/* Until no link holds any of the names; the lock was not given up since the last look then. */
-static void wait_for_names(const struct batch *batch)
-{
-    struct tn_session *session = batch->library->session;
-    for (size_t i = 0; i < batch->count;) {
-        bool held = tn__entry_is_held(batch->records[i].entry);
-        if (held)
-            pthread_cond_wait(&session->idle, &session->lock);
-        i = held ? 0 : i + 1;
-    }
-}
-
 static int check_libraries(const struct batch *batch, struct tn_error *err)
 {
     int code = tn__library_check(batch->library, err);
     return code || !batch->targets ? code : tn__library_check(batch->targets, err);
+}
+
+/* Until no link holds any of the names; the lock was not given up since the last look then. */
+static int wait_for_names(const struct batch *batch, struct tn_error *err)
+{
+    struct tn_session *session = batch->library->session;
+    int code = 0;
+    for (size_t i = 0; !code && i < batch->count;) {
+        bool held = tn__entry_is_held(batch->records[i].entry);
+        if (held) {
+            pthread_cond_wait(&session->idle, &session->lock);
+            code = check_libraries(batch, err); /* a removed one has no entries */
+        }
+        i = held ? 0 : i + 1;
+    }
+    return code;
 }
 
 static int find_entries(struct batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
@@ -275,9 +279,7 @@ static int define_all(struct batch *batch, const struct tn_lazy_symbol *symbols,
     struct tn__journal journal = {.arena.from = session->allocator};
     int code = find_entries(batch, symbols, err);
     if (!code)
-        wait_for_names(batch);
-    if (!code)
-        code = check_libraries(batch, err);
+        code = wait_for_names(batch, err);
     if (!code)
         code = open_pool(session, err);
     if (!code)

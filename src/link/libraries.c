@@ -100,20 +100,35 @@ static void free_resolvers(const struct tn_allocator *from, struct tn__resolver 
     }
 }
 
+static void free_names(struct tn_library *library)
+{
+    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
+        next = generator->next;
+        tn__free(library->session->allocator, generator);
+    }
+    library->generators = NULL;
+    tn__symtab_free(&library->symtab);
+}
+
+void tn__library_hold(struct tn_library *library)
+{
+    library->readers++;
+}
+
+void tn__library_drop(struct tn_library *library)
+{
+    if (!--library->readers && library->removed && !library->is_being_removed)
+        free_names(library);
+}
+
 static void free_lists(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
-    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
-        next = generator->next;
-        tn__free(from, generator);
-    }
     tn__free(from, library->search);
     tn__free(from, library->initializers.items);
     tn__free(from, library->finalizers.items);
     tn__free(from, library->waiting.items);
     tn__free(from, library->exits.items);
-    tn__symtab_free(&library->symtab);
-    library->generators = NULL;
     library->search = NULL;
     library->search_count = 0;
     library->exits = (struct tn__exits){0};
@@ -124,6 +139,7 @@ void tn__library_free(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
     free_lists(library);
+    free_names(library);
     free_resolvers(from, library->resolvers);
     while (!tn__list_is_empty(&library->trackers)) {
         struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
@@ -177,7 +193,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     int code = tn__library_check(library, err);
     if (!code) {
         resolvers = library->resolvers;
-        library->removed = true; /* nobody adds to it from here on */
+        library->removed = library->is_being_removed = true; /* nobody adds to it or searches it from here on */
         withdraw_code(library);
         clear(library);
         while (session->building) /* links may be looking at its symbols */
@@ -186,6 +202,9 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
             cut(other, library);
         free_lists(library);
         library->resolvers = NULL;
+        library->is_being_removed = false;
+        if (!library->readers)
+            free_names(library);
     }
     tn__session_unlock(session);
     tn__query_continue(session);

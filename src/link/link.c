@@ -392,7 +392,7 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
                                 .request = request,
                                 .needs = needs,
                                 .err = err};
-        needs->promise_count = needs->missing_count = 0;
+        needs->promise_count = needs->missing_count = needs->open_count = 0;
         int code = run_once(&link);
         if (code != TN__BUSY)
             return code;

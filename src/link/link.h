@@ -67,6 +67,7 @@ struct tn__entry {
         uint64_t member;                   /* LAZY: the member's offset in `archive` */
         struct tn__entry *target;          /* ALIAS; it never leads back here */
         struct tn_responsibility *promise; /* PROMISED, FAILED */
+        uint64_t noted;                    /* UNDEFINED: the link that wants a generator asked for it */
     };
     union {
         struct tn__archive *archive; /* LAZY */
@@ -113,6 +114,13 @@ static inline bool tn__entry_is_found(const struct tn__entry *entry)
 static inline bool tn__entry_is_generated(const struct tn__entry *entry)
 {
     return entry->kind == TN__ENTRY_PROMISED && entry->strength == TN__STRENGTH_NONE;
+}
+
+/* It says nothing; a definition that gave way to one of this name is none of its business. */
+static inline void tn__entry_reset(struct tn__entry *entry)
+{
+    entry->kind = TN__ENTRY_UNDEFINED;
+    entry->noted = 0;
 }
 
 /* What an entry stands for: itself, unless it is an alias. */
@@ -173,6 +181,7 @@ struct tn__object {
     struct tn__gathered *gathered; /* its parts in ranges that it shares */
 
     struct tn__link *link; /* that it is part of right now */
+    uint64_t explored;     /* the query that has followed its references */
     struct tn__plan *plan; /* what that link makes of it; in the link's arena */
 };
 
@@ -270,7 +279,9 @@ struct tn_library {
     struct tn_session *session;
     struct tn_library *next;
     char *name;
-    bool removed;         /* nothing but this struct and its trackers are left */
+    bool removed; /* nothing but this struct and its trackers are left */
+    bool is_being_removed;
+    uint32_t readers;     /* who looks at names or generators of it without the lock: these stay until then */
     bool found_by_others; /* entries of other libraries may lead here */
     bool bereft;          /* definitions went that others had given way to: tn__library_fall_back is due */
     struct tn__symtab symtab;
@@ -409,6 +420,9 @@ struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const st
 
 /* Takes everything out of a library that is not the library itself, at the end of its session. */
 void tn__library_empty(struct tn_library *library);
+/* Under the lock: the names of the library's entries and its generators outlive its removal until it is dropped again. */
+void tn__library_hold(struct tn_library *library);
+void tn__library_drop(struct tn_library *library);
 void tn__library_free(struct tn_library *library);
 
 /* ---- archives (archive.c) ---- */
@@ -447,6 +461,9 @@ enum { TN__BUSY = 1 };
 
 /* What a link answers when it needs symbols that are only promised: see promise.h. */
 enum { TN__WAIT = 2 };
+
+/* What it answers if nothing is open any more, and it was only to find that out. */
+enum { TN__EXPLORED = 3 };
 
 struct tn__needs;
 struct tn__request;

@@ -15,6 +15,8 @@ void tn__promise_drop(struct tn_responsibility *promise)
 {
     if (--promise->users)
         return;
+    if (promise->generator)
+        tn__library_drop(promise->library);
     tn__list_remove(&promise->owned);
     tn__list_append(&promise->library->session->unused, &promise->owned);
 }
@@ -134,20 +136,28 @@ int tn__materializer_take(const struct tn_library *library, const struct tn_mate
     return 0;
 }
 
+static bool any_held(struct tn__entry *const *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tn__entry_is_held(entries[i]))
+            return true;
+    return false;
+}
+
 /* All entries of what is promised, none of them held by a link. The lock is given up meanwhile. */
 static int intern_symbols(struct tn_library *library, const struct tn_materializer *m, struct tn__entry **entries,
                           struct tn_error *err)
 {
     struct tn_session *session = library->session;
-    for (size_t i = 0; i < m->count; i++)
+    int code = tn__library_check(library, err);
+    for (size_t i = 0; !code && i < m->count; i++)
         if (!(entries[i] = tn__symtab_intern(&library->symtab, m->symbols[i].name)))
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
-    for (size_t i = 0; i < m->count; i++)
-        if (tn__entry_is_held(entries[i])) {
-            pthread_cond_wait(&session->idle, &session->lock);
-            i = (size_t)-1; /* look at all of them again */
-        }
-    return tn__library_check(library, err);
+            code = tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
+    while (!code && any_held(entries, m->count)) {
+        pthread_cond_wait(&session->idle, &session->lock);
+        code = tn__library_check(library, err); /* a removed one has no entries */
+    }
+    return code;
 }
 
 /* Enters its symbols; of those that others define already, *refused gets the names. */
@@ -189,6 +199,7 @@ static int enter_promise(struct tn_responsibility *promise, const struct tn_mate
         promise->count = 0;
     } else {
         promise->client = *m;
+        tn__promise_hold(promise); /* for the caller: others may end it from now on */
         tn__promise_give(promise, m->owner ? m->owner : &library->own);
         tn__promises_discard(library->session, &journal);
     }
@@ -215,6 +226,11 @@ int tn_add_materializer(struct tn_library *library, const struct tn_materializer
     tn__session_unlock(session);
     for (size_t i = 0; !code && m.discard && refused[i]; i++)
         m.discard(m.context, refused[i]);
+    if (!code) {
+        tn__session_lock(session);
+        tn__promise_drop(promise);
+        tn__session_unlock(session);
+    }
     tn__free(session->allocator, (void *)refused);
     return code;
 }
@@ -224,22 +240,31 @@ int tn_add_materializer(struct tn_library *library, const struct tn_materializer
 static bool lost(const struct tn__journal_record *record)
 {
     const struct tn__entry *old = &record->old;
-    return old->kind == TN__ENTRY_PROMISED && old->strength && old->promise->state == TN__PROMISE_NEW &&
-           !owes(old->promise, record->entry);
+    return old->kind == TN__ENTRY_PROMISED && old->strength && old->promise->client.discard &&
+           old->promise->state == TN__PROMISE_NEW && !owes(old->promise, record->entry);
 }
 
-void tn__promises_discard(struct tn_session *session, const struct tn__journal *journal)
+/* Those that lost nothing are taken out; the promises of the others stay until they have been told. */
+static void hold_losers(struct tn__journal *journal)
 {
+    for (struct tn__journal_record **at = &journal->last; *at;)
+        if (lost(*at)) {
+            tn__promise_hold((*at)->old.promise);
+            tn__library_hold((*at)->old.promise->library);
+            at = &(*at)->before;
+        } else
+            *at = (*at)->before;
+}
+
+void tn__promises_discard(struct tn_session *session, struct tn__journal *journal)
+{
+    hold_losers(journal);
     for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
-        if (!lost(record))
-            continue;
         struct tn_responsibility *promise = record->old.promise;
-        if (!promise->client.discard)
-            continue;
-        tn__promise_hold(promise);
         pthread_mutex_unlock(&session->lock);
         promise->client.discard(promise->client.context, record->entry->name);
         tn__session_lock(session);
+        tn__library_drop(promise->library);
         tn__promise_drop(promise);
     }
 }
@@ -272,9 +297,12 @@ struct tn_responsibility *tn__promise_current(const struct tn_session *session)
 
 bool tn__promise_claim(struct tn_responsibility *promise)
 {
-    if (promise->state != TN__PROMISE_NEW)
+    if (promise->state != TN__PROMISE_NEW || !promise->owner)
         return false;
     promise->state = TN__PROMISE_RUNNING;
+    struct tn_responsibility *below = tn__promise_current(promise->library->session);
+    if (below)
+        below->above = promise;
     promise->runner = pthread_self();
     promise->on_stack = true;
     tn__promise_hold(promise);
@@ -284,7 +312,7 @@ bool tn__promise_claim(struct tn_responsibility *promise)
 static int ask_generator(const struct tn_responsibility *promise, struct tn_error *err)
 {
     const struct tn__generator *generator = promise->generator;
-    return generator->function(generator->context, promise->library, promise->names, promise->count, err);
+    return generator->function(generator->context, promise->library, promise->names, promise->name_count, err);
 }
 
 static int call(struct tn_responsibility *promise, struct tn_error *err)
@@ -307,6 +335,7 @@ void tn__promises_after_fork(struct tn_session *session)
                 if (!promise->on_stack || pthread_equal(promise->runner, pthread_self()))
                     continue;
                 promise->state = TN__PROMISE_NEW;
+                promise->above = NULL;
                 promise->on_stack = false;
                 promise->staged = NULL; /* the other thread may have been changing it; lost with that thread */
                 tn__promise_drop(promise);
@@ -327,8 +356,12 @@ void tn__promise_run(struct tn_responsibility *promise)
     }
     tn__session_lock(session);
     promise->on_stack = false;
+    struct tn_responsibility *below = tn__promise_current(session);
+    if (below)
+        below->above = NULL;
     tn__promise_drop(promise);
     tn__session_unlock(session);
+    tn__query_continue(session);
 }
 
 struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
@@ -343,11 +376,12 @@ struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, 
         return NULL;
     }
     tn__promise_give(promise, &library->own);
+    tn__library_hold(library);
     promise->generator = generator;
     promise->names = names;
     for (size_t i = 0; i < count; i++)
         if (tn__generator_for(&missing[i]) == generator) {
-            names[promise->count] = missing[i].entry->name;
+            names[promise->name_count++] = missing[i].entry->name;
             tn__promise_take(promise, missing[i].entry);
         }
     return promise;
@@ -378,6 +412,7 @@ static void leave(struct tn_responsibility *promise, enum tn__promise_state stat
     tn__list_remove(&promise->owned);
     promise->owner = NULL;
     promise->state = state;
+    tn__query_disown(promise);
     tn__query_wake(promise);
     tn__promise_drop(promise);
 }
@@ -387,13 +422,14 @@ static void fail(struct tn_responsibility *promise, const struct tn_error *why)
 {
     set_failure(promise, why);
     if (promise->generator || !promise->owner) {
-        leave(promise, TN__PROMISE_FAILED);
+        leave(promise, promise->owner ? TN__PROMISE_FAILED : TN__PROMISE_KEPT);
         return;
     }
     for (size_t i = 0; i < promise->count; i++)
         if (owes(promise, promise->entries[i]))
             promise->entries[i]->kind = TN__ENTRY_FAILED;
     promise->state = TN__PROMISE_FAILED;
+    tn__query_disown(promise);
     tn__query_wake(promise);
 }
 

@@ -20,8 +20,8 @@
 enum tn__promise_state {
     TN__PROMISE_NEW = 0, /* nobody needs it yet */
     TN__PROMISE_RUNNING, /* its materializer was called, or is about to be */
-    TN__PROMISE_KEPT,
-    TN__PROMISE_FAILED, /* its symbols stay failed until its tracker is removed */
+    TN__PROMISE_KEPT,    /* or removed meanwhile */
+    TN__PROMISE_FAILED,  /* its symbols stay failed until its tracker is removed */
 };
 
 /* One use of a materializer: the symbols that it still owes. Guarded by the session's lock, but for `staged`, which
@@ -35,13 +35,15 @@ struct tn_responsibility {
     struct tn_materializer client;
     struct tn__generator *generator; /* set instead: asks it for `names`, which nobody defines */
     const char **names;
+    size_t name_count;
     char *name;
     struct tn__entry **entries; /* those that say PROMISED or FAILED and lead back here are owed */
     size_t count;
     uint64_t noted;                  /* the link that has it in its list */
     struct tn__list waits;           /* struct tn__wait: queries that wait for it */
-    struct tn__list queries;         /* struct tn__query: lodged by its materializer */
-    struct tn_responsibility *below; /* running: the next one on the thread's stack of materializers */
+    struct tn__list queries;         /* struct tn__query: by its materializer; cut off when it ends */
+    struct tn_responsibility *below; /* running: the next one on the thread's stack of materializers, */
+    struct tn_responsibility *above; /* and what keeps it from going on: the next one of this session */
     pthread_t runner;                /* the thread, */
     bool on_stack;                   /* while the materializer has not returned */
     struct tn_responsibility *visit; /* worklist of the search for cycles */
@@ -63,8 +65,22 @@ struct tn__missing {
     struct tn__entry *entry;
 };
 
-/* What a link stepped back for. */
+/* A reference that a link could not follow to its end. */
+struct tn__open {
+    struct tn_library *library;
+    struct tn__entry *entry;
+    unsigned how;
+};
+
+/* What a link stepped back for. The next round begins with the references that were open, and skips the objects that the
+ * query has seen before: so a chain of promises costs time in its length, not in its square. Only when nothing is open any more
+ * everything is looked at again, and linked. */
 struct tn__needs {
+    uint64_t query;                /* its number */
+    const struct tn__open *resume; /* begin with these, and link nothing; NULL: with what was asked for */
+    size_t resume_count;
+    struct tn__open *open;
+    size_t open_count, open_capacity;
     struct tn_responsibility **promises;
     size_t promise_count, promise_capacity;
     struct tn__missing *missing;
@@ -90,8 +106,11 @@ struct tn__wait {
 struct tn__query {
     struct tn_session *session;
     struct tn__request request;
-    struct tn_responsibility *from; /* whose materializer asks; NULL: none */
-    struct tn__list asked;          /* in its queries, while waiting */
+    uint64_t number;
+    struct tn_responsibility *from; /* whose materializer asks; NULL: none, or it has ended */
+    struct tn__list asked;          /* in its queries */
+    struct tn__open *open;          /* where the last round ended */
+    size_t open_count;
     struct tn__wait *waits;
     size_t wait_count, pending;   /* pending of them have not ended */
     struct tn__missing *asked_of; /* names that generators were asked for */
@@ -132,7 +151,7 @@ struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, 
 /* Under the lock: takes the tracker's promises away; who waits for them looks again. */
 void tn__promises_remove(struct tn_tracker *owner);
 /* Under the lock, which is given up meanwhile: tells the materializers of what `journal` overrode. */
-void tn__promises_discard(struct tn_session *session, const struct tn__journal *journal);
+void tn__promises_discard(struct tn_session *session, struct tn__journal *journal);
 /* In the child of a fork, under the lock: what other threads were making is to be made again. */
 void tn__promises_after_fork(struct tn_session *session);
 /* The error of a failed promise. */
@@ -146,8 +165,11 @@ int tn__query_link(const struct tn__request *request, struct tn_error *err);
 void tn__query_wake(struct tn_responsibility *promise);
 /* Without the lock: one round of a query with a callback. */
 void tn__query_step(struct tn__query *query);
-/* Without the lock: goes on with the queries that nothing holds back any more. */
+/* Without the lock: goes on with the queries that nothing holds back any more. Inside of a materializer with its own only: a
+ * thread does not begin what may have to wait for that materializer. */
 void tn__query_continue(struct tn_session *session);
+/* Under the lock: its queries are nobody's now. */
+void tn__query_disown(struct tn_responsibility *promise);
 /* In the child of a fork, under the lock: nobody waits but this thread. */
 void tn__queries_after_fork(struct tn_session *session);
 /* The session ends. */

@@ -96,16 +96,21 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
     return 0;
 }
 
+static void visit(struct tn_responsibility *promise, struct tn_responsibility **work, uint64_t number)
+{
+    if (promise->visited == number)
+        return;
+    promise->visited = number;
+    promise->visit = *work;
+    *work = promise;
+}
+
 /* Notes what the query waits for. */
-static void visit(const struct tn__query *query, struct tn_responsibility **work, uint64_t number)
+static void visit_waits(const struct tn__query *query, struct tn_responsibility **work, uint64_t number)
 {
     for (size_t i = 0; i < query->wait_count; i++) {
-        struct tn_responsibility *promise = query->waits[i].promise;
-        if (promise->visited == number)
-            continue;
-        promise->visited = number;
-        promise->visit = *work;
-        *work = promise;
+        if (!tn__list_is_empty(&query->waits[i].listed)) /* else it has ended */
+            visit(query->waits[i].promise, work, number);
     }
 }
 
@@ -114,12 +119,14 @@ static bool leads_to(const struct tn__query *query, const struct tn_responsibili
 {
     struct tn_responsibility *work = NULL;
     uint64_t number = ++query->session->visits;
-    visit(query, &work, number);
+    visit_waits(query, &work, number);
     while (work && work != target) {
         const struct tn_responsibility *promise = work;
         work = promise->visit;
+        if (promise->above)
+            visit(promise->above, &work, number);
         for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
-            visit(tn__container_of(node, struct tn__query, asked), &work, number);
+            visit_waits(tn__container_of(node, struct tn__query, asked), &work, number);
     }
     return work;
 }
@@ -136,7 +143,6 @@ static int unlodge(struct tn__query *query, struct tn_error *err)
         tn__list_remove(&wait->listed);
         tn__promise_drop(promise);
     }
-    tn__list_remove(&query->asked);
     tn__free(query->session->allocator, query->waits);
     query->waits = NULL;
     query->wait_count = query->pending = 0;
@@ -156,10 +162,7 @@ static int lodge(struct tn__query *query, const struct tn__needs *needs, struct 
         tn__list_append(&wait->promise->waits, &wait->listed);
     }
     query->pending = query->wait_count;
-    if (!query->from)
-        return 0;
-    tn__list_append(&query->from->queries, &query->asked);
-    if (!leads_to(query, query->from))
+    if (!query->from || !leads_to(query, query->from))
         return 0;
     unlodge(query, NULL);
     return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself", query->from->name);
@@ -183,14 +186,37 @@ void tn__query_wake(struct tn_responsibility *promise)
 
 /* ---- one round ---- */
 
+/* The references that the link could not follow are where the next round begins. */
+static void take_open(struct tn__query *query, struct tn__needs *needs)
+{
+    tn__free(query->session->allocator, query->open);
+    query->open = needs->open;
+    query->open_count = needs->open_count;
+    needs->open = NULL;
+    needs->open_count = needs->open_capacity = 0;
+}
+
+/* Follows what the last round left open; when all is there, links. */
+static int link_round(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+{
+    needs->resume = query->open;
+    needs->resume_count = query->open_count;
+    int code = needs->resume ? tn__link_run(&query->request, needs, err) : TN__EXPLORED;
+    needs->resume = NULL;
+    if (code == TN__EXPLORED)
+        code = tn__link_run(&query->request, needs, err);
+    take_open(query, needs);
+    return code;
+}
+
 /* Under the lock. TN__WAIT: the query is lodged, and `needs` lists, held, what it waits for. */
 static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
 {
     const struct tn__request *request = &query->request;
-    *needs = (struct tn__needs){0};
+    *needs = (struct tn__needs){.query = query->number};
     int code = tn__library_check(request->library, err);
     if (!code && !is_answered(request))
-        code = tn__link_run(request, needs, err);
+        code = link_round(query, needs, err);
     if (!code)
         return answer(request, err);
     if (code != TN__WAIT)
@@ -211,13 +237,88 @@ static void free_needs(struct tn_session *session, struct tn__needs *needs)
     tn__free(session->allocator, needs->missing);
 }
 
-/* Generators may be asked again by the next query. */
-static void forget_asked(struct tn__query *query)
+/* Under the lock: the query is one of the session's, and its materializer's. */
+static void begin(struct tn__query *query)
 {
+    query->number = ++query->session->links;
+    tn__list_append(&query->session->queries, &query->listed);
+    if (query->from)
+        tn__list_append(&query->from->queries, &query->asked);
+}
+
+void tn__query_disown(struct tn_responsibility *promise)
+{
+    while (!tn__list_is_empty(&promise->queries)) {
+        struct tn__query *query = tn__container_of(promise->queries.next, struct tn__query, asked);
+        tn__list_remove(&query->asked);
+        query->from = NULL;
+    }
+}
+
+/* Under the lock. Generators may be asked again by the next query. */
+static void end(struct tn__query *query)
+{
+    tn__list_remove(&query->listed);
+    tn__list_remove(&query->asked);
+    tn__free(query->session->allocator, query->open);
     for (size_t i = 0; i < query->asked_count; i++)
         if (!query->asked_of[i].library->removed)
             query->asked_of[i].entry->asked = 0;
     tn__free(query->session->allocator, query->asked_of);
+}
+
+/* ---- going on ---- */
+
+/* Where the calling thread goes on with queries. What becomes runnable meanwhile is left to the loop that is running: so the
+ * stack does not grow with the number of rounds. */
+static __thread struct level {
+    const struct tn_session *session;
+    const struct tn_responsibility *inside;
+    struct level *outer;
+} * level __attribute__((tls_model("initial-exec")));
+
+static struct tn__query *find_runnable(struct tn_session *session, const struct tn_responsibility *only_of)
+{
+    if (!only_of)
+        return tn__list_is_empty(&session->runnable)
+                   ? NULL
+                   : tn__container_of(session->runnable.next, struct tn__query, runnable);
+    for (struct tn__list *node = only_of->queries.next; node != &only_of->queries; node = node->next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, asked);
+        if (!tn__list_is_empty(&query->runnable))
+            return query;
+    }
+    return NULL;
+}
+
+static struct tn__query *take_runnable(struct tn_session *session, const struct tn_responsibility *only_of)
+{
+    tn__session_lock(session);
+    struct tn__query *query = find_runnable(session, only_of);
+    if (query)
+        tn__list_remove(&query->runnable);
+    pthread_mutex_unlock(&session->lock);
+    return query;
+}
+
+static void go_on(struct tn_session *session, const struct tn_responsibility *inside, bool own_only)
+{
+    struct level here = {session, inside, level};
+    level = &here;
+    for (struct tn__query *query; (query = take_runnable(session, own_only ? inside : NULL));)
+        if (!tn__dispatch_query(query))
+            tn__query_step(query);
+    level = here.outer;
+}
+
+/* Under the lock, which is given up meanwhile: a thread that is going to wait leaves nothing to loops further down. */
+static void go_on_before_waiting(struct tn_session *session)
+{
+    if (tn__list_is_empty(&session->runnable))
+        return;
+    tn__session_unlock(session);
+    go_on(session, tn__promise_current(session), false);
+    tn__session_lock(session);
 }
 
 /* ---- blocking ---- */
@@ -225,6 +326,8 @@ static void forget_asked(struct tn__query *query)
 /* What it waits for has ended, or was taken away. */
 static int wait_until_settled(struct tn__query *query, struct tn_error *err)
 {
+    if (query->pending)
+        go_on_before_waiting(query->session);
     while (query->pending)
         pthread_cond_wait(query->settled, &query->session->lock);
     return unlodge(query, err);
@@ -237,8 +340,9 @@ static int run_query(const struct tn__request *request, struct tn_responsibility
     struct tn__query query = {
         .session = session, .request = *request, .from = from, .settled = &settled, .asker = pthread_self()};
     tn__list_init(&query.asked);
+    tn__list_init(&query.runnable);
     tn__session_lock(session);
-    tn__list_append(&session->queries, &query.listed);
+    begin(&query);
     int code;
     do {
         struct tn__needs needs;
@@ -252,8 +356,7 @@ static int run_query(const struct tn__request *request, struct tn_responsibility
         }
         free_needs(session, &needs);
     } while (code == TN__WAIT);
-    forget_asked(&query);
-    tn__list_remove(&query.listed);
+    end(&query);
     tn__session_unlock(session);
     tn__query_continue(session);
     pthread_cond_destroy(&settled);
@@ -279,10 +382,8 @@ void tn__query_step(struct tn__query *query)
         code = attempt(query, &needs, &err);
     else
         needs = (struct tn__needs){0};
-    if (code != TN__WAIT) {
-        forget_asked(query);
-        tn__list_remove(&query->listed);
-    }
+    if (code != TN__WAIT)
+        end(query);
     tn__session_unlock(session);
     if (code == TN__WAIT)
         tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
@@ -291,23 +392,11 @@ void tn__query_step(struct tn__query *query)
     free_needs(session, &needs);
 }
 
-static struct tn__query *take_runnable(struct tn_session *session)
-{
-    struct tn__query *query = NULL;
-    tn__session_lock(session);
-    if (!tn__list_is_empty(&session->runnable)) {
-        query = tn__container_of(session->runnable.next, struct tn__query, runnable);
-        tn__list_remove(&query->runnable);
-    }
-    pthread_mutex_unlock(&session->lock);
-    return query;
-}
-
 void tn__query_continue(struct tn_session *session)
 {
-    for (struct tn__query *query; (query = take_runnable(session));)
-        if (!tn__dispatch_query(query))
-            tn__query_step(query);
+    const struct tn_responsibility *inside = tn__promise_current(session);
+    if (!level || level->session != session || level->inside != inside)
+        go_on(session, inside, inside && !session->pool && !session->dispatch);
 }
 
 void tn__queries_after_fork(struct tn_session *session)
@@ -318,8 +407,7 @@ void tn__queries_after_fork(struct tn_session *session)
         if (!query->settled || pthread_equal(query->asker, pthread_self()))
             continue;
         unlodge(query, NULL);
-        forget_asked(query);
-        tn__list_remove(&query->listed);
+        end(query);
     }
 }
 
@@ -329,10 +417,9 @@ void tn__query_abandon(struct tn_session *session)
         struct tn__query *query = tn__container_of(session->queries.next, struct tn__query, listed);
         struct tn_error err;
         tn__fail(&err, TN_EREMOVED, "the session ends");
-        tn__list_remove(&query->listed);
         tn__list_remove(&query->runnable);
         unlodge(query, NULL);
-        forget_asked(query);
+        end(query);
         finish(query, TN_EREMOVED, &err);
     }
 }
@@ -364,9 +451,13 @@ static int start(const struct tn__request *request, struct tn_responsibility *fr
     tn__list_init(&query->asked);
     tn__list_init(&query->runnable);
     tn__session_lock(session);
-    tn__list_append(&session->queries, &query->listed);
+    begin(query);
     pthread_mutex_unlock(&session->lock);
+    struct level here = {session, tn__promise_current(session), level};
+    level = &here;
     tn__query_step(query);
+    level = here.outer;
+    tn__query_continue(session);
     return 0;
 }
 

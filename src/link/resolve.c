@@ -11,6 +11,8 @@ static int need_object(struct tn__link *link, struct tn__object *object)
         return object->link == link ? 0 : TN__BUSY;
     if (!object->data)
         return 0; /* linked */
+    if (link->needs->resume && object->explored == link->needs->query)
+        return 0;
     if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
         return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     object->link = link;
@@ -42,7 +44,7 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
         return code;
     }
     if (entry->kind == TN__ENTRY_LAZY)
-        entry->kind = TN__ENTRY_UNDEFINED; /* the archive's index promised what the member does not define */
+        tn__entry_reset(entry); /* the archive's index promised what the member does not define */
     return 0;
 }
 
@@ -68,7 +70,7 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at)
 {
     struct tn__entry *entry = *at;
     if (tn__entry_is_found(entry) && tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED) {
-        entry->kind = TN__ENTRY_UNDEFINED;
+        tn__entry_reset(entry);
         return;
     }
     *library = entry->library;
@@ -79,12 +81,32 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at)
 static int find(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
 {
     bool noted;
+    if (library->removed)
+        return 0;
     int code = tn__link_note_bound(link, library, entry, &noted);
     return code || noted ? code : tn__link_search(link, library, entry, how);
 }
 
+static bool has_grown(const struct tn__needs *needs, const struct tn__needs *before)
+{
+    return needs->promise_count > before->promise_count || needs->missing_count > before->missing_count;
+}
+
+/* The next round begins here. */
+static int note_open(struct tn__link *link, const struct tn__open *open)
+{
+    struct tn__needs *needs = link->needs;
+    if (!tn__grow(link->session->allocator, &needs->open, &needs->open_capacity, needs->open_count + 1,
+                  sizeof *needs->open))
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    needs->open[needs->open_count++] = *open;
+    return 0;
+}
+
 static int need_entry(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
 {
+    const struct tn__open open = {library, entry, how};
+    const struct tn__needs before = *link->needs;
     bool searched = false;
     for (int code = 0; !code;)
         switch (entry->kind) {
@@ -100,7 +122,7 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
             break;
         case TN__ENTRY_UNDEFINED:
             if (searched)
-                return 0;
+                return has_grown(link->needs, &before) ? note_open(link, &open) : 0;
             searched = true;
             code = find(link, library, entry, how);
             if (code)
@@ -109,7 +131,8 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
         case TN__ENTRY_OBJECT:
             return need_object(link, entry->object);
         case TN__ENTRY_PROMISED:
-            return wait_for(link, entry);
+            code = wait_for(link, entry);
+            return code ? code : note_open(link, &open);
         case TN__ENTRY_FAILED:
             return tn__promise_fail_with(entry->promise, entry->name, link->err);
         default:
@@ -118,7 +141,7 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
     return 0;
 }
 
-static int resolve_object(struct tn__link *link, const struct tn__object *object)
+static int resolve_object(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
@@ -132,6 +155,7 @@ static int resolve_object(struct tn__link *link, const struct tn__object *object
         if (code)
             return code;
     }
+    object->explored = link->needs->query;
     return 0;
 }
 
@@ -152,8 +176,21 @@ static int need_name(struct tn__link *link, const char *name)
     return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
 
+static int need_open(struct tn__link *link)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->needs->resume_count; i++) {
+        const struct tn__open *open = &link->needs->resume[i];
+        if (!open->library->removed)
+            code = need_entry(link, open->library, open->entry, open->how);
+    }
+    return code;
+}
+
 static int need_request(struct tn__link *link)
 {
+    if (link->needs->resume)
+        return need_open(link);
     const struct tn__request *request = link->request;
     int code = request->everything || request->roots ? need_queue(link) : 0;
     for (size_t i = 0; !code && i < request->count; i++)
@@ -171,5 +208,7 @@ int tn__link_resolve(struct tn__link *link)
     if (code)
         return code;
     tn__link_settle_bounds(link);
-    return link->needs->promise_count || link->needs->missing_count ? TN__WAIT : 0;
+    if (link->needs->promise_count || link->needs->missing_count)
+        return TN__WAIT;
+    return link->needs->resume ? TN__EXPLORED : 0;
 }

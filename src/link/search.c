@@ -36,14 +36,14 @@ static int note_missing(struct tn__link *link, struct tn_library *library, struc
 {
     struct tn__needs *needs = link->needs;
     *noted = next_generator(library, entry) != NULL;
-    if (!*noted)
+    if (!*noted || (entry->kind == TN__ENTRY_UNDEFINED && entry->noted == link->number))
         return 0;
-    for (size_t i = 0; i < needs->missing_count; i++)
-        if (needs->missing[i].entry == entry)
-            return 0;
+    if (tn__entry_is_found(entry))
+        tn__entry_reset(entry);
     if (!tn__grow(link->session->allocator, &needs->missing, &needs->missing_capacity, needs->missing_count + 1,
                   sizeof *needs->missing))
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    entry->noted = link->number;
     needs->missing[needs->missing_count++] = (struct tn__missing){library, entry};
     return 0;
 }
@@ -90,7 +90,7 @@ static int ask(struct tn__link *link, struct tn_library *library, const char *na
     struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
     if (!entry)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
-    if (entry->kind != TN__ENTRY_UNDEFINED)
+    if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry)) /* what it found itself does not count */
         return 0;
     bool known = !(how & TN__NEED_TLS) && tn__resolvers_ask(library, entry);
     int code = known ? 0 : note_missing(link, library, entry, &noted);
@@ -107,6 +107,8 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
     int code = note_missing(link, library, entry, &noted);
     for (size_t i = 0; !code && !noted && i < library->search_count; i++) {
         const struct tn_search *search = &library->search[i];
+        if (search->library->removed)
+            continue;
         struct tn__entry *found = tn__symtab_find(&search->library->symtab, entry->name);
         if (!found || !offers(found, search, how))
             code = ask(link, search->library, entry->name, how, &found);
