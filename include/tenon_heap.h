@@ -186,6 +186,11 @@ TN_API void tn_managed_begin(void);
 TN_API void tn_managed_end(void);
 TN_API void *tn_handle_object(const struct tn_handle *handle);
 
+/* For managed code's callees: the object, which they were given raw, stays where it is until tn_unpin_object was called as often.
+ * Answers its address; NULL: no memory, or the thread is attached to no heap. */
+TN_API void *tn_pin_object(void *object);
+TN_API void tn_unpin_object(void *address);
+
 /* ---- root ranges and loaded code ---- */
 
 /* `count` words at `words` hold references from now on, until they are removed by the same address. TN_ENOMEM. */

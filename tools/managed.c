@@ -59,7 +59,7 @@ static int provide(void *context, struct tn_library *library, const char *const 
     static bool provided;
     bool wanted = false;
     for (size_t i = 0; i < count; i++)
-        wanted |= strncmp(names[i], "tn__gc_", strlen("tn__gc_")) == 0;
+        wanted |= strncmp(names[i], "tn_", strlen("tn_")) == 0;
     if (!wanted || provided)
         return 0;
     provided = true;

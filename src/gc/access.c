@@ -40,18 +40,15 @@ int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t len
     int code = make_handle(heap, NULL, out, err);
     if (!code)
         code = make_object(heap, type, length, *out, err);
-    if (code && *out)
-        tn__handle_unlink(*out);
     tn__heap_unlock(heap);
+    if (code)
+        tn_handle_free(*out);
     return code;
 }
 
 int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
 {
-    tn__heap_lock(heap);
-    int code = make_handle(heap, object, out, err);
-    tn__heap_unlock(heap);
-    return code;
+    return make_handle(heap, object, out, err);
 }
 
 /* ---- looking ---- */

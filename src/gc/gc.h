@@ -205,6 +205,9 @@ struct tn_heap {
     struct tn__space space;
     uint64_t allocated, threshold; /* bytes since the last collection, and for the next one */
     struct tn__list mutators;
+    /* Of handles and pins, which are made for objects that may not move meanwhile: so no collection happens while a thread waits for it. Taken
+     * after the other lock. */
+    pthread_mutex_t roots_lock;
     struct tn__list handles;
     struct tn__pin **pins; /* a hash table by object */
     size_t pin_count, pin_capacity;
@@ -231,13 +234,12 @@ static inline bool tn__within_limit(const struct tn_heap *heap, uint64_t bytes)
 
 /* ---- handles and pins ---- */
 
-/* Under the lock. */
+/* These take the lock of roots. */
 void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context);
 void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 bool tn__pin(struct tn_heap *heap, void *object);
-void tn__unpin(struct tn_heap *heap, void *object);
+void tn__unpin(struct tn_heap *heap, const void *object);
 struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object);
-void tn__handle_unlink(struct tn_handle *handle); /* and frees it, unless a scope will */
 
 /* ---- collection (collect.c) ---- */
 

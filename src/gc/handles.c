@@ -4,7 +4,7 @@
 
 #include "gc.h"
 
-/* ---- handles, under the lock ---- */
+/* ---- handles ---- */
 
 struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
 {
@@ -12,7 +12,9 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
     if (!handle)
         return NULL;
     *handle = (struct tn_handle){.object = object, .heap = heap};
+    pthread_mutex_lock(&heap->roots_lock);
     tn__list_append(&heap->handles, &handle->all);
+    pthread_mutex_unlock(&heap->roots_lock);
     struct tn__mutator *mutator = tn__self();
     if (mutator && mutator->scope && mutator->heap == heap) {
         handle->in_scope = true;
@@ -23,29 +25,26 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
 }
 
 /* What a scope names is freed with the scope; until then it refers to nothing. */
-void tn__handle_unlink(struct tn_handle *handle)
-{
-    handle->object = NULL;
-    if (handle->in_scope)
-        return;
-    tn__list_remove(&handle->all);
-    tn__free(NULL, handle);
-}
-
-void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context)
-{
-    for (struct tn__list *node = heap->handles.next; node != &heap->handles; node = node->next)
-        visit(context, &tn__container_of(node, struct tn_handle, all)->object);
-}
-
 void tn_handle_free(struct tn_handle *handle)
 {
     if (!handle)
         return;
     struct tn_heap *heap = handle->heap;
-    tn__heap_lock(heap);
-    tn__handle_unlink(handle);
-    tn__heap_unlock(heap);
+    pthread_mutex_lock(&heap->roots_lock);
+    handle->object = NULL;
+    if (!handle->in_scope) {
+        tn__list_remove(&handle->all);
+        tn__free(NULL, handle);
+    }
+    pthread_mutex_unlock(&heap->roots_lock);
+}
+
+void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context)
+{
+    pthread_mutex_lock(&heap->roots_lock);
+    for (struct tn__list *node = heap->handles.next; node != &heap->handles; node = node->next)
+        visit(context, &tn__container_of(node, struct tn_handle, all)->object);
+    pthread_mutex_unlock(&heap->roots_lock);
 }
 
 /* ---- scopes ---- */
@@ -71,7 +70,7 @@ void tn_scope_end(void)
     struct tn__mutator *mutator = tn__self();
     if (!mutator || !mutator->scope)
         return;
-    tn__heap_lock(mutator->heap);
+    pthread_mutex_lock(&mutator->heap->roots_lock);
     struct tn_handle *handle = mutator->scope;
     for (bool last = false; !last;) {
         struct tn_handle *outer = handle->scope;
@@ -82,10 +81,10 @@ void tn_scope_end(void)
         handle = outer;
     }
     mutator->scope = handle;
-    tn__heap_unlock(mutator->heap);
+    pthread_mutex_unlock(&mutator->heap->roots_lock);
 }
 
-/* ---- pins, under the lock ---- */
+/* ---- pins ---- */
 
 static struct tn__pin **bucket_of(struct tn_heap *heap, const void *object)
 {
@@ -114,7 +113,7 @@ static bool grow_pins(struct tn_heap *heap)
     return true;
 }
 
-bool tn__pin(struct tn_heap *heap, void *object)
+static bool pin_locked(struct tn_heap *heap, void *object)
 {
     if (!grow_pins(heap))
         return false;
@@ -131,7 +130,15 @@ bool tn__pin(struct tn_heap *heap, void *object)
     return true;
 }
 
-void tn__unpin(struct tn_heap *heap, void *object)
+bool tn__pin(struct tn_heap *heap, void *object)
+{
+    pthread_mutex_lock(&heap->roots_lock);
+    bool pinned = pin_locked(heap, object);
+    pthread_mutex_unlock(&heap->roots_lock);
+    return pinned;
+}
+
+static void unpin_locked(struct tn_heap *heap, const void *object)
 {
     if (!heap->pin_capacity)
         return;
@@ -147,9 +154,30 @@ void tn__unpin(struct tn_heap *heap, void *object)
         }
 }
 
+void tn__unpin(struct tn_heap *heap, const void *object)
+{
+    pthread_mutex_lock(&heap->roots_lock);
+    unpin_locked(heap, object);
+    pthread_mutex_unlock(&heap->roots_lock);
+}
+
 void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
 {
+    pthread_mutex_lock(&heap->roots_lock);
     for (size_t i = 0; i < heap->pin_capacity; i++)
         for (const struct tn__pin *pin = heap->pins[i]; pin; pin = pin->next)
             visit(context, pin->object);
+    pthread_mutex_unlock(&heap->roots_lock);
+}
+
+void *tn_pin_object(void *object)
+{
+    struct tn_heap *heap = tn_heap_current();
+    return heap && object && tn__pin(heap, object) ? object : NULL;
+}
+
+void tn_unpin_object(void *address)
+{
+    if (tn_heap_current())
+        tn__unpin(tn_heap_current(), address);
 }

@@ -63,6 +63,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     tn__list_init(&heap->mutators);
     tn__list_init(&heap->handles);
     pthread_mutex_init(&heap->lock, NULL);
+    pthread_mutex_init(&heap->roots_lock, NULL);
     *out = heap;
     return TN_OK;
 }
@@ -100,6 +101,7 @@ void tn_heap_destroy(struct tn_heap *heap)
     free_pins(heap);
     tn__space_close(&heap->space);
     pthread_mutex_destroy(&heap->lock);
+    pthread_mutex_destroy(&heap->roots_lock);
     tn__free(NULL, heap);
 }
 

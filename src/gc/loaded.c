@@ -149,6 +149,17 @@ int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
 {
     const struct tn_definition definitions[] = {
         {"tn__gc_allocate", (const void *)(uintptr_t)tn__gc_allocate, 0},
+        {"tn_weak_type", &tn_weak_type, 0},
+        {"tn_ephemeron_type", &tn_ephemeron_type, 0},
+        {"tn_pin_object", (const void *)(uintptr_t)tn_pin_object, 0},
+        {"tn_unpin_object", (const void *)(uintptr_t)tn_unpin_object, 0},
+        {"tn_heap_current", (const void *)(uintptr_t)tn_heap_current, 0},
+        {"tn_heap_collect", (const void *)(uintptr_t)tn_heap_collect, 0},
+        {"tn_heap_stats", (const void *)(uintptr_t)tn_heap_stats, 0},
+        {"tn_handle_of", (const void *)(uintptr_t)tn_handle_of, 0},
+        {"tn_handle_free", (const void *)(uintptr_t)tn_handle_free, 0},
+        {"tn_handle_finalize", (const void *)(uintptr_t)tn_handle_finalize, 0},
+        {"tn_run_pending_finalizers", (const void *)(uintptr_t)tn_run_pending_finalizers, 0},
         {"tn__gc_poll", (const void *)(uintptr_t)tn__gc_poll, 0},
         {"tn__gc_log", (const void *)(uintptr_t)tn__gc_log, 0},
         {"tn__gc_move", (const void *)(uintptr_t)tn__gc_move, 0},

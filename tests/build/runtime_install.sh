@@ -12,6 +12,7 @@ none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'EN
 include/tenon.h
 include/tenon_cpu.h
 include/tenon_heap.h
+include/tenon_managed.h
 lib/cmake/tenon/tenon-config-version.cmake
 lib/cmake/tenon/tenon-config.cmake
 lib/libtenon.a

@@ -93,6 +93,7 @@ if [ "$part" = musl ]; then
     put 644 include/tenon.h "$INCLUDEDIR"
     put 644 include/tenon_cpu.h "$INCLUDEDIR"
     put 644 include/tenon_heap.h "$INCLUDEDIR"
+put 644 include/tenon_managed.h "$INCLUDEDIR"
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
     sed '/symtab/d' tenon.pc.in >"$work/tenon.pc.in" # musl has no libelf
     put_filled "$work/tenon.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
@@ -104,6 +105,7 @@ libdir=$LIBDIR
 put 644 include/tenon.h "$INCLUDEDIR"
 put 644 include/tenon_cpu.h "$INCLUDEDIR"
 put 644 include/tenon_heap.h "$INCLUDEDIR"
+put 644 include/tenon_managed.h "$INCLUDEDIR"
 put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
 put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake

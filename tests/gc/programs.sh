@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Collected C: each program prints the same as the plain program that the C compiler makes of the same source, whatever it is optimised
+# to and whether or not everything moves at each allocation; and so does the static program that `tenon compile` and a linker make.
+
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
+out=$BUILD/tests/gc/programs
+mkdir -p "$out"
+
+# same NAME COMMAND...: standard output is that of the plain program
+same() {
+    local name=$1
+    shift
+    if ! timeout 120 "$@" >"$out/got" 2>"$out/err"; then
+        echo "not ok gc/programs $name: $(head -1 "$out/err")"
+    elif cmp -s "$out/want" "$out/got"; then
+        echo "ok gc/programs $name"
+    else
+        echo "not ok gc/programs $name: $(diff "$out/want" "$out/got" | head -1)"
+    fi
+}
+
+# check SOURCE ARGUMENT...
+check() {
+    local source=$1 name=${1##*/}
+    name=${name%.c}
+    shift
+    "$CC" -O1 -DTN_UNMANAGED -Iinclude "$source" -o "$out/$name.plain" -lpthread &&
+        "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$source" -o "$out/$name.bc" ||
+        { echo "not ok gc/programs $name: it does not compile"; return; }
+    timeout 120 "$out/$name.plain" "$@" >"$out/want" 2>/dev/null
+    for level in 0 1 2 3; do
+        same "$name -O$level" "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
+        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
+    done
+    "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
+        "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -lpthread -o "$out/$name.static" ||
+        echo "not ok gc/programs $name: it does not link"
+    same "$name, static" env TENON_GC_STRESS=1 "$out/$name.static" "$@"
+}
+
+check bench/gc/bt.c 5
+check bench/gc/gcbench.c 3 3
+check bench/gc/lru.c 20 1000
+check bench/gc/young.c 0
+check bench/gc/latency.c 1 2
+for source in tests/gc/programs/*.c; do
+    check "$source"
+done
