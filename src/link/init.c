@@ -107,21 +107,16 @@ static bool move_owned(struct tn__calls_list *list, const struct tn_tracker *own
     return true;
 }
 
-bool tn__calls_finalize(struct tn_tracker *owner)
+bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken)
 {
-    struct tn_library *library = owner->library;
-    struct tn__calls_list taken = {.from = library->session->allocator};
-    tn__session_lock(library->session);
-    bool moved = !library->finalizers.count || move_owned(&library->finalizers, owner, &taken);
-    bool registered = library->exits.count;
-    pthread_mutex_unlock(&library->session->lock);
-    if (moved && registered)
-        tn__exits_run(library, owner);
-    if (!taken.items)
-        return moved;
-    run(&taken, true, 0, NULL, NULL);
-    tn__free(taken.from, taken.items);
-    return true;
+    struct tn__calls_list *finalizers = &owner->library->finalizers;
+    return !finalizers->count || move_owned(finalizers, owner, taken);
+}
+
+void tn__calls_run(struct tn__calls_list *taken)
+{
+    run(taken, true, 0, NULL, NULL);
+    tn__free(taken->from, taken->items);
 }
 
 void tn_run_finalizers(struct tn_library *library)
@@ -132,6 +127,5 @@ void tn_run_finalizers(struct tn_library *library)
     tn__session_lock(library->session);
     struct tn__calls_list finalizers = take(&library->finalizers);
     pthread_mutex_unlock(&library->session->lock);
-    run(&finalizers, true, 0, NULL, NULL);
-    tn__free(finalizers.from, finalizers.items);
+    tn__calls_run(&finalizers);
 }

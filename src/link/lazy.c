@@ -26,6 +26,7 @@ struct batch {
     uint64_t on_failure;
     size_t calls; /* that look for a function of it right now */
     bool removed;
+    bool hidden; /* the names are gone */
     size_t count;
     struct tn__lazy_record records[];
 };
@@ -184,6 +185,53 @@ static void forget(struct tn_tracker *owner)
         forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct batch, owned));
 }
 
+static void hide(struct tn_tracker *owner)
+{
+    for (struct tn__list *node = owner->lazy.next; node != &owner->lazy; node = node->next) {
+        struct batch *batch = tn__container_of(node, struct batch, owned);
+        batch->hidden = true;
+        for (size_t i = 0; i < batch->count; i++)
+            if (is_defined(&batch->records[i]))
+                tn__entry_forget(batch->library, batch->records[i].entry);
+    }
+}
+
+static bool has_function(const struct tn__lazy_slot *slot)
+{
+    return target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
+}
+
+static bool holds(const struct tn__places *places, uint64_t address)
+{
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places->items[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && address - places->items[low - 1].address < places->items[low - 1].size;
+}
+
+/* One that is hidden itself works as long as what it leads to is there; one that may not fail is the client's business. */
+static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
+                           const struct tn__places *places)
+{
+    if (!has_function(slot) || slot->record->batch->hidden || !slot->record->batch->on_failure)
+        return false;
+    const struct tn__lazy_slot *next = tn__lazy_slot_at(pool, target_of(slot));
+    bool leads = next ? has_function(next) && next->record->batch->hidden : holds(places, target_of(slot));
+    if (leads)
+        set_target(slot, pool->entry);
+    return leads;
+}
+
+static bool lead_away(const struct tn__lazy_pool *pool, const struct tn__places *places)
+{
+    return tn__lazy_each(pool, lead_slot_away, places);
+}
+
 /* The trackers are empty already; calls that a fork has ended may have left batches behind. */
 static void close_pool(struct tn_session *session)
 {
@@ -206,6 +254,8 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     if (!pool)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     pool->forget = forget;
+    pool->hide = hide;
+    pool->lead_away = lead_away;
     pool->close = close_pool;
     pool->entry = (uintptr_t)tn__lazy_machine.entry();
     tn__list_init(&pool->removed);

@@ -74,7 +74,10 @@ struct tn__lazy_slot {
 };
 
 struct tn__lazy_pool {
-    void (*forget)(struct tn_tracker *owner);  /* what it owns is no longer defined */
+    void (*forget)(struct tn_tracker *owner); /* what it owns is no longer defined */
+    void (*hide)(struct tn_tracker *owner);   /* nor is this, but its stubs still work */
+    /* Lets what leads to these places, or to stubs that are hidden, lead to where it led at first. True if something did. */
+    bool (*lead_away)(const struct tn__lazy_pool *pool, const struct tn__places *places);
     void (*close)(struct tn_session *session); /* frees the pool */
     uint64_t entry;                            /* what the slot of an unresolved function leads to */
     struct tn__tree *blocks;                   /* by address of the first stub */
@@ -92,6 +95,10 @@ uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__lazy_record *recor
 void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub);
 /* The slot of the stub at this address, or NULL if there is no stub. */
 struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_t address);
+/* Calls `visit` for every slot; true if any of these calls answered so. */
+typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
+                            const struct tn__places *places);
+bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);
 /* Gives all blocks back. */
 void tn__lazy_free_blocks(struct tn_session *session);
 

@@ -178,6 +178,23 @@ int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *
     return code;
 }
 
+static bool visit_blocks(const struct tn__lazy_pool *pool, const struct tn__tree *node, tn__lazy_visit *visit,
+                         const struct tn__places *places)
+{
+    if (!node)
+        return false;
+    const struct block *block = tn__container_of(node, struct block, by_address);
+    bool any = visit_blocks(pool, node->left, visit, places);
+    for (size_t i = 0; i < block->count; i++)
+        any |= visit(pool, &block->slots[i], places);
+    return visit_blocks(pool, node->right, visit, places) || any;
+}
+
+bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places)
+{
+    return visit_blocks(pool, pool->blocks, visit, places);
+}
+
 static void free_blocks(struct tn_session *session, struct tn__tree *node)
 {
     if (!node)

@@ -363,6 +363,16 @@ void tn__library_fall_back(struct tn_library *library)
     }
 }
 
+void tn__object_hide(struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    if (object->has_calls) {
+        tn__calls_drop(&library->initializers, object);
+        tn__calls_drop(&library->waiting, object);
+    }
+    forget_definitions(object);
+}
+
 void tn__object_remove(struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;

@@ -413,7 +413,13 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
 void tn__object_release_data(struct tn__object *object);
 /* Takes an object out of everything it is in, and frees it and its memory. What it defined is undefined again. */
 void tn__object_remove(struct tn__object *object);
+/* The first half of that: its definitions are gone, its code and data are still in use. */
+void tn__object_hide(struct tn__object *object);
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
+/* Until no object of it is part of a link; the lock was not given up since then. */
+void tn__tracker_wait(struct tn_tracker *tracker);
+/* Makes its objects and stubs another's. */
+void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__tracker_empty(struct tn_tracker *tracker);
 /* The trackers of a library one by one, its own first; NULL begins, and ends. */
 struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const struct tn_tracker *tracker);
@@ -576,8 +582,16 @@ void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
                    uint32_t sequence);
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
-/* Runs the finalizers of a tracker's objects, without the lock. False when memory is out: none has run. */
-bool tn__calls_finalize(struct tn_tracker *owner);
+/* Under the lock: takes the finalizers of a tracker's objects out of their list. False when memory is out. */
+bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken);
+/* Runs them, without it, and frees their list. */
+void tn__calls_run(struct tn__calls_list *taken);
+
+/* Where code lies that is to be removed; sorted, without overlaps. */
+struct tn__places {
+    struct tn_range *items;
+    size_t count;
+};
 
 static inline bool tn__section_is_loaded(const struct tn__section *section)
 {

@@ -53,8 +53,7 @@ bool tn__tracker_withdraw(struct tn_tracker *tracker)
     return instances && instances->withdraw(tracker);
 }
 
-/* Until no object of it is part of a link. */
-static void wait_for_links(struct tn_tracker *tracker)
+void tn__tracker_wait(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
     struct tn__list *node = tracker->objects.next;
@@ -69,7 +68,7 @@ static void wait_for_links(struct tn_tracker *tracker)
 void tn__tracker_empty(struct tn_tracker *tracker)
 {
     const struct tn__watch *watch = tracker->library->session->watch;
-    wait_for_links(tracker);
+    tn__tracker_wait(tracker);
     if (tn__tracker_withdraw(tracker)) /* only where the session ends: nobody runs its code */
         tn__instances()->clear(tracker);
     if (watch)
@@ -81,6 +80,22 @@ void tn__tracker_empty(struct tn_tracker *tracker)
     tn__promises_remove(tracker);
 }
 
+/* False when memory is out: no finalizer has run. */
+static bool finalize(struct tn_tracker *tracker)
+{
+    struct tn_library *library = tracker->library;
+    struct tn__calls_list finalizers = {.from = library->session->allocator};
+    tn__session_lock(library->session);
+    bool taken = tn__calls_take(tracker, &finalizers);
+    bool registered = library->exits.count;
+    pthread_mutex_unlock(&library->session->lock);
+    if (taken && registered)
+        tn__exits_run(library, tracker);
+    if (finalizers.items)
+        tn__calls_run(&finalizers);
+    return taken;
+}
+
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
 {
     if (!tracker)
@@ -90,7 +105,7 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
         tn_quiesce();
         tn__instances()->clear(tracker);
     }
-    if (!tn__calls_finalize(tracker))
+    if (!finalize(tracker))
         return tn__fail(err, TN_ENOMEM, "out of memory");
     tn__session_lock(session);
     int code = tn__library_check(tracker->library, err);
@@ -112,16 +127,21 @@ static void append_all(struct tn__list *to, struct tn__list *from)
     }
 }
 
-/* Under the lock. */
-static void transfer(struct tn_tracker *from, struct tn_tracker *to)
+void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
 {
     for (struct tn__list *node = from->objects.next; node != &from->objects; node = node->next)
         tn__container_of(node, struct tn__object, owned)->owner = to;
+    append_all(&to->objects, &from->objects);
+    append_all(&to->lazy, &from->lazy);
+}
+
+/* Under the lock. */
+static void transfer(struct tn_tracker *from, struct tn_tracker *to)
+{
     for (struct tn__list *node = from->promises.next; node != &from->promises; node = node->next)
         tn__container_of(node, struct tn_responsibility, owned)->owner = to;
-    append_all(&to->objects, &from->objects);
     append_all(&to->promises, &from->promises);
-    append_all(&to->lazy, &from->lazy);
+    tn__tracker_give(from, to);
     if (tn__instances())
         tn__instances()->move(from, to);
 }
