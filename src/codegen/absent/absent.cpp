@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the tool leaves out of LLVM to stay small: 3.3 MB of machine code that is linked only because something that is
+/* What the tool leaves out of LLVM to stay small: 4 MB of machine code that is linked only because something that is
  * never asked for could lead there. Each row defines a symbol weakly, so that the linker does not take the member of
  * LLVM's archive that defines it; where a member comes along for another reason, its own definition wins. A name that
  * another release of LLVM spells differently does no harm: its row has no effect.
@@ -9,11 +9,13 @@
  * This file is linked into the tool and the tests of the code generator, before LLVM's archives. It is not part of
  * libtenon_codegen.a, because a product may use these parts of LLVM for purposes of its own. */
 
+#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
 
 #include "llvm/Demangle/Demangle.h"
+#include "llvm/Object/IRSymtab.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -25,6 +27,8 @@ HIDDEN void tn__llvm_nothing();
 HIDDEN uintptr_t tn__llvm_zero();
 HIDDEN uintptr_t tn__llvm_true();
 HIDDEN void tn__llvm_stand_in(void *place);
+HIDDEN void tn__llvm_anchored_stand_in(void *place);
+[[noreturn]] HIDDEN void __wrap__ZNSt6localeC1Ev();
 
 void tn__llvm_absent()
 {
@@ -47,14 +51,25 @@ uintptr_t tn__llvm_true()
 }
 
 namespace {
-/* An object that is made, kept and destroyed, but not used. */
-struct stand_in {
-    virtual ~stand_in() = default;
-    /* LLVM made room for something larger, so the size is not ours to tell. */
+/* LLVM made room for something larger, so the size is not ours to tell. */
+struct sizeless {
     static void operator delete(void *place)
     {
         ::operator delete(place);
     }
+};
+
+/* An object that is made, kept and destroyed, but not used. */
+struct stand_in : sizeless {
+    virtual ~stand_in() = default;
+};
+
+/* The same for a class whose first virtual function is not its destructor. */
+struct anchored_stand_in : sizeless {
+    virtual void anchor()
+    {
+    }
+    virtual ~anchored_stand_in() = default;
 };
 } // namespace
 
@@ -63,16 +78,23 @@ void tn__llvm_stand_in(void *place)
     new (place) stand_in;
 }
 
+void tn__llvm_anchored_stand_in(void *place)
+{
+    new (place) anchored_stand_in;
+}
+
 #define ROW(symbol, stub) __asm__(".weak " #symbol "\n.set " #symbol ", " #stub);
 #define ABSENT(symbol)    ROW(symbol, tn__llvm_absent)   /* not reached */
 #define NOTHING(symbol)   ROW(symbol, tn__llvm_nothing)  /* reached; there is nothing to do: the pass is not there */
 #define ZERO(symbol)      ROW(symbol, tn__llvm_zero)     /* reached; answers null or false */
 #define TRUE(symbol)      ROW(symbol, tn__llvm_true)     /* reached; answers true */
 #define STAND_IN(symbol)  ROW(symbol, tn__llvm_stand_in) /* a constructor */
+#define ANCHORED(symbol)  ROW(symbol, tn__llvm_anchored_stand_in)
 
 /* GlobalISel: FastISel and SelectionDAG select everything. X86's subtarget makes these objects all the same, which used
  * to take a tenth of the time from start to a first function. */
 STAND_IN(_ZN4llvm16X86LegalizerInfoC1ERKNS_12X86SubtargetERKNS_16X86TargetMachineE)
+ANCHORED(_ZN4llvm15X86CallLoweringC1ERKNS_17X86TargetLoweringE)
 ZERO(_ZN4llvm28createX86InstructionSelectorERKNS_16X86TargetMachineERKNS_12X86SubtargetERKNS_19X86RegisterBankInfoE)
 ABSENT(_ZN4llvm29createX86PreLegalizerCombinerEv)
 ABSENT(_ZN4llvm12IRTranslatorC1ENS_15CodeGenOptLevelE)
@@ -94,14 +116,43 @@ ABSENT(
 NOTHING(_ZN4llvm34initializeMIRProfileLoaderPassPassERNS_12PassRegistryE)
 
 /* Passes that no built-in target asks for, once the outliner is turned off: software pipelining, outlining, merging by
- * profile. */
+ * profile. Registering a pass is what keeps it; who makes use of one names more of its member than this. */
 NOTHING(_ZN4llvm30initializeMachinePipelinerPassERNS_12PassRegistryE)
 NOTHING(_ZN4llvm29initializeMachineOutlinerPassERNS_12PassRegistryE)
 ABSENT(_ZN4llvm25createMachineOutlinerPassENS_11RunOutlinerE)
 NOTHING(_ZN4llvm40initializeGlobalMergeFuncPassWrapperPassERNS_12PassRegistryE)
 ABSENT(_ZN4llvm25createGlobalMergeFuncPassEv)
+NOTHING(_ZN4llvm21initializeRABasicPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm25initializeIfConverterPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm33initializeHardwareLoopsLegacyPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm33initializeTypePromotionLegacyPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm35initializeMachineRegionInfoPassPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm36initializeBranchRelaxationLegacyPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm36initializeInterleavedLoadCombinePassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm42initializePostRAHazardRecognizerLegacyPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm43initializeMachineUniformityAnalysisPassPassERNS_12PassRegistryE)
 
-/* Printing and checking machine instructions, comments on shuffles in assembly: for LLVM's developers. */
+/* Decisions of trained models or of an earlier compilation: inlining, register allocation, the layout of blocks. */
+ABSENT(_ZN4llvm21getReleaseModeAdvisorERNS_6ModuleERNS_15AnalysisManagerIS0_JEEESt8functionIFbRNS_8CallBaseEEE)
+ABSENT(
+    _ZN4llvm22getReplayInlineAdvisorERNS_6ModuleERNS_15AnalysisManagerINS_8FunctionEJEEERNS_11LLVMContextESt10unique_ptrINS_13InlineAdvisorESt14default_deleteIS9_EERKNS_21ReplayInlinerSettingsEbNS_13InlineContextE)
+ABSENT(_ZN4llvm23createRegAllocScoringPassEv)
+ABSENT(_ZN4llvm32createReleaseModeAdvisorProviderERNS_11LLVMContextE)
+ABSENT(_ZN4llvm38createReleaseModeAdvisorAnalysisLegacyEv)
+ABSENT(_ZN4llvm40createReleaseModePriorityAdvisorAnalysisEv)
+ABSENT(_ZN4llvm40createReleaseModePriorityAdvisorProviderEv)
+ABSENT(_ZN4llvm30createMachineBlockHashInfoPassEv)
+ABSENT(_ZN4llvm31createBasicBlockPathCloningPassEv)
+
+/* Printing, checking and renaming machine instructions, comments on shuffles in assembly: for LLVM's developers. */
+NOTHING(_ZN4llvm22initializeMIRNamerPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm30initializeMIRCanonicalizerPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm31initializeMachineCFGPrinterPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm32initializeModuloScheduleTestPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm38initializeMIR2VecPrinterLegacyPassPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm40initializeMIR2VecVocabLegacyAnalysisPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm43initializeMIR2VecVocabPrinterLegacyPassPassERNS_12PassRegistryE)
+NOTHING(_ZN4llvm46initializeMachineUniformityInfoPrinterPassPassERNS_12PassRegistryE)
 NOTHING(_ZN4llvm39initializeMachineVerifierLegacyPassPassERNS_12PassRegistryE)
 TRUE(_ZN4llvm18verifyVPlanIsValidERKNS_5VPlanEb)
 NOTHING(_ZN4llvm35initializeDebugifyMachineModulePassERNS_12PassRegistryE)
@@ -122,6 +173,7 @@ ZERO(_ZN4llvm22EmitAnyX86InstCommentsEPKNS_6MCInstERNS_11raw_ostreamERKNS_11MCIn
 
 /* What sanitizers ask of machine code; their passes are not here. */
 ABSENT(_ZN4llvm25getAddressSanitizerParamsERKNS_6TripleEibPmPiPb)
+ABSENT(_ZN4llvm14ASanAccessInfoC1Ei)
 
 /* Object formats of no target of ours. */
 ABSENT(
@@ -150,6 +202,28 @@ ABSENT(
 __attribute__((weak)) std::string llvm::demangle(std::string_view name)
 {
     return std::string(name);
+}
+
+/* The table of symbols in bitcode. It spares linkers of bitcode a look at the module; LLVM itself leaves it out where it
+ * does not know the module's target. */
+ABSENT(_ZN4llvm8irsymtab12readBitcodeERKNS_19BitcodeFileContentsE)
+__attribute__((weak)) llvm::Error llvm::irsymtab::build(ArrayRef<Module *>, SmallVector<char, 0> &,
+                                                        StringTableBuilder &, BumpPtrAllocator &)
+{
+    return errorCodeToError(std::make_error_code(std::errc::not_supported));
+}
+
+/* An exception that nobody catches ends the program; libstdc++ would print its demangled name first. */
+namespace __cxxabiv1 {
+extern std::terminate_handler __terminate_handler;
+__attribute__((weak)) std::terminate_handler __terminate_handler = abort;
+} // namespace __cxxabiv1
+
+/* The locales of C++ (0.3 MB), without which there are no streams. All of LLVM writes one message to a stream, about the
+ * depth of assembler macros. Too much of libstdc++ knows its locales for a weak definition to be enough (--wrap). */
+void __wrap__ZNSt6localeC1Ev()
+{
+    llvm::report_fatal_error("assembler macros are nested too deeply");
 }
 
 /* zstd, for compressed debug sections, which nobody asks for. Callers get errors, as libelf, too, may be one of them. */
