@@ -10,11 +10,12 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: all start link lazy size
-all: start link lazy size
+.PHONY: all start link lazy jit size
+all: start link lazy jit size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
+jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 size:
 $(shell mkdir -p $(out))
 
@@ -51,3 +52,23 @@ $(out)/X86ISelLowering.symbol: $(out)/X86ISelLowering.cpp.o
 
 $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -w -c $< -o $@
+
+# ---- the JIT, linked with LLVM's archives as a product would be, and its peer with LLVM's shared library ----
+
+TARGETS ?= X86 AArch64 RISCV
+include src/codegen/libs.mk
+llvm_config := $(LLVM_BIN)/llvm-config
+
+$(out)/jit: bench/jit.c bench/measure.c bench/query.h $(headers) $(BUILD)/libtenon_codegen.a $(BUILD)/libtenon.a
+	$(compile) -c bench/jit.c -o $@.o
+	$(compile) -c bench/measure.c -o $@.measure.o
+	g++ -fuse-ld=lld -B$(LLVM_BIN) -Wl,--gc-sections $@.o $@.measure.o $(BUILD)/libtenon_codegen.a $(BUILD)/libtenon.a \
+		$(shell $(llvm_config) --link-static --ldflags --libs $(LLVM_COMPONENTS)) -lelf -lz -lzstd -o $@
+
+$(out)/orc: bench/orc.cpp bench/measure.c bench/query.h $(headers)
+	$(compile) -c bench/measure.c -o $@.measure.o
+	g++ -O2 -fno-rtti -Wall -Wextra -Werror $(filter -D% -std%,$(shell $(llvm_config) --cxxflags)) \
+		-isystem $(llvm_prefix)/include bench/orc.cpp $@.measure.o -L$(llvm_prefix)/lib -lLLVM -o $@
+
+$(out)/sqlite3.bc: build/deps/sqlite3/sqlite3.c
+	$(LLVM_BIN)/clang -O2 -fPIC -w -emit-llvm -c $< -o $@

@@ -35,7 +35,7 @@ packages_of() {
         "$(llvm_packages 'lld-%s')" ;;
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
-        "$(llvm_packages 'libunwind-%s-dev')" groff-base ;;
+        "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl ;;
     slow-*) echo spin ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
@@ -132,7 +132,7 @@ fetch_mimalloc() {
     has_mimalloc || fail "the source package of mimalloc has no src/static.c"
 }
 
-# All of SQLite in one file, which is the object that the linker is measured with.
+# All of SQLite in one file: what the linker is measured with, and the largest module of the tests.
 make_sqlite() {
     [ -f $sqlite/tool/mksqlite3c.tcl ] || fetch_source sqlite3 $sqlite
     say "making SQLite's amalgamation"
@@ -155,6 +155,7 @@ for group; do
     case $group in
     build) builds=true ;;
     bench) [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
+    test) [ "$LLVM" = 0 ] || [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
     esac
 done
 missing=$(missing_packages $packages | awk '!seen[$0]++' | tr '\n' ' ')

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The JIT; orc.cpp does the same by LLVM's own means.
+ *
+ *     jit small COUNT             so many one-function modules, each added, looked up and called before the next: the time of
+ *                                 each in all and beyond what LLVM took; memory of each beyond its code and data
+ *     jit empty                   a session with nothing in it
+ *     jit query MODE BITCODE      SQLite, `lazy` or `eager`: until it has answered a first query
+ *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
+ * Codegen is that of -O2 without passes over the IR, as the peer's is. */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tenon_codegen.h>
+
+#include "measure.h"
+#include "query.h"
+
+static struct tn_error error;
+
+static int fail(const char *text)
+{
+    fprintf(stderr, "jit: %s\n", text);
+    exit(1);
+}
+
+static void check(int code)
+{
+    if (code)
+        fail(error.text);
+}
+
+static void failed(void)
+{
+    fail("a function could not be compiled");
+}
+
+static struct tn_jit *create(int lazy, size_t threads)
+{
+    static const struct tn_compile_options compile = {.size = sizeof compile, .opt_level = 2, .passes = ""};
+    struct tn_jit_options options = {.size = sizeof options,
+                                     .threads = threads,
+                                     .compile = &compile,
+                                     .lazy = lazy,
+                                     .on_failure = failed,
+                                     .resolver = tn_resolve_dlsym};
+    struct tn_jit *jit;
+    check(tn_jit_create(&options, &jit, &error));
+    return jit;
+}
+
+static void add(struct tn_jit *jit, struct tn_library *library, const char *name, const void *ir, size_t length)
+{
+    struct tn_jit_module module = {.size = sizeof module, .name = name, .ir = ir, .length = length};
+    check(tn_jit_add_module(jit, library, &module, &error));
+}
+
+static uint64_t llvms_ns(const struct tn_jit *jit)
+{
+    struct tn_jit_stats stats = {.size = sizeof stats};
+    tn_jit_stats(jit, &stats);
+    return stats.read_ns + stats.parse_ns + stats.optimize_ns + stats.emit_ns;
+}
+
+/* ---- small ---- */
+
+/* Microseconds in all, and beyond LLVM's. */
+static void add_one(struct tn_jit *jit, unsigned number, double *all, double *beyond)
+{
+    char ir[200], name[20];
+    void *address;
+    long (*function)(long);
+    snprintf(name, sizeof name, "f%u", number);
+    int length = snprintf(ir, sizeof ir, "define i64 @f%u(i64 %%x) {\n  %%y = add i64 %%x, %u\n  ret i64 %%y\n}\n",
+                          number, number);
+    uint64_t llvm = llvms_ns(jit), start = now_ns();
+    add(jit, NULL, name, ir, (size_t)length);
+    check(tn_jit_lookup(jit, name, &address, &error));
+    memcpy(&function, &address, sizeof function);
+    if (function(1) != (long)number + 1)
+        fail("wrong answer");
+    *all = (double)(now_ns() - start) / 1e3;
+    *beyond = *all - (double)(llvms_ns(jit) - llvm) / 1e3;
+}
+
+static void small(unsigned count)
+{
+    enum { WARM = 200 };
+    struct tn_jit *jit = create(0, 0);
+    double *all = calloc(count, sizeof *all), *beyond = calloc(count, sizeof *beyond), ignored;
+    if (!all || !beyond)
+        fail("out of memory");
+    memset(all, 1, count * sizeof *all); /* its pages count before */
+    memset(beyond, 1, count * sizeof *beyond);
+    for (unsigned i = 0; i < WARM; i++)
+        add_one(jit, count + i, &ignored, &ignored);
+    struct tn_stats before = {.size = sizeof before}, after = before;
+    tn_session_stats(tn_jit_session(jit), &before);
+    long resident = resident_kb();
+    for (unsigned i = 0; i < count; i++)
+        add_one(jit, i, &all[i], &beyond[i]);
+    tn_session_stats(tn_jit_session(jit), &after);
+    double own = (double)(after.code_bytes + after.rodata_bytes + after.data_bytes) -
+                 (double)(before.code_bytes + before.rodata_bytes + before.data_bytes);
+    printf("small bytes %.0f\n", ((double)(resident_kb() - resident) * 1024 - own) / count);
+    printf("small own_bytes %.0f\n", own / count);
+    printf("small us %.1f\nsmall beyond_us %.1f\n", median(all, count), median(beyond, count));
+}
+
+/* ---- empty ---- */
+
+static void empty(void)
+{
+    enum { TIMES = 200 };
+    static double us[TIMES];
+    static struct tn_session *sessions[TIMES];
+    memset(us, 1, sizeof us);
+    check(tn_session_create(NULL, &sessions[0], &error)); /* what a process does once */
+    tn_session_destroy(sessions[0]);
+    long before = resident_kb();
+    for (int i = 0; i < TIMES; i++) {
+        uint64_t start = now_ns();
+        check(tn_session_create(NULL, &sessions[i], &error));
+        us[i] = (double)(now_ns() - start) / 1e3;
+    }
+    printf("empty kb %.1f\nempty us %.1f\n", (double)(resident_kb() - before) / TIMES, median(us, TIMES));
+}
+
+/* ---- query ---- */
+
+static void *find(void *context, const char *name)
+{
+    void *address;
+    check(tn_jit_lookup(context, name, &address, &error));
+    return address;
+}
+
+static void query(int lazy, const char *path)
+{
+    size_t length;
+    const void *bitcode = read_touched(path, &length);
+    if (!bitcode)
+        exit(1);
+    uint64_t start = now_ns();
+    struct tn_jit *jit = create(lazy, 0);
+    add(jit, NULL, path, bitcode, length);
+    if (!run_query(find, jit))
+        fail("wrong answer");
+    printf("query ms %.1f\n", (double)(now_ns() - start) / 1e6);
+    struct tn_jit_stats stats = {.size = sizeof stats};
+    tn_jit_stats(jit, &stats);
+    if (lazy)
+        printf("query compiled %llu\nquery functions %llu\n", (unsigned long long)stats.taken,
+               (unsigned long long)stats.functions);
+}
+
+/* ---- pair ---- */
+
+struct pair {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int open;
+};
+
+static void done(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err)
+{
+    (void)symbols, (void)count;
+    struct pair *pair = context;
+    if (err)
+        fail(err->text);
+    pthread_mutex_lock(&pair->lock);
+    pair->open--;
+    pthread_cond_signal(&pair->changed);
+    pthread_mutex_unlock(&pair->lock);
+}
+
+static void measure_pair(size_t threads, const char *path)
+{
+    size_t length;
+    const void *bitcode = read_touched(path, &length);
+    if (!bitcode)
+        exit(1);
+    struct pair pair = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 2};
+    struct tn_jit *jit = create(0, threads);
+    struct tn_wanted wanted[2];
+    struct tn_library *libraries[2];
+    for (int i = 0; i < 2; i++) {
+        check(tn_library_create(tn_jit_session(jit), "one of two", &libraries[i], &error));
+        check(tn_add_resolver(libraries[i], tn_resolve_dlsym, NULL, &error));
+        add(jit, libraries[i], path, bitcode, length);
+    }
+    uint64_t start = now_ns();
+    for (int i = 0; i < 2; i++) {
+        wanted[i] = (struct tn_wanted){.name = "sqlite3_open"};
+        check(tn_lookup_async(libraries[i], &wanted[i], 1, done, &pair, &error));
+    }
+    pthread_mutex_lock(&pair.lock);
+    while (pair.open)
+        pthread_cond_wait(&pair.changed, &pair.lock);
+    pthread_mutex_unlock(&pair.lock);
+    printf("pair ms %.1f\n", (double)(now_ns() - start) / 1e6);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "small") == 0 && argc == 3)
+        small((unsigned)atoi(argv[2]));
+    else if (strcmp(mode, "empty") == 0)
+        empty();
+    else if (strcmp(mode, "query") == 0 && argc == 4)
+        query(strcmp(argv[2], "lazy") == 0, argv[3]);
+    else if (strcmp(mode, "pair") == 0 && argc == 4)
+        measure_pair((size_t)atoi(argv[2]), argv[3]);
+    else
+        fail("usage: jit small COUNT | empty | query lazy|eager BITCODE | pair THREADS BITCODE");
+    fflush(stdout);
+    _Exit(0); /* taking everything down again is nobody's figure */
+}

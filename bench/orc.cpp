@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The peer of jit.c: LLVM's LLJIT and LLLazyJIT as they are, codegen of -O2, no passes over the IR.
+ *
+ *     orc small COUNT          one-function modules, each added, looked up and called before the next
+ *     orc query MODE BITCODE   SQLite, lazy (LLLazyJIT) or eager (LLJIT): until it has answered a first query */
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <cstdlib>
+
+#include "query.h"
+
+extern "C" {
+#include "measure.h"
+}
+
+using namespace llvm;
+using namespace llvm::orc;
+
+static ExitOnError check("orc: ");
+
+static void *find(void *context, const char *name)
+{
+    return check(static_cast<LLJIT *>(context)->lookup(name)).toPtr<void *>();
+}
+
+static void see_process(LLJIT &jit)
+{
+    jit.getMainJITDylib().addGenerator(
+        check(DynamicLibrarySearchGenerator::GetForCurrentProcess(jit.getDataLayout().getGlobalPrefix())));
+}
+
+static double small_one(LLJIT &jit, unsigned number)
+{
+    std::string name = "f" + std::to_string(number);
+    std::string ir =
+        "define i64 @" + name + "(i64 %x) {\n  %y = add i64 %x, " + std::to_string(number) + "\n  ret i64 %y\n}\n";
+    uint64_t start = now_ns();
+    auto context = std::make_unique<LLVMContext>();
+    SMDiagnostic problem;
+    auto module = parseAssemblyString(ir, problem, *context);
+    check(jit.addIRModule(ThreadSafeModule(std::move(module), std::move(context))));
+    auto function = check(jit.lookup(name)).toPtr<long (*)(long)>();
+    if (function(1) != static_cast<long>(number) + 1)
+        abort();
+    return static_cast<double>(now_ns() - start) / 1e3;
+}
+
+static void measure_small(unsigned count)
+{
+    auto jit = check(LLJITBuilder().create());
+    std::vector<double> us(count, 1.0);
+    for (unsigned i = 0; i < 200; i++)
+        small_one(*jit, count + i);
+    long before = resident_kb();
+    for (unsigned i = 0; i < count; i++)
+        us[i] = small_one(*jit, i);
+    printf("small bytes %.0f\n", static_cast<double>(resident_kb() - before) * 1024 / count);
+    printf("small us %.1f\n", median(us.data(), count));
+}
+
+template <typename Builder, typename Add> static void measure_query(const char *path, Builder builder, Add add)
+{
+    size_t size;
+    auto *bytes = static_cast<const char *>(read_touched(path, &size));
+    uint64_t start = now_ns();
+    auto jit = check(builder.create());
+    see_process(*jit);
+    auto context = std::make_unique<LLVMContext>();
+    auto module = check(parseBitcodeFile(MemoryBufferRef(StringRef(bytes, size), path), *context));
+    add(*jit, ThreadSafeModule(std::move(module), std::move(context)));
+    if (!run_query(find, jit.get()))
+        abort();
+    printf("query ms %.1f\n", static_cast<double>(now_ns() - start) / 1e6);
+    fflush(stdout);
+    _Exit(0);
+}
+
+int main(int argc, char **argv)
+{
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+    std::string mode = argc > 2 ? argv[1] : "";
+    if (mode == "small")
+        measure_small(static_cast<unsigned>(atoi(argv[2])));
+    else if (mode == "query" && argc == 4 && std::string(argv[2]) == "lazy")
+        measure_query(argv[3], LLLazyJITBuilder(), [](LLLazyJIT &jit, ThreadSafeModule module) {
+            jit.setPartitionFunction(IRPartitionLayer::compileRequested);
+            check(jit.addLazyIRModule(std::move(module)));
+        });
+    else if (mode == "query" && argc == 4)
+        measure_query(argv[3], LLJITBuilder(),
+                      [](LLJIT &jit, ThreadSafeModule module) { check(jit.addIRModule(std::move(module))); });
+    else
+        return 1;
+    fflush(stdout);
+    _Exit(0);
+}
