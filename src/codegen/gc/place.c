@@ -55,8 +55,6 @@ static bool is_known_bundle(const char *tag)
 
 static void check_call(struct tn__roots *roots, LLVMValueRef call)
 {
-    if (LLVMIsACallBrInst(call))
-        reject(roots, call, "callbr", "a call with several ways on cannot be a safepoint");
     if (LLVMIsACallInst(call) && LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail)
         reject(roots, call, "musttail", "a tail call that must be one cannot be a safepoint");
     if (tn__intrinsic_called(call) >= 0)
@@ -179,7 +177,8 @@ static void place(struct tn__roots *roots)
 {
     add_text(roots, "frame-pointer", "all");
     add_text(roots, "no-realign-stack", "");
-    if (!prepare(roots) || roots->gc->diagnostics->errors)
+    size_t errors_before = roots->gc->diagnostics->errors;
+    if (!prepare(roots))
         return;
     find_all(roots);
     if (tn__move_to_stack(roots)) {
@@ -188,7 +187,7 @@ static void place(struct tn__roots *roots)
     }
     check_scalars(roots);
     tn__find_stack_roots(roots);
-    if (roots->gc->diagnostics->errors)
+    if (roots->gc->diagnostics->errors != errors_before)
         return;
     tn__pin_owners(roots);
     tn__store_pins(roots);

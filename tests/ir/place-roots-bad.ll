@@ -1,0 +1,65 @@
+; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+; What cannot be made precise is an error that names function, instruction and rule; never an abort.
+
+; RUN: rm -rf %t && split-file %s %t
+; RUN: not %tenon opt --passes=place-roots - <%t/place.ll 2>%t/err
+; RUN: FileCheck %t/place.ll --input-file=%t/err
+; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/manage.ll 2>%t/err
+; RUN: FileCheck %t/manage.ll --input-file=%t/err
+; RUN: not %tenon opt --passes=insert-barriers - <%t/barrier.ll 2>%t/err
+; RUN: FileCheck %t/barrier.ll --input-file=%t/err
+; RUN: not %tenon opt --passes=nothing,place-roots %t/barrier.ll 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+; UNKNOWN: unknown pass 'nothing'; there are: {{.*}} place-roots
+
+;--- place.ll
+declare void @native()
+declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
+; CHECK: 'musttail': musttail call {{.*}} [musttail]
+define void @musttail() gc "tenon" {
+  musttail call void @native()
+  ret void
+}
+; CHECK: 'dynamic': %v = alloca {{.*}} [dynamic-stack]
+define void @dynamic(i64 %n) gc "tenon" {
+  %v = alloca ptr addrspace(10), i64 %n
+  call void @native()
+  ret void
+}
+; CHECK: 'aligned': %w = alloca {{.*}} [alignment]
+define void @aligned() gc "tenon" {
+  %v = alloca i64, align 16
+  %w = alloca i64, align 32
+  call void @native()
+  ret void
+}
+; CHECK: 'bundle': call {{.*}} [bundle]
+define void @bundle() gc "tenon" {
+  call void @native() [ "unknown"(i64 1) ]
+  ret void
+}
+; CHECK: 'early': %o = call {{.*}} [not-lowered]
+define void @early() gc "tenon" {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 8, ptr addrspace(10) null)
+  ret void
+}
+
+;--- manage.ll
+declare void @native()
+; CHECK: 'wrong': call {{.*}} [leaf]
+define void @wrong() "gc-leaf-function" {
+  call void @native()
+  ret void
+}
+; CHECK: error: 'other': {{.*}} [gc]
+define void @other() gc "shadow-stack" {
+  call void @native()
+  ret void
+}
+
+;--- barrier.ll
+; CHECK: 'unknown': store {{.*}} [parent]
+define void @unknown(ptr addrspace(11) %p, ptr addrspace(10) %o) {
+  store ptr addrspace(10) %o, ptr addrspace(11) %p
+  ret void
+}
