@@ -6,33 +6,7 @@
 
 #include "unwind.h"
 
-enum { MOST_ULEB = 10 };
-
-struct cursor {
-    const uint8_t *at, *end;
-    bool good;
-};
-
-static uint8_t get_byte(struct cursor *c)
-{
-    if (c->at == c->end) {
-        c->good = false;
-        return 0;
-    }
-    return *c->at++;
-}
-
-static uint64_t get_uleb(struct cursor *c)
-{
-    uint64_t value = 0;
-    uint8_t byte = 0x80;
-    for (unsigned i = 0; i < MOST_ULEB && byte & 0x80; i++) {
-        byte = get_byte(c);
-        value |= (uint64_t)(byte & 0x7f) << (7 * i & 63);
-    }
-    c->good &= !(byte & 0x80);
-    return value;
-}
+#include "cursor.h"
 
 /* Bytes of a value in this encoding (DW_EH_PE_...), or 0 if it has no fixed size or is unknown. */
 static unsigned encoded_size(uint8_t encoding)
@@ -42,55 +16,52 @@ static unsigned encoded_size(uint8_t encoding)
     return known ? sizes[encoding & 0x0f] : 0;
 }
 
-static void skip_personality(struct cursor *c)
+static void skip_personality(struct tn__cursor *c)
 {
-    unsigned size = encoded_size(get_byte(c));
-    if (!size || (size_t)(c->end - c->at) < size)
-        c->good = false;
-    else
-        c->at += size;
+    unsigned size = encoded_size(tn__cursor_byte(c));
+    c->good &= size != 0;
+    tn__cursor_take(c, size);
 }
 
 /* The encoding of addresses that a common entry's augmentation asks for. */
-static uint8_t address_encoding(struct cursor *c, const char *letters)
+static uint8_t address_encoding(struct tn__cursor *entry, const char *letters)
 {
-    uint64_t length = get_uleb(c);
-    if (!c->good || length > (size_t)(c->end - c->at)) {
-        c->good = false;
+    uint64_t length = tn__cursor_uleb(entry);
+    const uint8_t *bytes = tn__cursor_take(entry, length);
+    uint8_t encoding = 0;
+    if (!bytes)
         return 0;
-    }
-    c->end = c->at + length;
-    for (; *letters && c->good; letters++) {
-        if (*letters == 'R')
-            return get_byte(c);
+    struct tn__cursor c = tn__cursor(bytes, length);
+    for (; *letters && c.good; letters++) {
+        if (*letters == 'R') {
+            encoding = tn__cursor_byte(&c);
+            break;
+        }
         if (*letters == 'P')
-            skip_personality(c);
+            skip_personality(&c);
         else if (*letters == 'L')
-            get_byte(c);
+            tn__cursor_byte(&c);
         else if (*letters != 'S' && *letters != 'B' && *letters != 'G')
             break; /* nobody reads on behind a letter he does not know */
     }
-    return 0;
+    entry->good &= c.good;
+    return encoding;
 }
 
 /* Checks a common entry behind its length and number; answers the size of its functions' addresses, or 0 if it is malformed. */
-static unsigned check_common(struct cursor c)
+static unsigned check_common(struct tn__cursor c)
 {
-    uint8_t version = get_byte(&c);
-    const char *letters = (const char *)c.at;
-    const uint8_t *end = memchr(c.at, 0, (size_t)(c.end - c.at));
-    if ((version != 1 && version != 3) || !end)
-        return 0;
-    c.at = end + 1;
-    get_uleb(&c); /* code alignment, */
-    get_uleb(&c); /* data alignment, as long as an unsigned number */
+    uint8_t version = tn__cursor_byte(&c);
+    const char *letters = tn__cursor_text(&c);
+    tn__cursor_uleb(&c); /* code alignment, */
+    tn__cursor_uleb(&c); /* data alignment, as long as an unsigned number */
     if (version == 1)
-        get_byte(&c); /* and the return address's register */
+        tn__cursor_byte(&c); /* and the return address's register */
     else
-        get_uleb(&c);
+        tn__cursor_uleb(&c);
     uint8_t encoding = *letters == 'z' ? address_encoding(&c, letters + 1) : 0;
-    bool indirect = encoding & 0x80;
-    return c.good && !indirect ? encoded_size(encoding) : 0;
+    bool known = version == 1 || version == 3, indirect = encoding & 0x80;
+    return c.good && known && !indirect ? encoded_size(encoding) : 0;
 }
 
 /* The common entry at `at`. */
@@ -101,7 +72,7 @@ static unsigned check_common_at(const uint8_t *at, const uint8_t *end)
     uint32_t length = tn__get32(at);
     if (length < 5 || length > (size_t)(end - at) - 4 || tn__get32(at + 4))
         return 0;
-    return check_common((struct cursor){at + 8, at + 4 + length, true});
+    return check_common(tn__cursor(at + 8, length - 4));
 }
 
 bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size)
