@@ -84,7 +84,9 @@ void tn__manage_functions(struct tn__gc *gc)
 {
     mark_leaves(gc);
     for (TN__EACH_FUNCTION(f, gc)) {
-        if (LLVMIsDeclaration(f) || has_text(f, LEAF))
+        /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
+        bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
+        if (is_elsewhere || has_text(f, LEAF))
             continue;
         if (LLVMGetGC(f) && !tn__is_managed_function(f))
             tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");
