@@ -191,6 +191,11 @@ TN_API void *tn_handle_object(const struct tn_handle *handle);
 TN_API void *tn_pin_object(void *object);
 TN_API void tn_unpin_object(void *address);
 
+/* For managed code: calls a function, which is not managed and takes no more than four words, and answers its word. It may wait for
+ * other threads: collections do not wait for this one meanwhile. What it is given must be pinned. It may call managed code, but
+ * not be left by longjmp or a throw. */
+TN_API intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d);
+
 /* ---- root ranges and loaded code ---- */
 
 /* `count` words at `words` hold references from now on, until they are removed by the same address. TN_ENOMEM. */

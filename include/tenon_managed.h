@@ -161,6 +161,12 @@ static inline size_t tn__array_size(size_t start, size_t element, size_t count)
 #define TN__ALLOCATE_AS(descriptor, align, size) calloc(1, size)
 #define tn_pin(object)                           ((void *)(object))
 #define tn_unpin(address)                        ((void)(address))
+#define tn_call_blocking                         tn__call_plainly
+
+static inline intptr_t tn__call_plainly(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
+{
+    return ((intptr_t(*)(intptr_t, intptr_t, intptr_t, intptr_t))function)(a, b, c, d);
+}
 
 #else
 

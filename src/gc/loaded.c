@@ -151,6 +151,7 @@ int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
         {"tn__gc_allocate", (const void *)(uintptr_t)tn__gc_allocate, 0},
         {"tn_weak_type", &tn_weak_type, 0},
         {"tn_ephemeron_type", &tn_ephemeron_type, 0},
+        {"tn_call_blocking", (const void *)(uintptr_t)tn_call_blocking, 0},
         {"tn_pin_object", (const void *)(uintptr_t)tn_pin_object, 0},
         {"tn_unpin_object", (const void *)(uintptr_t)tn_unpin_object, 0},
         {"tn_heap_current", (const void *)(uintptr_t)tn_heap_current, 0},

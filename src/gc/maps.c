@@ -209,16 +209,6 @@ static int count_one(void *context, const struct tn__map *map)
     return TN_OK;
 }
 
-static int enter_one(void *context, const struct tn__map *map)
-{
-    (void)context;
-    size_t at = find(map->address);
-    table.count += !table.maps[at].address;
-    table.maps[at] = *map;
-    table.pins += pins_something(map);
-    return TN_OK;
-}
-
 /* Closes the gap: whatever a search would not find behind it any more moves into it (Knuth, TAOCP 3, 6.4, Algorithm R). */
 static int remove_one(void *context, const struct tn__map *map)
 {
@@ -227,7 +217,7 @@ static int remove_one(void *context, const struct tn__map *map)
     if (!table.maps[gap].address)
         return TN_OK;
     table.count--;
-    table.pins -= pins_something(map);
+    table.pins -= pins_something(&table.maps[gap]);
     for (size_t at = next_of(gap); table.maps[at].address; at = next_of(at)) {
         size_t home = home_of(table.maps[at].address);
         if (((at - home) & (table.capacity - 1)) >= ((at - gap) & (table.capacity - 1))) {
@@ -236,6 +226,19 @@ static int remove_one(void *context, const struct tn__map *map)
         }
     }
     table.maps[gap].address = 0;
+    return TN_OK;
+}
+
+static int enter_one(void *context, const struct tn__map *map)
+{
+    (void)context;
+    size_t at = find(map->address);
+    if (table.maps[at].address)
+        remove_one(NULL, map); /* nothing that was compiled has two records for one address */
+    at = find(map->address);
+    table.count++;
+    table.maps[at] = *map;
+    table.pins += pins_something(map);
     return TN_OK;
 }
 

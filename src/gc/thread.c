@@ -22,6 +22,28 @@ __thread struct tn_gc_block tn__gc_block
 
 /* ---- attaching ---- */
 
+/* Threads end without saying so. */
+static pthread_key_t at_end;
+static bool has_key;
+
+static void detach_at_end(void *unused)
+{
+    (void)unused;
+    tn_heap_detach();
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&at_end, detach_at_end) == 0;
+}
+
+static bool watch_end(struct tn__mutator *mutator)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    return has_key && pthread_setspecific(at_end, mutator) == 0;
+}
+
 static struct tn_gc_anchor *outside(const struct tn__mutator *mutator)
 {
     return mutator->anchors + 1;
@@ -51,7 +73,7 @@ int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
     if (mutator)
         return mutator->heap == heap ? TN_OK : tn__fail(err, TN_EINVAL, "the thread is attached to another heap");
     mutator = tn__alloc_zeroed(NULL, 1, sizeof *mutator);
-    if (!mutator || !make_anchors(mutator)) {
+    if (!mutator || !watch_end(mutator) || !make_anchors(mutator)) {
         tn__free(NULL, mutator);
         return tn__fail(err, TN_ENOMEM, "no memory for a thread of a heap");
     }
@@ -73,6 +95,7 @@ void tn_heap_detach(void)
         return;
     while (mutator->scope)
         tn_scope_end();
+    pthread_setspecific(at_end, NULL);
     tn__heap_lock(mutator->heap);
     tn__retire(mutator);
     tn__list_remove(&mutator->all);
@@ -252,6 +275,25 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
     else
         end_blocking(mutator);
     return p;
+}
+
+/* As tn__gc_call_blocking, for callers that have an ordinary call only: the level above makes entries take the slow side. */
+intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
+{
+    intptr_t (*call)(intptr_t, intptr_t, intptr_t, intptr_t);
+    struct tn__mutator *mutator = tn__self();
+    memcpy(&call, &function, sizeof call);
+    if (!mutator || mutator->block->top == outside(mutator))
+        return call(a, b, c, d);
+    struct tn_gc_block *block = mutator->block;
+    struct tn_gc_anchor *level = block->top;
+    level[1] = *level;
+    __atomic_store_n(&block->top, level + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&block->state, TN_GC_BLOCKING, __ATOMIC_SEQ_CST);
+    intptr_t result = call(a, b, c, d);
+    end_blocking(mutator);
+    __atomic_store_n(&block->top, level, __ATOMIC_RELEASE);
+    return result;
 }
 
 void tn_managed_begin(void)

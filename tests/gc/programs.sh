@@ -47,3 +47,7 @@ check bench/gc/latency.c 1 2
 for source in tests/gc/programs/*.c; do
     check "$source"
 done
+
+# A million frames, ten million nodes: without stress, which would walk them all each time.
+timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want"
+same "deep, large" "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000

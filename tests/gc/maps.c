@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Stack maps byte by byte: what is well-formed is found by return address, what is not is an error that leaves nothing behind. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "gc/gc.h"
+
+/* A function at `code` bytes from its map, with two safepoints: at 16, which has two references and a pointer derived from the
+ * second one, and at 32, an entry's; one variable in memory. */
+#define FUNCTION(code)                                                                                                 \
+    code, 0, 0, 0, 2, 0, 0x10, 0, 0xf0, 0xff,                        /* 2 safepoints, 1 root at -16 */                 \
+        16, 0, 0, 0, 2, 1, 0xfe, 0xff, 0xfd, 0xff, 0xfc, 0xff, 1, 0, /* bases -2 and -3, -4 derived from the second */ \
+        32, 0, 0, 0x80, 0, 0
+
+static const uint8_t good[] = {FUNCTION(64), 0, 0, FUNCTION(128), 0, 0};
+enum { SECOND = 32 };
+
+static struct tn_error err;
+
+static struct tn_range code_of(const uint8_t *section)
+{
+    return (struct tn_range){(uintptr_t)section, 4096};
+}
+
+static const struct tn__map *find(uint64_t address)
+{
+    tn__maps_lock();
+    const struct tn__map *map = tn__maps_find(address);
+    tn__maps_unlock();
+    return map;
+}
+
+static void found_and_removed(void **state)
+{
+    (void)state;
+    uint64_t start = (uintptr_t)good + 64, second = (uintptr_t)good + SECOND + 128;
+    assert_null(find(start + 16));
+    assert_int_equal(tn__maps_add(good, sizeof good, code_of(good), &err), 0);
+    const struct tn__map *map = find(start + 16);
+    assert_non_null(map);
+    struct tn__frame_map frame = tn__map_decode(map);
+    assert_false(frame.wide || frame.entry || frame.pinned_count);
+    assert_int_equal(frame.root_count, 1);
+    assert_int_equal(tn__map_slot(&frame, frame.roots, 0), -16);
+    assert_int_equal(frame.base_count, 2);
+    assert_int_equal(tn__map_slot(&frame, frame.bases, 1), -3);
+    assert_int_equal(frame.derived_count, 1);
+    assert_int_equal(tn__map_slot(&frame, frame.derived, 0), -4);
+    assert_true(tn__map_decode(find(start + 32)).entry);
+    assert_non_null(find(second + 16));
+    assert_null(find(start + 17));
+    assert_null(find(0));
+    tn__maps_remove(good, sizeof good, code_of(good));
+    assert_null(find(start + 16));
+    assert_null(find(second + 32));
+}
+
+static int nothing(void *context, const struct tn__map *map)
+{
+    (void)context, (void)map;
+    return 0;
+}
+
+/* Cut off anywhere: an error or, where a function ends, fewer functions. */
+static void every_length(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size <= sizeof good; size++) {
+        uint8_t *copy = malloc(size ? size : 1);
+        memcpy(copy, good, size);
+        bool whole = size == 0 || (size >= 30 && size <= SECOND) || size >= SECOND + 30;
+        int code = tn__maps_read(copy, size, code_of(copy), nothing, NULL, &err);
+        assert_int_equal(code, whole ? 0 : TN_EFORMAT);
+        free(copy);
+    }
+}
+
+static const struct {
+    const char *what, *text;
+    size_t at;
+    uint8_t byte;
+} bad[] = {
+    {"the first base there is none of", "a derived pointer names a base that there is none of", 22, 2},
+    {"a second safepoint at the first", "return addresses do not ascend", 24, 16},
+    {"a safepoint at the function's start", "return addresses do not ascend", 10, 0},
+    {"no safepoints", "a function has no safepoints", 4, 0},
+    {"one safepoint more than there are", "outside of the code", 4, 3},
+    {"code far before", "a function lies outside of the code", 3, 0xff},
+    {"code far behind", "a function lies outside of the code", 2, 1},
+    {"a return address far behind", "a return address lies outside of the code", 25, 0x20},
+    {"padding that is not", "what lies between functions is not zero", 30, 1},
+};
+
+static void malformed_maps_are_errors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(bad); i++) {
+        uint8_t copy[sizeof good];
+        memcpy(copy, good, sizeof good);
+        copy[bad[i].at] = bad[i].byte;
+        int code = tn__maps_add(copy, sizeof copy, code_of(copy), &err);
+        if (code != TN_EFORMAT || !strstr(err.text, bad[i].text))
+            fail_msg("%s: %d, %s", bad[i].what, code, err.text);
+        assert_null(find((uintptr_t)copy + 64 + 16));
+    }
+}
+
+/* Thousands of sections enter and leave in another order; no search misses one. */
+static void many_sections(void **state)
+{
+    enum { COUNT = 5000 };
+    (void)state;
+    uint8_t(*all)[sizeof good] = malloc(sizeof *all * COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        memcpy(all[i], good, sizeof good);
+        assert_int_equal(tn__maps_add(all[i], sizeof good, code_of(all[i]), &err), 0);
+    }
+    for (size_t gone = 0; gone < COUNT; gone++) {
+        size_t victim = gone * 1237 % COUNT;
+        tn__maps_remove(all[victim], sizeof good, code_of(all[victim]));
+        assert_null(find((uintptr_t)all[victim] + 64 + 32));
+        size_t other = (gone + 1) * 1237 % COUNT;
+        if (gone + 1 < COUNT)
+            assert_non_null(find((uintptr_t)all[other] + 64 + 32));
+    }
+    free(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(found_and_removed),
+        cmocka_unit_test(every_length),
+        cmocka_unit_test(malformed_maps_are_errors),
+        cmocka_unit_test(many_sections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
