@@ -79,7 +79,7 @@ struct tn_heap_options {
     void (*out_of_memory)(void *context, size_t payload);
     /* A stack or the heap is not what it must be: there is no way to go on. As out_of_memory. */
     void (*on_corruption)(void *context, const char *what);
-    /* After each collection, by the thread that ran it, when the others go on already. May be NULL. */
+    /* After each collection, by the thread that ran it: must not call the heap. May be NULL. */
     void (*on_collection)(void *context, const struct tn_collection *collection);
     void *context;
 };

@@ -328,9 +328,6 @@ static inline int32_t tn__map_slot(const struct tn__frame_map *map, const uint8_
 const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
                            void (*pin)(void *context, void *object), void *context);
 
-/* Called once per stopped thread, for references in places that only others know of: lazy stubs' saved arguments. */
-void tn__on_walk(void (*hook)(struct tn_gc_block *block, tn_visit_slot *slot, void *context));
-
 /* ---- roots (roots.c) ---- */
 
 int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, struct tn_range data,

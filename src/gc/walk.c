@@ -5,13 +5,6 @@
 
 #include "gc.h"
 
-static void (*walk_hook)(struct tn_gc_block *block, tn_visit_slot *slot, void *context);
-
-void tn__on_walk(void (*hook)(struct tn_gc_block *block, tn_visit_slot *slot, void *context))
-{
-    __atomic_store_n(&walk_hook, hook, __ATOMIC_RELEASE);
-}
-
 /* ---- a frame ---- */
 
 struct frame {
@@ -101,9 +94,5 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
         }
         visited = frame.fp;
     }
-    void (*hook)(struct tn_gc_block * block, tn_visit_slot * slot, void *context) =
-        __atomic_load_n(&walk_hook, __ATOMIC_ACQUIRE);
-    if (hook && slot)
-        hook(mutator->block, slot, context);
     return NULL;
 }
