@@ -62,7 +62,7 @@ static uint64_t llvms_ns(const struct tn_jit *jit)
 {
     struct tn_jit_stats stats = {.size = sizeof stats};
     tn_jit_stats(jit, &stats);
-    return stats.read_ns + stats.parse_ns + stats.optimize_ns + stats.emit_ns;
+    return stats.read_ns + stats.parse_ns + stats.optimize_ns + stats.emit_ns + stats.free_ns;
 }
 
 /* ---- small ---- */

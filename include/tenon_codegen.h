@@ -56,6 +56,7 @@ struct tn_compile_stats {
      * in or left out. */
     uint64_t safepoints, live_references, live_derived, base_phis, stack_roots, pinned, barriers, barriers_skipped;
     uint64_t inline_allocations, polls;
+    uint64_t free_ns; /* giving LLVM's memory back */
 };
 
 /* ---- watching a compilation ---- */
@@ -203,12 +204,12 @@ TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *librar
                                    struct tn_error *err);
 
 struct tn_jit_stats {
-    size_t size;                             /* in: sizeof(struct tn_jit_stats) as the caller knows it */
-    uint64_t modules;                        /* added */
-    uint64_t functions, taken;               /* that may be compiled one by one; that were */
-    uint64_t read_ns;                        /* of adding modules: reading, verifying, taking apart */
-    uint64_t extract_ns;                     /* of copying functions */
-    uint64_t parse_ns, optimize_ns, emit_ns; /* summed over threads */
+    size_t size;                                      /* in: sizeof(struct tn_jit_stats) as the caller knows it */
+    uint64_t modules;                                 /* added */
+    uint64_t functions, taken;                        /* that may be compiled one by one; that were */
+    uint64_t read_ns;                                 /* of adding modules: reading, verifying, taking apart */
+    uint64_t extract_ns;                              /* of copying functions */
+    uint64_t parse_ns, optimize_ns, emit_ns, free_ns; /* as in struct tn_compile_stats, summed over threads */
 };
 
 TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);

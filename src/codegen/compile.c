@@ -252,7 +252,9 @@ static int run_and_dispose(void *user)
 {
     struct compilation *c = user;
     int code = run(c);
+    uint64_t begin = tn__os_now_ns();
     tn__unit_dispose(c->unit);
+    c->stats.free_ns = tn__os_now_ns() - begin;
     return code;
 }
 

@@ -155,6 +155,7 @@ void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats)
         .parse_ns = jit->counters.parse_ns,
         .optimize_ns = jit->counters.optimize_ns,
         .emit_ns = jit->counters.emit_ns,
+        .free_ns = jit->counters.free_ns,
     };
     tn__give_stats(stats, sizeof now, &now);
 }

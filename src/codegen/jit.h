@@ -25,7 +25,7 @@ struct tn_jit {
     pthread_mutex_t lock;
     struct tn__jit_initializer *initializers; /* under the lock, newest first */
     struct {
-        atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns;
+        atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns, free_ns;
     } counters;
 };
 

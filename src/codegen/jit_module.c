@@ -51,8 +51,10 @@ static int compile_part(const struct tn__jit_module *m, size_t part, const char 
     tn__jit_watch(&watch, &observer);
     const struct tn__extraction how = {.stubs = true, .inline_size = jit->compile.opt_level >= 2 ? INLINE_SIZE : 0};
     uint64_t extract_ns;
-    int code = tn__module_compile_part(m->module, part, name, &how, &observer, object, &extract_ns, err);
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    int code = tn__module_compile_part(m->module, part, name, &how, &observer, object, &extract_ns, &stats, err);
     atomic_fetch_add(&jit->counters.extract_ns, extract_ns);
+    atomic_fetch_add(&jit->counters.free_ns, stats.free_ns);
     if (code == TN_OK && part > 0) {
         tn__module_compiled(m->module, part);
         atomic_fetch_add(&jit->counters.taken, 1);
@@ -65,7 +67,10 @@ static int compile_whole(const struct tn__jit_module *m, struct tn_buffer *objec
     struct tn__jit_watch watch = {m->jit, m};
     struct tn_compile_observer observer;
     tn__jit_watch(&watch, &observer);
-    return tn__module_compile_whole(m->module, &observer, object, err);
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    int code = tn__module_compile_whole(m->module, &observer, object, &stats, err);
+    atomic_fetch_add(&m->jit->counters.free_ns, stats.free_ns);
+    return code;
 }
 
 static int compile(const struct tn__jit_module *m, size_t part, char *name, size_t size, struct tn_buffer *object,

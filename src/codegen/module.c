@@ -156,7 +156,7 @@ static int extract(struct tn__module *module, size_t part, const struct tn__extr
 
 int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
                             const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
-                            struct tn_error *err)
+                            struct tn_compile_stats *stats, struct tn_error *err)
 {
     struct tn_buffer bitcode;
     uint64_t begin = tn__os_now_ns();
@@ -164,7 +164,7 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const char *
     *extract_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)
         return code;
-    code = tn__compile_part(name, &bitcode, module->unit.options, observer, out, NULL, err);
+    code = tn__compile_part(name, &bitcode, module->unit.options, observer, out, stats, err);
     tn_buffer_free(&bitcode);
     return code;
 }
@@ -180,12 +180,12 @@ static int forget_split(void *user)
 }
 
 int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
-                             struct tn_buffer *out, struct tn_error *err)
+                             struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
     module->unit.diagnostics.err = err;
     int code = tn__contain(forget_split, module, err);
     if (code == TN_OK)
-        code = tn__compile_unit(&module->unit, observer, out, NULL, err);
+        code = tn__compile_unit(&module->unit, observer, out, stats, err);
     module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */
     return code;
 }

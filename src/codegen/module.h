@@ -26,14 +26,15 @@ bool tn__module_has_initializers(const struct tn__module *module);
 const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
 void tn__module_compiled(struct tn__module *module, size_t part);
 
-/* Compiles a part of a module that was taken apart; *extract_ns: how long copying it took. Errors as tn_compile. */
+/* Compiles a part of a module that was taken apart; *extract_ns: how long copying it took. *stats has its size, or is
+ * NULL. Errors as tn_compile. */
 int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
                             const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
-                            struct tn_error *err);
+                            struct tn_compile_stats *stats, struct tn_error *err);
 
 /* Compiles a whole module, once, and lets go of its IR. */
 int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
-                             struct tn_buffer *out, struct tn_error *err);
+                             struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
 #pragma GCC visibility pop
 #endif

@@ -67,7 +67,7 @@ static void add_parts(struct linked *linked, const void *ir, size_t length, int 
         struct tn__extraction how = {.stubs = stubs, .inline_size = 20};
         struct tn_buffer object;
         uint64_t extract_ns;
-        if (tn__module_compile_part(module, i, "part", &how, &nobody, &object, &extract_ns, &linked->err))
+        if (tn__module_compile_part(module, i, "part", &how, &nobody, &object, &extract_ns, NULL, &linked->err))
             fail_msg("level %d: %s", level, linked->err.text);
         add(linked, &object);
         define_plain_names(linked, module, i, stubs);
