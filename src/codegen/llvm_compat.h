@@ -16,6 +16,7 @@
 #define TN_MODULE_TRIPLE(module)           (module).getTargetTriple()
 #define TN_LOOP_ADAPTOR(loops, memory_ssa) createFunctionToLoopPassAdaptor(loops, memory_ssa)
 #define TN_NEWER_FUNCTION_ANALYSES         , llvm::EphemeralValuesAnalysis, llvm::LastRunTrackingAnalysis
+#define TN_DECLARE_INTRINSIC               llvm::Intrinsic::getOrInsertDeclaration
 
 #else
 
@@ -26,6 +27,7 @@
 #define TN_LOOP_ADAPTOR(loops, memory_ssa)                                                                             \
     createFunctionToLoopPassAdaptor(loops, memory_ssa, /*UseBlockFrequencyInfo=*/memory_ssa)
 #define TN_NEWER_FUNCTION_ANALYSES
+#define TN_DECLARE_INTRINSIC llvm::Intrinsic::getDeclaration
 
 #endif
 #endif

@@ -12,6 +12,7 @@
 #include "llvm/IR/Module.h"
 
 #include "codegen/gc/gc.h"
+#include "codegen/llvm_compat.h"
 
 using namespace llvm;
 
@@ -118,7 +119,7 @@ class remover {
             return;
         SmallVector<Type *, 4> overloads;
         if (old.isIntrinsic() && Intrinsic::getIntrinsicSignature(old.getIntrinsicID(), type, overloads)) {
-            old.replaceAllUsesWith(Intrinsic::getOrInsertDeclaration(&module, old.getIntrinsicID(), overloads));
+            old.replaceAllUsesWith(TN_DECLARE_INTRINSIC(&module, old.getIntrinsicID(), overloads));
             old.eraseFromParent();
             return;
         }

@@ -44,6 +44,9 @@ static const struct {
 #undef ROW
 };
 
+/* LLVMPtrToAddr, which releases before 22 do not have. */
+enum { PTR_TO_ADDR = 69 };
+
 struct verifier {
     struct tn__gc *gc;
     bool strong;
@@ -73,7 +76,7 @@ static void check_conversion(struct verifier *v, LLVMValueRef instruction, LLVMO
     int from = tn__space_of(LLVMGetOperand(converted, 0)), to = tn__space_of(converted);
     if (opcode == LLVMAddrSpaceCast && !may_cast(from, to))
         reject(v, instruction, CAST);
-    else if ((opcode == LLVMPtrToInt || opcode == LLVMPtrToAddr) && is_managed(from))
+    else if ((opcode == LLVMPtrToInt || (int)opcode == PTR_TO_ADDR) && is_managed(from))
         reject(v, instruction, POINTER_TO_INTEGER);
     else if (opcode == LLVMIntToPtr && is_managed(to))
         reject(v, instruction, INTEGER_TO_POINTER);
@@ -185,10 +188,10 @@ static void check_operands(struct verifier *v, LLVMValueRef instruction)
 static void check_instruction(struct verifier *v, LLVMValueRef i)
 {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
-    switch (opcode) {
+    switch ((int)opcode) {
     case LLVMAddrSpaceCast:
     case LLVMPtrToInt:
-    case LLVMPtrToAddr:
+    case PTR_TO_ADDR:
     case LLVMIntToPtr:
     case LLVMGetElementPtr:
         check_conversion(v, i, opcode, i);
