@@ -2,6 +2,8 @@
 #
 # Collected C: each program prints the same as the plain program that the C compiler makes of the same source, whatever it is optimised
 # to and whether or not everything moves at each allocation; and so does the static program that `tenon compile` and a linker make.
+#
+# time limit: 900
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 out=$BUILD/tests/gc/programs

@@ -114,7 +114,7 @@ for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md doc/CPU.md; do
     put 644 "$document" "$DOCDIR"
 done
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
-examples=plugin
+examples="plugin heap"
 
 if [ -n "${LLVM_LINK-}" ]; then
     put 755 "$BUILD/tenon" "$BINDIR"
@@ -122,7 +122,7 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
-    examples="$examples calc"
+    examples="$examples calc collected"
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do
