@@ -23,6 +23,7 @@ enum tn_reloc_model { TN_RELOC_PIC = 0, TN_RELOC_STATIC };
 enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 
 struct tn_compile_observer; /* see below */
+struct tn_cpu;              /* tenon_cpu.h */
 
 /* A zeroed struct with `size` set asks for the defaults. */
 struct tn_compile_options {
@@ -213,6 +214,56 @@ struct tn_jit_stats {
 };
 
 TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
+
+/* ---- images ---- */
+
+/* Compiles IR ahead of time, for several CPUs, to an archive that is linked into programs or shared libraries; tenon_image.h
+ * is how they use it, doc/IMAGE.md describes it. */
+
+struct tn_image_input {
+    const char *name; /* for errors */
+    const void *ir;   /* text or bitcode; borrowed for the call */
+    size_t length;
+};
+
+/* What is written of each shard. Every output is an archive with a member for each. */
+enum tn_image_output {
+    TN_IMAGE_OBJECTS = 0, /* the image itself */
+    TN_IMAGE_BITCODE,     /* optimised, */
+    TN_IMAGE_UNOPTIMIZED, /* and before that */
+    TN_IMAGE_ASSEMBLY,
+    TN_IMAGE_OUTPUTS
+};
+
+struct tn_image_options {
+    size_t size;                 /* sizeof(struct tn_image_options) */
+    const char *name;            /* the symbol by which programs know it; NULL: "tn_image" */
+    const char *triple;          /* NULL: the first input's own, or the host's where it has none */
+    const char *targets;         /* as tn_cpu_parse_targets takes it; NULL: "generic" */
+    const struct tn_cpu *native; /* what "native" means there; NULL: this machine */
+    const char *const *roots;    /* functions and variables to keep, with what they lead to; only these are public */
+    size_t root_count;           /* 0: all that is public in the inputs is kept */
+    int opt_level;               /* 0..3 */
+    size_t threads;              /* that compile; 0: one. The outputs do not depend on it */
+    uint64_t outputs;            /* 1 << TN_IMAGE_..., added up; 0: the objects */
+    /* NULL: a root that is not defined is TN_EUNDEF. Else this is called with its index, and it counts only if the answer is
+     * not 0. */
+    int (*unknown_root)(void *context, size_t index);
+    void *context;
+};
+
+struct tn_image_stats {
+    size_t size; /* in: sizeof(struct tn_image_stats) as the caller knows it */
+    uint64_t functions, versions, slots, shards;
+    uint64_t prepare_ns, compile_ns, write_ns; /* one after the other: joining and dividing, all shards, archives */
+};
+
+/* Builds an image. Several inputs are linked into one module first. `out` has TN_IMAGE_OUTPUTS buffers, to be freed with
+ * tn_buffer_free; all are empty after an error, and those that were not asked for always. `options` and `stats` may be NULL.
+ * TN_EINVAL (options; the target string; unknown triple or name), TN_EUNDEF (a root), TN_ECOMPILE, TN_EFATAL, TN_ENOTSUP
+ * (managed code for several targets), TN_ENOMEM. */
+TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
+                          struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
 /* ---- source lines ---- */
 

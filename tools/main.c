@@ -45,6 +45,11 @@ static const struct command commands[] = {
      "STRING is as for images, as in 'x86-64;x86-64-v3,clone_all', see doc/CPU.md; its default is TENON_CPU_TARGET of\n"
      "the environment. TENON_CPU there, as in TENON_CPU=x86-64-v2, limits the CPU. The status is 1 if none fits.\n",
      FOR_CPU, false, command_cpu},
+    {"build", "[OPTION...] FILE... -o OUT", "compile programs ahead of time, for several CPUs, to an image",
+     "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or is not "
+     "written at\n"
+     "all, and does not depend on the number of threads. doc/IMAGE.md says how programs use it.\n",
+     FOR_BUILD, true, command_build},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

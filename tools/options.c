@@ -24,10 +24,18 @@ struct option {
 #define ITEM      SIZE_MAX /* may be repeated: goes to settings->items */
 
 static const struct option options[] = {
-    {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT, "-o", "--output", "OUT", NULL, M(output),
+    {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT | FOR_BUILD, "-o", "--output", "OUT", NULL, M(output),
      "the file to write; - is standard output"},
     {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
-    {FOR_RUN | FOR_COMPILE | FOR_DISASM, "-O", NULL, "N", "0|1|2|3", M(opt_level),
+    {FOR_BUILD, "--emit", NULL, "KIND", "obj|bc|unopt-bc|asm", ITEM,
+     "objects (default), bitcode, bitcode before it is optimised, or assembly; of several, all but obj go to OUT.KIND"},
+    {FOR_BUILD, "--kind", NULL, "KIND", "archive", M(kind), "an archive for the system's linker (default)"},
+    {FOR_BUILD, "--name", NULL, "NAME", NULL, M(image_name), "the symbol of the image; default tn_image"},
+    {FOR_BUILD, "--root", NULL, "SYM", NULL, ITEM, "keep this symbol and what it leads to; without any, all are kept"},
+    {FOR_BUILD, "--trace", NULL, "FILE", NULL, M(trace), "keep the functions that --trace-compile wrote to FILE"},
+    {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
+     "compile on N threads; default one per core, or TENON_IMAGE_THREADS of the environment"},
+    {FOR_RUN | FOR_COMPILE | FOR_DISASM | FOR_BUILD, "-O", NULL, "N", "0|1|2|3", M(opt_level),
      "optimise; 0 runs no IR pass, default 2"},
     {FOR_LINK, "--noexec", NULL, NULL, NULL, M(noexec), "link for another address space and run nothing"},
     {FOR_LINK, "--dump-json", NULL, "OUT", NULL, M(dump),
@@ -53,7 +61,7 @@ static const struct option options[] = {
     {FOR_LINK, "--sectcreate", NULL, "NAME,FILE@SYM=N,...", NULL, ITEM,
      "add the bytes of FILE as a section with symbols"},
     {FOR_LINK, "--harness", NULL, "FILE", NULL, ITEM, "add FILE; what other files define gives way to it"},
-    {FOR_COMPILE | FOR_LINK | FOR_OPT | FOR_VERIFY | FOR_CPU, "--triple", NULL, "TRIPLE", NULL, M(triple),
+    {FOR_COMPILE | FOR_LINK | FOR_OPT | FOR_VERIFY | FOR_CPU | FOR_BUILD, "--triple", NULL, "TRIPLE", NULL, M(triple),
      "target; default: the module's own, else the host's"},
     {FOR_RUN | FOR_COMPILE | FOR_DISASM, "--cpu", NULL, "CPU", NULL, M(cpu),
      "native, generic or LLVM's name; default: native on the host"},
@@ -64,6 +72,7 @@ static const struct option options[] = {
     {FOR_COMPILE, "--function-sections", NULL, NULL, NULL, M(function_sections), "a section per function and datum"},
     {FOR_RUN | FOR_LINK, "--entry", NULL, "SYM", NULL, M(entry),
      "the function to call as main(argc, argv, envp); default main"},
+    {FOR_BUILD, "--stats", "-v", NULL, NULL, M(stats), "print counts and times to standard error"},
     {FOR_RUN | FOR_LINK, "--stats", "-v", NULL, NULL, M(stats),
      "at exit, print times, sizes and mappings to standard error"},
     {FOR_RUN, "--gdb", NULL, NULL, NULL, M(gdb), "show what is loaded to a debugger that runs or joins this command"},
@@ -93,6 +102,8 @@ static const struct option options[] = {
     {FOR_DISASM, "--intel", NULL, NULL, NULL, M(intel), "Intel's syntax"},
     {FOR_CPU, "--targets", NULL, "STRING", NULL, M(targets),
      "say of each target what it needs and which is taken; help lists all names"},
+    {FOR_BUILD, "--targets", NULL, "STRING", NULL, M(targets),
+     "the CPUs to compile for; default TENON_CPU_TARGET of the environment, or generic"},
     {FOR_EXPORT_TABLE, "--map", NULL, "FILE", NULL, M(map), "a link map of GNU ld or lld (-Wl,-Map=FILE)"},
     {FOR_EXPORT_TABLE, "--only", NULL, "PATTERNS", NULL, M(only),
      "names that match one of these, as in 'host_*,printf'"},
@@ -155,6 +166,9 @@ static int choice_index(const char *choices, const char *word)
 
 static bool store(const struct option *option, const char *value, struct settings *settings)
 {
+    if (option->member == ITEM && option->choices && choice_index(option->choices, value) < 0)
+        return tool_fail(STATUS_USAGE, "option '%s': '%s' is not one of %s", option->name, value, option->choices),
+               false;
     if (option->member == ITEM) {
         settings->items[settings->item_count++] = (struct item){option->name, value};
         return true;

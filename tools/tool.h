@@ -19,6 +19,8 @@ struct settings {
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
     const char *targets;
+    const char *trace, *image_name;
+    int kind;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
     int intel, lines, linked; /* flags of disasm */
@@ -54,7 +56,8 @@ enum {
     FOR_VERIFY = 128,
     FOR_DISASM = 256,
     FOR_CPU = 512,
-    FOR_ALL = 1023
+    FOR_BUILD = 1024,
+    FOR_ALL = 2047
 };
 
 struct command {
@@ -192,5 +195,6 @@ int command_relocs(struct settings *settings);
 int command_opt(struct settings *settings);
 int command_verify(struct settings *settings);
 int command_cpu(struct settings *settings);
+int command_build(struct settings *settings);
 
 #endif

@@ -103,6 +103,9 @@ struct tn__os_file {
     size_t size;
 };
 int tn__os_map_file(const char *path, struct tn__os_file *file);
+/* The same in two steps; *fd is closed by tn__os_close. */
+int tn__os_open(const char *path, int *fd);
+int tn__os_map_open_file(int fd, struct tn__os_file *file);
 void tn__os_unmap_file(struct tn__os_file *file);
 
 /* ---- cores (os_linux_cpu.c) ---- */

@@ -294,16 +294,28 @@ static int map_open_file(int fd, struct tn__os_file *file)
     return 0;
 }
 
-int tn__os_map_file(const char *path, struct tn__os_file *file)
+int tn__os_open(const char *path, int *fd)
 {
-    *file = (struct tn__os_file){0};
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would make us wait */
-    if (fd < 0)
-        return errno;
-    int error = map_open_file(fd, file);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would make us wait */
+    return *fd < 0 ? errno : 0;
+}
+
+int tn__os_map_open_file(int fd, struct tn__os_file *file)
+{
+    *file = (struct tn__os_file){0};
+    return map_open_file(fd, file);
+}
+
+int tn__os_map_file(const char *path, struct tn__os_file *file)
+{
+    int fd, error = tn__os_open(path, &fd);
+    *file = (struct tn__os_file){0};
+    if (error)
+        return error;
+    error = map_open_file(fd, file);
     close(fd);
     return error;
 }

@@ -39,13 +39,13 @@ class extraction final : public ValueMaterializer {
     DenseMap<Function *, const Function *> origins; /* of what is declared */
     std::vector<GlobalVariable *> copies;           /* constants that came along */
     DenseSet<const DICompileUnit *> units;
-    unsigned budget = 400; /* instructions that may come along for inlining */
+    uint64_t budget; /* instructions that may come along for inlining */
 
   public:
     extraction(tn__split &split, size_t part, const tn__extraction &how)
         : split(split), part(part), how(how), stubs(part && how.stubs),
           small(split.module->getName(), split.module->getContext()),
-          mapper(map, RF_DoNotRemapAtoms, nullptr, this, &identity)
+          mapper(map, RF_DoNotRemapAtoms, nullptr, this, &identity), budget(400 * split.parts[part].members.size())
     {
         small.setSourceFileName(split.module->getSourceFileName());
         small.setDataLayout(split.module->getDataLayout());
@@ -285,7 +285,7 @@ bool extraction::may_inline(const Function &callee) const
         callee.hasOptNone())
         return false;
     auto found = split.part_of.find(&callee);
-    if (found != split.part_of.end() && (found->second == part || split.parts[found->second].members.size() > 1))
+    if (found != split.part_of.end() && (found->second == part || split.entangled.contains(&callee)))
         return false;
     if (any_of(callee, [](const BasicBlock &block) { return block.hasAddressTaken(); }))
         return false;
@@ -321,7 +321,7 @@ void extraction::bring_inlinable()
             continue;
         copy_body(*copy, *callee);
         copy->setLinkage(GlobalValue::AvailableExternallyLinkage);
-        budget -= std::min(budget, copy->getInstructionCount());
+        budget -= std::min<uint64_t>(budget, copy->getInstructionCount());
         bring_along(*copy, work);
     }
 }
@@ -392,6 +392,8 @@ bool tn__split_extract(tn__split *split, size_t part, const tn__extraction *how,
         split->show_lists(true);
     extraction extraction(*split, part, *how);
     extraction.run();
+    if (how->finish)
+        how->finish(how->context, extraction.result());
     bool written = tn__llvm_write_bitcode(extraction.result(), out);
     if (part == 0)
         split->show_lists(false);

@@ -36,6 +36,7 @@ struct tn__split {
     llvm::DenseMap<const llvm::GlobalValue *, size_t> part_of;
     llvm::DenseSet<const llvm::GlobalVariable *> copied;         /* constants that go with whoever uses them */
     llvm::DenseMap<const llvm::Function *, const char *> bodies; /* their names */
+    llvm::DenseSet<const llvm::GlobalValue *> entangled;         /* functions that know addresses inside others */
     std::vector<unit_lists> units;
     llvm::BumpPtrAllocator names;
 

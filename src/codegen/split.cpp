@@ -168,6 +168,9 @@ void tn__split::form_parts()
     for (GlobalAlias &alias : module->aliases())
         if (!function_of(alias))
             place(alias);
+    for (const part &part : parts)
+        if (part.members.size() > 1)
+            entangled.insert(part.members.begin(), part.members.end());
 }
 
 static unsigned flags_of(const GlobalValue &global)
@@ -323,6 +326,41 @@ const tn__split_symbol *tn__split_symbols(const tn__split *split, size_t part, s
 {
     *count = split->parts[part].symbols.size();
     return split->parts[part].symbols.data();
+}
+
+uint64_t tn__split_weight(const tn__split *split, size_t part)
+{
+    uint64_t weight = 0;
+    for (const GlobalValue *member : split->parts[part].members) {
+        uint64_t clones = 1, size = 1;
+        if (auto *function = dyn_cast<Function>(member)) {
+            function->getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, clones);
+            size += function->getInstructionCount() + function->size();
+        }
+        weight += size * popcount(clones);
+    }
+    return weight;
+}
+
+void tn__split_regroup(tn__split *split, const size_t *group_of, size_t groups)
+{
+    std::vector<tn__split::part> old(groups);
+    old.swap(split->parts);
+    for (size_t i = 0; i < old.size(); i++)
+        for (GlobalValue *member : old[i].members) {
+            split->parts[group_of[i]].members.push_back(member);
+            split->part_of[member] = group_of[i];
+        }
+    for (GlobalAlias &alias : split->module->aliases())
+        if (const Function *function = function_of(alias)) {
+            split->part_of[&alias] = split->part_of[function];
+            split->parts[split->part_of[&alias]].members.push_back(&alias);
+        }
+}
+
+LLVMModuleRef tn__split_module(const tn__split *split)
+{
+    return wrap(split->module);
 }
 
 void tn__split_compiled(tn__split *split, size_t part)

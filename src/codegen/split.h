@@ -60,7 +60,20 @@ const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, 
 struct tn__extraction {
     bool stubs; /* functions are defined by the names of their bodies: their plain names are stubs. Not in part 0 */
     unsigned inline_size; /* functions of up to so many instructions come along for their callers to inline */
+    /* NULL, or called with the part before it is written. */
+    void (*finish)(void *context, struct LLVMOpaqueModule *part);
+    void *context;
 };
+
+/* How much work a part is: instructions and blocks, for each version of a function (image/multiversion.h). */
+uint64_t tn__split_weight(const struct tn__split *split, size_t part);
+
+/* Puts parts together: part i goes into group_of[i], of `groups`. Part 0 belongs to group 0. Lists of symbols are gone then,
+ * the new parts are numbered like the groups, and other names of functions are defined with them. */
+void tn__split_regroup(struct tn__split *split, const size_t *group_of, size_t groups);
+
+/* The module that was taken apart. */
+struct LLVMOpaqueModule *tn__split_module(const struct tn__split *split);
 
 /* Writes a part as bitcode. False if memory is out. */
 bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out);

@@ -17,6 +17,7 @@ include/tenon.h
 include/tenon_codegen.h
 include/tenon_cpu.h
 include/tenon_heap.h
+include/tenon_image.h
 include/tenon_managed.h
 lib/libtenon.a
 lib/libtenon_codegen.a

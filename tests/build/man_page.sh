@@ -11,7 +11,7 @@ some "commands are found" "$(echo "$commands" | grep -x export-table)"
 for command in $commands; do
     some "command $command" "$(echo "$page" | grep "^.Ss tenon $command\$\|Cm $command")"
     [ "$command" != help ] || continue
-    for option in $("$BUILD/tenon" help "$command" | sed -n 's/^  \(-.*\)  .*/\1/p' | grep -o -- '-[-A-Za-z]*'); do
+    for option in $("$BUILD/tenon" help "$command" | sed -n 's/^  \(-.*\)  .*/\1/p' | grep -oE -- '(^|[ ,])-[-A-Za-z]*'); do
         some "option $command $option" "$(echo "$page" | grep -E -- "(^|[^-A-Za-z])$option\b")"
     done
 done

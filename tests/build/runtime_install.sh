@@ -12,6 +12,7 @@ none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'EN
 include/tenon.h
 include/tenon_cpu.h
 include/tenon_heap.h
+include/tenon_image.h
 include/tenon_managed.h
 lib/cmake/tenon/tenon-config-version.cmake
 lib/cmake/tenon/tenon-config.cmake
@@ -22,6 +23,7 @@ lib/tenon-musl/libtenon.a
 share/doc/tenon/CHANGELOG.md
 share/doc/tenon/CPU.md
 share/doc/tenon/EMBEDDING.md
+share/doc/tenon/IMAGE.md
 share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md

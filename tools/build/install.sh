@@ -94,6 +94,7 @@ if [ "$part" = musl ]; then
     put 644 include/tenon_cpu.h "$INCLUDEDIR"
     put 644 include/tenon_heap.h "$INCLUDEDIR"
 put 644 include/tenon_managed.h "$INCLUDEDIR"
+    put 644 include/tenon_image.h "$INCLUDEDIR"
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
     sed '/symtab/d' tenon.pc.in >"$work/tenon.pc.in" # musl has no libelf
     put_filled "$work/tenon.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
@@ -106,11 +107,12 @@ put 644 include/tenon.h "$INCLUDEDIR"
 put 644 include/tenon_cpu.h "$INCLUDEDIR"
 put 644 include/tenon_heap.h "$INCLUDEDIR"
 put 644 include/tenon_managed.h "$INCLUDEDIR"
+put 644 include/tenon_image.h "$INCLUDEDIR"
 put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
 put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake
 put_filled cmake/tenon-config-version.cmake.in "$LIBDIR/cmake/tenon" tenon-config-version.cmake
-for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md doc/CPU.md; do
+for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md doc/CPU.md doc/IMAGE.md; do
     put 644 "$document" "$DOCDIR"
 done
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc

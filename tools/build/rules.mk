@@ -18,8 +18,8 @@ runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
 # Of src/cpu/host_ARCH.c, the one for the machine that is compiled for.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 runtime_src := $(filter-out src/cpu/host_%,$(runtime_src)) src/cpu/host_$(machine).c
-codegen_src := $(wildcard src/codegen/*.c src/codegen/gc/*.c)
-codegen_cxx := $(wildcard src/codegen/*.cpp src/codegen/gc/*.cpp)
+codegen_src := $(wildcard src/codegen/*.c src/codegen/*/*.c)
+codegen_cxx := $(filter-out src/codegen/absent/%,$(wildcard src/codegen/*.cpp src/codegen/*/*.cpp))
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)
 tool_src := $(wildcard tools/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))

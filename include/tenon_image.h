@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Using an image: machine code for several CPUs that `tenon build` or tn_image_build has compiled ahead of time. An image is
+ * linked into a program by its linker, or lies in a file of its own (a shared library). Opening it checks that it fits, chooses
+ * the target for this CPU and fills the slots through which its functions are called; its code is never written to.
+ *
+ * Linked into a program: declare the image's functions as usual, and the image as
+ *     extern const char tn_image[];
+ * and open it before the first call of a function that has several versions: until then such calls lead nowhere.
+ *
+ * Threads: images may be opened by several threads at once; an open image is not written to. Errors as in tenon.h. */
+
+#ifndef TENON_IMAGE_H
+#define TENON_IMAGE_H
+
+#include "tenon_cpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn_image; /* opaque; immutable */
+
+struct tn_image_load_options {
+    size_t size;              /* sizeof(struct tn_image_load_options) */
+    const struct tn_cpu *cpu; /* to choose a target for; NULL: this machine */
+    tn_resolver *resolver;    /* of what a file needs from the program, as tn_resolve_dlsym; NULL: it gets nothing */
+    void *context;            /* its first argument */
+};
+
+/* Opens an image that is part of this process: linked in, or in a library that dlopen has loaded. `options` may be NULL.
+ * TN_EFORMAT (it is damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
+ * target fits, and the text lists what the CPU lacks for each), TN_ENOMEM. */
+TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_options *options, struct tn_image **out,
+                                struct tn_error *err);
+
+/* Loads a shared library with an image in it and opens that: maps it, with its code as the file has it, binds its symbols by
+ * the resolver alone (libraries that it names are not loaded), runs its initializers.
+ * Besides the errors above: TN_EIO, TN_EPERM (the system refuses to map the code), TN_EUNDEF (the text lists the symbols that
+ * the resolver does not know), TN_ENOTSUP (thread-local variables, relocations of another kind than shared libraries need).
+ * After an error nothing of it is left. */
+TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
+                         struct tn_error *err);
+
+/* The same for a file in memory, which is copied. `name` is for errors. */
+TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size,
+                                const struct tn_image_load_options *options, struct tn_image **out,
+                                struct tn_error *err);
+
+/* Takes a loaded file back, after running its finalizers; nobody may run its code any more. What is linked in stays as it
+ * is. NULL is ignored. */
+TN_API void tn_image_close(struct tn_image *image);
+
+/* The chosen version of a public function, in logarithmic time; NULL: there is none of that name. */
+TN_API void *tn_image_lookup(const struct tn_image *image, const char *name);
+
+struct tn_image_function {
+    size_t size;      /* in: sizeof(struct tn_image_function) as the caller knows it */
+    const char *name; /* lives as long as the image */
+    void *address;    /* of the version that was chosen */
+    uint64_t clones;  /* bit N: target N has a version of its own */
+    uint32_t slot;    /* number, or UINT32_MAX: it has one version */
+    uint32_t is_public;
+};
+
+/* The functions by index, in strcmp's order of their names: those that are public, and those that have a slot. */
+TN_API size_t tn_image_function_count(const struct tn_image *image);
+/* TN_EINVAL: there is no such index, or the struct's size is wrong. */
+TN_API int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
+                             struct tn_error *err);
+
+/* The targets that it was built for, and the one that was chosen. Live as long as the image; `disabled` is not known. */
+TN_API size_t tn_image_target_count(const struct tn_image *image);
+TN_API const struct tn_cpu_target *tn_image_target(const struct tn_image *image, size_t index);
+TN_API size_t tn_image_chosen(const struct tn_image *image);
+
+/* 16 bytes; the same for the same contents. */
+TN_API const unsigned char *tn_image_build_id(const struct tn_image *image);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Decides which functions get which versions, on the whole module (multiversion.h). A function is cloned for a target that
+ * is not clone_all if it has what that target is better at; and also if it is called by such a clone and calls one, so that
+ * no call between clones leads over code of the base. */
+
+#include "codegen/llvm_compat.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/CFG.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+
+#include "codegen/image/multiversion.h"
+
+using namespace llvm;
+
+static bool is_defined(const Function &function)
+{
+    return !function.isDeclaration() && !function.hasAvailableExternallyLinkage();
+}
+
+/* ---- what a function has ---- */
+
+static bool has_loop(const Function &function)
+{
+    SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> edges;
+    FindFunctionBackedges(function, edges);
+    return !edges.empty();
+}
+
+static unsigned flags_of(const Type *type)
+{
+    const Type *scalar = type->getScalarType();
+    return (type->isVectorTy() ? TN__MV_SIMD : 0) | (scalar->isHalfTy() ? TN__MV_FLOAT16 : 0) |
+           (scalar->isBFloatTy() ? TN__MV_BFLOAT16 : 0);
+}
+
+static bool is_math(const Instruction &instruction)
+{
+    if (auto *call = dyn_cast<IntrinsicInst>(&instruction))
+        if (call->getIntrinsicID() == Intrinsic::fma || call->getIntrinsicID() == Intrinsic::fmuladd)
+            return true;
+    return isa<FPMathOperator>(instruction) && instruction.getFastMathFlags().any();
+}
+
+static unsigned flags_of(const Function &function)
+{
+    unsigned flags = has_loop(function) ? TN__MV_LOOP : 0;
+    flags |= flags_of(function.getReturnType());
+    for (const Argument &argument : function.args())
+        flags |= flags_of(argument.getType());
+    for (const Instruction &instruction : instructions(function)) {
+        flags |= is_math(instruction) ? TN__MV_MATH : 0;
+        flags |= flags_of(instruction.getType());
+        for (const Use &operand : instruction.operands())
+            flags |= flags_of(operand->getType());
+    }
+    return flags;
+}
+
+/* ---- which functions are cloned ---- */
+
+/* Tables of labels outside of the function, and code that runs before slots are filled, know one body only. */
+static bool can_clone(const Function &function)
+{
+    for (const BasicBlock &block : function)
+        if (block.hasAddressTaken())
+            for (const User *user : BlockAddress::lookup(&block)->users())
+                if (!isa<Instruction>(user) || cast<Instruction>(user)->getFunction() != &function)
+                    return false;
+    return !function.hasFnAttribute(Attribute::Naked) && !function.hasOptNone() &&
+           none_of(function.users(), [](const User *user) { return isa<GlobalIFunc>(user); });
+}
+
+namespace {
+
+struct candidate {
+    Function *function;
+    unsigned flags;
+    uint64_t clones = 0;
+    SmallVector<size_t, 4> callees, callers; /* indices of candidates */
+
+    explicit candidate(Function &function) : function(&function), flags(flags_of(function))
+    {
+    }
+};
+
+class annotation {
+    Module &module;
+    const tn__mv &mv;
+    std::vector<candidate> candidates;
+    DenseMap<const Function *, size_t> index;
+    uint64_t partial = 0; /* the targets that are not clone_all */
+    uint64_t slots = 0;
+
+  public:
+    annotation(Module &module, const tn__mv &mv) : module(module), mv(mv)
+    {
+    }
+    size_t run();
+
+  private:
+    void collect();
+    void link_calls();
+    void clone_for(size_t target);
+    bool is_entry(const candidate &candidate) const;
+    void attach(candidate &candidate);
+};
+
+} // namespace
+
+void annotation::collect()
+{
+    for (Function &function : module)
+        if (is_defined(function) && can_clone(function)) {
+            index[&function] = candidates.size();
+            candidates.emplace_back(function);
+        }
+}
+
+void annotation::link_calls()
+{
+    for (size_t caller = 0; caller < candidates.size(); caller++) {
+        SmallSet<size_t, 16> seen;
+        for (const Instruction &instruction : instructions(*candidates[caller].function)) {
+            auto *call = dyn_cast<CallBase>(&instruction);
+            auto *callee = call ? dyn_cast<Function>(call->getCalledOperand()) : nullptr;
+            auto found = callee ? index.find(callee) : index.end();
+            if (found == index.end() || !seen.insert(found->second).second)
+                continue;
+            candidates[caller].callees.push_back(found->second);
+            candidates[found->second].callers.push_back(caller);
+        }
+    }
+}
+
+/* To a fixpoint: whoever gets a clone may complete the condition for its neighbours. */
+void annotation::clone_for(size_t target)
+{
+    const uint64_t bit = UINT64_C(1) << target;
+    auto is_cloned = [&](size_t i) { return (candidates[i].clones & bit) != 0; };
+    SmallVector<size_t, 0> work;
+    for (size_t i = 0; i < candidates.size(); i++)
+        if (mv.targets[target].clone_all || target == 0 || (candidates[i].flags & mv.targets[target].wanted)) {
+            candidates[i].clones |= bit;
+            work.push_back(i);
+        }
+    auto consider = [&](size_t i) {
+        if (is_cloned(i) || none_of(candidates[i].callers, is_cloned) || none_of(candidates[i].callees, is_cloned))
+            return;
+        candidates[i].clones |= bit;
+        work.push_back(i);
+    };
+    while (!work.empty()) {
+        size_t i = work.pop_back_val();
+        for_each(candidates[i].callees, consider);
+        for_each(candidates[i].callers, consider);
+    }
+}
+
+/* Anything but calls from functions that are multiplied themselves needs one address that all versions share. */
+bool annotation::is_entry(const candidate &candidate) const
+{
+    return !candidate.function->hasLocalLinkage() || any_of(candidate.function->uses(), [&](const Use &use) {
+        auto *call = dyn_cast<CallBase>(use.getUser());
+        return !isa<BlockAddress>(use.getUser()) &&
+               (!call || !call->isCallee(&use) || !index.count(call->getFunction()));
+    });
+}
+
+static bool is_public(const Function &function)
+{
+    return !function.hasLocalLinkage() && function.hasDefaultVisibility();
+}
+
+void annotation::attach(candidate &candidate)
+{
+    Function &function = *candidate.function;
+    function.addFnAttr("tenon.mv.clones", utohexstr(candidate.clones, true));
+    if (!isPowerOf2_64(candidate.clones)) {
+        bool entry = is_entry(candidate);
+        if (entry)
+            function.addFnAttr("tenon.mv.entry");
+        if (entry || (candidate.clones & partial))
+            function.addFnAttr("tenon.mv.slot", utostr(slots++));
+    }
+    if (function.isInterposable())
+        function.addFnAttr("tenon.mv.weak");
+    if (function.hasLocalLinkage() && function.hasFnAttribute("tenon.mv.slot")) { /* the tables name it */
+        function.setName(function.getName() + "." + mv.image);
+        function.setLinkage(GlobalValue::ExternalLinkage);
+        function.setVisibility(GlobalValue::HiddenVisibility);
+    }
+}
+
+/* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
+static void forget_dso_local(Module &module)
+{
+    for (GlobalValue &global : module.global_values())
+        if (!global.hasLocalLinkage() && global.hasDefaultVisibility())
+            global.setDSOLocal(false);
+}
+
+size_t annotation::run()
+{
+    forget_dso_local(module);
+    collect();
+    link_calls();
+    for (size_t target = 0; target < mv.count; target++) {
+        if (target && !mv.targets[target].clone_all)
+            partial |= UINT64_C(1) << target;
+        clone_for(target);
+    }
+    for (candidate &candidate : candidates)
+        attach(candidate);
+    for (Function &function : module)
+        if (is_defined(function) && is_public(function))
+            function.addFnAttr("tenon.mv.public");
+    return slots;
+}
+
+size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
+{
+    return annotation(*unwrap(module), *mv).run();
+}
+
+/* ---- what loaders have to know ---- */
+
+bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context)
+{
+    for (const Function &function : *unwrap(module)) {
+        auto text = [&](const char *key) { return function.getFnAttribute(key).getValueAsString(); };
+        tn__mv_function found = {nullptr, 1, TN__MV_NO_SLOT, function.hasFnAttribute("tenon.mv.public"),
+                                 !function.hasFnAttribute("tenon.mv.entry")};
+        text("tenon.mv.clones").getAsInteger(16, found.clones);
+        text("tenon.mv.slot").getAsInteger(10, found.slot);
+        std::string name = function.getName().str();
+        found.name = name.c_str();
+        if ((found.is_public || found.slot >= 0) && is_defined(function) && !visit(context, &found))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Building an image (doc/IMAGE.md), the parts and what they expect of each other:
+ *     build.c           tn_image_build: the steps
+ *     plan.c            which shard each part of the module belongs to
+ *     versions.c        targets as LLVM knows them
+ *     annotate.cpp      which functions get versions of their own, on the whole module
+ *     multiversion.cpp  the versions, in each shard
+ *     roots.cpp         leaves out what nobody needs
+ *     join.cpp          several modules into one
+ *     metadata.c        the tables
+ *     archive.c         objects to an archive */
+
+#ifndef TENON_CODEGEN_IMAGE_H
+#define TENON_CODEGEN_IMAGE_H
+
+#include "codegen/codegen.h"
+#include "codegen/image/multiversion.h"
+#include "codegen/split.h"
+#include "tenon_cpu.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- plan.c ---- */
+
+/* Distributes parts over shards, heaviest first to the lightest shard; how many shards there are depends on the weights
+ * alone. shard_of[i] is filled for each part; part 0 belongs to shard 0. */
+size_t tn__image_plan(const uint64_t *weights, size_t count, size_t *shard_of);
+
+/* ---- versions.c ---- */
+
+/* Fills the description of what to build for; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL, TN_ENOMEM. */
+int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__subtarget *names, const char *image,
+                       struct tn__arena *arena, struct tn__mv *mv, struct tn_error *err);
+
+/* ---- metadata.c ---- */
+
+struct tn__image_function {
+    const char *name;
+    uint64_t clones;
+    int64_t slot;
+    bool is_public, entry_is_body;
+};
+
+struct tn__image_contents {
+    const char *image; /* its symbol */
+    const char *triple, *layout;
+    const struct tn_cpu_targets *targets;
+    struct tn__image_function *functions; /* will be sorted */
+    size_t function_count;
+    size_t slots;
+    const char *const *needs; /* names that nothing in the image defines, sorted */
+    size_t need_count;
+    uint64_t build_id[2];
+};
+
+/* Writes the metadata as bitcode of a module. TN_ENOTSUP (too large), TN_ENOMEM, TN_EFATAL. */
+int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buffer *out, struct tn_error *err);
+
+/* ---- archive.c ---- */
+
+struct tn__image_member {
+    char name[32]; /* at most 15 characters */
+    struct tn_buffer content;
+};
+
+/* Makes an archive; of members that are objects it lists the symbols, as linkers want it. TN_ENOMEM, TN_EFORMAT. */
+int tn__image_archive(const struct tn__image_member *members, size_t count, struct tn_buffer *out,
+                      struct tn_error *err);
+
+/* The names that the members refer to and none of them defines, sorted, each once; names lie in the members' contents. */
+int tn__image_needs(const struct tn__image_member *members, size_t count, struct tn__arena *arena, const char ***names,
+                    size_t *name_count, struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The tables of an image (src/image/format.h, doc/IMAGE.md), as a module that is compiled into the image's last object: what
+ * is known now is bytes, covered by the checksum; the places of functions are distances that the linker fills in. */
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <llvm-c/Core.h>
+
+#include "codegen/image/image.h"
+#include "codegen/llvm.h"
+#include "image/format.h"
+
+/* ---- text ---- */
+
+/* A growing block of bytes. */
+struct text {
+    char *bytes;
+    size_t size, capacity;
+    bool full; /* memory is out */
+};
+
+static uint32_t add_text(struct text *text, const char *string)
+{
+    size_t at = text->size, size = strlen(string) + 1;
+    if (!tn__grow(NULL, &text->bytes, &text->capacity, at + size, 1)) {
+        text->full = true;
+        return 0;
+    }
+    memcpy(text->bytes + at, string, size);
+    text->size += size;
+    return (uint32_t)at;
+}
+
+/* ---- tables ---- */
+
+struct writer {
+    const struct tn__image_contents *contents;
+    struct text text;
+    uint8_t *bytes;
+    size_t size;   /* of header and tables */
+    size_t places; /* how many */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct tn__image_function *)a)->name, ((const struct tn__image_function *)b)->name);
+}
+
+static unsigned versions_of(const struct tn__image_function *function)
+{
+    return (unsigned)__builtin_popcountll(function->clones);
+}
+
+static void write_target(uint8_t *row, const struct tn_cpu_target *target, struct text *text)
+{
+    tn__put32(row + TN__IMAGE_TARGET_NAME, add_text(text, target->name));
+    tn__put32(row + TN__IMAGE_TARGET_EXTRA, add_text(text, target->extra));
+    tn__put32(row + TN__IMAGE_TARGET_FLAGS, (uint32_t)(target->flags & ~(uint64_t)TN_CPU_HELP));
+    tn__put32(row + TN__IMAGE_TARGET_BASE, (uint32_t)target->base);
+    for (size_t w = 0; w < TN_CPU_WORDS; w++)
+        tn__put64(row + TN__IMAGE_TARGET_ENABLED + 8 * w, target->enabled.words[w]);
+}
+
+static void write_function(uint8_t *row, const struct tn__image_function *function, size_t place, struct text *text)
+{
+    tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_text(text, function->name));
+    tn__put32(row + TN__IMAGE_FUNCTION_FLAGS, function->is_public ? TN__IMAGE_PUBLIC : 0);
+    tn__put32(row + TN__IMAGE_FUNCTION_SLOT, function->slot < 0 ? TN__IMAGE_NO_SLOT : (uint32_t)function->slot);
+    tn__put32(row + TN__IMAGE_FUNCTION_PLACE, (uint32_t)place);
+    tn__put64(row + TN__IMAGE_FUNCTION_CLONES, function->clones);
+}
+
+/* ELF's name of the machine. */
+static uint16_t machine_of(const struct tn_cpu_arch *arch)
+{
+    static const struct {
+        const char *name;
+        uint16_t machine;
+    } machines[] = {{"x86-64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"riscv64", EM_RISCV}};
+    for (size_t i = 0; i < TN_COUNT(machines); i++)
+        if (strcmp(machines[i].name, tn_cpu_arch_name(arch)) == 0)
+            return machines[i].machine;
+    return EM_NONE;
+}
+
+static void write_header(const struct writer *w)
+{
+    uint8_t *header = w->bytes;
+    memcpy(header, TN__IMAGE_MAGIC, 8);
+    tn__put32(header + TN__IMAGE_AT_VERSION, TN__IMAGE_VERSION);
+    tn__put32(header + TN__IMAGE_AT_SIZE, (uint32_t)w->size);
+    tn__put32(header + TN__IMAGE_AT_BYTE_ORDER, TN__IMAGE_BYTE_ORDER);
+    header[TN__IMAGE_AT_MACHINE] = (uint8_t)machine_of(tn_cpu_targets_arch(w->contents->targets));
+    header[TN__IMAGE_AT_POINTER] = 8;
+    header[TN__IMAGE_AT_SYSTEM] = TN__IMAGE_LINUX;
+    tn__put32(header + TN__IMAGE_AT_ABI, TN_RUNTIME_ABI);
+    tn__put32(header + TN__IMAGE_AT_CPU_TABLES, TN_CPU_TABLES);
+    tn__put32(header + TN__IMAGE_AT_SLOTS, (uint32_t)w->contents->slots);
+    tn__put32(header + TN__IMAGE_AT_PLACES, (uint32_t)w->places);
+}
+
+/* Enters a table in the header; answers where it begins. */
+static uint8_t *begin_table(struct writer *w, enum tn__image_table table, size_t count, size_t row)
+{
+    uint8_t *entry = w->bytes + TN__IMAGE_AT_TABLES + 8 * (size_t)table, *rows = w->bytes + w->size;
+    tn__put32(entry, (uint32_t)w->size);
+    tn__put32(entry + 4, (uint32_t)count);
+    w->size += count * row;
+    return rows;
+}
+
+static void write_tables(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t targets = tn_cpu_target_count(c->targets);
+    w->size = TN__IMAGE_HEADER;
+    uint8_t *row = begin_table(w, TN__IMAGE_TARGET_TABLE, targets, TN__IMAGE_TARGET);
+    for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET)
+        write_target(row, tn_cpu_target_at(c->targets, i), &w->text);
+    row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
+    w->places = TN__IMAGE_FIRST_VERSION;
+    for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
+        write_function(row, &c->functions[i], w->places, &w->text);
+        w->places += versions_of(&c->functions[i]);
+    }
+    row = begin_table(w, TN__IMAGE_NEED_TABLE, c->need_count, 4);
+    for (size_t i = 0; i < c->need_count; i++, row += 4)
+        tn__put32(row, add_text(&w->text, c->needs[i]));
+    begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, 0, 0);
+}
+
+/* The rows are written first, because they tell how much text there is; it goes behind them. */
+static int write_bytes(struct writer *w, struct tn_error *err)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t rows = TN__IMAGE_HEADER + tn_cpu_target_count(c->targets) * TN__IMAGE_TARGET +
+                  c->function_count * TN__IMAGE_FUNCTION + c->need_count * 4,
+           limit = INT32_MAX / 4;
+    if (c->function_count > limit / TN__IMAGE_FUNCTION || rows > limit)
+        return tn__fail(err, TN_ENOTSUP, "%zu functions are too many for one image", c->function_count);
+    w->bytes = tn__alloc_zeroed(NULL, rows, 1);
+    if (!w->bytes)
+        return TN_ENOMEM;
+    write_tables(w);
+    if (w->text.full)
+        return TN_ENOMEM;
+    size_t size = tn__align_up(rows + w->text.size, 8);
+    if (w->text.size > limit)
+        return tn__fail(err, TN_ENOTSUP, "%zu bytes of names are too many for one image", w->text.size);
+    uint8_t *bytes = tn__realloc(NULL, w->bytes, size);
+    if (!bytes)
+        return TN_ENOMEM;
+    w->bytes = bytes;
+    memset(bytes + rows, 0, size - rows);
+    memcpy(begin_table(w, TN__IMAGE_TEXT_TABLE, w->text.size, 1), w->text.bytes, w->text.size);
+    w->size = size;
+    write_header(w);
+    tn__put64(bytes + TN__IMAGE_AT_BUILD_ID, c->build_id[0] ^ tn__image_checksum(bytes, size, 1));
+    tn__put64(bytes + TN__IMAGE_AT_BUILD_ID + 8, c->build_id[1]);
+    tn__put64(bytes + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(bytes, size));
+    return TN_OK;
+}
+
+/* ---- the module ---- */
+
+struct job {
+    struct writer *w;
+    struct tn_buffer *out;
+};
+
+struct module {
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMValueRef image;
+    LLVMTypeRef i8, i32, i64, pointer;
+};
+
+static LLVMValueRef hide(LLVMValueRef global)
+{
+    LLVMSetVisibility(global, LLVMHiddenVisibility);
+    return global;
+}
+
+/* How far `global` is from `from`. */
+static LLVMValueRef distance(const struct module *m, LLVMValueRef global, LLVMValueRef from)
+{
+    LLVMValueRef difference = LLVMConstSub(LLVMConstPtrToInt(global, m->i64), LLVMConstPtrToInt(from, m->i64));
+    return LLVMConstTrunc(difference, m->i32);
+}
+
+static LLVMValueRef declare_version(const struct module *m, const char *name)
+{
+    LLVMValueRef known = LLVMGetNamedFunction(m->module, name);
+    return known ? known
+                 : hide(LLVMAddFunction(m->module, name,
+                                        LLVMFunctionType(LLVMVoidTypeInContext(m->context), NULL, 0, 0)));
+}
+
+static LLVMValueRef define_slots(const struct module *m, const struct tn__image_contents *c, char *name, size_t size)
+{
+    snprintf(name, size, "%s.slots", c->image);
+    LLVMTypeRef type = LLVMArrayType2(m->pointer, c->slots ? c->slots : 1);
+    LLVMValueRef slots = hide(LLVMAddGlobal(m->module, type, name));
+    LLVMSetInitializer(slots, LLVMConstNull(type));
+    LLVMSetAlignment(slots, 64);
+    return slots;
+}
+
+/* Fills places[] in the order that write_tables counted. */
+static void list_places(const struct module *m, const struct tn__image_contents *c, LLVMValueRef *places, char *name,
+                        size_t size)
+{
+    size_t at = 0;
+    places[at++] = distance(m, define_slots(m, c, name, size), m->image);
+    for (size_t i = 0; i < c->function_count; i++) {
+        const struct tn__image_function *f = &c->functions[i];
+        for (unsigned target = 0; target < TN__MV_TARGETS; target++) {
+            if (!(f->clones >> target & 1))
+                continue;
+            bool plain = target == 0 && f->entry_is_body && !f->is_public;
+            snprintf(name, size, plain ? "%s" : "%s.%s.%u", f->name, c->image, target);
+            places[at++] = distance(m, declare_version(m, name), m->image);
+        }
+    }
+}
+
+/* The note by which a file is searched for its image (format.h). */
+static void define_note(const struct module *m)
+{
+    LLVMValueRef words[] = {LLVMConstInt(m->i32, sizeof TN__IMAGE_NOTE_NAME, 0), LLVMConstInt(m->i32, 8, 0),
+                            LLVMConstInt(m->i32, TN__IMAGE_NOTE_TYPE, 0)};
+    LLVMTypeRef types[] = {m->i32, m->i32, m->i32, LLVMArrayType2(m->i8, 8), m->i32, m->i32};
+    LLVMTypeRef type = LLVMStructTypeInContext(m->context, types, TN_COUNT(types), 1);
+    LLVMValueRef note = LLVMAddGlobal(m->module, type, "tenon.note");
+    char name[8] = TN__IMAGE_NOTE_NAME;
+    LLVMValueRef fields[] = {words[0],
+                             words[1],
+                             words[2],
+                             LLVMConstStringInContext2(m->context, name, sizeof name, 1),
+                             distance(m, m->image, note),
+                             LLVMConstInt(m->i32, 0, 0)};
+    LLVMSetLinkage(note, LLVMInternalLinkage);
+    LLVMSetInitializer(note, LLVMConstStructInContext(m->context, fields, TN_COUNT(fields), 1));
+    LLVMSetSection(note, ".note.tenon");
+    LLVMSetAlignment(note, 4);
+    LLVMSetGlobalConstant(note, 1);
+    LLVMTypeRef list_type = LLVMArrayType2(m->pointer, 1);
+    LLVMValueRef used = LLVMAddGlobal(m->module, list_type, "llvm.used"); /* nobody refers to it */
+    LLVMSetLinkage(used, LLVMAppendingLinkage);
+    LLVMSetSection(used, "llvm.metadata");
+    LLVMSetInitializer(used, LLVMConstArray2(m->pointer, &note, 1));
+}
+
+static int define_image(struct module *m, const struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t longest = 0;
+    for (size_t i = 0; i < c->function_count; i++)
+        longest = (size_t)tn__max64(longest, strlen(c->functions[i].name));
+    size_t size = longest + strlen(c->image) + 32;
+    char *name = tn__alloc(NULL, size);
+    LLVMValueRef *places = tn__alloc(NULL, w->places * sizeof *places);
+    if (name && places) {
+        LLVMTypeRef parts[] = {LLVMArrayType2(m->i8, w->size), LLVMArrayType2(m->i32, w->places)};
+        LLVMTypeRef type = LLVMStructTypeInContext(m->context, parts, 2, 1);
+        m->image = LLVMAddGlobal(m->module, type, c->image);
+        LLVMSetVisibility(m->image, LLVMProtectedVisibility); /* seen from outside, and always itself */
+        LLVMSetGlobalConstant(m->image, 1);
+        LLVMSetAlignment(m->image, 64);
+        list_places(m, c, places, name, size);
+        LLVMValueRef values[] = {LLVMConstStringInContext2(m->context, (const char *)w->bytes, w->size, 1),
+                                 LLVMConstArray2(m->i32, places, w->places)};
+        LLVMSetInitializer(m->image, LLVMConstStructInContext(m->context, values, 2, 1));
+        define_note(m);
+    }
+    bool good = name && places;
+    tn__free(NULL, name);
+    tn__free(NULL, places);
+    return good ? TN_OK : TN_ENOMEM;
+}
+
+static int make_module(void *user)
+{
+    struct job *job = user;
+    struct module m = {.context = LLVMContextCreate()};
+    m.module = LLVMModuleCreateWithNameInContext(job->w->contents->image, m.context);
+    m.i8 = LLVMInt8TypeInContext(m.context);
+    m.i32 = LLVMInt32TypeInContext(m.context);
+    m.i64 = LLVMInt64TypeInContext(m.context);
+    m.pointer = LLVMPointerTypeInContext(m.context, 0);
+    LLVMSetTarget(m.module, job->w->contents->triple);
+    LLVMSetDataLayout(m.module, job->w->contents->layout);
+    int code = define_image(&m, job->w);
+    if (code == TN_OK && !tn__llvm_write_bitcode(m.module, job->out))
+        code = TN_ENOMEM;
+    LLVMDisposeModule(m.module);
+    LLVMContextDispose(m.context);
+    return code;
+}
+
+int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buffer *out, struct tn_error *err)
+{
+    struct writer w = {.contents = contents};
+    qsort(contents->functions, contents->function_count, sizeof *contents->functions, by_name);
+    int code = write_bytes(&w, err);
+    if (code == TN_OK)
+        code = tn__contain(make_module, &(struct job){&w, out}, err);
+    tn__free(NULL, w.bytes);
+    tn__free(NULL, w.text.bytes);
+    return code == TN_ENOMEM ? tn__fail(err, code, "out of memory while writing the image's tables") : code;
+}

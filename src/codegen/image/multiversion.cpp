@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Makes the versions that annotate.cpp decided on. Calls between versions for one target are direct. A version that several
+ * targets share, because some of them have no body of their own, calls those that differ through their slots. What is
+ * neither is a jump through the slot: the entry, which has the function's name, so that its address is the same for everybody
+ * and lies in initialized data like any other address; nothing but the slots is written when an image is loaded. */
+
+#include "codegen/llvm_compat.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include "codegen/image/multiversion.h"
+
+using namespace llvm;
+
+namespace {
+
+/* A function with all its versions. */
+struct family {
+    std::string name; /* of the function */
+    uint64_t clones;
+    uint64_t slot;
+    bool has_slot, weak;
+    SmallVector<Function *, 8> versions; /* by target; NULL until needed */
+};
+
+class multiplication {
+    Module &module;
+    const tn__mv &mv;
+    std::vector<family> families;
+    DenseMap<const Value *, size_t> family_of;         /* by what calls name: the entry, or the body for target 0 */
+    std::vector<std::pair<Function *, size_t>> bodies; /* with their targets */
+    GlobalVariable *slots = nullptr;
+
+  public:
+    multiplication(Module &module, const tn__mv &mv) : module(module), mv(mv)
+    {
+    }
+    void run();
+
+  private:
+    std::string version_name(const family &family, size_t target) const
+    {
+        return family.name + "." + mv.image + "." + utostr(target);
+    }
+    void settle(Function &function);
+    void multiply(Function &function);
+    Function *make_entry(Function &body, family &family);
+    void clone(Function &body, family &family, size_t target);
+    Function *version(family &family, size_t target);
+    GlobalVariable *slot_array();
+    Value *load_slot(const family &family, Instruction &before);
+    void redirect(CallBase &call, size_t target);
+};
+
+} // namespace
+
+static bool is_defined(const Function &function)
+{
+    return !function.isDeclaration() && !function.hasAvailableExternallyLinkage();
+}
+
+/* ---- what a body is compiled for ---- */
+
+/* What the function itself asks for comes behind the target's features: it was written to be called where they are. */
+static std::string own_features(const Function &function)
+{
+    std::string own;
+    SmallVector<StringRef, 32> parts;
+    function.getFnAttribute("target-features").getValueAsString().split(parts, ',', -1, false);
+    for (StringRef part : parts)
+        if (part.starts_with("+"))
+            own += "," + part.str();
+    return own;
+}
+
+static void compile_for(Function &function, const tn__mv_target &target)
+{
+    std::string features = target.features + own_features(function);
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", StringRef(features).ltrim(','));
+    function.removeFnAttr("tune-cpu");
+    if (target.opt_size || target.min_size)
+        function.addFnAttr(Attribute::OptimizeForSize);
+    if (target.min_size)
+        function.addFnAttr(Attribute::MinSize);
+}
+
+/* ---- entries ---- */
+
+/* A jump through a slot that changes nothing but a register which calls may change, whatever the signature is. */
+static std::string jump_text(const Module &module, const std::string &slot)
+{
+    switch (TN_MODULE_TRIPLE(module).getArch()) {
+    case Triple::aarch64:
+        return "adrp x16, " + slot + "\n\tldr x16, [x16, :lo12:" + slot + "]\n\tbr x16";
+    case Triple::riscv64:
+        return "1:\n\tauipc t3, %pcrel_hi(" + slot + ")\n\tld t3, %pcrel_lo(1b)(t3)\n\tjr t3";
+    default:
+        return "jmpq *" + slot + "(%rip)";
+    }
+}
+
+static void fill_entry(Function &entry, const std::string &slot)
+{
+    Module &module = *entry.getParent();
+    LLVMContext &context = module.getContext();
+    IRBuilder<> builder(BasicBlock::Create(context, "", &entry));
+    auto *type = FunctionType::get(Type::getVoidTy(context), false);
+    builder.CreateCall(InlineAsm::get(type, jump_text(module, slot), "", /*hasSideEffects=*/true));
+    builder.CreateUnreachable();
+}
+
+/* Takes the place of `body`, which gets another name. */
+Function *multiplication::make_entry(Function &body, family &family)
+{
+    auto *entry = Function::Create(body.getFunctionType(), body.getLinkage(), body.getAddressSpace(), "", &module);
+    entry->takeName(&body);
+    entry->setAttributes(body.getAttributes().removeFnAttributes(module.getContext()));
+    entry->setCallingConv(body.getCallingConv());
+    entry->setVisibility(body.getVisibility());
+    entry->setDSOLocal(body.isDSOLocal());
+    entry->setUnnamedAddr(body.getUnnamedAddr());
+    body.replaceUsesWithIf(entry, [](const Use &use) { return !isa<BlockAddress>(use.getUser()); });
+    body.setName(version_name(family, 0));
+    if (is_defined(body)) {
+        entry->setComdat(body.getComdat());
+        entry->addFnAttr(Attribute::Naked);
+        entry->addFnAttr(Attribute::NoInline);
+        entry->addFnAttr(Attribute::NoUnwind);
+        compile_for(*entry, mv.common);
+        slot_array(); /* the text names it */
+        fill_entry(*entry, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
+        body.setComdat(nullptr);
+        body.setLinkage(GlobalValue::ExternalLinkage);
+    } else if (body.hasAvailableExternallyLinkage()) {
+        entry->setLinkage(GlobalValue::ExternalLinkage);
+    }
+    body.setVisibility(GlobalValue::HiddenVisibility);
+    body.setDSOLocal(true);
+    return entry;
+}
+
+/* ---- versions ---- */
+
+void multiplication::clone(Function &body, family &family, size_t target)
+{
+    ValueToValueMapTy map;
+    Function *copy = CloneFunction(&body, map);
+    copy->setName(version_name(family, target));
+    copy->setComdat(nullptr);
+    if (is_defined(body))
+        copy->setLinkage(GlobalValue::ExternalLinkage);
+    copy->setVisibility(GlobalValue::HiddenVisibility);
+    copy->setDSOLocal(true);
+    family.versions[target] = copy;
+    bodies.push_back({copy, target});
+}
+
+/* The version for a target that has one; declared if it is not here. */
+Function *multiplication::version(family &family, size_t target)
+{
+    Function *&version = family.versions[target];
+    if (!version) {
+        Function *model = family.versions[0];
+        version = Function::Create(model->getFunctionType(), GlobalValue::ExternalLinkage, model->getAddressSpace(),
+                                   version_name(family, target), &module);
+        version->setAttributes(model->getAttributes());
+        version->setCallingConv(model->getCallingConv());
+        version->setVisibility(GlobalValue::HiddenVisibility);
+        version->setDSOLocal(true);
+    }
+    return version;
+}
+
+void multiplication::multiply(Function &function)
+{
+    family family = {function.getName().str(), 1, 0, false, function.hasFnAttribute("tenon.mv.weak"), {}};
+    function.getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, family.clones);
+    family.has_slot = !function.getFnAttribute("tenon.mv.slot").getValueAsString().getAsInteger(10, family.slot);
+    family.versions.resize(mv.count);
+    family.versions[0] = &function;
+    Function *named = function.hasFnAttribute("tenon.mv.entry") ? make_entry(function, family) : &function;
+    if (!function.isDeclaration()) {
+        for (size_t target = 1; target < mv.count; target++)
+            if (family.clones >> target & 1)
+                clone(function, family, target);
+        bodies.push_back({&function, 0});
+    }
+    family_of[named] = families.size();
+    families.push_back(std::move(family));
+}
+
+/* Functions with one body. Who looks them up needs a name that nobody else may define. */
+void multiplication::settle(Function &function)
+{
+    bool whole = function.hasFnAttribute("tenon.mv.clones");
+    if (!function.isDeclaration() && !whole)
+        compile_for(function, mv.common);
+    else if (!function.isDeclaration())
+        bodies.push_back({&function, 0});
+    if (!is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
+        return;
+    auto *alias =
+        GlobalAlias::create(GlobalValue::ExternalLinkage, function.getName() + "." + mv.image + ".0", &function);
+    alias->setVisibility(GlobalValue::HiddenVisibility);
+}
+
+/* ---- calls ---- */
+
+GlobalVariable *multiplication::slot_array()
+{
+    if (!slots) {
+        auto *type = ArrayType::get(PointerType::get(module.getContext(), 0), 0);
+        slots = new GlobalVariable(module, type, false, GlobalValue::ExternalLinkage, nullptr,
+                                   std::string(mv.image) + ".slots");
+        slots->setVisibility(GlobalValue::HiddenVisibility);
+        slots->setDSOLocal(true);
+        slots->setAlignment(Align(8));
+    }
+    return slots;
+}
+
+Value *multiplication::load_slot(const family &family, Instruction &before)
+{
+    IRBuilder<> builder(&before);
+    Value *place = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), slot_array(), family.slot);
+    LoadInst *load = builder.CreateLoad(builder.getPtrTy(), place, family.name + ".version");
+    load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(module.getContext(), {}));
+    return load;
+}
+
+/* Lets a call in a body for `target` lead to the right version. */
+void multiplication::redirect(CallBase &call, size_t target)
+{
+    auto found = family_of.find(call.getCalledOperand());
+    if (found == family_of.end() || families[found->second].weak)
+        return;
+    family &family = families[found->second];
+    if (target && !mv.targets[target].clone_all) { /* only this target runs it */
+        bool own = family.clones >> target & 1;
+        call.setCalledOperand(version(family, own ? target : mv.targets[target].base));
+        return;
+    }
+    uint64_t others = 0; /* targets that run this body, but not that version */
+    for (size_t i = 1; i < mv.count; i++)
+        if (!mv.targets[i].clone_all && mv.targets[i].base == target)
+            others |= family.clones & UINT64_C(1) << i;
+    call.setCalledOperand(others ? load_slot(family, call) : version(family, target));
+}
+
+void multiplication::run()
+{
+    std::vector<Function *> functions;
+    for (Function &function : module)
+        if (!function.isIntrinsic())
+            functions.push_back(&function);
+    for (Function *function : functions) {
+        uint64_t clones = 0;
+        function->getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, clones);
+        if (clones > 1)
+            multiply(*function);
+        else
+            settle(*function);
+    }
+    for (auto &[body, target] : bodies) {
+        compile_for(*body, mv.targets[target]);
+        for (Instruction &instruction : instructions(*body))
+            if (auto *call = dyn_cast<CallBase>(&instruction))
+                redirect(*call, target);
+    }
+}
+
+void tn__mv_multiply(LLVMModuleRef module, const tn__mv *mv)
+{
+    multiplication(*unwrap(module), *mv).run();
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Several versions of functions, for several CPUs, in one image (doc/IMAGE.md has the rules).
+ *
+ * The whole module is annotated first (annotate.cpp): what is decided there is the same for all shards. Each shard is then
+ * multiplied by itself (multiversion.cpp), by these attributes of its definitions and declarations alone:
+ *
+ *     "tenon.mv.clones"="5"     hexadecimal set of the targets that have a body of their own. Without it there is one body,
+ *                               for what all targets have in common
+ *     "tenon.mv.slot"="N"       which slot leads to the version that was chosen at load time
+ *     "tenon.mv.entry"          its name stands for whichever version was chosen: it is public, or its address is taken
+ *     "tenon.mv.public"         programs may look it up
+ *     "tenon.mv.weak"           gives way to definitions elsewhere: never called past its name
+ *
+ * The body for target N is NAME.IMAGE.N, hidden; that for target 0 keeps the name unless that is an entry. */
+
+#ifndef TENON_CODEGEN_MULTIVERSION_H
+#define TENON_CODEGEN_MULTIVERSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <llvm-c/Types.h>
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a function has, and what makes a target want a version of its own. */
+enum {
+    TN__MV_MATH = 4,       /* fused or inexact arithmetic */
+    TN__MV_LOOP = 8,       /* a loop */
+    TN__MV_SIMD = 16,      /* vectors */
+    TN__MV_FLOAT16 = 512,  /* half, */
+    TN__MV_BFLOAT16 = 1024 /* bfloat */
+};
+
+enum { TN__MV_TARGETS = 64, TN__MV_NO_SLOT = -1 };
+
+struct tn__mv_target {
+    const char *cpu, *features; /* LLVM's */
+    bool clone_all;             /* has a version of every function; target 0 always has */
+    bool opt_size, min_size;
+    unsigned wanted; /* TN__MV_...; of a target that is not clone_all */
+    size_t base;     /* whose versions such a target uses where it has none */
+};
+
+struct tn__mv {
+    const char *image; /* its symbol */
+    const struct tn__mv_target *targets;
+    size_t count;                /* 1 to TN__MV_TARGETS */
+    struct tn__mv_target common; /* what all targets have: for functions that have one version only */
+};
+
+bool tn__mv_defines(LLVMModuleRef module, const char *name);
+
+/* Makes everything but `roots`, which are defined, and what they lead to go away. */
+void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);
+
+/* Annotates a whole module; answers how many slots there are. */
+size_t tn__mv_annotate(LLVMModuleRef module, const struct tn__mv *mv);
+
+/* Multiplies the functions of an annotated module, or of a part of one. */
+void tn__mv_multiply(LLVMModuleRef module, const struct tn__mv *mv);
+
+/* A function that loaders have to know. */
+struct tn__mv_function {
+    const char *name;
+    uint64_t clones; /* targets with a body of their own; 1: one for all */
+    int64_t slot;    /* or TN__MV_NO_SLOT */
+    bool is_public;
+    bool entry_is_body; /* the body of target 0 has the plain name */
+};
+typedef bool tn__mv_visit(void *context, const struct tn__mv_function *function);
+/* Visits them in the module's order until `visit` answers false. */
+bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* How a module is divided: by what is in it, never by the machine that builds it, so that the same input gives the same bytes
+ * everywhere. */
+
+#include <stdlib.h>
+
+#include "codegen/image/image.h"
+
+enum { SHARD_WEIGHT = 30000, MOST_SHARDS = 64 };
+
+struct item {
+    uint64_t weight;
+    size_t part;
+};
+
+static int heavier_first(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static size_t lightest(const uint64_t *load, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (load[i] < load[best])
+            best = i;
+    return best;
+}
+
+static size_t shards_for(const uint64_t *weights, size_t count)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += weights[i];
+    return (size_t)tn__min64(tn__min64(1 + total / SHARD_WEIGHT, MOST_SHARDS), count);
+}
+
+size_t tn__image_plan(const uint64_t *weights, size_t count, size_t *shard_of)
+{
+    size_t shards = shards_for(weights, count);
+    uint64_t load[MOST_SHARDS] = {0};
+    struct item *items = tn__alloc(NULL, count * sizeof *items);
+    if (!items)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct item){i ? weights[i] : UINT64_MAX, i}; /* part 0 comes first, and so into shard 0 */
+    qsort(items, count, sizeof *items, heavier_first);
+    for (size_t i = 0; i < count; i++) {
+        size_t part = items[i].part, shard = lightest(load, shards);
+        shard_of[part] = shard;
+        load[shard] += weights[part];
+    }
+    tn__free(NULL, items);
+    return shards;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The format of an image's metadata, as doc/IMAGE.md describes it byte by byte: offsets, and what is common to who writes it
+ * (src/codegen/image) and who reads it. Everything is little-endian. */
+
+#ifndef TENON_IMAGE_FORMAT_H
+#define TENON_IMAGE_FORMAT_H
+
+#include "base/base.h"
+#include "tenon_cpu.h"
+
+#pragma GCC visibility push(hidden)
+
+#define TN__IMAGE_MAGIC "\x89TNIM\r\n\x1a"
+
+enum { TN__IMAGE_VERSION = 1, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
+
+/* The header. */
+enum {
+    TN__IMAGE_AT_VERSION = 8,
+    TN__IMAGE_AT_SIZE = 12,     /* of header and tables; behind them are the places */
+    TN__IMAGE_AT_CHECKSUM = 16, /* of header and tables, with zeros here */
+    TN__IMAGE_AT_BYTE_ORDER = 24,
+    TN__IMAGE_AT_MACHINE = 28, /* ELF's e_machine, 16 bits */
+    TN__IMAGE_AT_POINTER = 30, /* bytes of a pointer, 8 bits */
+    TN__IMAGE_AT_SYSTEM = 31,  /* 8 bits */
+    TN__IMAGE_AT_ABI = 32,     /* TN_RUNTIME_ABI */
+    TN__IMAGE_AT_CPU_TABLES = 36,
+    TN__IMAGE_AT_BUILD_ID = 40, /* 16 bytes */
+    TN__IMAGE_AT_SLOTS = 56,    /* how many */
+    TN__IMAGE_AT_PLACES = 60,   /* how many */
+    TN__IMAGE_AT_TABLES = 64,   /* offset and count of each table */
+    TN__IMAGE_HEADER = 128
+};
+
+enum tn__image_table {
+    TN__IMAGE_TARGET_TABLE,
+    TN__IMAGE_FUNCTION_TABLE,
+    TN__IMAGE_NEED_TABLE,       /* host symbols: 4 bytes each, the name */
+    TN__IMAGE_DEPENDENCY_TABLE, /* 20 bytes each; none in this version */
+    TN__IMAGE_TEXT_TABLE,       /* bytes: strings, each with its NUL */
+    TN__IMAGE_TABLES
+};
+
+/* A row of the target table. */
+enum {
+    TN__IMAGE_TARGET_NAME = 0, /* offset in the text table, as all names */
+    TN__IMAGE_TARGET_EXTRA = 4,
+    TN__IMAGE_TARGET_FLAGS = 8, /* TN_CPU_... */
+    TN__IMAGE_TARGET_BASE = 12,
+    TN__IMAGE_TARGET_ENABLED = 16,
+    TN__IMAGE_TARGET = TN__IMAGE_TARGET_ENABLED + 8 * TN_CPU_WORDS
+};
+
+/* A row of the function table; rows are in strcmp's order of their names, none of which occurs twice. */
+enum {
+    TN__IMAGE_FUNCTION_NAME = 0,
+    TN__IMAGE_FUNCTION_FLAGS = 4,
+    TN__IMAGE_FUNCTION_SLOT = 8,    /* or TN__IMAGE_NO_SLOT */
+    TN__IMAGE_FUNCTION_PLACE = 12,  /* of the first version */
+    TN__IMAGE_FUNCTION_CLONES = 16, /* 64 bits: the targets that have a version; in their order */
+    TN__IMAGE_FUNCTION = 24
+};
+
+#define TN__IMAGE_NO_SLOT UINT32_MAX
+
+enum { TN__IMAGE_PUBLIC = 1 }; /* may be looked up */
+
+/* Place 0 is where the slots are; the others are versions of functions. */
+enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
+
+/* The note by which files are searched: name "Tenon", this type, and 8 bytes: the distance from the note's beginning to the
+ * header, as a signed 32-bit number, and zeros. */
+#define TN__IMAGE_NOTE_NAME "Tenon"
+enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE = 28 };
+
+/* Any 8 bytes more or less, and any 8 aligned bytes changed, give another sum (checksum.c). */
+uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
+
+/* That of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
+uint64_t tn__image_header_checksum(const uint8_t *header, size_t size);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* An open image: which target it runs for, its slots, its functions. */
+
+#include <elf.h>
+#include <string.h>
+
+#include "cpu/cpu.h"
+#include "image/image.h"
+
+/* ---- choosing ---- */
+
+static const struct machine {
+    const char *arch;
+    uint16_t machine;
+} machines[] = {{"x86-64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"riscv64", EM_RISCV}};
+
+static const char *arch_name(uint16_t machine)
+{
+    for (size_t i = 0; i < TN_COUNT(machines); i++)
+        if (machines[i].machine == machine)
+            return machines[i].arch;
+    return "unknown";
+}
+
+int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
+                     struct tn_error *err)
+{
+    struct tn_cpu host = {.size = sizeof host};
+    const struct tn_cpu *cpu = options->cpu;
+    const struct tn__image_view *view = &image->view;
+    int code = cpu ? TN_OK : tn_cpu_host(&host, err);
+    if (code != TN_OK)
+        return code;
+    cpu = cpu ? cpu : &host;
+    if (strcmp(arch_name(view->machine), tn_cpu_arch_name(cpu->arch)) != 0)
+        return tn__fail(err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
+                        arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
+    code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, err);
+    return code;
+}
+
+/* ---- places ---- */
+
+/* The address that a place stands for. */
+static uint8_t *place(const struct tn__image_view *view, uint32_t index)
+{
+    int32_t distance = (int32_t)tn__get32(view->header + view->size + 4 * (size_t)index);
+    return (uint8_t *)(uintptr_t)view->header + distance;
+}
+
+static const uint8_t *function_row(const struct tn__image_view *view, uint32_t index)
+{
+    return view->tables[TN__IMAGE_FUNCTION_TABLE].rows + (size_t)index * TN__IMAGE_FUNCTION;
+}
+
+void tn__image_fill_slots(const struct tn_image *image)
+{
+    const struct tn__image_view *view = &image->view;
+    void **slots = (void **)(void *)place(view, TN__IMAGE_SLOT_PLACE);
+    for (uint32_t i = 0; i < view->tables[TN__IMAGE_FUNCTION_TABLE].count; i++) {
+        uint32_t slot = tn__get32(function_row(view, i) + TN__IMAGE_FUNCTION_SLOT);
+        if (slot != TN__IMAGE_NO_SLOT)
+            __atomic_store_n(&slots[slot], (void *)place(view, tn__image_version(view, i, image->chosen)),
+                             __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- functions ---- */
+
+size_t tn_image_function_count(const struct tn_image *image)
+{
+    return image->view.tables[TN__IMAGE_FUNCTION_TABLE].count;
+}
+
+static void *address_of(const struct tn_image *image, uint32_t index)
+{
+    return place(&image->view, tn__image_version(&image->view, index, image->chosen));
+}
+
+int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
+                      struct tn_error *err)
+{
+    if (index >= tn_image_function_count(image) || !tn__size_is_possible(function->size))
+        return tn__fail(err, TN_EINVAL, "function %zu of %zu, into a struct of %zu bytes", index,
+                        tn_image_function_count(image), function->size);
+    const uint8_t *row = function_row(&image->view, (uint32_t)index);
+    struct tn_image_function found = {
+        .name = tn__image_function_name(&image->view, (uint32_t)index),
+        .address = address_of(image, (uint32_t)index),
+        .clones = tn__get64(row + TN__IMAGE_FUNCTION_CLONES),
+        .slot = tn__get32(row + TN__IMAGE_FUNCTION_SLOT),
+        .is_public = tn__get32(row + TN__IMAGE_FUNCTION_FLAGS) & TN__IMAGE_PUBLIC,
+    };
+    tn__give_stats(function, sizeof found, &found);
+    return TN_OK;
+}
+
+void *tn_image_lookup(const struct tn_image *image, const char *name)
+{
+    uint32_t low = 0, high = image->view.tables[TN__IMAGE_FUNCTION_TABLE].count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(tn__image_function_name(&image->view, middle), name);
+        if (order == 0) {
+            bool is_public =
+                tn__get32(function_row(&image->view, middle) + TN__IMAGE_FUNCTION_FLAGS) & TN__IMAGE_PUBLIC;
+            return is_public ? address_of(image, middle) : NULL;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* ---- what it is ---- */
+
+size_t tn_image_target_count(const struct tn_image *image)
+{
+    return image->view.tables[TN__IMAGE_TARGET_TABLE].count;
+}
+
+const struct tn_cpu_target *tn_image_target(const struct tn_image *image, size_t index)
+{
+    return index < tn_image_target_count(image) ? &image->view.targets[index] : NULL;
+}
+
+size_t tn_image_chosen(const struct tn_image *image)
+{
+    return image->chosen;
+}
+
+const unsigned char *tn_image_build_id(const struct tn_image *image)
+{
+    return image->view.header + TN__IMAGE_AT_BUILD_ID;
+}
+
+void tn_image_close(struct tn_image *image)
+{
+    if (!image)
+        return;
+    if (image->unload)
+        image->unload(image);
+    tn__arena_free(&image->arena);
+    tn__free(NULL, image);
+}

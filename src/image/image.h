@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Loading an image (doc/IMAGE.md), the parts and what they expect of each other:
+ *     tables.c    header and tables: every count and offset is checked here, once
+ *     image.c     tn_image: the choice of a target, slots, lookups
+ *     mapping.c   a file's segments in memory
+ *     relocate.c  what its dynamic section asks for
+ *     linked.c    tn_image_open_linked
+ *     open.c      tn_image_open and tn_image_open_memory
+ *     checksum.c  the checksum */
+
+#ifndef TENON_IMAGE_IMAGE_H
+#define TENON_IMAGE_IMAGE_H
+
+#include "base/base.h"
+#include "image/format.h"
+#include "tenon_image.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- tables.c ---- */
+
+struct tn__image_rows {
+    const uint8_t *rows;
+    uint32_t count;
+};
+
+/* Header and tables that were found to be sound. */
+struct tn__image_view {
+    const uint8_t *header;
+    uint32_t size, slots, places;
+    uint16_t machine;
+    struct tn__image_rows tables[TN__IMAGE_TABLES];
+    const char *text;
+    struct tn_cpu_target *targets; /* in the arena; `disabled` and `unasked` are empty */
+    uint64_t groups;               /* the targets that have a version of every function that has several */
+};
+
+/* Checks header and tables of at most `available` bytes, the places not counted. The bytes are borrowed. TN_EFORMAT, TN_ENOTSUP,
+ * TN_ENOMEM. */
+int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
+                   struct tn__image_view *view, struct tn_error *err);
+
+/* "NAME[,extra]..." of the tables; never NULL. */
+const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index);
+/* Which place has the version of a function for a target. */
+uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target);
+
+/* ---- mapping.c ---- */
+
+enum { TN__IMAGE_SEGMENTS = 16 };
+
+struct tn__image_segment {
+    uint64_t address, file_size, size; /* the address from the file's beginning of numbering */
+    uint64_t offset;                   /* in the file */
+    uint8_t prot;                      /* enum tn__prot */
+};
+
+/* A shared library in memory. */
+struct tn__image_mapping {
+    const char *name;
+    uint64_t bias;        /* added to addresses of the file */
+    uint64_t start, size; /* the space that it takes; size 0: there is none */
+    uint16_t machine;
+    struct tn__image_segment segments[TN__IMAGE_SEGMENTS];
+    size_t segment_count;
+    struct tn__image_segment dynamic, relro; /* size 0: none */
+    uint64_t header;                         /* the image's, as an address of the file */
+};
+
+/* Reads the headers of a file, and finds its image. TN_EFORMAT, TN_ENOTSUP. */
+int tn__image_parse(const char *name, const uint8_t *bytes, size_t size, struct tn__image_mapping *mapping,
+                    struct tn_error *err);
+/* Maps a file that was parsed. TN_EPERM, TN_ENOMEM, TN_EIO. */
+int tn__image_map(struct tn__image_mapping *mapping, int fd, struct tn_error *err);
+void tn__image_unmap(struct tn__image_mapping *mapping);
+
+/* Memory that lies inside one segment, or NULL; `prot` says what the segment has to allow. */
+void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot);
+/* The bytes of a file that will be there, or NULL: of what no relocation changes. */
+const uint8_t *tn__image_file_at(const struct tn__image_mapping *mapping, const uint8_t *bytes, uint64_t address,
+                                 uint64_t *available);
+
+/* ---- relocate.c ---- */
+
+struct tn__image_calls {
+    uint64_t address, count; /* of an array of functions, in memory */
+};
+
+/* Applies the relocations of a mapped file, and says what is to be called then and in the end. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF. */
+int tn__image_relocate(const struct tn__image_mapping *mapping, tn_resolver *resolver, void *context,
+                       struct tn__image_calls *initializers, struct tn__image_calls *finalizers, struct tn_error *err);
+
+/* ---- image.c ---- */
+
+struct tn_image {
+    struct tn__image_view view;
+    size_t chosen;
+    struct tn__arena arena;
+    struct tn__image_mapping mapping; /* of a file */
+    struct tn__image_calls finalizers;
+    void (*unload)(
+        struct tn_image *image); /* NULL: it is linked in. A pointer, so that who links images in has no loader */
+};
+
+/* Checks that the image fits this process, and chooses a target. */
+int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
+                     struct tn_error *err);
+/* Writes the slots; the places were checked, or are the program's own. */
+void tn__image_fill_slots(const struct tn_image *image);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A shared library's segments in memory (gABI 4.1, chapter 5, "Program Loading"). What the file has is mapped from it, so that
+ * processes share it; only writable segments are private. Every field is checked before it is used. */
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "image/image.h"
+
+struct parser {
+    const char *name;
+    const uint8_t *bytes;
+    size_t size;
+    struct tn__image_mapping *mapping;
+    struct tn__image_segment notes[TN__IMAGE_SEGMENTS];
+    size_t note_count;
+    uint64_t end; /* of the last segment in memory */
+    struct tn_error *err;
+};
+
+#define FAIL(p, ...) tn__fail((p)->err, TN_EFORMAT, __VA_ARGS__)
+
+/* Addresses of a file are below this, so that sums of them do not wrap. */
+static const uint64_t highest = UINT64_C(1) << 46;
+
+/* ---- headers ---- */
+
+static int check_file(const struct parser *p)
+{
+    const uint8_t *b = p->bytes;
+    if (p->size < sizeof(Elf64_Ehdr) || memcmp(b, ELFMAG, SELFMAG) != 0)
+        return FAIL(p, "%s: not an ELF file", p->name);
+    if (b[EI_CLASS] != ELFCLASS64 || b[EI_DATA] != ELFDATA2LSB)
+        return FAIL(p, "%s: ELF class %u, byte order %u; only 64-bit little-endian files can be loaded", p->name,
+                    b[EI_CLASS], b[EI_DATA]);
+    unsigned type = tn__get16(b + offsetof(Elf64_Ehdr, e_type));
+    if (type != ET_DYN)
+        return FAIL(p, "%s: ELF type %u; only shared libraries can be loaded", p->name, type);
+    return TN_OK;
+}
+
+static int add_segment(struct parser *p, const Elf64_Phdr *h)
+{
+    struct tn__image_mapping *m = p->mapping;
+    uint64_t page = tn__os_page_size();
+    if (m->segment_count == TN__IMAGE_SEGMENTS)
+        return tn__fail(p->err, TN_ENOTSUP, "%s: more than %d segments", p->name, TN__IMAGE_SEGMENTS);
+    if (!tn__inside(h->p_offset, h->p_filesz, p->size) || h->p_filesz > h->p_memsz || h->p_vaddr > highest ||
+        h->p_memsz > highest)
+        return FAIL(p, "%s: segment %zu lies outside of the file's %zu bytes", p->name, m->segment_count, p->size);
+    if (h->p_vaddr % page != h->p_offset % page)
+        return FAIL(p, "%s: segment %zu: address 0x%llx and offset 0x%llx cannot be mapped in pages of %llu", p->name,
+                    m->segment_count, (unsigned long long)h->p_vaddr, (unsigned long long)h->p_offset,
+                    (unsigned long long)page);
+    if (h->p_vaddr / page * page < p->end)
+        return FAIL(p, "%s: segment %zu shares a page with the one before", p->name, m->segment_count);
+    if ((h->p_flags & PF_W) && (h->p_flags & PF_X))
+        return FAIL(p, "%s: segment %zu is writable and executable", p->name, m->segment_count);
+    p->end = tn__align_up(h->p_vaddr + h->p_memsz, page);
+    m->segments[m->segment_count++] = (struct tn__image_segment){h->p_vaddr, h->p_filesz, h->p_memsz, h->p_offset,
+                                                                 h->p_flags & PF_X   ? TN__PROT_RX
+                                                                 : h->p_flags & PF_W ? TN__PROT_RW
+                                                                                     : TN__PROT_R};
+    return TN_OK;
+}
+
+static int take_header(struct parser *p, const Elf64_Phdr *h)
+{
+    struct tn__image_segment range = {.address = h->p_vaddr, .file_size = h->p_filesz, .size = h->p_memsz};
+    switch (h->p_type) {
+    case PT_LOAD:
+        return h->p_memsz ? add_segment(p, h) : TN_OK;
+    case PT_DYNAMIC:
+        p->mapping->dynamic = range;
+        return TN_OK;
+    case PT_GNU_RELRO:
+        p->mapping->relro = range;
+        return TN_OK;
+    case PT_NOTE:
+        if (p->note_count < TN__IMAGE_SEGMENTS)
+            p->notes[p->note_count++] = range;
+        return TN_OK;
+    case PT_TLS:
+        return tn__fail(p->err, TN_ENOTSUP, "%s: thread-local variables are not supported in loaded images", p->name);
+    default:
+        return TN_OK;
+    }
+}
+
+static int read_headers(struct parser *p)
+{
+    Elf64_Ehdr file;
+    memcpy(&file, p->bytes, sizeof file);
+    p->mapping->machine = file.e_machine;
+    if (file.e_phentsize != sizeof(Elf64_Phdr) ||
+        !tn__inside(file.e_phoff, (uint64_t)file.e_phnum * sizeof(Elf64_Phdr), p->size))
+        return FAIL(p, "%s: %u program headers of %u bytes at %llu lie outside of the file", p->name, file.e_phnum,
+                    file.e_phentsize, (unsigned long long)file.e_phoff);
+    int code = TN_OK;
+    for (size_t i = 0; i < file.e_phnum && code == TN_OK; i++) {
+        Elf64_Phdr header;
+        memcpy(&header, p->bytes + file.e_phoff + i * sizeof header, sizeof header);
+        code = take_header(p, &header);
+    }
+    if (code == TN_OK && !p->mapping->segment_count)
+        return FAIL(p, "%s: there is nothing to load", p->name);
+    return code;
+}
+
+/* ---- the image in the file ---- */
+
+const uint8_t *tn__image_file_at(const struct tn__image_mapping *mapping, const uint8_t *bytes, uint64_t address,
+                                 uint64_t *available)
+{
+    for (size_t i = 0; i < mapping->segment_count; i++) {
+        const struct tn__image_segment *s = &mapping->segments[i];
+        if (address < s->address || address - s->address >= s->file_size)
+            continue;
+        *available = s->file_size - (address - s->address);
+        return bytes + s->offset + (address - s->address);
+    }
+    *available = 0;
+    return NULL;
+}
+
+/* Answers whether one of the notes in these bytes is ours, and where the header is. */
+static bool search_notes(const uint8_t *notes, uint64_t size, uint64_t address, uint64_t *header)
+{
+    for (uint64_t at = 0; tn__inside(at, 12, size);) {
+        uint32_t name = tn__get32(notes + at), content = tn__get32(notes + at + 4);
+        uint64_t next = 12 + tn__align_up(name, 4) + tn__align_up(content, 4);
+        if (!tn__inside(at, next, size))
+            return false;
+        if (name == sizeof TN__IMAGE_NOTE_NAME && content == 8 && tn__get32(notes + at + 8) == TN__IMAGE_NOTE_TYPE &&
+            memcmp(notes + at + 12, TN__IMAGE_NOTE_NAME, name) == 0) {
+            *header = address + at + (uint64_t)(int64_t)(int32_t)tn__get32(notes + at + TN__IMAGE_NOTE_AT);
+            return true;
+        }
+        at += next;
+    }
+    return false;
+}
+
+static int find_image(const struct parser *p)
+{
+    for (size_t i = 0; i < p->note_count; i++) {
+        uint64_t available;
+        const struct tn__image_segment *range = &p->notes[i];
+        const uint8_t *notes = tn__image_file_at(p->mapping, p->bytes, range->address, &available);
+        if (notes && search_notes(notes, tn__min64(available, range->file_size), range->address, &p->mapping->header))
+            return TN_OK;
+    }
+    return FAIL(p, "%s: there is no image in it: no note of Tenon's", p->name);
+}
+
+int tn__image_parse(const char *name, const uint8_t *bytes, size_t size, struct tn__image_mapping *mapping,
+                    struct tn_error *err)
+{
+    struct parser p = {.name = name, .bytes = bytes, .size = size, .mapping = mapping, .err = err};
+    *mapping = (struct tn__image_mapping){.name = name};
+    int code = check_file(&p);
+    if (code == TN_OK)
+        code = read_headers(&p);
+    if (code == TN_OK)
+        code = find_image(&p);
+    mapping->size = p.end;
+    return code;
+}
+
+/* ---- memory ---- */
+
+void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot)
+{
+    for (size_t i = 0; i < mapping->segment_count; i++) {
+        const struct tn__image_segment *s = &mapping->segments[i];
+        if (address >= s->address && tn__inside(address - s->address, size, s->size) && (s->prot & prot) == prot)
+            return (void *)(uintptr_t)(mapping->bias + address);
+    }
+    return NULL;
+}
+
+/* Maps one segment: whole pages of the file, then zeros. */
+static int map_segment(const struct tn__image_mapping *m, const struct tn__image_segment *s, int fd)
+{
+    uint64_t page = tn__os_page_size(), start = s->address / page * page, skew = s->address - start;
+    uint64_t file_end = tn__align_up(s->address + s->file_size, page), end = tn__align_up(s->address + s->size, page);
+    int error = 0;
+    if (!s->file_size)
+        file_end = start;
+    else
+        error = tn__os_map_view(fd, s->offset - skew, m->bias + start, file_end - start, (enum tn__prot)s->prot, true);
+    if (!error && end > file_end)
+        error = tn__os_commit(m->bias + file_end, end - file_end, (enum tn__prot)s->prot);
+    if (!error && s->prot == TN__PROT_RW && s->file_size && s->size > s->file_size) {
+        uint64_t rest = tn__min64(file_end, s->address + s->size) - (s->address + s->file_size);
+        memset((void *)(uintptr_t)(m->bias + s->address + s->file_size), 0, rest);
+    }
+    return error;
+}
+
+static int report(const struct tn__image_mapping *m, int error, struct tn_error *err)
+{
+    if (error == EACCES || error == EPERM)
+        return tn__fail(err, TN_EPERM,
+                        "%s: the system refuses to map its code (a file system mounted noexec, or a policy): %s",
+                        m->name, strerror(error));
+    return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be mapped: %s", m->name, strerror(error));
+}
+
+int tn__image_map(struct tn__image_mapping *m, int fd, struct tn_error *err)
+{
+    uint64_t start = m->segments[0].address / tn__os_page_size() * tn__os_page_size();
+    int error = tn__os_reserve(0, m->size - start, false, &m->start);
+    m->size -= start;
+    if (error) {
+        m->size = 0;
+        return report(m, error, err);
+    }
+    m->bias = m->start - start;
+    for (size_t i = 0; i < m->segment_count && !error; i++)
+        error = map_segment(m, &m->segments[i], fd);
+    if (!error)
+        return TN_OK;
+    tn__image_unmap(m);
+    return report(m, error, err);
+}
+
+void tn__image_unmap(struct tn__image_mapping *mapping)
+{
+    if (mapping->size)
+        tn__os_release(mapping->start, mapping->size);
+    mapping->size = 0;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a shared library's dynamic section asks for (gABI 4.1, chapter 5, "Dynamic Section", and its RELR): addresses in its
+ * data are moved to where it lies, and symbols are bound. Only writable memory is written, so code stays shared. */
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "image/image.h"
+
+/* Not in the elf.h of every system. */
+enum { DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_FLAGS_TEXTREL_ = 4 };
+
+enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, TABLES };
+
+/* A table of the dynamic section: where, and how many bytes. */
+struct dynamic {
+    uint64_t address, size;
+};
+
+/* What a relocation stores. */
+enum value { VALUE_NONE, VALUE_RELATIVE, VALUE_SYMBOL, VALUE_SYMBOL_ADDEND };
+
+static const struct row {
+    uint16_t machine;
+    uint32_t type;
+    enum value value;
+} rows[] = {
+    {EM_X86_64, R_X86_64_NONE, VALUE_NONE},
+    {EM_X86_64, R_X86_64_RELATIVE, VALUE_RELATIVE},
+    {EM_X86_64, R_X86_64_GLOB_DAT, VALUE_SYMBOL},
+    {EM_X86_64, R_X86_64_JUMP_SLOT, VALUE_SYMBOL},
+    {EM_X86_64, R_X86_64_64, VALUE_SYMBOL_ADDEND},
+    {EM_AARCH64, R_AARCH64_NONE, VALUE_NONE},
+    {EM_AARCH64, R_AARCH64_RELATIVE, VALUE_RELATIVE},
+    {EM_AARCH64, R_AARCH64_GLOB_DAT, VALUE_SYMBOL_ADDEND},
+    {EM_AARCH64, R_AARCH64_JUMP_SLOT, VALUE_SYMBOL_ADDEND},
+    {EM_AARCH64, R_AARCH64_ABS64, VALUE_SYMBOL_ADDEND},
+    {EM_RISCV, R_RISCV_NONE, VALUE_NONE},
+    {EM_RISCV, R_RISCV_RELATIVE, VALUE_RELATIVE},
+    {EM_RISCV, R_RISCV_JUMP_SLOT, VALUE_SYMBOL},
+    {EM_RISCV, R_RISCV_64, VALUE_SYMBOL_ADDEND},
+};
+
+struct relocator {
+    const struct tn__image_mapping *mapping;
+    struct dynamic tables[TABLES];
+    tn_resolver *resolver;
+    void *context;
+    size_t undefined;
+    struct tn_error *err;
+};
+
+#define FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
+
+/* ---- the dynamic section ---- */
+
+static const struct field {
+    int64_t tag;
+    enum table table;
+    bool is_size;
+} fields[] = {
+    {DT_RELA, RELA, false},        {DT_RELASZ, RELA, true},       {DT_JMPREL, JMPREL, false},
+    {DT_PLTRELSZ, JMPREL, true},   {DT_RELR_, RELR, false},       {DT_RELRSZ_, RELR, true},
+    {DT_SYMTAB, SYMTAB, false},    {DT_STRTAB, STRTAB, false},    {DT_STRSZ, STRTAB, true},
+    {DT_INIT_ARRAY, INIT, false},  {DT_INIT_ARRAYSZ, INIT, true}, {DT_FINI_ARRAY, FINI, false},
+    {DT_FINI_ARRAYSZ, FINI, true},
+};
+
+static int take_entry(struct relocator *r, const Elf64_Dyn *entry)
+{
+    for (size_t i = 0; i < TN_COUNT(fields); i++)
+        if (fields[i].tag == entry->d_tag) {
+            struct dynamic *table = &r->tables[fields[i].table];
+            *(fields[i].is_size ? &table->size : &table->address) = entry->d_un.d_val;
+        }
+    if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DT_FLAGS_TEXTREL_)))
+        return tn__fail(r->err, TN_ENOTSUP, "%s: it wants to change its code (DT_TEXTREL): compile it with -fPIC",
+                        r->mapping->name);
+    if (entry->d_tag == DT_REL)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: relocations without addends (DT_REL)", r->mapping->name);
+    return TN_OK;
+}
+
+static int read_dynamic(struct relocator *r)
+{
+    const struct tn__image_mapping *m = r->mapping;
+    const uint8_t *at = tn__image_at(m, m->dynamic.address, m->dynamic.file_size, TN__PROT_R);
+    if (!m->dynamic.size)
+        return TN_OK;
+    if (!at)
+        return FAIL(r, "%s: the dynamic section lies outside of its segments", m->name);
+    int code = TN_OK;
+    for (uint64_t i = 0; i < m->dynamic.file_size / sizeof(Elf64_Dyn) && code == TN_OK; i++) {
+        Elf64_Dyn entry;
+        memcpy(&entry, at + i * sizeof entry, sizeof entry);
+        if (entry.d_tag == DT_NULL)
+            break;
+        code = take_entry(r, &entry);
+    }
+    for (size_t i = 0; i < TABLES && code == TN_OK; i++)
+        if (r->tables[i].size && !tn__image_at(m, r->tables[i].address, r->tables[i].size, TN__PROT_R))
+            code = FAIL(r, "%s: dynamic section: a table of %llu bytes at 0x%llx lies outside of its segments", m->name,
+                        (unsigned long long)r->tables[i].size, (unsigned long long)r->tables[i].address);
+    return code;
+}
+
+/* ---- symbols ---- */
+
+/* Undefined ones are listed, all of them. */
+static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
+{
+    const struct tn__image_mapping *m = r->mapping;
+    const uint8_t *at =
+        tn__image_at(m, r->tables[SYMTAB].address + (uint64_t)index * sizeof(Elf64_Sym), sizeof(Elf64_Sym), TN__PROT_R);
+    Elf64_Sym symbol;
+    *value = 0;
+    if (!at || !r->tables[SYMTAB].address)
+        return FAIL(r, "%s: symbol %u lies outside of its segments", m->name, index);
+    memcpy(&symbol, at, sizeof symbol);
+    const struct dynamic *strings = &r->tables[STRTAB];
+    const char *name = tn__image_at(m, strings->address, strings->size, TN__PROT_R);
+    if (!name || symbol.st_name >= strings->size || name[strings->size - 1])
+        return FAIL(r, "%s: the name of symbol %u lies outside of its table", m->name, index);
+    name += symbol.st_name;
+    unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if (type == STT_GNU_IFUNC || type == STT_TLS)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: symbol '%s' is %s", m->name, name,
+                        type == STT_TLS ? "thread-local" : "an indirect function");
+    if (index == 0)
+        return TN_OK;
+    if (symbol.st_shndx != SHN_UNDEF) {
+        *value = symbol.st_value + (symbol.st_shndx == SHN_ABS ? 0 : m->bias);
+        return TN_OK;
+    }
+    *value = r->resolver ? (uint64_t)(uintptr_t)r->resolver(r->context, name) : 0;
+    if (!*value && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) {
+        if (r->undefined++)
+            tn__append(r->err, ", %s", name);
+        else
+            tn__fail(r->err, TN_EUNDEF, "%s: the program does not have: %s", m->name, name);
+    }
+    return TN_OK;
+}
+
+/* ---- relocations ---- */
+
+static const struct row *find_row(uint16_t machine, uint32_t type)
+{
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        if (rows[i].machine == machine && rows[i].type == type)
+            return &rows[i];
+    return NULL;
+}
+
+static uint8_t *target_of(struct relocator *r, uint64_t address)
+{
+    uint8_t *target = tn__image_at(r->mapping, address, 8, TN__PROT_RW);
+    if (!target)
+        FAIL(r, "%s: a relocation of 0x%llx, which is no writable memory of the file", r->mapping->name,
+             (unsigned long long)address);
+    return target;
+}
+
+static int apply(struct relocator *r, const Elf64_Rela *rela)
+{
+    const struct row *row = find_row(r->mapping->machine, (uint32_t)ELF64_R_TYPE(rela->r_info));
+    uint64_t value = r->mapping->bias;
+    if (!row)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: relocation type %u is not supported", r->mapping->name,
+                        (unsigned)ELF64_R_TYPE(rela->r_info));
+    if (row->value == VALUE_NONE)
+        return TN_OK;
+    uint8_t *target = target_of(r, rela->r_offset);
+    if (!target)
+        return TN_EFORMAT;
+    int code = TN_OK;
+    if (row->value != VALUE_RELATIVE)
+        code = find_symbol(r, (uint32_t)ELF64_R_SYM(rela->r_info), &value);
+    if (code == TN_OK)
+        tn__put64(target, value + (row->value == VALUE_SYMBOL ? 0 : (uint64_t)rela->r_addend));
+    return code;
+}
+
+static int apply_table(struct relocator *r, enum table table)
+{
+    int code = TN_OK;
+    const uint8_t *at = (const uint8_t *)(uintptr_t)(r->mapping->bias + r->tables[table].address);
+    for (uint64_t i = 0; i < r->tables[table].size / sizeof(Elf64_Rela) && code == TN_OK; i++) {
+        Elf64_Rela rela;
+        memcpy(&rela, at + i * sizeof rela, sizeof rela);
+        code = apply(r, &rela);
+    }
+    return code;
+}
+
+static int move(struct relocator *r, uint64_t address)
+{
+    uint8_t *target = target_of(r, address);
+    if (target)
+        tn__put64(target, tn__get64(target) + r->mapping->bias);
+    return target ? TN_OK : TN_EFORMAT;
+}
+
+/* An even word is an address; an odd one is a bitmap of the 63 words behind the last. */
+static int apply_relr(struct relocator *r)
+{
+    const uint8_t *at = (const uint8_t *)(uintptr_t)(r->mapping->bias + r->tables[RELR].address);
+    uint64_t next = 0;
+    int code = TN_OK;
+    for (uint64_t i = 0; i < r->tables[RELR].size / 8 && code == TN_OK; i++) {
+        uint64_t word = tn__get64(at + 8 * i);
+        if (!(word & 1)) {
+            code = move(r, word);
+            next = word + 8;
+            continue;
+        }
+        for (uint64_t bit = 0; bit < 63 && code == TN_OK; bit++)
+            if (word >> (bit + 1) & 1)
+                code = move(r, next + 8 * bit);
+        next += 63 * 8;
+    }
+    return code;
+}
+
+/* ---- the whole ---- */
+
+/* What was to be written once only, from now on cannot be. */
+static int seal(const struct relocator *r)
+{
+    const struct tn__image_mapping *m = r->mapping;
+    uint64_t page = tn__os_page_size(), start = m->relro.address / page * page;
+    uint64_t end = (m->relro.address + m->relro.size) / page * page;
+    if (end <= start)
+        return TN_OK;
+    if (!tn__image_at(m, m->relro.address, m->relro.size, TN__PROT_RW) && m->relro.size)
+        return FAIL(r, "%s: PT_GNU_RELRO lies outside of its segments", m->name);
+    int error = tn__os_protect(m->bias + start, end - start, TN__PROT_R);
+    return error ? tn__fail(r->err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : TN_OK;
+}
+
+static int list_calls(const struct relocator *r, enum table table, struct tn__image_calls *calls)
+{
+    *calls = (struct tn__image_calls){r->mapping->bias + r->tables[table].address, r->tables[table].size / 8};
+    for (uint64_t i = 0; i < calls->count; i++) {
+        uint64_t function = tn__get64((const void *)(uintptr_t)(calls->address + 8 * i));
+        if (!tn__image_at(r->mapping, function - r->mapping->bias, 1, TN__PROT_RX))
+            return FAIL(r, "%s: an initializer or finalizer is no code of the file", r->mapping->name);
+    }
+    return TN_OK;
+}
+
+int tn__image_relocate(const struct tn__image_mapping *mapping, tn_resolver *resolver, void *context,
+                       struct tn__image_calls *initializers, struct tn__image_calls *finalizers, struct tn_error *err)
+{
+    struct relocator r = {.mapping = mapping, .resolver = resolver, .context = context, .err = err};
+    int code = read_dynamic(&r);
+    if (code == TN_OK)
+        code = apply_relr(&r);
+    if (code == TN_OK)
+        code = apply_table(&r, RELA);
+    if (code == TN_OK)
+        code = apply_table(&r, JMPREL);
+    if (code == TN_OK && r.undefined)
+        code = TN_EUNDEF;
+    if (code == TN_OK)
+        code = list_calls(&r, INIT, initializers);
+    if (code == TN_OK)
+        code = list_calls(&r, FINI, finalizers);
+    return code == TN_OK ? seal(&r) : code;
+}
