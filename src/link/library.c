@@ -49,9 +49,17 @@ static const char *owner_of(const struct tn__entry *entry)
     return entry->object ? entry->object->name : "the client";
 }
 
-static bool is_being_kept(const struct tn__entry *entry)
+/* Why another definition comes too late; NULL if it does not. */
+static const char *is_settled(const struct tn__entry *entry)
 {
-    return entry->kind == TN__ENTRY_PROMISED && entry->promise->state == TN__PROMISE_RUNNING;
+    if (entry->kind == TN__ENTRY_LINKED)
+        return "linked already";
+    if (!entry->strength)
+        return NULL;
+    if (entry->kind == TN__ENTRY_FAILED)
+        return "needed already, and has failed";
+    return entry->kind == TN__ENTRY_PROMISED && entry->promise->state == TN__PROMISE_RUNNING ? "being made already"
+                                                                                             : NULL;
 }
 
 int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err)
@@ -60,9 +68,10 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
     *yields = strength > entry->strength;
-    if (*yields && (entry->kind == TN__ENTRY_LINKED || (entry->strength && is_being_kept(entry))))
-        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is %s already",
-                        entry->name, by, owner_of(entry), entry->kind == TN__ENTRY_LINKED ? "linked" : "being made");
+    const char *settled = *yields ? is_settled(entry) : NULL;
+    if (settled)
+        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is %s", entry->name, by,
+                        owner_of(entry), settled);
     return 0;
 }
 

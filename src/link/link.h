@@ -131,6 +131,14 @@ static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
     return entry;
 }
 
+/* True of what was found in another library earlier, if that has nothing to offer any more: it leads nowhere, may have been
+ * hidden since, or finds the name elsewhere itself, which is none of others' business. */
+static inline bool tn__entry_is_stale(struct tn__entry *entry)
+{
+    return tn__entry_is_found(entry) && (entry->target->hidden || tn__entry_is_found(entry->target) ||
+                                         tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED);
+}
+
 /* Call before changing an entry. False when memory is out. */
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry);
 void tn__journal_undo(struct tn__journal *journal);

@@ -159,6 +159,9 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
 
 /* ---- query.c ---- */
 
+/* Under the lock: TN_EUNDEF with the names that nothing defines or that are hidden, so that nothing is linked for the others. */
+int tn__request_check(const struct tn__request *request, struct tn_error *err);
+
 /* Links what is asked for, and waits for what it needs. Takes the lock. */
 int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* Under the lock: this promise has ended or its symbols are in other hands. */

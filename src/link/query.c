@@ -18,14 +18,14 @@ static bool has_address(const struct tn__entry *entry)
 static struct tn__entry *find(const struct tn__request *request, size_t i)
 {
     struct tn__entry *entry = tn__symtab_find(&request->library->symtab, request->symbols[i].name);
-    return entry && !entry->hidden ? tn__entry_target(entry) : NULL;
+    return entry && !entry->hidden ? entry : NULL;
 }
 
 static bool is_answered(const struct tn__request *request)
 {
     for (size_t i = 0; i < request->count; i++) {
-        const struct tn__entry *entry = find(request, i);
-        if (!entry || !has_address(entry))
+        struct tn__entry *entry = find(request, i);
+        if (!entry || tn__entry_is_stale(entry) || !has_address(tn__entry_target(entry)))
             return false;
     }
     return request->count;
@@ -61,12 +61,19 @@ static int check_found(const struct tn__request *request, const struct tn__needs
     return code;
 }
 
+int tn__request_check(const struct tn__request *request, struct tn_error *err)
+{
+    return check_found(request, &(struct tn__needs){0}, err);
+}
+
+/* Some may have been removed while the others were linked. */
 static int answer(const struct tn__request *request, struct tn_error *err)
 {
-    int code = check_found(request, &(struct tn__needs){0}, err);
+    int code = tn__request_check(request, err);
     for (size_t i = 0; !code && i < request->count; i++) {
-        const struct tn__entry *entry = find(request, i);
-        request->symbols[i].address = entry && has_address(entry) ? (void *)(uintptr_t)entry->address : NULL;
+        struct tn__entry *entry = find(request, i);
+        const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
+        request->symbols[i].address = target && has_address(target) ? (void *)(uintptr_t)target->address : NULL;
     }
     return code;
 }
@@ -168,6 +175,13 @@ static int lodge(struct tn__query *query, const struct tn__needs *needs, struct 
     return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself", query->from->name);
 }
 
+static void stop_waiting(struct tn__query *query)
+{
+    for (size_t i = 0; i < query->wait_count; i++)
+        tn__list_remove(&query->waits[i].listed);
+    query->pending = 0;
+}
+
 void tn__query_wake(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;
@@ -175,7 +189,10 @@ void tn__query_wake(struct tn_responsibility *promise)
         struct tn__wait *wait = tn__container_of(promise->waits.next, struct tn__wait, listed);
         struct tn__query *query = wait->query;
         tn__list_remove(&wait->listed);
-        if (--query->pending)
+        query->pending--;
+        if (promise->state == TN__PROMISE_FAILED)
+            stop_waiting(query); /* at once: for the rest it is too late */
+        if (query->pending)
             continue;
         if (query->settled)
             pthread_cond_signal(query->settled);
@@ -202,9 +219,10 @@ static int link_round(struct tn__query *query, struct tn__needs *needs, struct t
     needs->resume = query->open;
     needs->resume_count = query->open_count;
     int code = needs->resume ? tn__link_run(&query->request, needs, err) : TN__EXPLORED;
-    needs->resume = NULL;
-    if (code == TN__EXPLORED)
+    if (code == TN__EXPLORED) {
+        needs->resume = NULL;
         code = tn__link_run(&query->request, needs, err);
+    }
     take_open(query, needs);
     return code;
 }
@@ -221,7 +239,7 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
         return answer(request, err);
     if (code != TN__WAIT)
         return code;
-    code = check_found(request, needs, err);
+    code = needs->resume ? 0 : check_found(request, needs, err); /* all names were looked at */
     if (!code)
         code = generate(query, needs, err);
     if (!code)

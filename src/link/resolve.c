@@ -65,11 +65,11 @@ static int wait_for(struct tn__link *link, struct tn__entry *entry)
     return 0;
 }
 
-/* Follows an alias. One that was found in another library is searched anew if it leads nowhere any more. */
-static void follow_alias(struct tn_library **library, struct tn__entry **at)
+/* Follows an alias, or has it searched anew if it is stale, and not what the last search came to. */
+static void follow_alias(struct tn_library **library, struct tn__entry **at, const struct tn__entry *searched)
 {
     struct tn__entry *entry = *at;
-    if (tn__entry_is_found(entry) && tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED) {
+    if (entry != searched && tn__entry_is_stale(entry)) {
         tn__entry_reset(entry);
         return;
     }
@@ -107,11 +107,11 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
 {
     const struct tn__open open = {library, entry, how};
     const struct tn__needs before = *link->needs;
-    bool searched = false;
+    const struct tn__entry *searched = NULL; /* the last one: what it was bound to may have to be searched too */
     for (int code = 0; !code;)
         switch (entry->kind) {
         case TN__ENTRY_ALIAS:
-            follow_alias(&library, &entry);
+            follow_alias(&library, &entry, searched);
             break;
         case TN__ENTRY_LAZY:
             if (how & TN__NEED_WEAK)
@@ -121,9 +121,9 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
                 return code;
             break;
         case TN__ENTRY_UNDEFINED:
-            if (searched)
+            if (searched == entry)
                 return has_grown(link->needs, &before) ? note_open(link, &open) : 0;
-            searched = true;
+            searched = entry;
             code = find(link, library, entry, how);
             if (code)
                 return code;
@@ -176,6 +176,13 @@ static int need_name(struct tn__link *link, const char *name)
     return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
 
+/* What is hidden is not for those who look up: see tn__request_check. */
+static int need_wanted(struct tn__link *link, const char *name)
+{
+    const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, name);
+    return entry && entry->hidden ? 0 : need_name(link, name);
+}
+
 static int need_open(struct tn__link *link)
 {
     int code = 0;
@@ -194,7 +201,7 @@ static int need_request(struct tn__link *link)
     const struct tn__request *request = link->request;
     int code = request->everything || request->roots ? need_queue(link) : 0;
     for (size_t i = 0; !code && i < request->count; i++)
-        code = need_name(link, request->symbols[i].name);
+        code = need_wanted(link, request->symbols[i].name);
     for (size_t i = 0; !code && request->roots && i < request->roots->count; i++)
         code = need_name(link, request->roots->names[i]);
     return code;
@@ -210,5 +217,5 @@ int tn__link_resolve(struct tn__link *link)
     tn__link_settle_bounds(link);
     if (link->needs->promise_count || link->needs->missing_count)
         return TN__WAIT;
-    return link->needs->resume ? TN__EXPLORED : 0;
+    return link->needs->resume ? TN__EXPLORED : tn__request_check(link->request, link->err);
 }

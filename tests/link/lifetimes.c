@@ -365,6 +365,61 @@ static void goes_on_inside_of_a_materializer(void **state)
     close_fixture(&f);
 }
 
+/* ---- a failure is told at once ---- */
+
+static void failures_at_once(void **state)
+{
+    (void)state;
+    struct tn_error err, why = {TN_EIO, "the disk is gone"};
+    struct fixture f = open_fixture(NULL);
+    struct maker slow = {.name = "slow", .later = true}, failing = {.name = "failing", .later = true};
+    promise(f.library, &slow);
+    promise(f.library, &failing);
+    struct tn_wanted wanted[] = {{.name = "slow"}, {.name = "failing"}};
+    struct answer answer = {0};
+    assert_ok(tn_lookup_async(f.library, wanted, COUNT(wanted), note, &answer, &err), &err);
+    tn_responsibility_fail(failing.kept, &why);
+    assert_int_equal(answer.calls, 1); /* although the other one has not ended */
+    assert_int_equal(answer.code, TN_EIO);
+    assert_ok(tn_responsibility_ready(slow.kept, &err), &err);
+    assert_int_equal(answer.calls, 1);
+    assert_error(tn_define(f.library, "failing", &f, &err), TN_EDUP, &err, "failing");
+    close_fixture(&f);
+}
+
+/* ---- through several libraries ---- */
+
+/* `last` is known to the one that the re-exporting one takes it from only by its own search order. */
+static void reexported_and_found(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    void *address;
+    struct fixture f = open_fixture(NULL);
+    struct tn_library *middle = new_library(f.session, "middle"), *source = new_library(f.session, "source"),
+                      *last = new_library(f.session, "last");
+    assert_ok(tn_library_search(f.library, &(struct tn_search){.library = middle}, 1, &err), &err);
+    assert_ok(tn_library_search(source, &(struct tn_search){.library = last}, 1, &err), &err);
+    assert_ok(tn_reexport(middle, &(struct tn_reexport){.name = "x"}, 1, source, NULL, &err), &err);
+    assert_ok(tn_define(last, "x", &f, &err), &err);
+    assert_ok(tn_lookup(f.library, "x", &address, &err), &err);
+    assert_ptr_equal(address, &f);
+    close_fixture(&f);
+}
+
+/* What is missing or hidden shows before the rest is linked. */
+static void all_or_none(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    add_function(f.library, "there", 1, NULL, NULL);
+    struct tn_wanted wanted[] = {{.name = "there"}, {.name = "not there"}};
+    assert_error(tn_lookup_all(f.library, wanted, COUNT(wanted), &err), TN_EUNDEF, &err, "'not there'");
+    assert_int_equal(stats_of(&f).objects, 0);
+    close_fixture(&f);
+}
+
 /* ---- chains ---- */
 
 struct chain {
@@ -468,6 +523,9 @@ int main(void)
         cmocka_unit_test(overridden_and_removed),
         cmocka_unit_test(discarded_with_its_library),
         cmocka_unit_test(goes_on_inside_of_a_materializer),
+        cmocka_unit_test(failures_at_once),
+        cmocka_unit_test(reexported_and_found),
+        cmocka_unit_test(all_or_none),
         cmocka_unit_test(on_a_small_stack),
         cmocka_unit_test(in_linear_time),
     };
