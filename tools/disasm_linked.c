@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "codegen/inflate.h"
 #include "disasm.h"
 #include "link/object.h"
 #include "link/reloc.h"
@@ -78,7 +79,7 @@ static int note_zones(const struct tn_linked_object *object, struct tn_error *er
 static int note_lines(const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     struct tn__debug_image image;
-    int code = tn__debug_image_make(&image, NULL, objects, count, err);
+    int code = tn__debug_image_make(&image, NULL, tn__zlib_inflate, objects, count, err);
     return code ? code : tn__lines_add(&view.lines, &image, err);
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "codegen/inflate.h"
 #include "disasm.h"
 #include "link/object.h"
 #include "link/reloc.h"
@@ -45,7 +46,8 @@ static int read_lines(struct object *o, struct tn_error *err)
                                             .section_count = data->section_count,
                                             .symbol_addresses = symbols,
                                             .symbol_count = data->symbol_count};
-    int code = tn__debug_image_make(&o->image, NULL, (const struct tn_linked_object *const[]){&linked}, 1, err);
+    int code = tn__debug_image_make(&o->image, NULL, tn__zlib_inflate,
+                                    (const struct tn_linked_object *const[]){&linked}, 1, err);
     return code ? code : tn__lines_add(&o->lines, &o->image, err);
 }
 

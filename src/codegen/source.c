@@ -8,8 +8,8 @@
 #include "base/os.h"
 #include "base/tree.h"
 #include "codegen/codegen.h"
+#include "codegen/inflate.h"
 #include "codegen/llvm.h"
-#include "link/debug_image.h"
 #include "link/observer.h"
 
 struct batch {
@@ -93,7 +93,7 @@ static int add_batch(const struct tn_session *session, const struct tn_linked_ob
     if (!batch)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     batch->session = session;
-    int code = tn__debug_image_make(&batch->image, session->allocator, objects, count, err);
+    int code = tn__debug_image_make(&batch->image, session->allocator, tn__zlib_inflate, objects, count, err);
     if (!code)
         enter(batch, objects, count);
     if (code || !batch->live)

@@ -65,6 +65,7 @@ struct source {
 
 struct builder {
     struct tn__debug_image *image;
+    tn__inflate *inflate;
     struct source *sources;
     size_t count;
     uint64_t sizes[OUT_COUNT], places[OUT_COUNT]; /* places: in the file */
@@ -162,6 +163,29 @@ static void count_symbols(struct builder *b, const struct source *source)
         }
 }
 
+/* A section that can be decompressed becomes what it was (ELF, "Section Compression"). */
+static int unpack(const struct builder *b, struct source *source, struct tn__section *section)
+{
+    enum { MOST = 1032 }; /* bytes that zlib makes of one */
+    Elf64_Chdr header;
+    if (!section->compressed || !b->inflate || !section->bytes || section->size < sizeof header)
+        return 0;
+    memcpy(&header, section->bytes, sizeof header);
+    uint64_t packed = section->size - sizeof header;
+    if (header.ch_type != ELFCOMPRESS_ZLIB || !header.ch_size || header.ch_size / MOST > packed)
+        return 0;
+    uint8_t *bytes = tn__arena_array(&source->data.arena, header.ch_size, 1);
+    if (!bytes)
+        return tn__fail(b->err, TN_ENOMEM, "%s: out of memory", source->object->name);
+    if (!b->inflate(bytes, header.ch_size, section->bytes + sizeof header, packed))
+        return 0;
+    section->bytes = bytes;
+    section->size = header.ch_size;
+    section->alignment = 1; /* units of DWARF follow each other without a gap */
+    section->compressed = false;
+    return 0;
+}
+
 static int read_source(struct builder *b, struct source *source)
 {
     const struct tn_linked_object *object = source->object;
@@ -173,6 +197,8 @@ static int read_source(struct builder *b, struct source *source)
         return 0;
     }
     int code = tn__object_read(&source->data, b->err);
+    for (uint32_t i = 0; !code && i < source->data.section_count; i++)
+        code = unpack(b, source, &source->data.sections[i]);
     if (code)
         return code;
     source->pieces = tn__arena_array(&source->data.arena, source->data.section_count, sizeof *source->pieces);
@@ -471,11 +497,11 @@ static int build(struct builder *b, const struct tn_linked_object *const *object
     return 0;
 }
 
-int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from,
+int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn__inflate *inflate,
                          const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     *image = (struct tn__debug_image){.from = from, .part_count = count};
-    struct builder b = {.image = image, .count = count, .err = err};
+    struct builder b = {.image = image, .inflate = inflate, .count = count, .err = err};
     b.sources = tn__alloc_zeroed(from, count, sizeof *b.sources);
     int code = b.sources ? build(&b, objects) : tn__fail(err, TN_ENOMEM, "out of memory");
     for (size_t i = 0; b.sources && i < count; i++)

@@ -37,8 +37,12 @@ struct tn__debug_image {
 /* An image has a section for each object; more than these do not fit the plain fields of an ELF header. */
 enum { TN__IMAGE_PARTS = 60000 };
 
-/* TN_ENOMEM; what tn__object_read answers. An object with compressed debug sections gets symbols only. */
-int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from,
+/* Makes `size` bytes of what zlib compressed; false if they are not as many, or memory is out. */
+typedef bool tn__inflate(void *out, uint64_t size, const void *packed, uint64_t packed_size);
+
+/* TN_ENOMEM; what tn__object_read answers. An object whose debug sections are compressed gets symbols only if `inflate` is
+ * NULL or fails. */
+int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn__inflate *inflate,
                          const struct tn_linked_object *const *objects, size_t count, struct tn_error *err);
 
 /* Takes an object's symbols, unwind entries and compilation units out; the file keeps its size. */

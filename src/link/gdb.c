@@ -102,7 +102,7 @@ static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *obje
     struct batch *batch = tn__alloc_zeroed(gdb->session->allocator, 1, sizeof *batch + count * sizeof *batch->members);
     if (!batch)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    int code = tn__debug_image_make(&batch->image, gdb->session->allocator, objects, count, err);
+    int code = tn__debug_image_make(&batch->image, gdb->session->allocator, NULL, objects, count, err);
     if (code) {
         tn__free(gdb->session->allocator, batch);
         return code;

@@ -331,7 +331,7 @@ static int write_all(struct log *log, const struct tn_linked_object *const *obje
     struct tn__lines lines = {.count = 0};
     int code = 0;
     if (log->kind->has_lines) {
-        code = tn__debug_image_make(&image, NULL, objects, count, err);
+        code = tn__debug_image_make(&image, NULL, NULL, objects, count, err);
         if (!code)
             code = tn__lines_add(&lines, &image, err);
     }
