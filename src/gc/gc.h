@@ -213,6 +213,7 @@ struct tn_heap {
     size_t pin_count, pin_capacity;
     struct tn__finalizer *finalizers, *waiting, **waiting_end;
     struct tn_heap_stats stats;
+    struct tn__snapshot *snapshot; /* of what is verified; see verify.c */
 };
 
 /* It is not the default any more, if it was (default.c). */
@@ -276,7 +277,10 @@ void tn__settle_dead(struct tn__collector *c);
 /* Runs finalizers that wait, unless the calling thread is at it. A safepoint; no lock is held. */
 void tn__run_finalizers_here(struct tn_heap *heap);
 
+/* The world is stopped: behind a collection, and before the next one. */
 void tn__verify_heap(struct tn_heap *heap);
+void tn__verify_barriers(struct tn_heap *heap);
+void tn__verify_end(struct tn_heap *heap);
 
 /* Calls for every object; the world is stopped and every chunk retired (space.c). */
 void tn__each_object(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);

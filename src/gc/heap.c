@@ -99,6 +99,7 @@ void tn_heap_destroy(struct tn_heap *heap)
     free_finalizers(heap->finalizers);
     free_finalizers(heap->waiting);
     free_pins(heap);
+    tn__verify_end(heap);
     tn__space_close(&heap->space);
     pthread_mutex_destroy(&heap->lock);
     pthread_mutex_destroy(&heap->roots_lock);
@@ -124,6 +125,8 @@ void tn__collect_now(struct tn_heap *heap)
     uint64_t requested = tn__os_now_ns();
     tn__world_stop(heap);
     done.stop_ns = tn__os_now_ns() - requested;
+    if (heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_barriers(heap);
     tn__collect(heap, &done);
     if (heap->options.flags & TN_HEAP_VERIFY)
         tn__verify_heap(heap);

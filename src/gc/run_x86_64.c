@@ -99,7 +99,7 @@ __asm__(FUNCTION("tn__gc_call_blocking") /* */
         "    .cfi_def_cfa rsp, 8\n"
         "    ret\n" END("tn__gc_call_blocking"));
 
-/* This collector does not ask which objects were stored to, so it never sets the bit; taking it away keeps the promise. */
+/* This collector asks only when it verifies which objects were stored to: by the bit. */
 __asm__(FUNCTION("tn__gc_log") /* */
         "    lock andq $~2, -8(%rdi)\n"
         "    ret\n" END("tn__gc_log"));

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Checks a heap behind a collection: every reference in it, and in handles and root ranges, is null, or permanent, or the
- * start of an object; no header says that its object went elsewhere. Starts are noted in the chunks' sets. */
+ * start of an object; no header says that its object went elsewhere. Starts are noted in the chunks' sets.
+ *
+ * Then every object is marked as not logged, and its references are noted: before the next collection they must be the same
+ * in all that are still so marked, or null, which is stored without a barrier. */
 
 #include "gc.h"
 
@@ -60,6 +63,85 @@ static void check_object(void *context, void *object)
     }
 }
 
+/* ---- barriers ---- */
+
+/* For each object: its address, the number of its references, and these. */
+struct tn__snapshot {
+    uintptr_t *words;
+    size_t count, capacity;
+    bool is_whole; /* there was memory for all of it */
+};
+
+static void note_word(struct tn__snapshot *snapshot, uintptr_t word)
+{
+    snapshot->is_whole &=
+        tn__grow(NULL, &snapshot->words, &snapshot->capacity, snapshot->count + 1, sizeof *snapshot->words);
+    if (snapshot->is_whole)
+        snapshot->words[snapshot->count++] = word;
+}
+
+static void note_slot(void *context, void **slot)
+{
+    note_word(context, (uintptr_t)*slot);
+}
+
+static void note_object(void *context, void *object)
+{
+    struct tn__snapshot *snapshot = context;
+    note_word(snapshot, (uintptr_t)object);
+    size_t at = snapshot->count;
+    note_word(snapshot, 0);
+    tn__visit_references(object, note_slot, snapshot);
+    if (snapshot->is_whole)
+        snapshot->words[at] = snapshot->count - at - 1;
+    *tn__header(object) |= TN_GC_UNLOGGED;
+}
+
+static void take_snapshot(struct tn_heap *heap)
+{
+    if (!heap->snapshot)
+        heap->snapshot = tn__alloc_zeroed(NULL, 1, sizeof *heap->snapshot);
+    if (!heap->snapshot)
+        return;
+    heap->snapshot->count = 0;
+    heap->snapshot->is_whole = true;
+    tn__each_object(heap, note_object, heap->snapshot);
+}
+
+struct comparison {
+    const uintptr_t *words;
+    bool differs;
+};
+
+static void compare_slot(void *context, void **slot)
+{
+    struct comparison *comparison = context;
+    comparison->differs |= *slot && (uintptr_t)*slot != *comparison->words;
+    comparison->words++;
+}
+
+void tn__verify_barriers(struct tn_heap *heap)
+{
+    const struct tn__snapshot *snapshot = heap->snapshot;
+    for (size_t at = 0; snapshot && snapshot->is_whole && at < snapshot->count; at += 2 + snapshot->words[at + 1]) {
+        void *object = (void *)snapshot->words[at];
+        struct comparison comparison = {&snapshot->words[at + 2], false};
+        if (*tn__header(object) & TN_GC_UNLOGGED)
+            tn__visit_references(object, compare_slot, &comparison);
+        if (comparison.differs)
+            tn__corrupt(heap, "a reference was stored into an object that is not logged");
+    }
+}
+
+void tn__verify_end(struct tn_heap *heap)
+{
+    if (heap->snapshot)
+        tn__free(NULL, heap->snapshot->words);
+    tn__free(NULL, heap->snapshot);
+}
+
+/* ---- all of it ---- */
+
 void tn__verify_heap(struct tn_heap *heap)
 {
     struct check check = {.heap = heap};
@@ -72,4 +154,5 @@ void tn__verify_heap(struct tn_heap *heap)
     }
     if (check.wrong)
         tn__corrupt(heap, check.wrong);
+    take_snapshot(heap);
 }

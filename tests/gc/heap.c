@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include <pthread.h>
 
@@ -433,6 +435,60 @@ static void heaps_are_apart(void **state)
     assert_null(tn_heap_current());
 }
 
+/* ---- what is found to be wrong ---- */
+
+enum { FOUND = 7, FOUND_ANOTHER };
+
+static void end(void *context, const char *what)
+{
+    _exit(strstr(what, context) ? FOUND : FOUND_ANOTHER);
+}
+
+enum { NO_BARRIER, WITH_BARRIER, NULL_WITHOUT, STORES };
+
+/* Stores as compiled code would, well or badly, and collects: in a process of its own. */
+static void store_and_collect(uint64_t flags, int how, char *expected)
+{
+    struct tn_heap_options options = {
+        .size = sizeof options, .flags = flags, .on_corruption = end, .context = expected};
+    struct tn_heap *heap;
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    struct tn_handle *a = make(heap, &node_type, 0), *b = make_node(heap, &node_type, 1, NULL);
+    tn_heap_collect(heap);
+    struct node *raw = tn_handle_object(a), *other = tn_handle_object(b);
+    switch (how) {
+    case NO_BARRIER:
+        raw->next = other;
+        break;
+    case WITH_BARRIER:
+        assert_int_equal(tn_handle_store(a, 0, b, &err), 0);
+        break;
+    default:
+        raw->next = NULL;
+    }
+    tn_heap_collect(heap);
+    _exit(0);
+}
+
+static void verification_finds(void **state)
+{
+    static const struct {
+        char *what;
+        int status;
+    } expected[STORES] = {
+        [NO_BARRIER] = {"an object that is not logged", FOUND}, [WITH_BARRIER] = {"", 0}, [NULL_WITHOUT] = {"", 0}};
+    for (int how = 0; how < STORES; how++) {
+        int status;
+        pid_t child = fork();
+        if (!child)
+            store_and_collect(*(uint64_t *)*state, how, expected[how].what);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), expected[how].status);
+    }
+}
+
 static uint64_t plain = TN_HEAP_VERIFY, stress = TN_HEAP_VERIFY | TN_HEAP_STRESS;
 
 #define BOTH(test)                                                                                                     \
@@ -457,6 +513,7 @@ int main(void)
         BOTH(roots_are_visited),
         BOTH(threads_share_a_heap),
         BOTH(heaps_are_apart),
+        BOTH(verification_finds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
