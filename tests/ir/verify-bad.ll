@@ -5,7 +5,7 @@
 ; RUN: not %tenon verify - <%s 2>%t.err
 ; RUN: FileCheck %s --input-file=%t.err
 ; RUN: grep -c 'error:' %t.err | FileCheck %s --check-prefix=COUNT
-; COUNT: {{^}}8{{$}}
+; COUNT: {{^}}10{{$}}
 
 ; CHECK: tenon verify: <stdin>: error: in function 'to_integer': %n = ptrtoint ptr addrspace(10) %o to i64: {{.*}} [ptrtoint]
 define i64 @to_integer(ptr addrspace(10) %o) {
@@ -55,4 +55,13 @@ define i64 @load_derived(ptr addrspace(11) %slot) {
 define ptr addrspace(11) @ret_derived(ptr addrspace(10) %o) {
   %p = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
   ret ptr addrspace(11) %p
+}
+
+; CHECK: 'by_value': {{.*}} [byval]
+; CHECK: in function 'by_value': call void @by_value({{.*}} [byval]
+declare void @plain(ptr byval({ i64, i64, i64 }))
+define void @by_value(ptr byval({ i64, i64, ptr addrspace(10) }) %s) {
+  call void @by_value(ptr byval({ i64, i64, ptr addrspace(10) }) %s)
+  call void @plain(ptr byval({ i64, i64, i64 }) %s)
+  ret void
 }

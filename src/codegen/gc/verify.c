@@ -25,6 +25,8 @@
     X(INTRINSIC, "intrinsic", "the contract has no such intrinsic, or it has another type")                            \
     X(INTRINSIC_ADDRESS, "intrinsic-address", "intrinsics can only be called")                                         \
     X(GLOBAL, "global", "a global holds references in 10 only, and not per thread")                                    \
+    X(BY_VALUE, "byval",                                                                                               \
+      "a struct with references is passed by value, in memory that no map describes: pass its address, or its parts")  \
     X(PUN, "pun", "the same memory is used as a reference and as something else")                                      \
     X(UNPINNED, "unpinned",                                                                                            \
       "the raw address is used behind a safepoint, where the object may have moved: "                                  \
@@ -124,8 +126,21 @@ static void check_return(struct verifier *v, LLVMValueRef instruction)
 
 /* ---- calls ---- */
 
+static bool is_by_value(LLVMAttributeRef attribute)
+{
+    return attribute && tn__type_holds(LLVMGetTypeAttributeValue(attribute), IN_MANAGED);
+}
+
+static unsigned by_value(void)
+{
+    return LLVMGetEnumAttributeKindForName("byval", strlen("byval"));
+}
+
 static void check_call(struct verifier *v, LLVMValueRef call)
 {
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+        if (is_by_value(LLVMGetCallSiteEnumAttribute(call, i + 1, by_value())))
+            reject(v, call, BY_VALUE);
     enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
     if (intrinsic == TN__NOT_INTRINSIC)
         return;
@@ -362,12 +377,21 @@ static void check_global(struct verifier *v, LLVMValueRef global)
         tn__gc_reject(v->gc, NULL, global, rules[GLOBAL].name, rules[GLOBAL].text);
 }
 
+static void check_parameters(struct verifier *v, LLVMValueRef function)
+{
+    for (unsigned i = 0; i < LLVMCountParams(function); i++)
+        if (is_by_value(LLVMGetEnumAttributeAtIndex(function, i + 1, by_value())))
+            tn__gc_reject(v->gc, NULL, function, rules[BY_VALUE].name, rules[BY_VALUE].text);
+}
+
 static void verify(struct tn__gc *gc, bool strong)
 {
     struct verifier v = {gc, strong};
     for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
         check_global(&v, g);
-    for (TN__EACH_FUNCTION(f, gc))
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (!LLVMIsDeclaration(f))
+            check_parameters(&v, f);
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b)) {
                 check_instruction(&v, i);
@@ -376,6 +400,7 @@ static void verify(struct tn__gc *gc, bool strong)
                 if (strong)
                     check_raw_address(&v, i);
             }
+    }
 }
 
 void tn__gc_verify_weak(struct tn__gc *gc)
