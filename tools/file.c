@@ -150,6 +150,8 @@ static int write_and_rename(const char *name, const void *bytes, size_t size)
     int error = fd < 0 ? errno : write_all(fd, bytes, size);
     if (fd >= 0) {
         set_usual_mode(fd);
+        if (!error && fsync(fd) < 0) /* or a crash of the system could leave the new name with nothing in it */
+            error = errno;
         if (close(fd) < 0 && !error)
             error = errno;
         if (!error && rename(temporary, name) < 0)

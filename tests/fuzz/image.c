@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Any bytes as a shared library with an image: its headers, its tables with a checksum that fits, its relocations in memory.
+ * Nothing of it is called. */
+
+#include "base/os.h"
+#include "fuzz.h"
+#include "image/image.h"
+
+static void *resolve(void *context, const char *name)
+{
+    return *name == 'u' ? NULL : context;
+}
+
+/* Signs the tables, if the header says a possible size: fuzzers do not guess checksums. */
+static void sign(uint8_t *header, uint64_t available)
+{
+    if (available < TN__IMAGE_HEADER)
+        return;
+    uint32_t size = tn__get32(header + TN__IMAGE_AT_SIZE);
+    if (size >= TN__IMAGE_HEADER && size <= available)
+        tn__put64(header + TN__IMAGE_AT_CHECKSUM, tn__image_header_checksum(header, size));
+}
+
+static void read_tables(const uint8_t *header, uint64_t available)
+{
+    struct tn__arena arena = {.from = NULL};
+    struct tn__image_view view;
+    struct tn_error err;
+    if (header && tn__image_read("fuzz", header, available, &arena, &view, &err) == TN_OK)
+        for (uint32_t i = 0; i < view.tables[TN__IMAGE_FUNCTION_TABLE].count; i++)
+            for (size_t t = 0; t < view.tables[TN__IMAGE_TARGET_TABLE].count; t++)
+                if (tn__image_version(&view, i, t) >= view.places)
+                    __builtin_trap();
+    tn__arena_free(&arena);
+}
+
+static void relocate(struct tn__image_mapping *mapping, const uint8_t *bytes, size_t size)
+{
+    int fd;
+    struct tn_error err;
+    struct tn__image_calls initializers, finalizers;
+    if (mapping->size > 1 << 24 || tn__os_memfd(size, &fd))
+        return;
+    if (tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1) == 0 && tn__image_map(mapping, fd, &err) == TN_OK) {
+        tn__image_relocate(mapping, resolve, &fd, &initializers, &finalizers, &err);
+        tn__image_unmap(mapping);
+    }
+    tn__os_close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct tn__image_mapping mapping;
+    struct tn_error err;
+    uint64_t available;
+    uint8_t *copy = tn__alloc(NULL, size + !size);
+    memcpy(copy, bytes, size);
+    if (size && bytes[0] != 0x7f) { /* the tables alone */
+        copy[0] = (uint8_t)TN__IMAGE_MAGIC[0];
+        sign(copy, size);
+        read_tables(copy, size);
+    }
+    if (tn__image_parse("fuzz", copy, size, &mapping, &err) == TN_OK) {
+        const uint8_t *header = tn__image_file_at(&mapping, copy, mapping.header, &available);
+        if (header)
+            sign(copy + (header - copy), available);
+        read_tables(header, available);
+        relocate(&mapping, copy, size);
+    }
+    tn__free(NULL, copy);
+    return 0;
+}

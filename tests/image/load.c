@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Opening images that are sound, spoiled, cut off, and not for this machine. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <elf.h>
+
+#include "base/os.h"
+#include "image/image.h"
+#include "sample.h"
+
+static uint8_t bytes[SAMPLE_SIZE];
+
+static uint16_t machine(void)
+{
+    Elf64_Ehdr self;
+    FILE *file = fopen("/proc/self/exe", "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(&self, sizeof self, 1, file), 1);
+    fclose(file);
+    return self.e_machine;
+}
+
+static int fresh(void **state)
+{
+    (void)state;
+    sample_make(bytes, machine());
+    return 0;
+}
+
+static int open_sample(size_t size, struct tn_image **image, struct tn_error *err)
+{
+    void *end = malloc(size); /* of its own, so that sanitizers see its end */
+    memcpy(end, bytes, size);
+    int code = tn_image_open_memory("sample", end, size, NULL, image, err);
+    free(end);
+    return code;
+}
+
+static size_t mappings(void)
+{
+    size_t count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    for (int c; (c = getc(maps)) != EOF;)
+        count += c == '\n';
+    fclose(maps);
+    return count;
+}
+
+static void opens_what_is_sound(void **state)
+{
+    (void)state;
+    struct tn_image *image;
+    struct tn_error err;
+    struct tn_image_function function = {.size = sizeof function};
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    assert_int_equal(tn_image_target_count(image), 2);
+    assert_int_equal(tn_image_chosen(image), 1); /* the last of equals */
+    assert_string_equal(tn_image_target(image, 1)->name, "wide");
+    uint8_t *start = (uint8_t *)image->mapping.start;
+    assert_ptr_equal(tn_image_lookup(image, "one"), start + SAMPLE_CODE);
+    assert_ptr_equal(tn_image_lookup(image, "two"), start + SAMPLE_CODE + 32);
+    assert_null(tn_image_lookup(image, "three"));
+    assert_null(tn_image_lookup(image, ""));
+    assert_ptr_equal(*(void **)(void *)(start + SAMPLE_SLOTS), start + SAMPLE_CODE + 32);
+    assert_ptr_equal(*(void **)(void *)(start + SAMPLE_DATA), start + SAMPLE_CODE);
+    assert_int_equal(tn_image_function_count(image), 2);
+    assert_int_equal(tn_image_function(image, 1, &function, &err), TN_OK);
+    assert_string_equal(function.name, "two");
+    assert_int_equal(function.slot, 0);
+    assert_int_equal(function.clones, 3);
+    assert_int_equal(tn_image_function(image, 2, &function, &err), TN_EINVAL);
+    tn_image_close(image);
+    tn_image_close(NULL);
+}
+
+/* Header and tables are covered by the checksum, all of them. */
+static void refuses_every_spoiled_byte(void **state)
+{
+    (void)state;
+    struct tn_image *image;
+    struct tn_error err;
+    size_t before = mappings();
+    for (size_t at = SAMPLE_IMAGE; at < SAMPLE_PLACES; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            bytes[at] ^= (uint8_t)(1 << bit);
+            assert_int_not_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+            assert_null(image);
+            bytes[at] ^= (uint8_t)(1 << bit);
+        }
+    assert_int_equal(mappings(), before);
+}
+
+/* With a checksum that fits, a byte may be wrong or merely different; what is accepted can be used. */
+static void survives_signed_nonsense(void **state)
+{
+    (void)state;
+    static const uint8_t values[] = {0, 1, 2, 0x7f, 0x80, 0xff};
+    struct tn_image *image;
+    struct tn_error err;
+    size_t before = mappings();
+    for (size_t at = SAMPLE_IMAGE; at < SAMPLE_PLACES + 16; at++)
+        for (size_t i = 0; i < sizeof values; i++) {
+            uint8_t old = bytes[at];
+            bytes[at] = values[i];
+            if (at - SAMPLE_IMAGE < 12 || at - SAMPLE_IMAGE >= 24)
+                sample_sign(bytes);
+            if (open_sample(SAMPLE_SIZE, &image, &err) == TN_OK) {
+                (void)tn_image_lookup(image, "two");
+                tn_image_close(image);
+            }
+            bytes[at] = old;
+            sample_sign(bytes);
+        }
+    assert_int_equal(mappings(), before);
+}
+
+static void refuses_every_truncation(void **state)
+{
+    (void)state;
+    struct tn_image *image;
+    struct tn_error err;
+    for (size_t size = 1; size < SAMPLE_SIZE; size += size < 0x800 ? 1 : 97) {
+        assert_int_not_equal(open_sample(size, &image, &err), TN_OK);
+        assert_null(image);
+    }
+    assert_int_equal(tn_image_open_memory("none", bytes, 0, NULL, &image, &err), TN_EINVAL);
+}
+
+static void expect(int code, const char *text)
+{
+    struct tn_image *image;
+    struct tn_error err;
+    sample_sign(bytes);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), code);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' does not say '%s'", err.text, text);
+}
+
+/* A field of the header or a row, and what is said of it. */
+static void names_what_differs(void **state)
+{
+    static const struct {
+        size_t at;
+        uint8_t value;
+        int code;
+        const char *text;
+    } rows[] = {
+        {SAMPLE_IMAGE, 0x88, TN_EFORMAT, "not an image"},
+        {SAMPLE_IMAGE + 8, 2, TN_ENOTSUP, "format version 2; this runtime reads version 1"},
+        {SAMPLE_IMAGE + 24, 1, TN_EFORMAT, "byte order"},
+        {SAMPLE_IMAGE + 28, 0x55, TN_EFORMAT, "ELF machine 85"},
+        {SAMPLE_IMAGE + 30, 4, TN_EFORMAT, "pointers of 4 bytes"},
+        {SAMPLE_IMAGE + 31, 2, TN_ENOTSUP, "system 2"},
+        {SAMPLE_IMAGE + 32, TN_RUNTIME_ABI + 1, TN_ENOTSUP, "runtime ABI"},
+        {SAMPLE_IMAGE + 60, 3, TN_EFORMAT, "place 2 of 3"},
+        {SAMPLE_IMAGE + 92, 1, TN_ENOTSUP, "depends on other images"},
+        {SAMPLE_IMAGE + 104, 1, TN_EFORMAT, "byte 104 of the header is not zero"},
+        {SAMPLE_TARGETS, 40, TN_EFORMAT, "target 0: its name lies outside"},
+        {SAMPLE_TARGETS + 80 + 8, 1, TN_ENOTSUP, "target 1: flags 0x1"},
+        {SAMPLE_TARGETS + 80 + 12, 1, TN_EFORMAT, "target 1: base 1"},
+        {SAMPLE_FUNCTIONS, 15, TN_EFORMAT, "function 1, 'two', is out of order"},
+        {SAMPLE_FUNCTIONS + 24 + 8, 1, TN_EFORMAT, "function 'two': slot 1 of 1"},
+        {SAMPLE_FUNCTIONS + 24 + 12, 0, TN_EFORMAT, "function 'two': place 0 of 4"},
+        {SAMPLE_FUNCTIONS + 24 + 16, 2, TN_EFORMAT, "function 'two' lacks a version"},
+        {SAMPLE_FUNCTIONS + 24 + 16, 7, TN_EFORMAT, "versions for more than 2 targets"},
+        {SAMPLE_PLACES + 5, 0x4c, TN_EFORMAT, "place 1 is no code of the file"},
+        {SAMPLE_PLACES + 1, 0x0c, TN_EFORMAT, "slots lie outside of its writable memory"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t old = bytes[rows[i].at];
+        bytes[rows[i].at] = rows[i].value;
+        expect(rows[i].code, rows[i].text);
+        bytes[rows[i].at] = old;
+    }
+}
+
+/* Both targets ask for a feature that no table has. */
+static void lists_what_is_missing(void **state)
+{
+    (void)state;
+    bytes[SAMPLE_TARGETS + 16 + 63] = bytes[SAMPLE_TARGETS + 80 + 16 + 63] = 0x80;
+    expect(TN_ENOTSUP, "#511");
+}
+
+/* A program header, an entry of the dynamic section or a relocation that is wrong. */
+static void refuses_bad_files(void **state)
+{
+    enum { SEGMENT = 64, NEXT = 56 };
+    static const struct {
+        size_t at;
+        uint8_t value;
+        int code;
+        const char *text;
+    } rows[] = {
+        {1, 'e', TN_EFORMAT, "not an ELF file"},
+        {16, ET_EXEC, TN_EFORMAT, "only shared libraries"},
+        {SEGMENT + NEXT + 4, PF_W | PF_X, TN_EFORMAT, "segment 1 is writable and executable"},
+        {SEGMENT + NEXT + 9, 0x30, TN_EFORMAT, "segment 1 lies outside"},
+        {SEGMENT + NEXT + 17, 0, TN_EFORMAT, "segment 1 shares a page"},
+        {SEGMENT + NEXT, PT_TLS, TN_ENOTSUP, "thread-local"},
+        {0x380 + 12, 't', TN_EFORMAT, "no note of Tenon's"},
+        {0x300, DT_REL, TN_ENOTSUP, "DT_REL"},
+        {0x300, DT_TEXTREL, TN_ENOTSUP, "DT_TEXTREL"},
+        {0x300 + 9, 0xff, TN_EFORMAT, "dynamic section: a table of"},
+        {0x3a0 + 1, 0x10, TN_EFORMAT, "a relocation of 0x1000, which is no writable memory"},
+        {0x3a0 + 8, 250, TN_ENOTSUP, "relocation type 250"},
+    };
+    (void)state;
+    size_t before = mappings();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t old = bytes[rows[i].at];
+        bytes[rows[i].at] = rows[i].value;
+        expect(rows[i].code, rows[i].text);
+        bytes[rows[i].at] = old;
+    }
+    assert_int_equal(mappings(), before);
+}
+
+/* Every request to the system, and every allocation, fails once. */
+static void gives_up_cleanly(void **state)
+{
+    (void)state;
+    struct tn_image *image;
+    struct tn_error err;
+    size_t before = mappings(), failures = 0;
+    for (int request = 0; request < 40; request++)
+        for (int kind = 0; kind < 2; kind++) {
+            char plan[128] = "";
+            for (int i = 0; !kind && i < request; i++)
+                strcat(plan, ". ");
+            snprintf(plan + strlen(plan), 16, kind ? "a%d" : "F", request + 1);
+            assert_int_equal(tn__os_set_faults(plan), 0);
+            if (open_sample(SAMPLE_SIZE, &image, &err) == TN_OK)
+                tn_image_close(image);
+            else
+                failures++;
+            tn__os_set_faults(NULL);
+            assert_int_equal(mappings(), before);
+        }
+    assert_true(failures >= 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(opens_what_is_sound, fresh),
+        cmocka_unit_test_setup(refuses_every_spoiled_byte, fresh),
+        cmocka_unit_test_setup(survives_signed_nonsense, fresh),
+        cmocka_unit_test_setup(refuses_every_truncation, fresh),
+        cmocka_unit_test_setup(names_what_differs, fresh),
+        cmocka_unit_test_setup(lists_what_is_missing, fresh),
+        cmocka_unit_test_setup(refuses_bad_files, fresh),
+        cmocka_unit_test_setup(gives_up_cleanly, fresh),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <elf.h>
+#include <string.h>
+
+#include "image/format.h"
+#include "sample.h"
+
+static void put(uint8_t *at, uint64_t value, size_t size)
+{
+    memcpy(at, &value, size);
+}
+
+static void add_segment(uint8_t *bytes, size_t index, uint32_t type, uint32_t flags, uint64_t at, uint64_t size)
+{
+    Elf64_Phdr h = {type, flags, at, at, at, size, size, type == PT_LOAD ? 0x1000 : 8};
+    memcpy(bytes + sizeof(Elf64_Ehdr) + index * sizeof h, &h, sizeof h);
+}
+
+static void write_elf(uint8_t *bytes, uint16_t machine)
+{
+    Elf64_Ehdr file = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                       .e_type = ET_DYN,
+                       .e_machine = machine,
+                       .e_version = EV_CURRENT,
+                       .e_phoff = sizeof file,
+                       .e_ehsize = sizeof file,
+                       .e_phentsize = sizeof(Elf64_Phdr),
+                       .e_phnum = 5};
+    memcpy(bytes, &file, sizeof file);
+    add_segment(bytes, 0, PT_LOAD, PF_R, 0, 0x1000);
+    add_segment(bytes, 1, PT_LOAD, PF_R | PF_X, SAMPLE_CODE, 0x1000);
+    add_segment(bytes, 2, PT_LOAD, PF_R | PF_W, SAMPLE_DATA, 0x1000);
+    add_segment(bytes, 3, PT_DYNAMIC, PF_R, 0x300, 4 * sizeof(Elf64_Dyn));
+    add_segment(bytes, 4, PT_NOTE, PF_R, 0x380, 28);
+    Elf64_Dyn dynamic[] = {{DT_RELA, {0x3a0}}, {DT_RELASZ, {sizeof(Elf64_Rela)}}, {DT_SYMTAB, {0x3c0}}, {DT_NULL, {0}}};
+    memcpy(bytes + 0x300, dynamic, sizeof dynamic);
+    static const uint32_t relative[] = {
+        [EM_X86_64] = R_X86_64_RELATIVE, [EM_AARCH64] = R_AARCH64_RELATIVE, [EM_RISCV] = R_RISCV_RELATIVE};
+    Elf64_Rela rela = {SAMPLE_DATA, ELF64_R_INFO(0, relative[machine]), SAMPLE_CODE};
+    memcpy(bytes + 0x3a0, &rela, sizeof rela);
+    uint8_t *note = bytes + 0x380;
+    put(note, 6, 4);
+    put(note + 4, 8, 4);
+    put(note + 8, 1, 4);
+    memcpy(note + 12, "Tenon", 6);
+    put(note + 20, SAMPLE_IMAGE - 0x380, 4);
+}
+
+static void write_target(uint8_t *row, uint32_t name, uint32_t flags)
+{
+    put(row, name, 4);
+    put(row + 4, 5, 4); /* "" */
+    put(row + 8, flags, 4);
+}
+
+static void write_function(uint8_t *row, uint32_t name, uint32_t slot, uint32_t place, uint64_t clones)
+{
+    put(row, name, 4);
+    put(row + 4, 1, 4);
+    put(row + 8, slot, 4);
+    put(row + 12, place, 4);
+    put(row + 16, clones, 8);
+}
+
+static void write_image(uint8_t *bytes, uint16_t machine)
+{
+    static const uint8_t magic[8] = {0x89, 0x54, 0x4e, 0x49, 0x4d, 0x0d, 0x0a, 0x1a};
+    static const char text[40] = "base\0\0wide\0one\0two";
+    uint8_t *h = bytes + SAMPLE_IMAGE;
+    memcpy(h, magic, 8);
+    put(h + 8, 1, 4);
+    put(h + 12, SAMPLE_TABLES, 4);
+    put(h + 24, 0x01020304, 4);
+    put(h + 28, machine, 2);
+    h[30] = 8;
+    h[31] = 1;
+    put(h + 32, TN_RUNTIME_ABI, 4);
+    put(h + 36, TN_CPU_TABLES, 4);
+    put(h + 56, 1, 4);
+    put(h + 60, 4, 4);
+    const uint32_t tables[][2] = {{SAMPLE_TARGETS - SAMPLE_IMAGE, 2},
+                                  {SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
+                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
+                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
+                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 40}};
+    memcpy(h + 64, tables, sizeof tables);
+    write_target(bytes + SAMPLE_TARGETS, 0, 0);
+    write_target(bytes + SAMPLE_TARGETS + 80, 6, 0);
+    write_function(bytes + SAMPLE_FUNCTIONS, 11, UINT32_MAX, 1, 1);
+    write_function(bytes + SAMPLE_FUNCTIONS + 24, 15, 0, 2, 3);
+    memcpy(bytes + SAMPLE_TEXT, text, sizeof text);
+    const int32_t places[] = {SAMPLE_SLOTS - SAMPLE_IMAGE, SAMPLE_CODE - SAMPLE_IMAGE, SAMPLE_CODE + 16 - SAMPLE_IMAGE,
+                              SAMPLE_CODE + 32 - SAMPLE_IMAGE};
+    memcpy(bytes + SAMPLE_PLACES, places, sizeof places);
+}
+
+void sample_sign(uint8_t *bytes)
+{
+    uint8_t *h = bytes + SAMPLE_IMAGE;
+    put(h + 16, tn__image_header_checksum(h, SAMPLE_TABLES), 8);
+}
+
+void sample_make(uint8_t *bytes, uint16_t machine)
+{
+    memset(bytes, 0, SAMPLE_SIZE);
+    write_elf(bytes, machine);
+    write_image(bytes, machine);
+    sample_sign(bytes);
+}

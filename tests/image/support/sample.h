@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A shared library with an image in it, written byte by byte as doc/IMAGE.md says: two targets, a function with a version for
+ * each and a slot, one with one version, a datum that is relocated. */
+
+#ifndef TENON_TESTS_IMAGE_SAMPLE_H
+#define TENON_TESTS_IMAGE_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SAMPLE_SIZE = 0x3000,
+    SAMPLE_IMAGE = 0x400, /* the header */
+    SAMPLE_TARGETS = SAMPLE_IMAGE + 128,
+    SAMPLE_FUNCTIONS = SAMPLE_TARGETS + 2 * 80,
+    SAMPLE_TEXT = SAMPLE_FUNCTIONS + 2 * 24,
+    SAMPLE_TABLES = 128 + 2 * 80 + 2 * 24 + 40, /* bytes of header and tables */
+    SAMPLE_PLACES = SAMPLE_IMAGE + SAMPLE_TABLES,
+    SAMPLE_CODE = 0x1000,
+    SAMPLE_DATA = 0x2000,
+    SAMPLE_SLOTS = SAMPLE_DATA + 0x100
+};
+
+/* Fills SAMPLE_SIZE bytes. `machine` is that of this process. */
+void sample_make(uint8_t *bytes, uint16_t machine);
+/* Makes the checksum right again. */
+void sample_sign(uint8_t *bytes);
+
+#endif
