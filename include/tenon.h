@@ -547,7 +547,8 @@ TN_API int tn_lookup_all(struct tn_library *library, struct tn_wanted *symbols, 
 typedef void tn_lookup_done(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err);
 
 /* The same without waiting for materializers: `done` is called by this thread before it returns, or later by the one that
- * ends the last of them. `symbols` stays with the lookup until then. TN_EINVAL, TN_ENOMEM: `done` is not called. */
+ * ends the last of them; a thread that is inside of a materializer goes on with other lookups than its own only when that has
+ * returned, or when it has to wait. `symbols` stays with the lookup until then. TN_EINVAL, TN_ENOMEM: `done` is not called. */
 TN_API int tn_lookup_async(struct tn_library *library, struct tn_wanted *symbols, size_t count, tn_lookup_done *done,
                            void *context, struct tn_error *err);
 
