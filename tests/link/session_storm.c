@@ -133,7 +133,8 @@ static bool library_comes_and_goes(struct storm *s, unsigned thread, unsigned ro
     }
     right = right && !(round % 2 ? tn_library_clear(library, &err) : tn_library_remove(library, &err));
     for (unsigned i = 0; right && i < COUNT(makers); i++)
-        right = makers[i].destroyed == 1;
+        while (!makers[i].destroyed) /* a task of the session's may still hold it, for a moment */
+            usleep(100);
     return right;
 }
 
