@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# How long it takes until a running loop has stopped: the median over 200 collections is at most 50 us. (The worst case is the scheduler's, where there
+# are more threads than cores.)
+
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
+out=$BUILD/tests/gc/stop
+mkdir -p "$out"
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/stop.c -o "$out/stop.bc" || exit 1
+
+TENON_GC_LOG=1 timeout 100 "$BUILD/tenon" run -O2 --polls=loops "$out/stop.bc" >"$out/got" 2>"$out/log"
+if [ "$(cat "$out/got")" = "42 1" ]; then
+    echo "ok gc/stop: a loop stops and goes on"
+else
+    echo "not ok gc/stop: $(head -1 "$out/got") $(head -1 "$out/log")"
+fi
+median=$(sed -n 's/.* stopped in \([0-9]*\) us.*/\1/p' "$out/log" | sort -n | sed -n 100p)
+if [ -n "$median" ] && [ "$median" -le 50 ]; then
+    echo "ok gc/stop: within $median us"
+else
+    echo "not ok gc/stop: within ${median:-?} us"
+fi
