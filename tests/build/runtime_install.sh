@@ -27,6 +27,8 @@ share/doc/tenon/IMAGE.md
 share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md
+share/doc/tenon/examples/heap/Makefile
+share/doc/tenon/examples/heap/host.c
 share/doc/tenon/examples/plugin/Makefile
 share/doc/tenon/examples/plugin/double.c
 share/doc/tenon/examples/plugin/host.c
