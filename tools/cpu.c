@@ -2,10 +2,12 @@
 
 /* tenon cpu: what this machine has, what targets need, and which of them would be taken. */
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tenon_cpu.h"
+#include "cpu/targets.h"
+#include "image/image.h"
 #include "tool.h"
 
 static const char *const verdicts[] = {
@@ -157,6 +159,39 @@ static int show_targets(const struct tn_cpu *host, const struct tn_cpu_targets *
     return STATUS_OK;
 }
 
+static const struct tn_cpu_arch *find_machine(uint16_t machine)
+{
+    return tn_cpu_arch_find(machine == EM_X86_64    ? "x86-64"
+                            : machine == EM_AARCH64 ? "aarch64"
+                            : machine == EM_RISCV   ? "riscv64"
+                                                    : "");
+}
+
+/* The targets of an image, which are those of its tables. */
+static int show_image(const struct tn_cpu *host, const char *name)
+{
+    struct file file;
+    struct tn__image_view view;
+    struct tn__arena arena = {.from = NULL};
+    struct tn_error err;
+    if (!tool_read(name, &file))
+        return STATUS_FAILURE;
+    int status;
+    if (tool_find_image(&file, &arena, &view, &err)) {
+        struct tn_cpu_targets targets = {.arch = find_machine(view.machine),
+                                         .list = view.targets,
+                                         .count = view.tables[TN__IMAGE_TARGET_TABLE].count};
+        status = targets.arch ? show_targets(host, &targets)
+                              : tool_fail(STATUS_FAILURE, "%s: unknown ELF machine %u", file.name, view.machine);
+    } else {
+        status = *err.text ? tool_fail(STATUS_FAILURE, "%s", err.text)
+                           : tool_fail(STATUS_FAILURE, "'%s': there is no image in it", file.name);
+    }
+    tn__arena_free(&arena);
+    tool_release(&file);
+    return status;
+}
+
 int command_cpu(struct settings *settings)
 {
     struct tn_error err;
@@ -165,8 +200,8 @@ int command_cpu(struct settings *settings)
     const char *text = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
     if (limit && !*limit)
         limit = NULL;
-    if (settings->file_count)
-        return tool_fail(STATUS_USAGE, "'%s': this version has no images", settings->files[0]);
+    if (settings->file_count > 1 || (settings->file_count && settings->targets))
+        return tool_fail(STATUS_USAGE, "one image at a time, and no --targets with it");
     if (tn_cpu_host(&host, &err))
         return tool_fail(STATUS_FAILURE, "%s", err.text);
     if (tn_cpu_limit(&host, limit, &err))
@@ -179,6 +214,10 @@ int command_cpu(struct settings *settings)
     if (text && tn_cpu_parse_targets(text, &options, &targets, &err))
         return tool_fail(STATUS_USAGE, "%s", err.text);
     print_host(&host, limit);
+    if (settings->file_count) {
+        tn_cpu_targets_destroy(targets);
+        return show_image(&host, settings->files[0]);
+    }
     int status = targets ? show_targets(&host, targets) : STATUS_OK;
     tn_cpu_targets_destroy(targets);
     return status;

@@ -5,11 +5,13 @@
  *
  * Names point into the files, so nothing is released before the process ends. */
 
+#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "image/image.h"
 #include "link/link.h"
 #include "tool.h"
 
@@ -295,6 +297,11 @@ static bool inspect_archive(const struct file *file, struct view *view)
     return true;
 }
 
+static bool is_relocatable(const struct file *file)
+{
+    return file->size >= EI_NIDENT + 2 && tn__get16((const uint8_t *)file->bytes + EI_NIDENT) == ET_REL;
+}
+
 static bool inspect(const char *name)
 {
     struct file file;
@@ -304,7 +311,20 @@ static bool inspect(const char *name)
     if (file.kind == FILE_IR)
         return tool_fail(STATUS_FAILURE, "'%s' is no object or archive; 'tenon compile' makes one from IR", name),
                false;
-    return file.kind == FILE_ARCHIVE ? inspect_archive(&file, &view) : inspect_object(&file, &view);
+    struct tn__image_view image;
+    struct tn__arena arena = {.from = NULL};
+    struct tn_error err;
+    bool has_image = tool_find_image(&file, &arena, &image, &err), good = true;
+    if (file.kind == FILE_ARCHIVE)
+        good = inspect_archive(&file, &view);
+    else if (!has_image || is_relocatable(&file)) /* else the linker has nothing to see: it is linked */
+        good = inspect_object(&file, &view);
+    if (good && has_image) {
+        putchar('\n');
+        tool_print_image(&image);
+    }
+    tn__arena_free(&arena);
+    return good;
 }
 
 int command_inspect(struct settings *settings)

@@ -18,7 +18,8 @@ static const struct command commands[] = {
      "FILE is LLVM IR, text or bitcode; - is standard input. OUT is complete or is not written at all.\n", FOR_COMPILE,
      true, command_compile},
     {"inspect", "FILE...", "show what the linker sees in an object or archive",
-     "Sections, symbols, relocations by type, and what would be undefined.\n", FOR_INSPECT, true, command_inspect},
+     "Sections, symbols, relocations by type, and what would be undefined; targets and functions of an image.\n",
+     FOR_INSPECT, true, command_inspect},
     {"export-table", "(--map FILE | FILE...) -o OUT.c", "make a table of symbols for loaded code",
      "FILE is an object or archive: the table names, and so pulls in, what it defines for others. From a link map it\n"
      "names what the program holds. OUT.c becomes part of the program, which gives the table to tn_resolve_table.\n",
@@ -41,9 +42,10 @@ static const struct command commands[] = {
     {"verify", "[--weak] FILE", "check that IR keeps the contract of managed code",
      "FILE is LLVM IR, text or bitcode; - is standard input. Violations are printed, a line each.\n", FOR_VERIFY, true,
      command_verify},
-    {"cpu", "[--targets STRING]", "show what this CPU has, and which target fits it",
+    {"cpu", "[--targets STRING] [IMAGE]", "show what this CPU has, and which target fits it",
      "STRING is as for images, as in 'x86-64;x86-64-v3,clone_all', see doc/CPU.md; its default is TENON_CPU_TARGET of\n"
-     "the environment. TENON_CPU there, as in TENON_CPU=x86-64-v2, limits the CPU. The status is 1 if none fits.\n",
+     "the environment. TENON_CPU there, as in TENON_CPU=x86-64-v2, limits the CPU. The status is 1 if none fits.\n"
+     "IMAGE is a file with an image in it, whose targets are shown.\n",
      FOR_CPU, false, command_cpu},
     {"build", "[OPTION...] FILE... -o OUT", "compile programs ahead of time, for several CPUs, to an image",
      "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or is not "

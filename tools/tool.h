@@ -174,6 +174,17 @@ bool tool_program_link(const char *entry, const char *const *roots, size_t root_
  * exit(). */
 int tool_program_call(const struct settings *settings, void *entry);
 
+/* ---- images (images.c) ---- */
+
+struct tn__image_view;
+struct tn__arena;
+
+/* Finds the first sound image in the bytes of a file, of whatever kind; its tables lie there, its targets in the arena. What is
+ * wrong with the last one that is not sound is in *err; its text is empty if nothing looks like one. */
+bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
+                     struct tn_error *err);
+void tool_print_image(const struct tn__image_view *view);
+
 /* ---- linking to look at the result (link_dump.c) ---- */
 
 struct dump;
