@@ -5,12 +5,10 @@
 
 #include "promise.h"
 
-/* One of the two. */
 struct tn_task {
     struct tn__list queued;
     struct tn_session *session;
-    struct tn_responsibility *promise; /* held */
-    struct tn__query *query;
+    struct tn_responsibility *promise; /* held; NULL: a round of whichever query can go on */
 };
 
 static void run_promise(struct tn_responsibility *promise)
@@ -30,10 +28,10 @@ void tn_task_run(struct tn_task *task)
         return;
     const struct tn_task copy = *task;
     tn__free(copy.session->allocator, task);
-    if (copy.query)
-        tn__query_step(copy.query);
-    else
+    if (copy.promise)
         run_promise(copy.promise);
+    else
+        tn__query_step_one(copy.session, NULL);
 }
 
 /* ---- threads of the session's own ---- */
@@ -141,14 +139,14 @@ void tn__pool_close(struct tn_session *session)
 /* ---- dispatching ---- */
 
 /* False if the session has neither threads nor a queue, or no memory for a task. */
-static bool hand_out(struct tn_session *session, struct tn_responsibility *promise, struct tn__query *query)
+static bool hand_out(struct tn_session *session, struct tn_responsibility *promise)
 {
     if (!session->dispatch && !session->pool)
         return false;
     struct tn_task *task = tn__alloc(session->allocator, sizeof *task);
     if (!task)
         return false;
-    *task = (struct tn_task){.session = session, .promise = promise, .query = query};
+    *task = (struct tn_task){.session = session, .promise = promise};
     if (session->dispatch) {
         session->dispatch(session->context, task);
         return true;
@@ -159,9 +157,9 @@ static bool hand_out(struct tn_session *session, struct tn_responsibility *promi
     return false;
 }
 
-bool tn__dispatch_query(struct tn__query *query)
+bool tn__dispatch_step(struct tn_session *session)
 {
-    return hand_out(query->session, NULL, query);
+    return hand_out(session, NULL);
 }
 
 /* Has others run it, if they can. */
@@ -170,7 +168,7 @@ static void offer(struct tn_session *session, struct tn_responsibility *promise)
     tn__session_lock(session);
     tn__promise_hold(promise);
     pthread_mutex_unlock(&session->lock);
-    if (hand_out(session, promise, NULL))
+    if (hand_out(session, promise))
         return;
     tn__session_lock(session);
     tn__promise_drop(promise); /* not the last one: the caller holds it too */
@@ -183,6 +181,6 @@ void tn__dispatch(struct tn_session *session, struct tn_responsibility *const *p
     for (size_t i = 1; waits && shared && i < count; i++)
         offer(session, promises[i]);
     for (size_t i = 0; i < count; i++)
-        if (waits || !hand_out(session, promises[i], NULL))
+        if (waits || !hand_out(session, promises[i]))
             run_promise(promises[i]);
 }

@@ -120,6 +120,7 @@ struct tn__query {
     struct tn__list listed;  /* in the session's queries */
     /* Those with a callback: */
     struct tn__list runnable; /* in its runnable ones, when nothing is pending */
+    bool announced;           /* and a task goes on with it, or with one before */
     tn_lookup_done *done;
     void *context;
 };
@@ -166,8 +167,9 @@ int tn__request_check(const struct tn__request *request, struct tn_error *err);
 int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* Under the lock: this promise has ended or its symbols are in other hands. */
 void tn__query_wake(struct tn_responsibility *promise);
-/* Without the lock: one round of a query with a callback. */
-void tn__query_step(struct tn__query *query);
+/* Without the lock: one round of the next query with a callback that nothing holds back, of this promise's materializer (NULL:
+ * of any). False if there is none. */
+bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of);
 /* Without the lock: goes on with the queries that nothing holds back any more. Inside of a materializer with its own only: a
  * thread does not begin what may have to wait for that materializer. */
 void tn__query_continue(struct tn_session *session);
@@ -188,8 +190,8 @@ struct tn__generator *tn__generator_for(const struct tn__missing *missing);
 /* Without the lock: has these promises, which the caller holds and gives back, run: by the session's threads or the client's
  * queue where there is one. A caller that is going to wait takes part. */
 void tn__dispatch(struct tn_session *session, struct tn_responsibility *const *promises, size_t count, bool waits);
-/* The same for a query to go on with. False if the caller has to do it. */
-bool tn__dispatch_query(struct tn__query *query);
+/* The same for a round of a query. False if the caller has to do it. */
+bool tn__dispatch_step(struct tn_session *session);
 int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *err);
 /* Around a fork; the child has none of the threads, and starts new ones when there is something to do. */
 void tn__pool_before_fork(struct tn__pool *pool);

@@ -121,13 +121,15 @@ static void visit_waits(const struct tn__query *query, struct tn_responsibility 
     }
 }
 
-/* True if what the query waits for waits for `target`, itself or through others. */
-static bool leads_to(const struct tn__query *query, const struct tn_responsibility *target)
+/* Of what the query waits for, itself or through others, the first one that fits; NULL: none. */
+static struct tn_responsibility *find_behind(const struct tn__query *query,
+                                             bool (*fits)(const struct tn_responsibility *, const void *),
+                                             const void *context)
 {
     struct tn_responsibility *work = NULL;
     uint64_t number = ++query->session->visits;
     visit_waits(query, &work, number);
-    while (work && work != target) {
+    while (work && !fits(work, context)) {
         const struct tn_responsibility *promise = work;
         work = promise->visit;
         if (promise->above)
@@ -136,6 +138,11 @@ static bool leads_to(const struct tn__query *query, const struct tn_responsibili
             visit_waits(tn__container_of(node, struct tn__query, asked), &work, number);
     }
     return work;
+}
+
+static bool is_same(const struct tn_responsibility *promise, const void *target)
+{
+    return promise == target;
 }
 
 /* Ends the waiting. A generator's failure is the query's: it leaves no failed symbols behind. */
@@ -156,6 +163,16 @@ static int unlodge(struct tn__query *query, struct tn_error *err)
     return code;
 }
 
+/* Whoever waits may have something to do now: see help. */
+static void wake_helpers(const struct tn_session *session)
+{
+    for (struct tn__list *node = session->queries.next; node != &session->queries; node = node->next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, listed);
+        if (query->settled)
+            pthread_cond_signal(query->settled);
+    }
+}
+
 static int lodge(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err)
 {
     query->waits = tn__alloc(query->session->allocator, needs->promise_count * sizeof *query->waits);
@@ -169,8 +186,13 @@ static int lodge(struct tn__query *query, const struct tn__needs *needs, struct 
         tn__list_append(&wait->promise->waits, &wait->listed);
     }
     query->pending = query->wait_count;
-    if (!query->from || !leads_to(query, query->from))
+    if (!query->from)
         return 0;
+    if (!find_behind(query, is_same, query->from)) {
+        if (!query->settled)
+            wake_helpers(query->session);
+        return 0;
+    }
     unlodge(query, NULL);
     return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself", query->from->name);
 }
@@ -196,8 +218,11 @@ void tn__query_wake(struct tn_responsibility *promise)
             continue;
         if (query->settled)
             pthread_cond_signal(query->settled);
-        else
+        else {
             tn__list_append(&session->runnable, &query->runnable);
+            if (query->from)
+                wake_helpers(session);
+        }
     }
 }
 
@@ -287,6 +312,8 @@ static void end(struct tn__query *query)
 
 /* ---- going on ---- */
 
+static void step(struct tn__query *query);
+
 /* Where the calling thread goes on with queries. What becomes runnable meanwhile is left to the loop that is running: so the
  * stack does not grow with the number of rounds. */
 static __thread struct level {
@@ -309,23 +336,42 @@ static struct tn__query *find_runnable(struct tn_session *session, const struct 
     return NULL;
 }
 
-static struct tn__query *take_runnable(struct tn_session *session, const struct tn_responsibility *only_of)
+bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of)
 {
     tn__session_lock(session);
     struct tn__query *query = find_runnable(session, only_of);
     if (query)
         tn__list_remove(&query->runnable);
     pthread_mutex_unlock(&session->lock);
+    if (query)
+        step(query);
     return query;
+}
+
+/* Queries that nobody was told of yet: a task is not for one of them, it takes the next, so it may come late. */
+static size_t announce_all(struct tn_session *session)
+{
+    size_t count = 0;
+    tn__session_lock(session);
+    for (struct tn__list *node = session->runnable.next; node != &session->runnable; node = node->next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, runnable);
+        count += !query->announced;
+        query->announced = true;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return count;
 }
 
 static void go_on(struct tn_session *session, const struct tn_responsibility *inside, bool own_only)
 {
     struct level here = {session, inside, level};
     level = &here;
-    for (struct tn__query *query; (query = take_runnable(session, own_only ? inside : NULL));)
-        if (!tn__dispatch_query(query))
-            tn__query_step(query);
+    bool shared = session->dispatch || session->pool;
+    for (size_t count = shared ? announce_all(session) : 0; count; count--)
+        if (!tn__dispatch_step(session))
+            tn__query_step_one(session, NULL);
+    while (!shared && tn__query_step_one(session, own_only ? inside : NULL))
+        ;
     level = here.outer;
 }
 
@@ -341,13 +387,45 @@ static void go_on_before_waiting(struct tn_session *session)
 
 /* ---- blocking ---- */
 
+static bool has_work(const struct tn_responsibility *promise, const void *unused)
+{
+    (void)unused;
+    for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
+        if (!tn__list_is_empty(&tn__container_of(node, struct tn__query, asked)->runnable))
+            return true;
+    return promise->state == TN__PROMISE_NEW;
+}
+
+/* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be waiting
+ * themselves. Under the lock, which is given up meanwhile; false if there is nothing to do. */
+static bool help(const struct tn__query *query)
+{
+    struct tn_session *session = query->session;
+    struct tn_responsibility *promise = find_behind(query, has_work, NULL);
+    if (!promise)
+        return false;
+    bool claimed = tn__promise_claim(promise);
+    if (!claimed)
+        tn__promise_hold(promise);
+    tn__session_unlock(session);
+    if (claimed)
+        tn__promise_run(promise);
+    else
+        tn__query_step_one(session, promise);
+    tn__session_lock(session);
+    if (!claimed)
+        tn__promise_drop(promise);
+    return true;
+}
+
 /* What it waits for has ended, or was taken away. */
 static int wait_until_settled(struct tn__query *query, struct tn_error *err)
 {
     if (query->pending)
         go_on_before_waiting(query->session);
     while (query->pending)
-        pthread_cond_wait(query->settled, &query->session->lock);
+        if (!help(query))
+            pthread_cond_wait(query->settled, &query->session->lock);
     return unlodge(query, err);
 }
 
@@ -389,12 +467,13 @@ static void finish(struct tn__query *query, int code, const struct tn_error *err
     tn__free(query->session->allocator, query);
 }
 
-void tn__query_step(struct tn__query *query)
+static void step(struct tn__query *query)
 {
     struct tn_session *session = query->session;
     struct tn__needs needs;
     struct tn_error err;
     tn__session_lock(session);
+    query->announced = false;
     int code = unlodge(query, &err);
     if (!code)
         code = attempt(query, &needs, &err);
@@ -473,7 +552,7 @@ static int start(const struct tn__request *request, struct tn_responsibility *fr
     pthread_mutex_unlock(&session->lock);
     struct level here = {session, tn__promise_current(session), level};
     level = &here;
-    tn__query_step(query);
+    step(query);
     level = here.outer;
     tn__query_continue(session);
     return 0;

@@ -119,6 +119,68 @@ static void more_waiting_than_threads(void **state)
     close_fixture(&f);
 }
 
+/* A materializer that waits without blocking, for what is queued behind the only thread: which waits for it, and helps. */
+struct relay {
+    struct tn_responsibility *responsibility;
+    struct tn_wanted wanted;
+};
+
+static void relay_on(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err)
+{
+    struct relay *relay = context;
+    struct tn_error error;
+    (void)symbols, (void)count;
+    if (err)
+        tn_responsibility_fail(relay->responsibility, err);
+    else
+        tn_responsibility_ready(relay->responsibility, &error);
+}
+
+static int make_relay(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    struct relay *relay = context;
+    relay->responsibility = responsibility;
+    struct tn_input input = input_of("relay", function_object("relay", 1, relay->wanted.name));
+    int code = tn_responsibility_add_object(responsibility, &input, err);
+    if (!code)
+        code = tn_responsibility_lookup(responsibility, tn_responsibility_library(responsibility), &relay->wanted, 1,
+                                        relay_on, relay, err);
+    return code ? code : TN_LATER;
+}
+
+static void note_code(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err)
+{
+    (void)symbols, (void)count;
+    *(_Atomic int *)context = err ? err->code : 1;
+}
+
+static void waiting_for_the_queue(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    const struct tn_session_options options = {.size = sizeof options, .threads = 1};
+    struct fixture f = open_fixture(&options);
+    struct maker first = {.name = "first", .callee = "relay", .value = 1}, last = {.name = "last", .value = 1};
+    struct relay relay = {.wanted = {.name = "last"}};
+    static const struct tn_promised names[] = {{"first", 0}, {"relay", 0}};
+    struct tn_materializer m = {.size = sizeof m, .name = "first", .context = &first, .symbols = names, .count = 1};
+    m.materialize = chain;
+    assert_ok(tn_add_materializer(f.library, &m, &err), &err);
+    m = (struct tn_materializer){
+        .size = sizeof m, .name = "relay", .context = &relay, .symbols = &names[1], .count = 1};
+    m.materialize = make_relay;
+    assert_ok(tn_add_materializer(f.library, &m, &err), &err);
+    must_promise(f.library, &last);
+    struct tn_wanted wanted = {.name = "first"};
+    _Atomic int answer = 0;
+    assert_ok(tn_lookup_async(f.library, &wanted, 1, note_code, (void *)&answer, &err), &err);
+    for (int i = 0; !answer && i < 5000; i++)
+        usleep(1000);
+    assert_int_equal(answer, 1);
+    assert_int_equal(call_in(f.library, "first"), 3);
+    close_fixture(&f);
+}
+
 /* ---- the client's queue ---- */
 
 struct queue {
@@ -398,9 +460,13 @@ static void fork_while_making(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(side_by_side),        cmocka_unit_test(more_waiting_than_threads),
-        cmocka_unit_test(queue_of_the_client), cmocka_unit_test(waiting_beside_the_queue),
-        cmocka_unit_test(fork_while_making),   cmocka_unit_test(storms),
+        cmocka_unit_test(waiting_for_the_queue),
+        cmocka_unit_test(side_by_side),
+        cmocka_unit_test(more_waiting_than_threads),
+        cmocka_unit_test(queue_of_the_client),
+        cmocka_unit_test(waiting_beside_the_queue),
+        cmocka_unit_test(fork_while_making),
+        cmocka_unit_test(storms),
         cmocka_unit_test(coming_and_going),
     };
     return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);
