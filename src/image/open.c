@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images in files of their own. Headers and tables are checked in a view of the file before anything is mapped for good; what
- * is written comes last, and after any error all of it is taken back. */
+/* Images in files of their own: mapped, checked, relocated, their slots filled, and only then is anything of them called. After
+ * any error all of it is taken back. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void unload(struct tn_image *image)
 
 /* ---- places ---- */
 
-/* Slots have to be writable memory, versions code; `at` are the bytes of the file. */
+/* Slots have to be writable memory, versions code. */
 static int check_places(const struct tn_image *image, const uint8_t *places, uint64_t available, struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
@@ -50,50 +50,34 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
 
 /* ---- the steps ---- */
 
-/* Checks all that can be checked in the file's bytes. */
-static int check(struct tn_image *image, const char *name, const struct tn__os_file *file,
-                 const struct tn_image_load_options *options, struct tn_error *err)
+/* Checks the image in the mapped file. It lies where nothing is written, so what was checked stays as it is. */
+static int check(struct tn_image *image, const struct tn__os_file *file, const struct tn_image_load_options *options,
+                 struct tn_error *err)
 {
-    uint64_t available;
-    int code = tn__image_parse(name, file->bytes, file->size, &image->mapping, err);
-    if (code != TN_OK)
-        return code;
-    const uint8_t *header = tn__image_file_at(&image->mapping, file->bytes, image->mapping.header, &available);
-    code = tn__image_read(name, header, available, &image->arena, &image->view, err);
-    if (code == TN_OK && image->view.machine != image->mapping.machine)
-        code = tn__fail(err, TN_EFORMAT, "%s: an image for ELF machine %u in a file for %u", name, image->view.machine,
-                        image->mapping.machine);
-    if (code == TN_OK)
-        code = tn__image_choose(image, name, options, err);
-    return code == TN_OK ? check_places(image, header + image->view.size, available - image->view.size, err) : code;
-}
-
-/* From the bytes that were checked to those in memory, which are of the same file. */
-static int rebase(struct tn_image *image, struct tn_error *err)
-{
-    struct tn__arena checked = image->arena;
-    image->arena = (struct tn__arena){.from = checked.from};
     const struct tn__image_mapping *m = &image->mapping;
-    uint64_t size = image->view.size + 4 * (uint64_t)image->view.places;
-    const uint8_t *header = tn__image_at(m, m->header, size, TN__PROT_R);
-    int code = header ? tn__image_read(m->name, header, size, &image->arena, &image->view, err)
-                      : tn__fail(err, TN_EFORMAT, "%s: the image lies outside of its segments", m->name);
-    if (code == TN_OK && tn__image_at(m, m->header, size, TN__PROT_RW)) /* relocations could change what was checked */
-        code = tn__fail(err, TN_EFORMAT, "%s: the image lies in writable memory", m->name);
-    tn__arena_free(&checked);
-    return code;
+    uint64_t available;
+    if (!tn__image_file_at(m, file->bytes, m->header, &available) || tn__image_at(m, m->header, available, TN__PROT_RW))
+        return tn__fail(err, TN_EFORMAT, "%s: the image lies outside of its segments, or in writable memory", m->name);
+    const uint8_t *header = tn__image_at(m, m->header, available, TN__PROT_R);
+    int code = tn__image_read(m->name, header, available, &image->arena, &image->view, err);
+    if (code == TN_OK && image->view.machine != m->machine)
+        code = tn__fail(err, TN_EFORMAT, "%s: an image for ELF machine %u in a file for %u", m->name,
+                        image->view.machine, m->machine);
+    if (code == TN_OK)
+        code = tn__image_choose(image, m->name, options, err);
+    return code == TN_OK ? check_places(image, header + image->view.size, available - image->view.size, err) : code;
 }
 
 static int load(struct tn_image *image, int fd, const struct tn__os_file *file, const char *name,
                 const struct tn_image_load_options *options, struct tn_error *err)
 {
     struct tn__image_calls initializers = {0};
-    int code = check(image, name, file, options, err);
+    int code = tn__image_parse(name, file->bytes, file->size, &image->mapping, err);
     if (code == TN_OK)
         code = tn__image_map(&image->mapping, fd, err);
     if (code != TN_OK)
         return code;
-    code = rebase(image, err);
+    code = check(image, file, options, err);
     if (code == TN_OK)
         code = tn__image_relocate(&image->mapping, options->resolver, options->context, &initializers,
                                   &image->finalizers, err);
