@@ -1,570 +1,303 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Adding objects and archives: reading them and entering what they define. */
+/* Libraries from their creation to their removal. */
 
-#include <errno.h>
-
+#include "instance.h"
 #include "promise.h"
+#include "tls.h"
 
-/* ---- definitions ---- */
-
-static bool is_building(const struct tn__object *object)
+int tn__library_check(const struct tn_library *library, struct tn_error *err)
 {
-    return object && object->link && object->link->building;
+    return library->removed ? tn__fail(err, TN_EREMOVED, "library %s was removed", library->name) : 0;
 }
 
-/* What a link has laid out must not change under it, and if it fails, it takes back what it has changed. */
-bool tn__entry_is_held(const struct tn__entry *entry)
-{
-    return entry && (is_building(entry->object) || is_building(entry->group_owner));
-}
+/* ---- removal ---- */
 
-bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
+static void free_archives(struct tn_library *library)
 {
-    if (!library->building)
-        return false;
-    bool held = false;
-    for (uint32_t i = 1; !held && i < data->symbol_count; i++)
-        if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
-            held =
-                tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->symbols[i].name, data->symbols[i].key));
-    for (uint32_t i = 0; !held && i < data->group_count; i++)
-        held = tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->groups[i].signature, data->groups[i].key));
-    return held;
-}
-
-static uint8_t strength_of(const struct tn__object *object, const struct tn__symbol *symbol)
-{
-    if (symbol->binding == TN__BIND_WEAK)
-        return TN__STRENGTH_WEAK;
-    if (symbol->place == TN__PLACE_COMMON)
-        return TN__STRENGTH_COMMON;
-    return object->data->input.flags & TN_INPUT_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
-}
-
-static const char *owner_of(const struct tn__entry *entry)
-{
-    if (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED)
-        return entry->promise->name;
-    return entry->object ? entry->object->name : "the client";
-}
-
-/* Why another definition comes too late; NULL if it does not. */
-static const char *is_settled(const struct tn__entry *entry)
-{
-    if (entry->kind == TN__ENTRY_LINKED)
-        return "linked already";
-    if (!entry->strength)
-        return NULL;
-    if (entry->kind == TN__ENTRY_FAILED)
-        return "needed already, and has failed";
-    return entry->kind == TN__ENTRY_PROMISED && entry->promise->state == TN__PROMISE_RUNNING ? "being made already"
-                                                                                             : NULL;
-}
-
-int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err)
-{
-    entry->contested |= entry->strength != TN__STRENGTH_NONE;
-    if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
-        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
-    *yields = strength > entry->strength;
-    const char *settled = *yields ? is_settled(entry) : NULL;
-    if (settled)
-        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is %s", entry->name, by,
-                        owner_of(entry), settled);
-    return 0;
-}
-
-/* Common definitions of one name share the largest size and alignment. */
-static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbol)
-{
-    uint8_t shift = (uint8_t)__builtin_ctzll(symbol->value); /* readers let only powers of two pass */
-    entry->common_size = tn__max64(entry->common_size, symbol->size);
-    if (entry->common_shift < shift)
-        entry->common_shift = shift;
-}
-
-static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *entry)
-{
-    return symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift;
-}
-
-/* The entry stands for this definition from now on. */
-static void take(struct tn__object *object, uint32_t index)
-{
-    struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry;
-    entry->kind = TN__ENTRY_OBJECT;
-    entry->strength = strength_of(object, symbol);
-    entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
-    entry->thread_local = symbol->type == TN__TYPE_TLS;
-    entry->object = object;
-    entry->symbol = index;
-    entry->common_size = entry->common_shift = 0;
-    if (entry->strength == TN__STRENGTH_COMMON)
-        merge_common(entry, symbol);
-    if (!symbol->listed)
-        object->entries[object->entry_count++] = entry;
-    symbol->listed = true;
-}
-
-/* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
-static int define(struct tn__object *object, uint32_t index, const struct tn_responsibility *keeps,
-                  struct tn__journal *journal, struct tn_error *err)
-{
-    const struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry;
-    uint8_t strength = strength_of(object, symbol);
-    bool common = strength == TN__STRENGTH_COMMON;
-    bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;
-    int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
-    if (code)
-        return code;
-    bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
-    if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
-        return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
-                        object->name, owner_of(entry));
-    bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
-    if (!overrides && !merges)
-        return 0;
-    if (!tn__journal_note(journal, entry))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
-    if (merges)
-        merge_common(entry, symbol);
-    else
-        take(object, index);
-    return 0;
-}
-
-static void keep_group(struct tn__object *object, struct tn__entry *entry)
-{
-    entry->group_owner = object;
-    object->entries[object->entry_count++] = entry;
-}
-
-static void discard_group(struct tn__object *object, const struct tn__group *group, bool discarded)
-{
-    for (uint32_t m = 0; m < group->count; m++)
-        object->data->sections[group->members[m]].discarded = discarded;
-}
-
-/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
-static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
-                        struct tn_error *err)
-{
-    for (uint32_t i = 0; i < object->data->group_count; i++) {
-        const struct tn__group *group = &object->data->groups[i];
-        struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
-        if (!entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
-        if (!entry->group_owner) {
-            if (!tn__journal_note(journal, entry))
-                return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
-            keep_group(object, entry);
-            continue;
-        }
-        entry->contested = true;
-        discard_group(object, group, true);
+    const struct tn_allocator *from = library->session->allocator;
+    for (struct tn__archive *archive = library->archives, *next; archive; archive = next) {
+        next = archive->next;
+        if (archive->input.release)
+            archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
+        tn__free(from, archive->name);
+        tn__free(from, archive);
     }
-    return 0;
+    library->archives = NULL;
 }
 
-static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn_responsibility *keeps,
-                         struct tn__journal *journal, struct tn_error *err)
+/* Removing one tracker's part may wait, and others may add to those before meanwhile. */
+static bool is_empty(struct tn_library *library)
 {
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
-        struct tn__symbol *symbol = &object->data->symbols[i];
-        if (symbol->binding == TN__BIND_LOCAL)
-            continue;
-        symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
-        if (!symbol->entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
-        if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
-            symbol->place = TN__PLACE_UNDEFINED;
-            symbol->dropped = true;
-            symbol->dropped_weak = symbol->binding == TN__BIND_WEAK;
-            symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
-        }
-        if (symbol->place == TN__PLACE_UNDEFINED)
-            continue;
-        int code = define(object, i, keeps, journal, err);
-        if (code)
-            return code;
-    }
-    return 0;
+    for (const struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        if (!tn__list_is_empty(&tracker->objects) || !tn__list_is_empty(&tracker->lazy) ||
+            !tn__list_is_empty(&tracker->promises))
+            return false;
+    return true;
 }
 
-/* ---- objects ---- */
-
-void tn__object_release_data(struct tn__object *object)
+static bool is_own(const struct tn__entry *entry)
 {
-    if (!object->data)
-        return;
-    const struct tn_input input = object->data->input;
-    struct tn__arena arena = object->data->arena; /* which the data lies in */
-    object->data = NULL;
-    tn__arena_free(&arena);
-    if (input.release)
-        input.release(input.context, input.bytes, input.length);
+    return entry->kind == TN__ENTRY_GOT || entry->kind == TN__ENTRY_HANDLE ||
+           (entry->kind == TN__ENTRY_ABSOLUTE && entry->hidden && tn__is_own_name(entry->name));
 }
 
-/* Entries that have to be looked at when the object is removed. */
-static size_t count_entries(const struct tn__object_data *data)
+/* Definitions that nobody owns, what archives would define, and what was found elsewhere. */
+static void forget_entries(struct tn_library *library)
 {
-    size_t count = data->group_count;
-    for (uint32_t i = 1; i < data->symbol_count; i++)
-        count += data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED;
-    return count;
-}
-
-/* One block: the object, room for its entries, its name. The data moves into its own arena. */
-static struct tn__object *new_object(struct tn__object_data *data)
-{
-    size_t entries = count_entries(data) * sizeof(struct tn__entry *), name_size = strlen(data->name) + 1;
-    struct tn__object_data *kept = tn__arena_alloc(&data->arena, sizeof *kept);
-    struct tn__object *object = kept ? tn__alloc(data->arena.from, sizeof *object + entries + name_size) : NULL;
-    if (!object)
-        return NULL;
-    *object = (struct tn__object){.data = kept, .entries = (struct tn__entry **)(object + 1)};
-    object->name = memcpy((char *)(object + 1) + entries, data->name, name_size);
-    tn__list_init(&object->owned);
-    tn__list_init(&object->queued);
-    *kept = *data;
-    kept->name = object->name;
-    return object;
-}
-
-int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
-                     struct tn_error *err)
-{
-    *data = (struct tn__object_data){.name = input->name,
-                                     .bytes = input->bytes,
-                                     .size = input->length,
-                                     .input = *input,
-                                     .arena.from = library->session->allocator};
-    int code = tn__object_read(data, err);
-    if (code)
-        tn__arena_free(&data->arena);
-    else
-        tn__object_find_keys(data);
-    return code;
-}
-
-int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    const struct tn_responsibility *keeps, struct tn__journal *journal, struct tn_error *err)
-{
-    struct tn_library *library = owner->library;
-    struct tn__object *object = new_object(data);
-    if (!object) {
-        tn__fail(err, TN_ENOMEM, "%s: out of memory", data->name);
-        tn__arena_free(&data->arena); /* the name may lie there */
-        return TN_ENOMEM;
-    }
-    object->owner = owner;
-    int code = claim_groups(library, object, journal, err);
-    if (!code)
-        code = enter_symbols(library, object, keeps, journal, err);
-    if (code) {
-        object->data->input.release = NULL; /* what was not added is still the caller's */
-        tn__object_release_data(object);
-        tn__free(library->session->allocator, object);
-        return code;
-    }
-    library->session->stats.sections += object->data->section_count;
-    library->session->stats.symbols += object->data->symbol_count;
-    tn__list_append(&owner->objects, &object->owned);
-    tn__list_append(queue, &object->queued);
-    return 0;
-}
-
-void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
-{
-    library->bereft |= entry->contested;
-    entry->contested = false;
-    entry->kind = TN__ENTRY_UNDEFINED;
-    entry->strength = TN__STRENGTH_NONE;
-    entry->object = NULL;
-    entry->hidden = entry->thread_local = false;
-    entry->address = 0;
-}
-
-static void forget_definitions(const struct tn__object *object)
-{
-    struct tn_library *library = object->owner->library;
-    for (uint32_t i = 0; i < object->entry_count; i++) {
-        struct tn__entry *entry = object->entries[i];
-        if (entry->group_owner == object) {
-            entry->group_owner = NULL;
-            library->bereft |= entry->contested;
-        }
-        if (entry->object == object)
+    for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
+        struct tn__entry *entry = library->symtab.slots[i];
+        if (entry && !is_own(entry))
             tn__entry_forget(library, entry);
     }
 }
 
-/* ---- falling back ---- */
-
-/* Every section is as the groups that it is a member of: those that nobody keeps any more are this object's now. */
-static void reclaim_groups(const struct tn_library *library, struct tn__object *object)
+static bool withdraw_instances(struct tn_library *library)
 {
-    const struct tn__object_data *data = object->data;
-    for (uint32_t i = 0; i < data->group_count; i++) {
-        const struct tn__group *group = &data->groups[i];
-        struct tn__entry *entry = tn__symtab_find_key(&library->symtab, group->signature, group->key);
-        if (entry->group_owner)
-            continue;
-        keep_group(object, entry);
-        discard_group(object, group, false);
-    }
-    for (uint32_t i = 0; i < data->group_count; i++) {
-        const struct tn__group *group = &data->groups[i];
-        if (tn__symtab_find_key(&library->symtab, group->signature, group->key)->group_owner != object)
-            discard_group(object, group, true);
-    }
+    bool any = false;
+    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        any |= tn__tracker_withdraw(tracker);
+    return any;
 }
 
-/* Takes the entry of a definition if nobody has it, or a weaker one of a pending object. What the client defined or a
- * materializer promised meanwhile stays: there is nobody who could be told of a clash. */
-static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
+/* Under the lock, which is given up while threads may be running what code instances published. */
+static void withdraw_code(struct tn_library *library)
 {
-    const struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry;
-    uint8_t strength = strength_of(object, symbol);
-    bool is_pending = entry->kind == TN__ENTRY_OBJECT;
-    if (is_pending && entry->object == object)
-        return;
-    entry->contested |= entry->strength != TN__STRENGTH_NONE;
-    if (tn__entry_is_held(entry))
-        library->bereft = true; /* once more when that link has ended */
-    else if (strength > entry->strength && (is_pending || !entry->strength))
-        take(object, index);
-    else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
-        merge_common(entry, symbol);
-}
-
-static void reenter_symbols(struct tn_library *library, struct tn__object *object)
-{
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
-        struct tn__symbol *symbol = &object->data->symbols[i];
-        if (symbol->dropped && tn__section_is_loaded(&object->data->sections[symbol->section])) {
-            symbol->dropped = false;
-            symbol->place = TN__PLACE_SECTION;
-            symbol->binding = symbol->dropped_weak ? TN__BIND_WEAK : TN__BIND_GLOBAL;
-        }
-        if (symbol->binding != TN__BIND_LOCAL && symbol->place != TN__PLACE_UNDEFINED)
-            reenter(library, object, i);
+    while (withdraw_instances(library)) {
+        pthread_mutex_unlock(&library->session->lock);
+        tn_quiesce();
+        pthread_mutex_lock(&library->session->lock);
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            tn__instances()->clear(tracker);
     }
 }
 
-void tn__library_fall_back(struct tn_library *library)
+/* Under the lock, which is given up while links need some of it. */
+static void clear(struct tn_library *library)
 {
-    if (!library->bereft)
-        return;
-    library->bereft = false;
-    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
-        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
-        if (object->link) {
-            library->bereft = true;
-            continue;
-        }
-        reclaim_groups(library, object);
-        reenter_symbols(library, object);
+    do
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            tn__tracker_empty(tracker);
+    while (!is_empty(library));
+    forget_entries(library);
+    free_archives(library);
+}
+
+void tn__library_empty(struct tn_library *library)
+{
+    if (!library->removed)
+        clear(library);
+}
+
+/* Without the lock: what is closed may run code of its own. */
+static void free_resolvers(const struct tn_allocator *from, struct tn__resolver *resolvers)
+{
+    for (struct tn__resolver *resolver = resolvers, *next; resolver; resolver = next) {
+        next = resolver->next;
+        if (resolver->close)
+            resolver->close(resolver->context);
+        tn__free(from, resolver);
     }
 }
 
-void tn__object_hide(struct tn__object *object)
+static void free_names(struct tn_library *library)
 {
-    struct tn_library *library = object->owner->library;
-    if (object->has_calls) {
-        tn__calls_drop(&library->initializers, object);
-        tn__calls_drop(&library->waiting, object);
+    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
+        next = generator->next;
+        tn__free(library->session->allocator, generator);
     }
-    forget_definitions(object);
+    library->generators = NULL;
+    tn__symtab_free(&library->symtab);
 }
 
-void tn__object_remove(struct tn__object *object)
+void tn__library_hold(struct tn_library *library)
 {
-    struct tn_library *library = object->owner->library;
-    tn__unwind_remove(&library->session->unwind, object->unwind);
-    if (object->has_calls) {
-        tn__calls_drop(&library->initializers, object);
-        tn__calls_drop(&library->waiting, object);
-        tn__calls_drop(&library->finalizers, object);
-        tn__exits_drop(&library->exits, object);
-    }
-    forget_definitions(object);
-    tn__object_give_back(object);
-    tn__object_release_data(object);
-    tn__list_remove(&object->owned);
-    tn__list_remove(&object->queued);
-    tn__free(library->session->allocator, object);
+    library->readers++;
 }
 
-/* ---- public ---- */
-
-static char *copy_text(const struct tn_allocator *from, const char *text)
+void tn__library_drop(struct tn_library *library)
 {
-    size_t size = strlen(text) + 1;
-    char *copy = tn__alloc(from, size);
-    return copy ? memcpy(copy, text, size) : NULL;
+    if (!--library->readers && library->removed && !library->is_being_removed)
+        free_names(library);
 }
 
-int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
-                           struct tn_error *err)
-{
-    if (!library || !given)
-        return tn__fail(err, TN_EINVAL, "no library or no input given");
-    int code = tn__take_options(input, sizeof *input, given, "struct tn_input", err);
-    if (code)
-        return code;
-    if (!input->name || (!input->bytes && input->length))
-        return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
-    if (input->flags & ~(uint64_t)(TN_INPUT_HIDDEN | TN_INPUT_WEAK))
-        return tn__fail(err, TN_EINVAL, "%s: unknown input flags %#llx", input->name, (unsigned long long)input->flags);
-    if (input->owner && input->owner->library != library)
-        return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", input->name);
-    return 0;
-}
-
-static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
-{
-    struct tn__journal journal = {.arena.from = library->session->allocator};
-    struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
-    int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
-    if (code)
-        tn__journal_undo(&journal);
-    else
-        tn__promises_discard(library->session, &journal);
-    tn__journal_free(&journal);
-    return code;
-}
-
-static int enter_when_free(struct tn_library *library, struct tn__object_data *data, uint64_t start,
-                           struct tn_error *err)
-{
-    struct tn_session *session = library->session;
-    tn__session_lock(session);
-    while (tn__library_is_held(library, data))
-        pthread_cond_wait(&session->idle, &session->lock);
-    int code = tn__library_check(library, err);
-    if (code)
-        tn__arena_free(&data->arena);
-    else
-        code = enter_object(library, data, err);
-    tn__session_spent(session, &session->stats.read_ns, start);
-    tn__session_unlock(session);
-    return code;
-}
-
-int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
-{
-    return enter_when_free(library, data, tn__session_clock(library->session), err);
-}
-
-static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
-{
-    uint64_t start = tn__session_clock(library->session);
-    struct tn__object_data data;
-    int code = tn__library_read(library, input, &data, err);
-    return code ? code : enter_when_free(library, &data, start, err);
-}
-
-struct lazy_context {
-    struct tn_library *library;
-    struct tn__archive *archive;
-    struct tn__journal *journal;
-};
-
-static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err)
-{
-    const struct lazy_context *c = context;
-    struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
-    if (!entry)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
-    if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry) && !tn__entry_is_generated(entry))
-        return 0;
-    if (!tn__journal_note(c->journal, entry))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
-    entry->kind = TN__ENTRY_LAZY;
-    entry->archive = c->archive;
-    entry->member = member;
-    return 0;
-}
-
-static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+static void free_lists(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
-    struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
-    struct tn__journal journal = {.arena.from = from};
-    if (!archive || !(archive->name = copy_text(from, input->name))) {
-        tn__free(from, archive);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
-    }
-    uint64_t start = tn__session_clock(library->session);
-    archive->input = *input;
-    archive->from = from;
-    int code = tn__archive_open(archive, err);
-    if (!code)
-        code = tn__archive_symbols(archive, define_lazy, &(struct lazy_context){library, archive, &journal}, err);
-    if (code) {
-        tn__journal_undo(&journal);
-        tn__free(from, archive->name);
-        tn__free(from, archive);
-    } else {
-        archive->next = library->archives;
-        library->archives = archive;
-    }
-    tn__journal_free(&journal);
-    tn__session_spent(library->session, &library->session->stats.read_ns, start);
-    return code;
+    tn__free(from, library->search);
+    tn__free(from, library->initializers.items);
+    tn__free(from, library->finalizers.items);
+    tn__free(from, library->waiting.items);
+    tn__free(from, library->exits.items);
+    library->search = NULL;
+    library->search_count = 0;
+    library->exits = (struct tn__exits){0};
+    library->initializers = library->finalizers = library->waiting = (struct tn__calls_list){.from = from};
 }
 
-static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+void tn__library_free(struct tn_library *library)
 {
-    tn__session_lock(library->session);
+    const struct tn_allocator *from = library->session->allocator;
+    free_lists(library);
+    free_names(library);
+    free_resolvers(from, library->resolvers);
+    while (!tn__list_is_empty(&library->trackers)) {
+        struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
+        tn__list_remove(&tracker->listed);
+        tn__free(from, tracker);
+    }
+    tn__free(from, library->name);
+    tn__free(from, library);
+}
+
+int tn_library_clear(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn_session *session = library->session;
+    tn_run_finalizers(library);
+    tn__session_lock(session);
     int code = tn__library_check(library, err);
-    if (!code)
-        code = enter_archive(library, input, err);
-    pthread_mutex_unlock(&library->session->lock);
+    if (!code) {
+        withdraw_code(library);
+        clear(library);
+    }
+    tn__session_unlock(session);
+    tn__query_continue(session);
     return code;
 }
 
-static int add_input(int (*add)(struct tn_library *, const struct tn_input *, struct tn_error *),
-                     struct tn_library *library, const struct tn_input *given, struct tn_error *err)
+/* Nothing in this library leads to `removed` any more. */
+static void cut(struct tn_library *library, const struct tn_library *removed)
 {
-    struct tn_input input;
-    int code = tn__library_take_input(library, given, &input, err);
-    return code ? code : add(library, &input, err);
+    size_t kept = 0;
+    for (size_t i = 0; i < library->search_count; i++)
+        if (library->search[i].library != removed)
+            library->search[kept++] = library->search[i];
+    library->search_count = kept;
+    for (size_t i = 0; removed->found_by_others && library->symtab.slots && i <= library->symtab.mask; i++) {
+        struct tn__entry *entry = library->symtab.slots[i];
+        if (entry && entry->kind == TN__ENTRY_ALIAS && entry->library == removed)
+            tn__entry_forget(library, entry);
+    }
 }
 
-int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+int tn_library_remove(struct tn_library *library, struct tn_error *err)
 {
-    return add_input(add_object, library, input, err);
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn_session *session = library->session;
+    struct tn__resolver *resolvers = NULL;
+    tn_run_finalizers(library);
+    tn__session_lock(session);
+    int code = tn__library_check(library, err);
+    if (!code) {
+        resolvers = library->resolvers;
+        library->removed = library->is_being_removed = true; /* nobody adds to it or searches it from here on */
+        withdraw_code(library);
+        clear(library);
+        while (session->building) /* links may be looking at its symbols */
+            pthread_cond_wait(&session->idle, &session->lock);
+        for (struct tn_library *other = session->libraries; other; other = other->next)
+            cut(other, library);
+        free_lists(library);
+        library->resolvers = NULL;
+        library->is_being_removed = false;
+        if (!library->readers)
+            free_names(library);
+    }
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    free_resolvers(session->allocator, resolvers);
+    return code;
 }
 
-int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+/* ---- creation ---- */
+
+enum {
+    OWN_THREAD_LOCAL = 1,
+    OWN_OF_PROCESS = 2, /* a function of ours: there is none in another address space */
+    OWN_WEAK = 4,       /* objects and clients may have their own */
+};
+
+/* Names that every library has, and that only its own objects see. */
+static const struct {
+    const char *name;
+    const void *address;
+    uint8_t kind, flags;
+} own_names[] = {
+    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, 0},
+    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
+    /* Distances are counted from the thread pointer itself. */
+    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
+    {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    /* What C++ destructors are registered under. */
+    {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
+};
+
+bool tn__is_own_name(const char *name)
 {
-    return add_input(add_archive, library, input, err);
+    for (size_t i = 0; i < TN_COUNT(own_names); i++)
+        if (!strcmp(own_names[i].name, name))
+            return true;
+    return false;
 }
 
-static void unmap_input(void *unused, const void *bytes, size_t length)
+static int define_own_names(struct tn_library *library, struct tn_error *err)
 {
-    (void)unused;
-    tn__os_unmap_file(&(struct tn__os_file){bytes, length});
+    for (size_t i = 0; i < TN_COUNT(own_names); i++) {
+        if (own_names[i].flags & OWN_OF_PROCESS && tn__session_is_elsewhere(library->session))
+            continue;
+        struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+        entry->kind = own_names[i].kind;
+        entry->strength = own_names[i].flags & OWN_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+        entry->hidden = true;
+        entry->thread_local = own_names[i].flags & OWN_THREAD_LOCAL;
+        entry->address = (uintptr_t)own_names[i].address;
+    }
+    return 0;
 }
 
-int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err)
+static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
 {
-    if (!library || !path)
-        return tn__fail(err, TN_EINVAL, "no library or no path given");
-    struct tn__os_file file;
-    int error = tn__os_map_file(path, &file);
-    if (error)
-        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
-    struct tn_input input = {
-        .size = sizeof input, .name = path, .bytes = file.bytes, .length = file.size, .release = unmap_input};
-    int code = add_input(tn__archive_claims(file.bytes, file.size) ? add_archive : add_object, library, &input, err);
-    if (code)
-        tn__os_unmap_file(&file);
+    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
+    size_t name_size = strlen(name) + 1;
+    char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
+    if (!copy) {
+        tn__free(session->allocator, library);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    }
+    library->name = memcpy(copy, name, name_size);
+    library->session = session;
+    library->symtab.arena.from = session->allocator;
+    library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
+    tn__tracker_init(&library->own, library);
+    tn__list_init(&library->trackers);
+    tn__list_init(&library->queue);
+    library->resolvers_end = &library->resolvers;
+    library->generators_end = &library->generators;
+    int code = define_own_names(library, err);
+    if (code) {
+        tn__library_empty(library);
+        tn__library_free(library);
+        return code;
+    }
+    library->number = session->library_count++;
+    library->next = session->libraries;
+    session->libraries = library;
+    *out = library;
+    return 0;
+}
+
+int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    if (!session || !name || !out)
+        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
+    tn__session_lock(session);
+    int code = create_library(session, name, out, err);
+    pthread_mutex_unlock(&session->lock);
     return code;
 }
