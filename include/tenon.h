@@ -531,7 +531,8 @@ TN_API int tn_link_roots(struct tn_library *library, const char *const *roots, s
 TN_API int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err);
 
 enum {
-    TN_WANTED_WEAK = 1, /* may be missing; its address is NULL then */
+    TN_WANTED_WEAK = 1,   /* may be missing; its address is NULL then */
+    TN_WANTED_HIDDEN = 2, /* may be one that its library hides from others */
 };
 
 struct tn_wanted {

@@ -135,7 +135,8 @@ int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int 
     int code = TN_OK;
     struct tn__jit_initializer *next;
     for (struct tn__jit_initializer *each = take_initializers(jit, library); each; each = next) {
-        struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK, NULL}; /* the module may have been removed */
+        struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN,
+                                   NULL}; /* the module may have been removed */
         if (code == TN_OK)
             code = *each->symbol ? tn_lookup_all(library, &wanted, 1, err) : tn_link(library, err);
         next = each->next;

@@ -96,6 +96,11 @@ struct tn__request {
     const struct tn__roots *roots; /* or that without what these do not lead to */
 };
 
+static inline bool tn__wanted_sees(const struct tn_wanted *wanted, const struct tn__entry *entry)
+{
+    return !entry->hidden || wanted->flags & TN_WANTED_HIDDEN;
+}
+
 struct tn__wait {
     struct tn__list listed; /* in the promise's waits */
     struct tn_responsibility *promise;

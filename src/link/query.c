@@ -18,7 +18,7 @@ static bool has_address(const struct tn__entry *entry)
 static struct tn__entry *find(const struct tn__request *request, size_t i)
 {
     struct tn__entry *entry = tn__symtab_find(&request->library->symtab, request->symbols[i].name);
-    return entry && !entry->hidden ? entry : NULL;
+    return entry && tn__wanted_sees(&request->symbols[i], entry) ? entry : NULL;
 }
 
 static bool is_answered(const struct tn__request *request)
@@ -49,7 +49,8 @@ static int check_found(const struct tn__request *request, const struct tn__needs
         struct tn__entry *entry = tn__symtab_find(&request->library->symtab, symbol->name);
         const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
         bool defined = target && target->kind != TN__ENTRY_UNDEFINED;
-        if (symbol->flags & TN_WANTED_WEAK || (defined && !entry->hidden) || is_missing(needs, symbol->name))
+        if (symbol->flags & TN_WANTED_WEAK || (defined && tn__wanted_sees(symbol, entry)) ||
+            is_missing(needs, symbol->name))
             continue;
         if (code)
             tn__append(err, "\n");
@@ -528,7 +529,7 @@ static int check(const struct tn_library *library, const struct tn_wanted *symbo
     if (!library || (count && !symbols))
         return tn__fail(err, TN_EINVAL, "a lookup needs a library and symbols");
     for (size_t i = 0; i < count; i++)
-        if (!symbols[i].name || symbols[i].flags & ~(uint64_t)TN_WANTED_WEAK)
+        if (!symbols[i].name || symbols[i].flags & ~(uint64_t)(TN_WANTED_WEAK | TN_WANTED_HIDDEN))
             return tn__fail(err, TN_EINVAL, "symbol %zu of the lookup has no name or unknown flags", i);
     return 0;
 }

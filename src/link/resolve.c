@@ -177,10 +177,10 @@ static int need_name(struct tn__link *link, const char *name)
 }
 
 /* What is hidden is not for those who look up: see tn__request_check. */
-static int need_wanted(struct tn__link *link, const char *name)
+static int need_wanted(struct tn__link *link, const struct tn_wanted *wanted)
 {
-    const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, name);
-    return entry && entry->hidden ? 0 : need_name(link, name);
+    const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, wanted->name);
+    return entry && !tn__wanted_sees(wanted, entry) ? 0 : need_name(link, wanted->name);
 }
 
 static int need_open(struct tn__link *link)
@@ -201,7 +201,7 @@ static int need_request(struct tn__link *link)
     const struct tn__request *request = link->request;
     int code = request->everything || request->roots ? need_queue(link) : 0;
     for (size_t i = 0; !code && i < request->count; i++)
-        code = need_wanted(link, request->symbols[i].name);
+        code = need_wanted(link, &request->symbols[i]);
     for (size_t i = 0; !code && request->roots && i < request->roots->count; i++)
         code = need_name(link, request->roots->names[i]);
     return code;

@@ -107,6 +107,10 @@ static void hidden_symbols(void **state)
     assert_undefined(f.library, "datum");
     assert_ok(tn_library_search(f.library, &(struct tn_search){other, TN_SEARCH_HIDDEN}, 1, &err), &err);
     assert_ptr_equal(lookup(&f, "datum"), &datum);
+    assert_undefined(other, "datum");
+    struct tn_wanted wanted = {.name = "datum", .flags = TN_WANTED_HIDDEN};
+    assert_ok(tn_lookup_all(other, &wanted, 1, &err), &err);
+    assert_ptr_equal(wanted.address, &datum);
     close_fixture(&f);
 }
 
