@@ -168,7 +168,12 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
 /* Under the lock: TN_EUNDEF with the names that nothing defines or that are hidden, so that nothing is linked for the others. */
 int tn__request_check(const struct tn__request *request, struct tn_error *err);
 
-/* Links what is asked for, and waits for what it needs. Takes the lock. */
+/* Links what is asked for on behalf of `from`, which may be NULL, and waits for what it needs. Takes the lock. */
+int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err);
+/* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. */
+int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
+                    void *context, struct tn_error *err);
+/* lookup.c: runs a query for the materializer that the calling thread runs, if it runs one. */
 int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* Under the lock: this promise has ended or its symbols are in other hands. */
 void tn__query_wake(struct tn_responsibility *promise);
