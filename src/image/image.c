@@ -8,6 +8,16 @@
 #include "cpu/cpu.h"
 #include "image/image.h"
 
+int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
+                  struct tn_image **out, struct tn_error *err)
+{
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_image_load_options", err);
+    if (code != TN_OK)
+        return code;
+    *out = tn__alloc_zeroed(NULL, sizeof **out, 1);
+    return *out ? TN_OK : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+}
+
 /* ---- choosing ---- */
 
 static const struct machine {

@@ -103,6 +103,9 @@ struct tn_image {
         struct tn_image *image); /* NULL: it is linked in. A pointer, so that who links images in has no loader */
 };
 
+/* Takes the caller's options and makes an image that holds nothing yet; tn_image_close frees it. TN_EINVAL, TN_ENOMEM. */
+int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
+                  struct tn_image **out, struct tn_error *err);
 /* Checks that the image fits this process, and chooses a target. */
 int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
                      struct tn_error *err);

@@ -10,19 +10,16 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
 {
     static const char name[] = "image";
     struct tn_image_load_options options;
+    struct tn_image *image;
     *out = NULL;
-    int code = tn__take_options(&options, sizeof options, given, "struct tn_image_load_options", err);
+    int code = tn__image_new(name, given, &options, &image, err);
     if (code != TN_OK)
         return code;
-    struct tn_image *image = tn__alloc_zeroed(NULL, sizeof *image, 1);
-    if (!image)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     code = tn__image_read(name, header, INT32_MAX, &image->arena, &image->view, err);
     if (code == TN_OK)
         code = tn__image_choose(image, name, &options, err);
     if (code != TN_OK) {
-        tn__arena_free(&image->arena);
-        tn__free(NULL, image);
+        tn_image_close(image);
         return code;
     }
     tn__image_fill_slots(image);

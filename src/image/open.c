@@ -95,20 +95,17 @@ static int open_descriptor(int fd, const char *name, const struct tn_image_load_
 {
     struct tn_image_load_options options;
     struct tn__os_file file;
+    struct tn_image *image;
     *out = NULL;
-    int code = tn__take_options(&options, sizeof options, given, "struct tn_image_load_options", err);
+    int code = tn__image_new(name, given, &options, &image, err);
     if (code != TN_OK)
         return code;
-    struct tn_image *image = tn__alloc_zeroed(NULL, sizeof *image, 1);
-    if (!image)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     int error = tn__os_map_open_file(fd, &file);
     code = error ? tn__fail(err, TN_EIO, "%s: cannot be read: %s", name, strerror(error))
                  : load(image, fd, &file, name, &options, err);
     tn__os_unmap_file(&file);
     if (code != TN_OK) {
-        tn__arena_free(&image->arena);
-        tn__free(NULL, image);
+        tn_image_close(image);
         return code;
     }
     image->mapping.name = NULL; /* the caller's */
