@@ -503,22 +503,18 @@ static uint64_t run_program(const void *ir, size_t length, bool lazy, size_t thr
     return result;
 }
 
+static void check_program(const char *path, const void *bytes, size_t length)
+{
+    (void)path;
+    uint64_t expected = run_program(bytes, length, false, 0, 0);
+    assert_int_equal(run_program(bytes, length, true, 0, 0), expected);
+    assert_int_equal(run_program(bytes, length, true, 2, 2), expected);
+}
+
 static void lazy_programs_compute_the_same(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * COUNT(programs); i++) {
-        char path[400];
-        snprintf(path, sizeof path, "%s.%s.bc", programs[i / 2], i % 2 ? "O0" : "O2");
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        char *bytes = malloc(1 << 20);
-        size_t length = fread(bytes, 1, 1 << 20, file);
-        fclose(file);
-        uint64_t expected = run_program(bytes, length, false, 0, 0);
-        assert_int_equal(run_program(bytes, length, true, 0, 0), expected);
-        assert_int_equal(run_program(bytes, length, true, 2, 2), expected);
-        free(bytes);
-    }
+    for_each_program(programs, COUNT(programs), check_program);
 }
 
 int main(void)

@@ -118,17 +118,7 @@ static void check(const char *name, const void *ir, size_t length)
 static void parts_do_what_the_whole_does(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * COUNT(programs); i++) {
-        char path[400];
-        snprintf(path, sizeof path, "%s.%s.bc", programs[i / 2], i % 2 ? "O0" : "O2");
-        FILE *file = fopen(path, "rb");
-        assert_non_null(file);
-        char *bytes = malloc(1 << 20);
-        size_t length = fread(bytes, 1, 1 << 20, file);
-        fclose(file);
-        check(path, bytes, length);
-        free(bytes);
-    }
+    for_each_program(programs, COUNT(programs), check);
 }
 
 /* Each row defines run(), whose answer is 1 if all is as it should be. */

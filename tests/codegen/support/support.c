@@ -79,3 +79,21 @@ bool built_in(const struct tn_compile_options *options)
                 return true;
     return false;
 }
+
+void for_each_program(const char *const *programs, size_t count,
+                      void (*check)(const char *path, const void *bytes, size_t length))
+{
+    enum { LARGEST = 1 << 20 };
+    for (size_t i = 0; i < 2 * count; i++) {
+        char path[400];
+        snprintf(path, sizeof path, "%s.%s.bc", programs[i / 2], i % 2 ? "O0" : "O2");
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        char *bytes = malloc(LARGEST);
+        assert_non_null(bytes);
+        size_t length = fread(bytes, 1, LARGEST, file);
+        fclose(file);
+        check(path, bytes, length);
+        free(bytes);
+    }
+}

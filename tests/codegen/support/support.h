@@ -45,6 +45,10 @@ void quiet_end(void);
 /* Whether the options' triple belongs to a target that is built in; others are skipped. */
 bool built_in(const struct tn_compile_options *options);
 
+/* Calls `check` with the bitcode of each program of the corpus, optimised by clang and not; names as rules.mk gives them. */
+void for_each_program(const char *const *programs, size_t count,
+                      void (*check)(const char *path, const void *bytes, size_t length));
+
 #define assert_contains(text, part)                                                                                    \
     do {                                                                                                               \
         if (!strstr(text, part))                                                                                       \
