@@ -18,6 +18,7 @@
 
 #include "measure.h"
 #include "query.h"
+#include "resident.h"
 
 static struct tn_error error;
 

@@ -16,6 +16,7 @@
 #include <llvm-c/Target.h>
 
 #include "measure.h"
+#include "resident.h"
 #include "template.h"
 
 enum { SMALL = 10000 };

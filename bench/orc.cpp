@@ -18,6 +18,7 @@
 #include <cstdlib>
 
 #include "query.h"
+#include "resident.h"
 
 extern "C" {
 #include "measure.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A first query to SQLite, whose functions a JIT finds; and memory. For jit.c and orc.cpp. */
+/* A first query to SQLite, whose functions a JIT finds. For jit.c and orc.cpp. */
 
 #ifndef BENCH_QUERY_H
 #define BENCH_QUERY_H
@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static inline int keep_answer(void *context, int count, char **values, char **names)
 {
@@ -33,18 +32,6 @@ static inline bool run_query(void *(*find)(void *context, const char *name), voi
                               "select sum(a), b from t group by b order by b limit 1";
     return open(":memory:", &database) == 0 && exec(database, sql, keep_answer, answer, NULL) == 0 &&
            strcmp(answer, "4|x") == 0;
-}
-
-static inline long resident_kb(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file) {
-        if (fscanf(file, "%*d %ld", &pages) != 1)
-            pages = 0;
-        fclose(file);
-    }
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 #endif

@@ -16,6 +16,7 @@
 #include <tenon.h>
 
 #include "measure.h"
+#include "resident.h"
 #include "modes.h"
 #include "template.h"
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "measure.h"
 #include "template.h"
@@ -37,16 +36,4 @@ void make_object(const struct template *t, unsigned number, char name[NAME_SIZE]
     snprintf(name, NAME_SIZE, "f%07u", number % 10000000U);
     memcpy(t->bytes + t->name_at, name, NAME_SIZE - 1);
     memcpy(t->bytes + t->number_at, &number, sizeof number);
-}
-
-long resident_kb(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file) {
-        if (fscanf(file, "%*d %ld", &pages) != 1)
-            pages = 0;
-        fclose(file);
-    }
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }

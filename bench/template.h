@@ -22,7 +22,4 @@ bool load_template(struct template *t, const char *path);
 /* Makes object number `number`: its function has this name and adds the number to its argument. */
 void make_object(const struct template *t, unsigned number, char name[NAME_SIZE]);
 
-/* The resident set. */
-long resident_kb(void);
-
 #endif
