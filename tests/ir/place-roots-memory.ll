@@ -7,6 +7,7 @@
 
 declare void @native()
 declare void @takes(ptr addrspace(11))
+declare void @compares(ptr addrspace(10), ptr addrspace(10))
 declare i64 @out(ptr)
 declare i32 @_setjmp(ptr) returns_twice
 declare i32 @personality(...)
@@ -51,6 +52,32 @@ define i64 @twice(ptr addrspace(10) %o, i64 %n) gc "tenon" {
   ret i64 %v
 }
 
+; A phi of derived pointers and that of their bases are stored at the same place: the reference first, then the distance from it.
+; CHECK-LABEL: define i64 @twice_phi(
+; CHECK: join:
+; CHECK-NEXT: [[B:%.*]] = phi ptr addrspace(10)
+; CHECK-NEXT: [[D:%.*]] = phi ptr addrspace(11)
+; CHECK-NEXT: store ptr addrspace(10) [[B]], ptr [[ROOT:%root.*]]
+; CHECK-NEXT: [[ROOTED:%.*]] = load ptr addrspace(10), ptr [[ROOT]]
+; CHECK-NEXT: [[FROM:%.*]] = ptrtoint ptr addrspace(10) [[ROOTED]] to i64
+; CHECK-NEXT: [[TO:%.*]] = ptrtoint ptr addrspace(11) [[D]] to i64
+; CHECK-NEXT: [[BYTES:%.*]] = sub i64 [[TO]], [[FROM]]
+; CHECK-NEXT: store i64 [[BYTES]], ptr %distance
+define i64 @twice_phi(ptr addrspace(10) %a, ptr addrspace(10) %b, i64 %n, i1 %c) gc "tenon" {
+  %buffer = alloca [32 x i64], align 16
+  %da = addrspacecast ptr addrspace(10) %a to ptr addrspace(11)
+  %db = addrspacecast ptr addrspace(10) %b to ptr addrspace(11)
+  %q = getelementptr i8, ptr addrspace(11) %db, i64 %n
+  br i1 %c, label %other, label %join
+other:
+  br label %join
+join:
+  %p = phi ptr addrspace(11) [ %da, %0 ], [ %q, %other ]
+  %r = call i32 @_setjmp(ptr %buffer)
+  %v = load i64, ptr addrspace(11) %p
+  ret i64 %v
+}
+
 ; The normal way relocates, the other reloads.
 ; CHECK-LABEL: define i64 @pad(
 ; CHECK: %root = alloca
@@ -76,9 +103,11 @@ caught:
 
 ; A phi of a landing pad is stored by those who come there.
 ; CHECK-LABEL: define i64 @pad_phi(
-; CHECK: store ptr addrspace(10) %a, ptr %root
+; CHECK: [[A:%.*]] = freeze ptr addrspace(10) %a
+; CHECK: store ptr addrspace(10) [[A]], ptr %root
 ; CHECK: invoke token
-; CHECK: store ptr addrspace(10) %b, ptr %root
+; CHECK: [[B:%.*]] = freeze ptr addrspace(10) %b
+; CHECK: store ptr addrspace(10) [[B]], ptr %root
 ; CHECK: invoke token
 ; CHECK: caught:
 ; CHECK-NOT: phi
@@ -96,6 +125,30 @@ caught:
   %l = landingpad { ptr, i32 } cleanup
   %w = load i64, ptr addrspace(10) %p
   ret i64 %w
+}
+
+; Phis of a landing pad that take each other's values: all are loaded before the first is stored.
+; CHECK-LABEL: define void @pad_swap(
+; CHECK: again:
+; CHECK-NEXT: [[P:%.*]] = load ptr addrspace(10), ptr [[ROOT_Q:%.*]], align
+; CHECK-NEXT: [[FP:%.*]] = freeze ptr addrspace(10) [[P]]
+; CHECK-NEXT: [[Q:%.*]] = load ptr addrspace(10), ptr [[ROOT_P:%.*]], align
+; CHECK-NEXT: [[FQ:%.*]] = freeze ptr addrspace(10) [[Q]]
+; CHECK-NEXT: store ptr addrspace(10) [[FP]], ptr [[ROOT_P]]
+; CHECK-NEXT: store ptr addrspace(10) [[FQ]], ptr [[ROOT_Q]]
+; CHECK-NEXT: invoke token
+define void @pad_swap(ptr addrspace(10) %a, ptr addrspace(10) %b) gc "tenon" personality ptr @personality {
+  invoke void @native() to label %ok unwind label %caught
+caught:
+  %p = phi ptr addrspace(10) [ %a, %0 ], [ %q, %again ]
+  %q = phi ptr addrspace(10) [ %b, %0 ], [ %p, %again ]
+  %l = landingpad { ptr, i32 } catch ptr null
+  call void @compares(ptr addrspace(10) %p, ptr addrspace(10) %q)
+  br label %again
+again:
+  invoke void @native() to label %ok unwind label %caught
+ok:
+  ret void
 }
 
 ; Preserved: live and pinned in the region, and not behind it.

@@ -83,7 +83,7 @@ static LLVMValueRef make_twin(struct tn__bases *bases, LLVMValueRef value)
 /* A parameter or result in 12 is a reference; its twin in 10 is what the collector sees. */
 static LLVMValueRef make_reference(struct tn__bases *bases, LLVMValueRef value)
 {
-    tn__position_behind(bases->builder, value);
+    LLVMPositionBuilderBefore(bases->builder, tn__place_behind(value));
     return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
 }
 

@@ -23,18 +23,15 @@ LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block)
     return i;
 }
 
-void tn__position_behind(LLVMBuilderRef builder, LLVMValueRef value)
+LLVMValueRef tn__place_behind(LLVMValueRef value)
 {
-    LLVMValueRef before;
     if (LLVMIsAArgument(value))
-        before = tn__behind_variables(LLVMGetParamParent(value));
-    else if (LLVMIsAPHINode(value))
-        before = tn__first_insertion_point(LLVMGetInstructionParent(value));
-    else if (LLVMIsAInvokeInst(value))
-        before = tn__first_insertion_point(LLVMGetNormalDest(value));
-    else
-        before = LLVMGetNextInstruction(value);
-    LLVMPositionBuilderBefore(builder, before);
+        return tn__behind_variables(LLVMGetParamParent(value));
+    if (LLVMIsAPHINode(value))
+        return tn__first_insertion_point(LLVMGetInstructionParent(value));
+    if (LLVMIsAInvokeInst(value))
+        return tn__first_insertion_point(LLVMGetNormalDest(value));
+    return LLVMGetNextInstruction(value);
 }
 
 /* ---- before roots are looked for ---- */

@@ -95,8 +95,8 @@ LLVMValueRef tn__behind_variables(LLVMValueRef function);
 /* Gives the normal way of each invoke that is a safepoint a block of its own, unless it has. */
 void tn__split_invokes(LLVMValueRef function);
 
-/* The builder goes behind the value's definition; of an invoke's result to where only the normal way leads. */
-void tn__position_behind(LLVMBuilderRef builder, LLVMValueRef value);
+/* The instruction behind the value's definition; of an invoke's result one to which only the normal way leads. */
+LLVMValueRef tn__place_behind(LLVMValueRef value);
 
 static inline bool tn__bit(const uint64_t *set, uint32_t i)
 {

@@ -300,7 +300,7 @@ static void split_result(struct scalars *s, LLVMValueRef value)
 {
     struct whole *w = add_whole(s, value);
     LLVMValueRef *next = w->parts;
-    tn__position_behind(s->builder, value);
+    LLVMPositionBuilderBefore(s->builder, tn__place_behind(value));
     take_apart(s, value, &next);
 }
 

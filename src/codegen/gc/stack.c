@@ -92,6 +92,7 @@ struct moving {
     uint64_t *chosen;                /* variables */
     LLVMValueRef *slots, *distances; /* by variable: where references, and distances of derived pointers, are kept */
     struct tn__map own;              /* instructions that put a value into its memory */
+    struct tn__map arriving;         /* stores at ends of blocks, for phis of landing pads */
 };
 
 static void choose(struct moving *m, uint32_t variable)
@@ -164,17 +165,11 @@ static LLVMValueRef load(struct moving *m, uint32_t variable)
     return LLVMBuildGEP2(builder, LLVMInt8TypeInContext(roots->gc->context), base, &distance, 1, "");
 }
 
-/* Stores the value, where the builder is, into the memory of `variable`; `base` is the value's, at this place. */
-static void store(struct moving *m, uint32_t variable, LLVMValueRef value, LLVMValueRef base)
+/* A derived pointer's distance from `base`, NULL if it has none. */
+static LLVMValueRef measure(struct moving *m, LLVMValueRef derived, LLVMValueRef base)
 {
-    LLVMBuilderRef builder = m->roots->builder;
-    if (m->slots[variable]) {
-        *tn__map_add(m->roots->gc, &m->own, LLVMBuildStore(builder, value, m->slots[variable])) = 1;
-        return;
-    }
-    LLVMValueRef to = address_of(m, value), from = base ? address_of(m, base) : LLVMConstNull(i64_type(m));
-    *tn__map_add(m->roots->gc, &m->own, to) = 1;
-    LLVMBuildStore(builder, LLVMBuildSub(builder, to, from, ""), m->distances[variable]);
+    LLVMValueRef from = base ? address_of(m, base) : LLVMConstNull(i64_type(m));
+    return LLVMBuildSub(m->roots->builder, address_of(m, derived), from, "");
 }
 
 static void make_memory(struct moving *m, uint32_t variable)
@@ -201,14 +196,27 @@ static bool is_landing_pad(LLVMBasicBlockRef block)
     return LLVMIsALandingPadInst(i);
 }
 
+/* In front of the stores for phis of the landing pad: all of them take what was there before any of them. */
+static void position_before_arriving(struct moving *m, LLVMBasicBlockRef block)
+{
+    LLVMValueRef at = LLVMGetBasicBlockTerminator(block), before;
+    while ((before = LLVMGetPreviousInstruction(at)) && tn__map_find(&m->arriving, before))
+        at = before;
+    LLVMPositionBuilderBefore(m->roots->builder, at);
+}
+
 /* A phi of a landing pad is stored by those who come there: what they bring is stale when they have arrived. */
 static void store_incoming(struct moving *m, uint32_t variable)
 {
-    LLVMValueRef phi = m->roots->variables[variable].value;
+    LLVMBuilderRef builder = m->roots->builder;
+    LLVMValueRef phi = m->roots->variables[variable].value, slot = m->slots[variable];
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+        LLVMValueRef value = LLVMGetIncomingValue(phi, i), base = slot ? NULL : tn__base_of(m->roots->bases, value);
+        position_before_arriving(m, LLVMGetIncomingBlock(phi, i));
+        value = slot ? LLVMBuildFreeze(builder, value, "") : measure(m, value, base);
         position_at_end(m, LLVMGetIncomingBlock(phi, i));
-        store(m, variable, value, tn__base_of(m->roots->bases, value));
+        *tn__map_add(m->roots->gc, &m->arriving, LLVMBuildStore(builder, value, slot ? slot : m->distances[variable])) =
+            1;
     }
 }
 
@@ -217,15 +225,29 @@ static bool is_pad_phi(LLVMValueRef value)
     return LLVMIsAPHINode(value) && is_landing_pad(LLVMGetInstructionParent(value));
 }
 
+/* Behind the value's definition. Phis of one block are all stored in front of what follows them, and the references among them first:
+ * a distance is computed from the reference that is stored. */
 static void store_value(struct moving *m, uint32_t variable)
 {
     const struct tn__variable *v = &m->roots->variables[variable];
+    LLVMBuilderRef builder = m->roots->builder;
+    LLVMValueRef slot = m->slots[variable];
     if (is_pad_phi(v->value)) {
         store_incoming(m, variable);
         return;
     }
-    tn__position_behind(m->roots->builder, v->value);
-    store(m, variable, v->value, tn__is_reference(m->roots, variable) ? NULL : load(m, v->base));
+    LLVMValueRef at = tn__place_behind(v->value), own;
+    while (!slot && tn__map_find(&m->own, at))
+        at = LLVMGetNextInstruction(at);
+    LLVMPositionBuilderBefore(builder, at);
+    if (slot) {
+        own = LLVMBuildStore(builder, v->value, slot);
+    } else {
+        LLVMValueRef distance = measure(m, v->value, load(m, v->base));
+        own = LLVMGetOperand(distance, 0);
+        LLVMBuildStore(builder, distance, m->distances[variable]);
+    }
+    *tn__map_add(m->roots->gc, &m->own, own) = 1;
 }
 
 /* Phis of landing pads go away, so nothing is loaded for those. */
