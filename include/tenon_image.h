@@ -6,7 +6,8 @@
  *
  * Linked into a program: declare the image's functions as usual, and the image as
  *     extern const char tn_image[];
- * and open it before the first call of a function that has several versions: until then such calls lead nowhere.
+ * and open it before the first call of a function that has several versions: until then such calls lead nowhere, unless the
+ * image has constructors; then they lead to the versions for its first target.
  *
  * Threads: images may be opened by several threads at once; an open image is not written to. Errors as in tenon.h. */
 

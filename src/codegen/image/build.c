@@ -30,6 +30,7 @@ struct build {
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     size_t slots;
+    bool has_constructors;
     struct tn__image_function *functions;
     size_t function_count, function_capacity;
     struct tn__arena arena;
@@ -164,6 +165,7 @@ static int prepare(void *user)
     if (code != TN_OK)
         return code;
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
+    b->has_constructors = LLVMGetNamedGlobal(b->unit.module, "llvm.global_ctors") != NULL;
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
     b->shard_count = 1;
@@ -299,7 +301,8 @@ static int write_metadata(struct build *b)
                                           .targets = b->targets,
                                           .functions = b->functions,
                                           .function_count = b->function_count,
-                                          .slots = b->slots};
+                                          .slots = b->slots,
+                                          .has_constructors = b->has_constructors};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;

@@ -172,6 +172,9 @@ struct job {
 };
 
 struct module {
+    const struct tn__image_contents *contents;
+    char *name; /* room for each of the names */
+    size_t name_size;
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMValueRef image;
@@ -191,40 +194,52 @@ static LLVMValueRef distance(const struct module *m, LLVMValueRef global, LLVMVa
     return LLVMConstTrunc(difference, m->i32);
 }
 
-static LLVMValueRef declare_version(const struct module *m, const char *name)
+/* The version of a function for a target that has one. */
+static LLVMValueRef declare_version(const struct module *m, const struct tn__image_function *f, unsigned target)
 {
-    LLVMValueRef known = LLVMGetNamedFunction(m->module, name);
+    bool plain = target == 0 && f->entry_is_body && !f->is_public;
+    snprintf(m->name, m->name_size, plain ? "%s" : "%s.%s.%u", f->name, m->contents->image, target);
+    LLVMValueRef known = LLVMGetNamedFunction(m->module, m->name);
     return known ? known
-                 : hide(LLVMAddFunction(m->module, name,
+                 : hide(LLVMAddFunction(m->module, m->name,
                                         LLVMFunctionType(LLVMVoidTypeInContext(m->context), NULL, 0, 0)));
 }
 
-static LLVMValueRef define_slots(const struct module *m, const struct tn__image_contents *c, char *name, size_t size)
+/* Nothing, which is no work to load. But the image's own constructors may run before it is opened, in a program or a library
+ * that dlopen loads, and what they call has to lead somewhere: to the versions for target 0. */
+static LLVMValueRef first_slots(const struct module *m, LLVMTypeRef type, LLVMValueRef *values)
 {
-    snprintf(name, size, "%s.slots", c->image);
-    LLVMTypeRef type = LLVMArrayType2(m->pointer, c->slots ? c->slots : 1);
-    LLVMValueRef slots = hide(LLVMAddGlobal(m->module, type, name));
-    LLVMSetInitializer(slots, LLVMConstNull(type));
+    const struct tn__image_contents *c = m->contents;
+    if (!c->has_constructors || !c->slots)
+        return LLVMConstNull(type);
+    for (size_t i = 0; i < c->function_count; i++)
+        if (c->functions[i].slot >= 0)
+            values[c->functions[i].slot] = declare_version(m, &c->functions[i], 0);
+    return LLVMConstArray2(m->pointer, values, c->slots);
+}
+
+/* `values` has room for the slots. */
+static LLVMValueRef define_slots(const struct module *m, LLVMValueRef *values)
+{
+    size_t count = m->contents->slots;
+    LLVMTypeRef type = LLVMArrayType2(m->pointer, count ? count : 1);
+    snprintf(m->name, m->name_size, "%s.slots", m->contents->image);
+    LLVMValueRef slots = hide(LLVMAddGlobal(m->module, type, m->name));
+    LLVMSetInitializer(slots, first_slots(m, type, values));
     LLVMSetAlignment(slots, 64);
     return slots;
 }
 
-/* Fills places[] in the order that write_tables counted. */
-static void list_places(const struct module *m, const struct tn__image_contents *c, LLVMValueRef *places, char *name,
-                        size_t size)
+/* Fills places[] in the order that write_tables counted; there are more of them than slots. */
+static void list_places(const struct module *m, LLVMValueRef *places)
 {
+    const struct tn__image_contents *c = m->contents;
     size_t at = 0;
-    places[at++] = distance(m, define_slots(m, c, name, size), m->image);
-    for (size_t i = 0; i < c->function_count; i++) {
-        const struct tn__image_function *f = &c->functions[i];
-        for (unsigned target = 0; target < TN__MV_TARGETS; target++) {
-            if (!(f->clones >> target & 1))
-                continue;
-            bool plain = target == 0 && f->entry_is_body && !f->is_public;
-            snprintf(name, size, plain ? "%s" : "%s.%s.%u", f->name, c->image, target);
-            places[at++] = distance(m, declare_version(m, name), m->image);
-        }
-    }
+    places[at++] = distance(m, define_slots(m, places), m->image);
+    for (size_t i = 0; i < c->function_count; i++)
+        for (unsigned target = 0; target < TN__MV_TARGETS; target++)
+            if (c->functions[i].clones >> target & 1)
+                places[at++] = distance(m, declare_version(m, &c->functions[i], target), m->image);
 }
 
 /* The note by which a file is searched for its image (format.h). */
@@ -254,30 +269,33 @@ static void define_note(const struct module *m)
     LLVMSetInitializer(used, LLVMConstArray2(m->pointer, &note, 1));
 }
 
-static int define_image(struct module *m, const struct writer *w)
+static void define_image(struct module *m, const struct writer *w, LLVMValueRef *places)
 {
-    const struct tn__image_contents *c = w->contents;
+    LLVMTypeRef parts[] = {LLVMArrayType2(m->i8, w->size), LLVMArrayType2(m->i32, w->places)};
+    LLVMTypeRef type = LLVMStructTypeInContext(m->context, parts, 2, 1);
+    m->image = LLVMAddGlobal(m->module, type, m->contents->image);
+    LLVMSetVisibility(m->image, LLVMProtectedVisibility); /* seen from outside, and always itself */
+    LLVMSetGlobalConstant(m->image, 1);
+    LLVMSetAlignment(m->image, 64);
+    list_places(m, places);
+    LLVMValueRef values[] = {LLVMConstStringInContext2(m->context, (const char *)w->bytes, w->size, 1),
+                             LLVMConstArray2(m->i32, places, w->places)};
+    LLVMSetInitializer(m->image, LLVMConstStructInContext(m->context, values, 2, 1));
+    define_note(m);
+}
+
+static int define_contents(struct module *m, const struct writer *w)
+{
     size_t longest = 0;
-    for (size_t i = 0; i < c->function_count; i++)
-        longest = (size_t)tn__max64(longest, strlen(c->functions[i].name));
-    size_t size = longest + strlen(c->image) + 32;
-    char *name = tn__alloc(NULL, size);
+    for (size_t i = 0; i < m->contents->function_count; i++)
+        longest = (size_t)tn__max64(longest, strlen(m->contents->functions[i].name));
+    m->name_size = longest + strlen(m->contents->image) + 32;
+    m->name = tn__alloc(NULL, m->name_size);
     LLVMValueRef *places = tn__alloc(NULL, w->places * sizeof *places);
-    if (name && places) {
-        LLVMTypeRef parts[] = {LLVMArrayType2(m->i8, w->size), LLVMArrayType2(m->i32, w->places)};
-        LLVMTypeRef type = LLVMStructTypeInContext(m->context, parts, 2, 1);
-        m->image = LLVMAddGlobal(m->module, type, c->image);
-        LLVMSetVisibility(m->image, LLVMProtectedVisibility); /* seen from outside, and always itself */
-        LLVMSetGlobalConstant(m->image, 1);
-        LLVMSetAlignment(m->image, 64);
-        list_places(m, c, places, name, size);
-        LLVMValueRef values[] = {LLVMConstStringInContext2(m->context, (const char *)w->bytes, w->size, 1),
-                                 LLVMConstArray2(m->i32, places, w->places)};
-        LLVMSetInitializer(m->image, LLVMConstStructInContext(m->context, values, 2, 1));
-        define_note(m);
-    }
-    bool good = name && places;
-    tn__free(NULL, name);
+    bool good = m->name && places;
+    if (good)
+        define_image(m, w, places);
+    tn__free(NULL, m->name);
     tn__free(NULL, places);
     return good ? TN_OK : TN_ENOMEM;
 }
@@ -285,15 +303,15 @@ static int define_image(struct module *m, const struct writer *w)
 static int make_module(void *user)
 {
     struct job *job = user;
-    struct module m = {.context = LLVMContextCreate()};
-    m.module = LLVMModuleCreateWithNameInContext(job->w->contents->image, m.context);
+    struct module m = {.contents = job->w->contents, .context = LLVMContextCreate()};
+    m.module = LLVMModuleCreateWithNameInContext(m.contents->image, m.context);
     m.i8 = LLVMInt8TypeInContext(m.context);
     m.i32 = LLVMInt32TypeInContext(m.context);
     m.i64 = LLVMInt64TypeInContext(m.context);
     m.pointer = LLVMPointerTypeInContext(m.context, 0);
-    LLVMSetTarget(m.module, job->w->contents->triple);
-    LLVMSetDataLayout(m.module, job->w->contents->layout);
-    int code = define_image(&m, job->w);
+    LLVMSetTarget(m.module, m.contents->triple);
+    LLVMSetDataLayout(m.module, m.contents->layout);
+    int code = define_contents(&m, job->w);
     if (code == TN_OK && !tn__llvm_write_bitcode(m.module, job->out))
         code = TN_ENOMEM;
     LLVMDisposeModule(m.module);
