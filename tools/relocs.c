@@ -29,8 +29,8 @@ static const struct {
     unsigned flag;
     const char *text;
 } flags[] = {
-    {TN__R_SIGNED, "signed"}, {TN__R_UNSIGNED, "unsigned"}, {TN__R_STUB, "stub"},
-    {TN__R_LOW, "low"},       {TN__R_TLS, "tls"},           {TN__R_RELAX, "relax"},
+    {TN__R_SIGNED, "signed"}, {TN__R_UNSIGNED, "unsigned"}, {TN__R_STUB, "stub"},       {TN__R_LOW, "low"},
+    {TN__R_TLS, "tls"},       {TN__R_RELAX, "relax"},       {TN__R_PROGRAM, "program"},
 };
 
 static void print_row(unsigned type, const struct tn__row *row)

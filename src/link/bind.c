@@ -144,9 +144,7 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
             return tn__stub_address(object, index);
         return object->data->sections[symbol->section].address + symbol->value;
     case TN__PLACE_COMMON:
-        if (!object->ranges[TN__ZONE_DATA]) /* it has no size, and no other data is there */
-            return object->window->start;
-        return object->ranges[TN__ZONE_DATA]->address + object->plan->common_offset[index];
+        return object->plan->data_address + object->plan->common_offset[index];
     default:
         return symbol->place == TN__PLACE_ABSOLUTE ? symbol->value : 0;
     }

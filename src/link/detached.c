@@ -32,28 +32,6 @@ static void unmap(void *context, enum tn_zone zone, uint64_t address, size_t siz
     tn__os_release((uintptr_t)bytes, size);
 }
 
-int tn__session_create_detached(const struct tn_session_options *given, struct tn__detached *where,
-                                struct tn_session **out, struct tn_error *err)
-{
-    const struct tn_memory memory = {
-        .size = sizeof memory,
-        .flags = TN_MEMORY_ELSEWHERE | TN_MEMORY_PACKED,
-        .window_address = where->address,
-        .window_size = where->size,
-        .page_size = where->page_size,
-        .map = map,
-        .publish = publish,
-        .unmap = unmap,
-    };
-    struct tn_session_options options = given ? *given : (struct tn_session_options){.size = sizeof options};
-    options.memory = &memory;
-    options.window_size = options.window_near = options.strategy = 0;
-    int code = tn_session_create(&options, out, err);
-    if (!code)
-        (*out)->detached = where;
-    return code;
-}
-
 /* ---- places of single sections ---- */
 
 /* NULL if the section may lie anywhere. */
@@ -83,7 +61,7 @@ static int pin_section(struct tn__link *link, const struct tn__object *object, s
     return 0;
 }
 
-int tn__detached_pin(struct tn__link *link, struct tn__object *object)
+static int pin(struct tn__link *link, struct tn__object *object)
 {
     const struct tn__detached *where = link->session->detached;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
@@ -103,8 +81,35 @@ int tn__detached_pin(struct tn__link *link, struct tn__object *object)
     return object->plan->got_write ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
 }
 
-void tn__detached_take_tls(struct tn__detached *where, const struct tn__plan *plan, uint64_t *offset)
+static void take_tls(struct tn__detached *where, struct tn__plan *plan)
 {
     where->tls_size = tn__align_up(where->tls_size + plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS]);
-    *offset = -where->tls_size;
+    plan->tls_offset = -where->tls_size;
+}
+
+/* ---- the session ---- */
+
+int tn__session_create_detached(const struct tn_session_options *given, struct tn__detached *where,
+                                struct tn_session **out, struct tn_error *err)
+{
+    const struct tn_memory memory = {
+        .size = sizeof memory,
+        .flags = TN_MEMORY_ELSEWHERE | TN_MEMORY_PACKED,
+        .window_address = where->address,
+        .window_size = where->size,
+        .page_size = where->page_size,
+        .map = map,
+        .publish = publish,
+        .unmap = unmap,
+    };
+    struct tn_session_options options = given ? *given : (struct tn_session_options){.size = sizeof options};
+    options.memory = &memory;
+    options.window_size = options.window_near = options.strategy = 0;
+    static const struct tn__elsewhere how = {.pin = pin, .take_tls = take_tls};
+    if (!where->how)
+        where->how = &how;
+    int code = tn_session_create(&options, out, err);
+    if (!code)
+        (*out)->detached = where;
+    return code;
 }

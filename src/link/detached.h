@@ -24,23 +24,33 @@ struct tn__pin {
     uint64_t address;
 };
 
+struct tn__detached;
+
+/* What a link of such a session does otherwise. By pointers, so that programs which link only for themselves have none of it. */
+struct tn__elsewhere {
+    /* Gives pinned sections their addresses, and memory to be written in that lasts as long as the link. TN_ENOMEM. */
+    int (*pin)(struct tn__link *link, struct tn__object *object);
+    /* Takes thread-local storage for an object. */
+    void (*take_tls)(struct tn__detached *where, struct tn__plan *plan);
+    /* May be NULL. Lays out all objects of the link at once instead of packing each into the window's zones: every section,
+     * GOT, stub and common symbol has its place and its bytes then. */
+    int (*arrange)(struct tn__link *link);
+    /* After that: looks at the result, with all values in it. */
+    int (*finish)(struct tn__link *link);
+};
+
 struct tn__detached {
     uint64_t address; /* of the window */
     size_t size, page_size;
     const struct tn__pin *pins;
     size_t pin_count;
-    uint64_t tls_size; /* handed out so far */
+    uint64_t tls_size;               /* handed out so far */
+    const struct tn__elsewhere *how; /* NULL: as for one's own process, in places that are pinned or in the window */
 };
 
 /* `where` outlives the session; options that concern the window are ignored. Errors as tn_session_create. */
 int tn__session_create_detached(const struct tn_session_options *options, struct tn__detached *where,
                                 struct tn_session **out, struct tn_error *err);
-
-/* Gives pinned sections their addresses, and memory to be written in that lasts as long as the link. TN_ENOMEM. */
-int tn__detached_pin(struct tn__link *link, struct tn__object *object);
-
-/* Takes thread-local storage; *offset is its distance from the thread pointer. */
-void tn__detached_take_tls(struct tn__detached *where, const struct tn__plan *plan, uint64_t *offset);
 
 #pragma GCC visibility pop
 #endif

@@ -48,8 +48,8 @@ static uint8_t address_encoding(struct tn__cursor *entry, const char *letters)
     return encoding;
 }
 
-/* Checks a common entry behind its length and number; answers the size of its functions' addresses, or 0 if it is malformed. */
-static unsigned check_common(struct tn__cursor c)
+/* The same of a common entry behind its length and number; UNSOUND if it is malformed. */
+static int encoding_of(struct tn__cursor c)
 {
     uint8_t version = tn__cursor_byte(&c);
     const char *letters = tn__cursor_text(&c);
@@ -61,18 +61,17 @@ static unsigned check_common(struct tn__cursor c)
         tn__cursor_uleb(&c);
     uint8_t encoding = *letters == 'z' ? address_encoding(&c, letters + 1) : 0;
     bool known = version == 1 || version == 3, indirect = encoding & 0x80;
-    return c.good && known && !indirect ? encoded_size(encoding) : 0;
+    return c.good && known && !indirect && encoded_size(encoding) ? encoding : TN__UNWIND_UNSOUND;
 }
 
-/* The common entry at `at`. */
-static unsigned check_common_at(const uint8_t *at, const uint8_t *end)
+int tn__unwind_encoding(const uint8_t *common, const uint8_t *end)
 {
-    if ((size_t)(end - at) < 8)
-        return 0;
-    uint32_t length = tn__get32(at);
-    if (length < 5 || length > (size_t)(end - at) - 4 || tn__get32(at + 4))
-        return 0;
-    return check_common(tn__cursor(at + 8, length - 4));
+    if ((size_t)(end - common) < 8)
+        return TN__UNWIND_UNSOUND;
+    uint32_t length = tn__get32(common);
+    if (length < 5 || length > (size_t)(end - common) - 4 || tn__get32(common + 4))
+        return TN__UNWIND_UNSOUND;
+    return encoding_of(tn__cursor(common + 8, length - 4));
 }
 
 bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size)
@@ -93,7 +92,8 @@ bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size)
         const uint8_t *wanted = distance ? at + 4 - distance : at;
         if (wanted != common) {
             common = wanted;
-            address_size = check_common_at(common, end);
+            int encoding = tn__unwind_encoding(common, end);
+            address_size = encoding < 0 ? 0 : encoded_size((uint8_t)encoding);
         }
         if (!address_size || (distance && length < 4 + 2 * address_size))
             return false;

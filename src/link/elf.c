@@ -152,7 +152,8 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
         section->bytes = object->bytes + header.sh_offset;
     }
     section->compressed = header.sh_flags & SHF_COMPRESSED;
-    if (!(header.sh_flags & SHF_ALLOC) || header.sh_type == SHT_NOTE)
+    section->note = header.sh_flags & SHF_ALLOC && header.sh_type == SHT_NOTE;
+    if (!(header.sh_flags & SHF_ALLOC) || section->note)
         return 0;
     if (!(header.sh_flags & SHF_EXECINSTR))
         set_role(section, header.sh_type);

@@ -15,15 +15,6 @@
 /* No section is larger than any window; the sum of such sizes cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 40;
 
-struct tn__bound {
-    struct tn__bound *next;
-    struct tn_library *library;
-    struct tn__entry *entry;
-    const char *section;
-    bool is_end;
-    uint64_t address; /* once gathered */
-};
-
 /* One range of gathered sections. */
 struct tn__gathering {
     struct tn__gathering *next; /* in the link that made it */

@@ -67,7 +67,8 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
 
 int tn__object_layout(struct tn__link *link, struct tn__object *object)
 {
-    int code = link->session->detached ? tn__detached_pin(link, object) : 0;
+    const struct tn__detached *detached = link->session->detached;
+    int code = detached ? detached->how->pin(link, object) : 0;
     if (!code)
         code = append_sections(link, object, false);
     object->plan->zero_offset = object->plan->sizes[TN__ZONE_DATA];
@@ -95,7 +96,7 @@ static int take_tls(struct tn__link *link, struct tn__object *object)
     if (!plan->sizes[TN__PART_TLS])
         return 0;
     if (link->session->detached)
-        return tn__detached_take_tls(link->session->detached, plan, &plan->tls_offset), 0;
+        return link->session->detached->how->take_tls(link->session->detached, plan), 0;
     struct tn_error why;
     int code = tn__session_check_here(link->session, "thread-local variables", &why);
     if (!code)
@@ -143,18 +144,13 @@ static void place_sections(struct tn__object *object)
     }
 }
 
-static void place_got(struct tn__object *object)
+/* Where something of its own begins in a zone. Without anything there it is only a point of reference, for code that measures
+ * distances from it. */
+static uint64_t place_in(const struct tn__object *object, enum tn__zone_kind zone, uint64_t offset, uint8_t **write)
 {
-    struct tn__plan *plan = object->plan;
-    const struct tn__range *rodata = object->ranges[TN__ZONE_RODATA];
-    if (plan->got_write) /* pinned */
-        return;
-    if (rodata) {
-        plan->got_address = rodata->address + plan->got_offset;
-        plan->got_write = rodata->write + plan->got_offset;
-    } else { /* without a slot it is only a point of reference, for code that measures distances from it */
-        plan->got_address = object->window->start;
-    }
+    const struct tn__range *range = object->ranges[zone];
+    *write = range ? range->write + offset : NULL;
+    return range ? range->address + offset : object->window->start;
 }
 
 /* Thread-local data is prepared in the link's arena: its image is only written when nothing can fail any more. */
@@ -166,7 +162,10 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
         if (!plan->tls_image)
             return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     }
-    place_got(object);
+    if (!plan->got_write) /* else it is pinned */
+        plan->got_address = place_in(object, TN__ZONE_RODATA, plan->got_offset, &plan->got_write);
+    plan->stub_address = place_in(object, TN__ZONE_CODE, plan->stub_offset, &plan->stub_write);
+    plan->data_address = place_in(object, TN__ZONE_DATA, 0, &plan->data_write);
     place_sections(object);
     return 0;
 }

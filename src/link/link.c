@@ -2,7 +2,7 @@
 
 /* One link from first to last: the phases in order, each over all objects of the link, and the way back. */
 
-#include "link.h"
+#include "detached.h"
 #include "observer.h"
 #include "promise.h"
 #include "tls.h"
@@ -315,15 +315,35 @@ static void end_building(struct tn__link *link)
     link->building = false;
 }
 
-/* From resolving to publishing. */
-static int make(struct tn__link *link)
+/* Into the window's zones. */
+static int pack(struct tn__link *link)
 {
-    begin_building(link);
     int code = run_unlocked(link, plan);
     if (!code)
         code = run_phase(link, take_all, TN__LINK_LAYOUT);
+    return code ? code : run_unlocked(link, build);
+}
+
+/* The other way, where a session has one. Without the lock. */
+static int arrange(struct tn__link *link)
+{
+    int code = scan_all(link);
     if (!code)
-        code = run_unlocked(link, build);
+        code = link->session->detached->how->arrange(link);
+    if (code)
+        return code;
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    code = apply_all(link);
+    return code ? code : link->session->detached->how->finish(link);
+}
+
+/* From resolving to publishing. */
+static int make(struct tn__link *link)
+{
+    const struct tn__detached *detached = link->session->detached;
+    begin_building(link);
+    int code = detached && detached->how->arrange ? run_unlocked(link, arrange) : pack(link);
     end_building(link);
     return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
 }

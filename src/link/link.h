@@ -88,6 +88,15 @@ bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry
 int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how);
 
 /* gather.c */
+/* A name of this link that stands for where the sections called `section` begin or end. */
+struct tn__bound {
+    struct tn__bound *next;
+    struct tn_library *library;
+    struct tn__entry *entry;
+    const char *section;
+    bool is_end;
+    uint64_t address; /* once gathered */
+};
 /* Takes note of a name that nobody defines, if it is one of those; *noted tells. TN_ENOMEM. */
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
 /* Asks the resolvers for those whose sections no object of the link has. */

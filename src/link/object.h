@@ -58,6 +58,7 @@ struct tn__section {
     bool live, stripped; /* see strip.c */
     bool pinned;         /* lies at an address of the client's choice, outside of the window's zones */
     bool compressed;
+    bool note; /* about the file; not loaded into code memory */
 };
 
 enum tn__symbol_place {

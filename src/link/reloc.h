@@ -45,6 +45,7 @@ enum {
     TN__R_LOW = 8,      /* wants the object below 2 GiB */
     TN__R_TLS = 16,     /* S is a distance from the thread pointer */
     TN__R_RELAX = 32,   /* loads from the GOT: the architecture may know an instruction that does without */
+    TN__R_PROGRAM = 64, /* the code counts on being part of the program when it starts */
 };
 
 struct tn__row {

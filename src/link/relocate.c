@@ -382,7 +382,8 @@ __attribute__((noinline)) static int apply(const struct site *site)
         return 0;
     }
     uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
-    if (row->flags & TN__R_RELAX && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+    bool relax = row->flags & TN__R_RELAX && !(row->flags & TN__R_TLS && object->plan->tls_apart);
+    if (relax && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
         return 0;
     uint64_t value = value_of(object, row, reloc, S, P);
     if (!fits(value, row))
@@ -407,7 +408,7 @@ INLINE int apply_one(const struct loop *loop, const struct tn__reloc *reloc, con
 
 static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
 {
-    return object->ranges[TN__ZONE_DATA]->address + object->plan->ifunc_offset +
+    return object->plan->data_address + object->plan->ifunc_offset +
            (uint64_t)(object->plan->ifunc_index[symbol] - 1) * 8;
 }
 
@@ -443,13 +444,13 @@ static void fill_got(const struct tn__object *object)
 
 static void write_stubs(const struct tn__object *object)
 {
-    const struct tn__range *code = object->ranges[TN__ZONE_CODE];
+    const struct tn__plan *plan = object->plan;
     for (uint32_t i = 0; i < object->data->symbol_count; i++) {
-        if (!object->plan->stub_index[i])
+        if (!plan->stub_index[i])
             continue;
         uint64_t at = tn__stub_address(object, i);
-        bool ifunc = object->plan->ifunc_index && object->plan->ifunc_index[i];
-        object->data->arch->write_stub(code->write + (at - code->address), at,
+        bool ifunc = plan->ifunc_index && plan->ifunc_index[i];
+        object->data->arch->write_stub(plan->stub_write + (at - plan->stub_address), at,
                                        ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
     }
 }
@@ -463,10 +464,10 @@ static uint64_t ifunc_resolver(const struct tn__object *object, uint32_t symbol)
 /* What stands there until the resolvers are asked; for another address space, for good. */
 static void store_ifunc_resolvers(const struct tn__object *object)
 {
-    const struct tn__range *data = object->ranges[TN__ZONE_DATA];
+    const struct tn__plan *plan = object->plan;
     for (uint32_t i = 0; i < object->data->symbol_count; i++)
-        if (object->plan->ifunc_index[i])
-            tn__put64(data->write + (ifunc_pointer(object, i) - data->address), ifunc_resolver(object, i));
+        if (plan->ifunc_index[i])
+            tn__put64(plan->data_write + (ifunc_pointer(object, i) - plan->data_address), ifunc_resolver(object, i));
 }
 
 void tn__object_fill_ifuncs(const struct tn__object *object)

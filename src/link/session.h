@@ -151,10 +151,12 @@ struct tn__plan {
     bool has_ifuncs;     /* it has symbols of indirect functions */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
     struct tn__backing backings[TN__ZONES];
-    size_t zero_offset, tls_zero_offset;            /* where data without bytes in the file begins */
-    uint64_t got_offset, stub_offset, ifunc_offset; /* in the range of read-only data, code, data */
-    uint64_t got_address;
-    uint8_t *got_write; /* where the bytes at got_address are written */
+    size_t zero_offset, tls_zero_offset;              /* where data without bytes in the file begins */
+    uint64_t got_offset, stub_offset, ifunc_offset;   /* in the range of read-only data, code, data */
+    uint64_t got_address, stub_address, data_address; /* data: of commons and pointers of indirect functions */
+    uint8_t *got_write, *stub_write, *data_write;     /* where the bytes at these addresses are written */
+    bool
+        tls_apart; /* where its thread-local data will be, seen from the thread pointer, is only known when it is loaded */
 };
 
 /* Pending while it is in no link and still has its data; linked once that is gone. Without data from the start it only owns
@@ -189,7 +191,7 @@ static inline uint64_t tn__got_slot(const struct tn__object *object, enum tn__sl
 /* Where the stub of a symbol is; it exists. */
 static inline uint64_t tn__stub_address(const struct tn__object *object, uint32_t symbol)
 {
-    return object->ranges[TN__ZONE_CODE]->address + object->plan->stub_offset +
+    return object->plan->stub_address +
            (uint64_t)(object->plan->stub_index[symbol] - 1) * object->data->arch->stub_size;
 }
 

@@ -42,6 +42,9 @@ struct tn__unwind {
 
 /* True if unwinders can read the table without leaving its `size` bytes (eh_frame.c). */
 bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size);
+/* How entries that refer to the common entry at `common` encode addresses (DW_EH_PE_...); negative if it is malformed. */
+enum { TN__UNWIND_UNSOUND = -1 };
+int tn__unwind_encoding(const uint8_t *common, const uint8_t *end);
 
 /* `count` tables in a list at *tables, which will have `bytes` in all; or false when memory is out. */
 bool tn__unwind_prepare(struct tn__unwind *unwind, size_t count, size_t bytes, struct tn__unwind_table **tables);

@@ -26,6 +26,7 @@
 #define LOW                                        TN__R_LOW
 #define TLS                                        TN__R_TLS
 #define RELAX                                      TN__R_RELAX
+#define PROGRAM                                    TN__R_PROGRAM
 
 /*    no. name            value        field bits flags    GOT slot */
 static const struct tn__row rows[] = {
@@ -47,12 +48,12 @@ static const struct tn__row rows[] = {
     R(15, PC8, S_A_P, LE8, 8, SIGNED),
     R(16, DTPMOD64, UNSUPPORTED, LE64, 64, 0),
     R(17, DTPOFF64, S_A, LE64, 64, TLS),
-    R(18, TPOFF64, S_A, LE64, 64, TLS),
+    R(18, TPOFF64, S_A, LE64, 64, TLS | PROGRAM),
     G(19, TLSGD, G_A_P, LE32, 32, SIGNED | TLS, TLS_INDEX),
     G(20, TLSLD, G_A_P, LE32, 32, SIGNED | TLS, TLS_BASE),
     R(21, DTPOFF32, S_A, LE32, 32, SIGNED | TLS),
     G(22, GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS | RELAX, ADDRESS),
-    R(23, TPOFF32, S_A, LE32, 32, SIGNED | TLS),
+    R(23, TPOFF32, S_A, LE32, 32, SIGNED | TLS | PROGRAM),
     R(24, PC64, S_A_P, LE64, 64, 0),
     R(25, GOTOFF64, S_A_GOT, LE64, 64, 0),
     R(26, GOTPC32, GOT_A_P, LE32, 32, SIGNED),

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The symbols of an output, and its debug sections with addresses in them. */
+
+#include "output_build.h"
+#include "reloc.h"
+
+/* ---- symbols ---- */
+
+/* Where a symbol's section is in the output; 0: nowhere. */
+static uint32_t section_of(const struct tn__output_link *o, size_t object, const struct tn__symbol *symbol)
+{
+    uint32_t piece = o->objects[object].pieces[symbol->section];
+    return piece ? o->pieces[piece - 1].out : UINT32_MAX;
+}
+
+static uint32_t common_section(const struct tn__output_link *o)
+{
+    const struct tn__output_section *section = tn__output_find(o->output, ".bss");
+    return section ? (uint32_t)(section - o->output->sections) : UINT32_MAX;
+}
+
+/* True for a definition that was taken, under a name that is of use to anybody. */
+static bool is_kept(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    uint8_t flags = object->plan->symbol_flags[index];
+    bool compilers = symbol->name[0] == '.' && symbol->name[1] == 'L';
+    return symbol->type != TN__TYPE_SECTION && *symbol->name && !compilers && flags & TN__SYMBOL_OWN &&
+           !(flags & TN__SYMBOL_DISCARDED) && symbol->place != TN__PLACE_UNDEFINED &&
+           (symbol->place != TN__PLACE_ABSOLUTE || symbol->binding != TN__BIND_LOCAL);
+}
+
+static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
+{
+    struct tn__output *output = o->output;
+    const struct tn__object *object = o->link->objects[number];
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    uint32_t section = symbol->place == TN__PLACE_SECTION  ? section_of(o, number, symbol)
+                       : symbol->place == TN__PLACE_COMMON ? common_section(o)
+                                                           : UINT32_MAX;
+    bool tls = object->plan->symbol_flags[index] & TN__SYMBOL_TLS, local = symbol->binding == TN__BIND_LOCAL;
+    uint64_t moved = tls                     ? (o->options->fixed ? (uint64_t)o->options->tls_offset : 0)
+                     : section == UINT32_MAX ? 0
+                                             : o->base;
+    const char *name = tn__arena_text(&output->arena, symbol->name, strlen(symbol->name));
+    if (!name)
+        return tn__output_no_memory(o);
+    output->symbols[output->symbol_count++] = (struct tn__output_symbol){
+        .name = name,
+        .value = object->plan->addresses[index] - moved,
+        .size = symbol->entry && symbol->place == TN__PLACE_COMMON ? symbol->entry->common_size : symbol->size,
+        .section = section,
+        .function = symbol->type == TN__TYPE_FUNCTION,
+        .tls = tls,
+        .data = symbol->type != TN__TYPE_FUNCTION && symbol->size,
+        .local = local,
+        .weak = symbol->binding == TN__BIND_WEAK,
+        .exported = !local && !symbol->hidden && !symbol->entry->hidden,
+    };
+    return TN_OK;
+}
+
+static int add_symbols(struct tn__output_link *o, bool local)
+{
+    int code = TN_OK;
+    for (size_t i = 0; i < o->link->count && code == TN_OK; i++) {
+        const struct tn__object *object = o->link->objects[i];
+        for (uint32_t s = 1; s < object->data->symbol_count && code == TN_OK; s++)
+            if (is_kept(object, s) && (object->data->symbols[s].binding == TN__BIND_LOCAL) == local)
+                code = add_symbol(o, i, s);
+    }
+    return code;
+}
+
+int tn__output_finish_symbols(struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    size_t most = 0;
+    for (size_t i = 0; i < o->link->count; i++)
+        most += o->link->objects[i]->data->symbol_count;
+    output->symbols = tn__arena_array(&output->arena, most + 1, sizeof *output->symbols);
+    if (!output->symbols)
+        return tn__output_no_memory(o);
+    int code = add_symbols(o, true);
+    output->local_count = output->symbol_count;
+    return code == TN_OK ? add_symbols(o, false) : code;
+}
+
+/* ---- debug data ---- */
+
+/* Stands for an address in code that was discarded: two zeros would end a list. */
+static uint64_t discarded_in(const char *section)
+{
+    return !strcmp(section, ".debug_ranges") || !strcmp(section, ".debug_loc");
+}
+
+static uint64_t debug_value(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
+                            uint32_t index)
+{
+    const struct tn__object *object = piece->object;
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    if (symbol->place != TN__PLACE_SECTION)
+        return object->plan->symbol_flags[index] & TN__SYMBOL_GIVEN ? 0 : object->plan->addresses[index] - o->base;
+    uint32_t target = o->objects[number].pieces[symbol->section];
+    const struct tn__section *section = &object->data->sections[symbol->section];
+    if (!target || (tn__section_is_loaded(section) && object->plan->symbol_flags[index] & TN__SYMBOL_DISCARDED))
+        return discarded_in(piece->section->name);
+    uint64_t from = tn__section_is_tls(section)      ? (uint64_t)(o->options->fixed ? o->options->tls_offset : 0)
+                    : tn__section_is_loaded(section) ? o->base
+                                                     : 0;
+    return section->address + symbol->value - from;
+}
+
+static void relocate_debug(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
+                           const struct tn__reloc *reloc)
+{
+    static const uint8_t bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
+    const struct tn__object_data *data = piece->object->data;
+    if (reloc->type >= data->arch->row_count || reloc->symbol >= data->symbol_count)
+        return;
+    const struct tn__row *row = &data->arch->rows[reloc->type];
+    if (row->value != TN__V_S_A || !tn__inside(reloc->offset, bytes[row->field], piece->size))
+        return;
+    uint64_t value = debug_value(o, piece, number, reloc->symbol) + (uint64_t)reloc->addend;
+    memcpy(piece->section->write + reloc->offset, &value, bytes[row->field]);
+}
+
+static void relocate_piece(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number)
+{
+    struct tn__reloc block[TN__RELOC_BLOCK];
+    const struct tn__section *section = piece->section;
+    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
+        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
+        piece->object->data->format->decode(section, first, block, count);
+        for (size_t i = 0; i < count; i++)
+            relocate_debug(o, piece, number, &block[i]);
+    }
+}
+
+void tn__output_finish_debug(struct tn__output_link *o)
+{
+    for (size_t i = 0; i < o->link->count; i++)
+        for (uint32_t s = 1; s < o->link->objects[i]->data->section_count; s++) {
+            uint32_t piece = o->objects[i].pieces[s];
+            if (piece && o->pieces[piece - 1].class == TN__CLASS_DEBUG)
+                relocate_piece(o, &o->pieces[piece - 1], i);
+        }
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The layout of an output: sections of objects and what the linker adds are pieces; pieces of one class and name become a
+ * section; sections get their addresses, as often as the room for the format's tables has grown; then pieces get theirs. */
+
+#include <stdlib.h>
+
+#include "output_build.h"
+
+/* No piece, and no section, is larger; sums cannot overflow. */
+static const uint64_t LARGEST = 1ULL << 31;
+
+static const struct {
+    const char *name; /* NULL: the pieces' own */
+    uint8_t place, kind;
+    bool tls;
+} classes[TN__CLASSES] = {
+    [TN__CLASS_NOTE] = {NULL, TN__OUTPUT_RODATA, TN__OUTPUT_NOTE, false},
+    [TN__CLASS_RODATA] = {".rodata", TN__OUTPUT_RODATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_NAMED_RODATA] = {NULL, TN__OUTPUT_RODATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_FRAME_INDEX] = {".eh_frame_hdr", TN__OUTPUT_RODATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_FRAMES] = {".eh_frame", TN__OUTPUT_RODATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_EXCEPTIONS] = {".gcc_except_table", TN__OUTPUT_RODATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_CODE] = {".text", TN__OUTPUT_CODE, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_NAMED_CODE] = {NULL, TN__OUTPUT_CODE, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_STUBS] = {".plt", TN__OUTPUT_CODE, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_TLS] = {".tdata", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, true},
+    [TN__CLASS_TLS_ZERO] = {".tbss", TN__OUTPUT_RELRO, TN__OUTPUT_ZERO, true},
+    [TN__CLASS_INIT] = {".init_array", TN__OUTPUT_RELRO, TN__OUTPUT_INIT, false},
+    [TN__CLASS_FINI] = {".fini_array", TN__OUTPUT_RELRO, TN__OUTPUT_FINI, false},
+    [TN__CLASS_RELRO] = {".data.rel.ro", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_NAMED_RELRO] = {NULL, TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_GOT] = {".got", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_NAMED_DATA] = {NULL, TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_DATA] = {".data", TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_ZERO] = {".bss", TN__OUTPUT_DATA, TN__OUTPUT_ZERO, false},
+    [TN__CLASS_DEBUG] = {NULL, TN__OUTPUT_UNLOADED, TN__OUTPUT_PLAIN, false},
+};
+
+/* ---- which class ---- */
+
+static bool begins(const char *name, const char *prefix)
+{
+    return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* ".text" and ".text.anything" are one section, "tenon_maps" is one of its own. */
+static bool has_usual_name(const char *name)
+{
+    static const char *const usual[] = {".text", ".rodata", ".data", ".bss", ".lrodata", ".ldata", ".lbss", ".ltext"};
+    for (size_t i = 0; i < TN_COUNT(usual); i++) {
+        char next = begins(name, usual[i]) ? name[strlen(usual[i])] : 'x';
+        if (next == '\0' || next == '.')
+            return true;
+    }
+    return false;
+}
+
+/* Of what is read-only when the output runs. */
+static uint8_t constant_class(const struct tn__output_piece *piece)
+{
+    const struct tn__section *section = piece->section;
+    if (section->role == TN__ROLE_UNWIND)
+        return TN__CLASS_FRAMES;
+    if (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI)
+        return section->role == TN__ROLE_INIT ? TN__CLASS_INIT : TN__CLASS_FINI;
+    bool usual = has_usual_name(section->name);
+    if (piece->fixups)
+        return usual ? TN__CLASS_RELRO : TN__CLASS_NAMED_RELRO;
+    if (begins(section->name, ".gcc_except_table"))
+        return TN__CLASS_EXCEPTIONS;
+    if (begins(section->name, ".note"))
+        return TN__CLASS_NOTE;
+    return usual ? TN__CLASS_RODATA : TN__CLASS_NAMED_RODATA;
+}
+
+static uint8_t class_of(const struct tn__output_piece *piece)
+{
+    bool usual = has_usual_name(piece->section->name);
+    switch (piece->section->kind) {
+    case TN__SECTION_CODE:
+        return usual ? TN__CLASS_CODE : TN__CLASS_NAMED_CODE;
+    case TN__SECTION_RODATA:
+        return constant_class(piece);
+    case TN__SECTION_DATA:
+        return usual ? TN__CLASS_DATA : TN__CLASS_NAMED_DATA;
+    case TN__SECTION_ZERO:
+        return usual ? TN__CLASS_ZERO : TN__CLASS_NAMED_DATA;
+    case TN__SECTION_TLS:
+        return TN__CLASS_TLS;
+    case TN__SECTION_TLS_ZERO:
+        return TN__CLASS_TLS_ZERO;
+    default:
+        return TN__CLASS_DEBUG;
+    }
+}
+
+/* Sections of one name that is not usual stay together, whatever they are: __start_NAME and __stop_NAME frame them. */
+static uint8_t common_class(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+static void join_named(const struct tn__output_link *o, struct tn__output_piece *piece)
+{
+    for (size_t i = 0; i < o->piece_count; i++) {
+        struct tn__output_piece *other = &o->pieces[i];
+        bool is_named = other->section && !classes[other->class].name && other->class != TN__CLASS_DEBUG;
+        if (is_named && !strcmp(other->name, piece->name))
+            piece->class = other->class = common_class(piece->class, other->class);
+    }
+}
+
+static void classify(const struct tn__output_link *o)
+{
+    for (size_t i = 0; i < o->piece_count; i++) {
+        struct tn__output_piece *piece = &o->pieces[i];
+        if (!piece->section)
+            continue;
+        piece->class = class_of(piece);
+        piece->name = classes[piece->class].name ? classes[piece->class].name : piece->section->name;
+        if (piece->class == TN__CLASS_INIT || piece->class == TN__CLASS_FINI)
+            piece->rank = piece->section->priority;
+        else if (piece->class == TN__CLASS_DATA)
+            piece->rank = !piece->fixups;
+    }
+    for (size_t i = 0; i < o->piece_count; i++)
+        if (o->pieces[i].section && !classes[o->pieces[i].class].name && o->pieces[i].class != TN__CLASS_DEBUG)
+            join_named(o, &o->pieces[i]);
+}
+
+/* ---- pieces ---- */
+
+static int add_piece(struct tn__output_link *o, const struct tn__output_piece *piece, uint32_t *number)
+{
+    if (piece->size > LARGEST || piece->alignment > LARGEST || o->piece_count > UINT32_MAX / 2)
+        return tn__fail(o->err, TN_ENOTSUP, "%s: a section of %llu bytes is too large", piece->object->name,
+                        (unsigned long long)piece->size);
+    if (!tn__grow(NULL, &o->pieces, &o->piece_capacity, o->piece_count + 1, sizeof *o->pieces))
+        return tn__output_no_memory(o);
+    o->pieces[o->piece_count++] = *piece;
+    if (number)
+        *number = (uint32_t)o->piece_count;
+    return TN_OK;
+}
+
+static bool is_wanted(const struct tn__section *section)
+{
+    if (tn__section_is_loaded(section))
+        return true;
+    return !section->discarded && !section->compressed && section->bytes && begins(section->name, ".debug_");
+}
+
+static int add_section(struct tn__output_link *o, struct tn__object *object, uint32_t index, uint32_t *number)
+{
+    struct tn__section *section = &object->data->sections[index];
+    struct tn__output_piece piece = {.object = object,
+                                     .section = section,
+                                     .name = section->name,
+                                     .size = section->size,
+                                     .alignment = section->alignment};
+    int code = TN_OK;
+    if (section->role == TN__ROLE_UNWIND) {
+        piece.alignment = 1; /* nothing may lie between two entries, and none is read as if it were aligned */
+        code = tn__output_count_frames(o, &piece, &piece.size);
+    }
+    if (code == TN_OK && (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI) &&
+        section->reversed != (section->role == TN__ROLE_FINI))
+        code = tn__fail(o->err, TN_ENOTSUP, "%s: section %s: files have .init_array and .fini_array only", object->name,
+                        section->name);
+    return code == TN_OK ? add_piece(o, &piece, number) : code;
+}
+
+static int add_commons(struct tn__output_link *o, struct tn__object *object)
+{
+    struct tn__plan *plan = object->plan;
+    int code = TN_OK;
+    for (uint32_t i = 1; i < object->data->symbol_count && code == TN_OK; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
+        const struct tn__entry *entry = symbol->entry;
+        if (symbol->place != TN__PLACE_COMMON || !(plan->symbol_flags[i] & TN__SYMBOL_OWN))
+            continue;
+        if (!plan->common_offset)
+            plan->common_offset =
+                tn__arena_array(&o->link->arena, object->data->symbol_count, sizeof *plan->common_offset);
+        if (!plan->common_offset)
+            return tn__output_no_memory(o);
+        code = add_piece(o,
+                         &(struct tn__output_piece){.object = object,
+                                                    .symbol = i,
+                                                    .class = TN__CLASS_ZERO,
+                                                    .name = classes[TN__CLASS_ZERO].name,
+                                                    .size = entry ? entry->common_size : symbol->size,
+                                                    .alignment = entry ? 1ULL << entry->common_shift : symbol->value},
+                         NULL);
+    }
+    return code;
+}
+
+/* What the linker itself makes. It comes behind what objects have of the class. */
+static int add_own(struct tn__output_link *o, struct tn__object *object, uint8_t class, uint64_t size, uint32_t *number)
+{
+    const struct tn__output_piece piece = {.object = object,
+                                           .class = class,
+                                           .name = classes[class].name,
+                                           .rank = UINT32_MAX,
+                                           .size = size,
+                                           .alignment = size % 8 ? 4 : 8};
+    return size ? add_piece(o, &piece, number) : TN_OK;
+}
+
+static int add_object(struct tn__output_link *o, struct tn__object *object, struct tn__output_object *as)
+{
+    const struct tn__object_data *data = object->data;
+    struct tn__plan *plan = object->plan;
+    int code = TN_OK;
+    if (plan->ifunc_count)
+        return tn__fail(o->err, TN_ENOTSUP,
+                        "%s: it has indirect functions, which files made by this linker cannot have", object->name);
+    object->window = &o->link->session->memory.windows[TN__WINDOW_NEAR];
+    plan->tls_apart = !o->options->fixed;
+    as->pieces = tn__arena_array(&o->arena, data->section_count, sizeof *as->pieces);
+    if (!as->pieces)
+        return tn__output_no_memory(o);
+    for (uint32_t i = 1; i < data->section_count && code == TN_OK; i++)
+        if (is_wanted(&data->sections[i]))
+            code = add_section(o, object, i, &as->pieces[i]);
+    if (code == TN_OK)
+        code = add_commons(o, object);
+    if (code == TN_OK)
+        code = add_own(o, object, TN__CLASS_STUBS, (uint64_t)plan->stub_count * data->arch->stub_size, NULL);
+    return code == TN_OK ? add_own(o, object, TN__CLASS_GOT, (uint64_t)plan->got_words * 8, &as->got_piece) : code;
+}
+
+static int add_all(struct tn__output_link *o)
+{
+    struct tn__link *link = o->link;
+    o->objects = tn__arena_array(&o->arena, link->count, sizeof *o->objects);
+    if (!o->objects)
+        return tn__output_no_memory(o);
+    int code = TN_OK;
+    for (size_t i = 0; i < link->count && code == TN_OK; i++)
+        code = add_object(o, link->objects[i], &o->objects[i]);
+    if (code == TN_OK && o->functions) /* unwind data is read until a length of zero */
+        code = add_own(o, link->objects[0], TN__CLASS_FRAMES, 4, NULL);
+    uint64_t index = tn__output_frame_index_size(o);
+    return code == TN_OK ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
+}
+
+/* ---- sections ---- */
+
+static int in_order(const void *a, const void *b)
+{
+    const struct tn__output_piece *p = *(struct tn__output_piece *const *)a, *q = *(struct tn__output_piece *const *)b;
+    if (p->class != q->class)
+        return p->class < q->class ? -1 : 1;
+    int names = strcmp(p->name, q->name);
+    if (names)
+        return names;
+    if (p->rank != q->rank)
+        return p->rank < q->rank ? -1 : 1;
+    return p < q ? -1 : p > q; /* as they were given */
+}
+
+static struct tn__output_section section_for(const struct tn__output_piece *piece)
+{
+    return (struct tn__output_section){.name = piece->name,
+                                       .place = classes[piece->class].place,
+                                       .kind = classes[piece->class].kind,
+                                       .tls = classes[piece->class].tls,
+                                       .alignment = 1};
+}
+
+static int append(const struct tn__output_link *o, struct tn__output_section *section, struct tn__output_piece *piece)
+{
+    piece->offset = tn__align_up(section->size, piece->alignment);
+    section->size = piece->offset + piece->size;
+    section->alignment = tn__max64(section->alignment, piece->alignment);
+    return section->size <= LARGEST
+               ? TN_OK
+               : tn__fail(o->err, TN_ENOTSUP, "%s: more than 2 GiB of section %s", o->options->name, section->name);
+}
+
+static int make_sections(struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    o->order = tn__arena_array(&o->arena, o->piece_count + 1, sizeof *o->order);
+    output->sections = tn__arena_array(&output->arena, o->piece_count + 1, sizeof *output->sections);
+    if (!o->order || !output->sections)
+        return tn__output_no_memory(o);
+    for (size_t i = 0; i < o->piece_count; i++)
+        o->order[i] = &o->pieces[i];
+    qsort(o->order, o->piece_count, sizeof(struct tn__output_piece *), in_order);
+    int code = TN_OK;
+    for (size_t i = 0; i < o->piece_count && code == TN_OK; i++) {
+        struct tn__output_piece *piece = o->order[i], *before = i ? o->order[i - 1] : NULL;
+        if (!before || before->class != piece->class || strcmp(before->name, piece->name) != 0)
+            output->sections[output->section_count++] = section_for(piece);
+        piece->out = (uint32_t)output->section_count - 1;
+        code = append(o, &output->sections[piece->out], piece);
+    }
+    for (size_t i = 0; i < output->section_count && code == TN_OK; i++) {
+        struct tn__output_section *section = &output->sections[i];
+        section->name = tn__arena_text(&output->arena, section->name, strlen(section->name));
+        if (section->kind != TN__OUTPUT_ZERO)
+            section->bytes = tn__arena_array(&output->arena, section->size, 1);
+        if (!section->name || (section->kind != TN__OUTPUT_ZERO && !section->bytes))
+            code = tn__output_no_memory(o);
+    }
+    return code;
+}
+
+/* ---- addresses ---- */
+
+/* What a file can be mapped in, whatever pages are. */
+enum { BLOCK = 4096 };
+
+struct cursor {
+    uint64_t address, offset;
+};
+
+static void begin_segment(const struct tn__output_link *o, enum tn__output_place place, struct cursor *at)
+{
+    struct tn__output *output = o->output;
+    uint64_t page = o->options->page_size;
+    at->offset = tn__align_up(at->offset, BLOCK);
+    at->address = tn__align_up(at->address, page) + at->offset % page;
+    output->segments[place] = (struct tn__output_segment){.address = at->address, .offset = at->offset};
+    uint64_t room = place == TN__OUTPUT_RODATA  ? output->head_size
+                    : place == TN__OUTPUT_RELRO ? o->options->relro_room
+                                                : 0;
+    if (place == TN__OUTPUT_RODATA)
+        output->head_address = at->address;
+    if (place == TN__OUTPUT_RELRO)
+        output->relro_address = at->address;
+    at->address += room;
+    at->offset += room;
+}
+
+static void end_segment(const struct tn__output_link *o, enum tn__output_place place, struct cursor *at)
+{
+    struct tn__output_segment *segment = &o->output->segments[place];
+    segment->file_size = at->offset - segment->offset;
+    if (place == TN__OUTPUT_RELRO && segment->file_size) { /* whole pages are sealed */
+        uint64_t end = tn__align_up(at->address, o->options->page_size);
+        at->offset += end - at->address;
+        at->address = end;
+        segment->file_size = at->offset - segment->offset;
+    }
+    segment->size = at->address - segment->address;
+}
+
+/* .tbss takes no room: each thread has its own. */
+static void place_section(struct tn__output *output, struct tn__output_section *section, struct cursor *at)
+{
+    uint64_t address = tn__align_up(at->address, section->alignment);
+    section->address = address;
+    section->offset = at->offset + (address - at->address);
+    if (section->tls) {
+        if (!output->tls_size)
+            output->tls_address = address;
+        output->tls_size = address + section->size - output->tls_address;
+        output->tls_file_size = section->bytes ? output->tls_size : output->tls_file_size;
+        output->tls_alignment = tn__max64(output->tls_alignment, section->alignment);
+    }
+    if (section->tls && !section->bytes)
+        return;
+    at->address = address + section->size;
+    if (section->bytes)
+        at->offset = section->offset + section->size;
+}
+
+/* The block of a thread is aligned as a whole. */
+static void align_tls(struct tn__output *output)
+{
+    uint64_t alignment = 1;
+    struct tn__output_section *first = NULL;
+    for (size_t i = 0; i < output->section_count; i++)
+        if (output->sections[i].tls) {
+            first = first ? first : &output->sections[i];
+            alignment = tn__max64(alignment, output->sections[i].alignment);
+        }
+    if (first)
+        first->alignment = alignment;
+}
+
+static void place_sections(struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    struct cursor at = {o->options->fixed ? o->options->address : o->base, o->options->file_offset};
+    output->tls_size = output->tls_file_size = 0;
+    size_t next = 0;
+    for (enum tn__output_place place = 0; place < TN__OUTPUT_SEGMENTS; place++) {
+        begin_segment(o, place, &at);
+        for (; next < output->section_count && output->sections[next].place == place; next++)
+            place_section(output, &output->sections[next], &at);
+        end_segment(o, place, &at);
+    }
+    output->end = at.offset;
+    for (; next < output->section_count; next++) {
+        output->sections[next].offset = at.offset;
+        at.offset += output->sections[next].size;
+    }
+}
+
+static void place(struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    align_tls(output);
+    place_sections(o);
+    tn__output_place_sites(o);
+    for (uint64_t wanted; o->options->head; output->head_size = wanted) {
+        wanted = tn__align_up(o->options->head(o->options->context, output), 16);
+        if (wanted <= output->head_size)
+            break;
+        output->head_size = wanted;
+        place_sections(o);
+        tn__output_place_sites(o);
+    }
+}
+
+/* ---- pieces again ---- */
+
+/* Thread-local data is addressed from the beginning of its block, or from the thread pointer. */
+static uint64_t address_of(const struct tn__output_link *o, const struct tn__output_piece *piece)
+{
+    const struct tn__output *output = o->output;
+    const struct tn__output_section *section = &output->sections[piece->out];
+    uint64_t address = section->address + piece->offset;
+    if (section->tls)
+        return address - output->tls_address + (o->options->fixed ? (uint64_t)o->options->tls_offset : 0);
+    return address;
+}
+
+static void settle(struct tn__output_link *o, const struct tn__output_piece *piece)
+{
+    struct tn__plan *plan = piece->object->plan;
+    uint64_t address = address_of(o, piece);
+    const struct tn__output_section *out = &o->output->sections[piece->out];
+    uint8_t *write = out->bytes ? out->bytes + piece->offset : NULL;
+    if (piece->section) {
+        piece->section->address = address;
+        piece->section->write = write;
+        if (write && piece->section->bytes)
+            memcpy(write, piece->section->bytes, piece->size);
+    } else if (piece->class == TN__CLASS_GOT) {
+        plan->got_address = address;
+        plan->got_write = write;
+    } else if (piece->class == TN__CLASS_STUBS) {
+        plan->stub_address = address;
+        plan->stub_write = write;
+    } else if (piece->class == TN__CLASS_ZERO) { /* data_address is 0 */
+        plan->common_offset[piece->symbol] = address;
+    }
+}
+
+static void settle_all(struct tn__output_link *o)
+{
+    for (size_t i = 0; i < o->link->count; i++) /* without a GOT it is a point of reference */
+        o->link->objects[i]->plan->got_address = o->output->segments[TN__OUTPUT_RELRO].address;
+    for (size_t i = 0; i < o->piece_count; i++)
+        settle(o, &o->pieces[i]);
+    for (struct tn__bound *bound = o->link->bounds; bound; bound = bound->next) {
+        const struct tn__output_section *section = tn__output_find(o->output, bound->section);
+        if (section)
+            bound->address = section->address + (bound->is_end ? section->size : 0);
+    }
+}
+
+int tn__output_arrange(struct tn__output_link *o)
+{
+    int code = add_all(o);
+    if (code == TN_OK)
+        code = tn__output_find_sites(o);
+    if (code != TN_OK)
+        return code;
+    classify(o);
+    code = make_sections(o);
+    if (code != TN_OK)
+        return code;
+    place(o);
+    settle_all(o);
+    return TN_OK;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What is left to the load: words of 64 bits that hold an address of the output, or of something that it imports. Everything
+ * else that would depend on where it is loaded is refused, here or by the linker's own check of ranges: see output.h. */
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "output_build.h"
+
+/* Imports lie so far from the output, and from each other, that nothing reaches them. */
+static const uint64_t FIRST_IMPORT = 1ULL << 45, IMPORT_STEP = 1ULL << 16;
+enum { MOST_IMPORTS = 1 << 24 };
+
+/* ---- imports ---- */
+
+void *tn__output_import(void *context, const char *name)
+{
+    struct tn__output_link *o = context;
+    if (o->import_count == MOST_IMPORTS ||
+        !tn__grow(NULL, &o->imports, &o->import_capacity, o->import_count + 1, sizeof *o->imports))
+        return NULL; /* it is reported as undefined */
+    o->imports[o->import_count] = name;
+    return (void *)(uintptr_t)(FIRST_IMPORT + IMPORT_STEP * o->import_count++); /* no pointer: nobody follows it */
+}
+
+bool tn__output_is_import(const struct tn__output_link *o, const struct tn__entry *entry, uint32_t *number)
+{
+    if (o->options->fixed || !entry || entry->kind != TN__ENTRY_HOST)
+        return false;
+    *number = (uint32_t)((entry->address - FIRST_IMPORT) / IMPORT_STEP);
+    return true;
+}
+
+/* ---- finding ---- */
+
+struct finder {
+    struct tn__output_link *o;
+    const struct tn__object *object;
+    uint32_t piece;
+};
+
+static int add_site(const struct finder *f, uint64_t offset, enum tn__output_fixup fixup, uint32_t import,
+                    uint64_t addend)
+{
+    struct tn__output_link *o = f->o;
+    if (!tn__grow(NULL, &o->sites, &o->site_capacity, o->site_count + 1, sizeof *o->sites))
+        return tn__output_no_memory(o);
+    o->sites[o->site_count++] = (struct tn__output_site){
+        .piece = f->piece, .offset = offset, .reloc = {.fixup = fixup, .import = import, .addend = addend}};
+    o->pieces[f->piece].fixups++;
+    return TN_OK;
+}
+
+/* True of what lies in the output, and not at an absolute address or nowhere. */
+static bool is_inside(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    uint8_t flags = object->plan->symbol_flags[index];
+    if (flags & TN__SYMBOL_BOUND)
+        return true;
+    if (!index || flags & (TN__SYMBOL_GIVEN | TN__SYMBOL_DISCARDED | TN__SYMBOL_TLS))
+        return false;
+    if (!(flags & TN__SYMBOL_OWN) && symbol->entry && symbol->entry->kind == TN__ENTRY_OBJECT)
+        symbol = &symbol->entry->object->data->symbols[symbol->entry->symbol];
+    return symbol->place != TN__PLACE_ABSOLUTE;
+}
+
+/* A word with the address of a symbol. */
+static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol, bool slot, uint64_t addend)
+{
+    uint32_t import;
+    if (f->object->plan->symbol_flags[symbol] & TN__SYMBOL_GIVEN &&
+        tn__output_is_import(f->o, f->object->data->symbols[symbol].entry, &import))
+        return add_site(f, offset, slot ? TN__OUTPUT_SLOT : TN__OUTPUT_IMPORT, import, addend);
+    return is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
+}
+
+static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)
+{
+    const struct tn__object_data *data = f->object->data;
+    const struct tn__row *row = &data->arch->rows[reloc->type];
+    if (row->flags & TN__R_PROGRAM)
+        return tn__fail(f->o->err, TN_ERANGE,
+                        "%s(%s+0x%" PRIx64
+                        "): %s is for code of a program, not of a file that is loaded; compile it with "
+                        "-fPIC",
+                        f->object->name, section->name, reloc->offset, row->name);
+    if (row->value != TN__V_S_A || row->field != TN__F_LE64 || row->flags & TN__R_TLS)
+        return TN_OK;
+    return find_address(f, reloc->offset, reloc->symbol, false, (uint64_t)reloc->addend);
+}
+
+/* Records were checked by the scan. */
+static int find_in_section(const struct finder *f, const struct tn__section *section)
+{
+    struct tn__reloc block[TN__RELOC_BLOCK];
+    int code = TN_OK;
+    for (uint64_t first = 0; first < section->reloc_count && code == TN_OK; first += TN__RELOC_BLOCK) {
+        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
+        f->object->data->format->decode(section, first, block, count);
+        for (size_t i = 0; i < count && code == TN_OK; i++)
+            code = find_in_reloc(f, section, &block[i]);
+    }
+    return code;
+}
+
+static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset)
+{
+    switch (kind) {
+    case TN__SLOT_TLS_INDEX:
+    case TN__SLOT_TLS_BASE:
+        return add_site(f, offset, TN__OUTPUT_TLS_MODULE, 0, 0);
+    case TN__SLOT_ADDRESS:
+        if (f->object->plan->symbol_flags[symbol] & TN__SYMBOL_TLS)
+            return add_site(f, offset, TN__OUTPUT_TLS_OFFSET, 0, 0); /* the word has the addend, until it is finished */
+        return find_address(f, offset, symbol, true, 0);
+    default:
+        return TN_OK; /* the scan has refused it */
+    }
+}
+
+static int find_in_got(const struct finder *f)
+{
+    const struct tn__plan *plan = f->object->plan;
+    int code = TN_OK;
+    for (enum tn__slot kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
+        for (uint32_t i = 0; plan->slots[kind] && i < f->object->data->symbol_count && code == TN_OK; i++)
+            if (plan->slots[kind][i])
+                code = find_in_slot(f, kind, i, (uint64_t)(plan->slots[kind][i] - 1) * 8);
+    return code;
+}
+
+/* Code cannot be written, and unwind data is for everybody to share. */
+static int check_place(const struct tn__output_link *o, const struct tn__output_piece *piece)
+{
+    if (!piece->fixups || !piece->section)
+        return TN_OK;
+    bool fixed_place = piece->section->kind == TN__SECTION_CODE || piece->section->role == TN__ROLE_UNWIND;
+    return fixed_place ? tn__fail(o->err, TN_ERANGE,
+                                  "%s: section %s has addresses in it, which would have to be changed when it is "
+                                  "loaded; compile it with -fPIC",
+                                  piece->object->name, piece->section->name)
+                       : TN_OK;
+}
+
+int tn__output_find_sites(struct tn__output_link *o)
+{
+    int code = TN_OK;
+    for (uint32_t i = 0; i < o->piece_count && !o->options->fixed && code == TN_OK; i++) {
+        const struct tn__output_piece *piece = &o->pieces[i];
+        const struct finder f = {o, piece->object, i};
+        if (piece->class == TN__CLASS_GOT)
+            code = find_in_got(&f);
+        else if (piece->section && tn__section_is_loaded(piece->section))
+            code = find_in_section(&f, piece->section);
+        if (code == TN_OK)
+            code = check_place(o, &o->pieces[i]);
+    }
+    o->output->relocs = tn__arena_array(&o->output->arena, o->site_count + 1, sizeof *o->output->relocs);
+    return code == TN_OK && !o->output->relocs ? tn__output_no_memory(o) : code;
+}
+
+/* ---- placing ---- */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct tn__output_reloc *p = a, *q = b;
+    return p->address < q->address ? -1 : p->address > q->address;
+}
+
+void tn__output_place_sites(struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    for (size_t i = 0; i < o->site_count; i++) {
+        const struct tn__output_site *site = &o->sites[i];
+        const struct tn__output_piece *piece = &o->pieces[site->piece];
+        output->relocs[i] = site->reloc;
+        output->relocs[i].address = output->sections[piece->out].address + piece->offset + site->offset;
+    }
+    output->reloc_count = o->site_count;
+    qsort(output->relocs, output->reloc_count, sizeof *output->relocs, by_address);
+}
+
+/* ---- finishing ---- */
+
+static uint8_t *word_at(const struct tn__output *output, uint64_t address)
+{
+    size_t low = 0, high = output->section_count;
+    while (high - low > 1) { /* the last one that begins at or before it, among those that are loaded and have bytes */
+        size_t middle = (low + high) / 2;
+        const struct tn__output_section *section = &output->sections[middle];
+        if (section->place == TN__OUTPUT_UNLOADED || section->address > address)
+            high = middle;
+        else
+            low = middle;
+    }
+    while (!output->sections[low].bytes || address - output->sections[low].address >= output->sections[low].size)
+        low--;
+    return output->sections[low].bytes + (address - output->sections[low].address);
+}
+
+static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc)
+{
+    uint8_t *word = word_at(o->output, reloc->address);
+    if (reloc->fixup == TN__OUTPUT_RELATIVE)
+        reloc->addend = tn__get64(word) - o->base;
+    else if (reloc->fixup == TN__OUTPUT_TLS_OFFSET)
+        reloc->addend = tn__get64(word);
+    tn__put64(word, reloc->fixup == TN__OUTPUT_RELATIVE ? reloc->addend : 0);
+    reloc->address -= o->base;
+}
+
+/* What is only referred to weakly may be missing. */
+static void note_strong(const struct tn__output_link *o, struct tn__output_import *imports)
+{
+    uint32_t import;
+    for (size_t i = 0; i < o->link->count; i++) {
+        const struct tn__object_data *data = o->link->objects[i]->data;
+        for (uint32_t s = 1; s < data->symbol_count; s++)
+            if (data->symbols[s].binding == TN__BIND_GLOBAL && tn__output_is_import(o, data->symbols[s].entry, &import))
+                imports[import].weak = false;
+    }
+}
+
+/* Keeps the imports that some word needs, and numbers them in the order in which they were met. */
+static int finish_imports(const struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    uint32_t *numbers = tn__arena_array(&o->link->arena, o->import_count + 1, sizeof *numbers);
+    output->imports = tn__arena_array(&output->arena, o->import_count + 1, sizeof *output->imports);
+    if (!numbers || !output->imports)
+        return tn__output_no_memory(o);
+    for (size_t i = 0; i < o->import_count; i++)
+        output->imports[i].weak = true;
+    note_strong(o, output->imports);
+    for (size_t i = 0; i < output->reloc_count; i++)
+        if (output->relocs[i].fixup == TN__OUTPUT_SLOT || output->relocs[i].fixup == TN__OUTPUT_IMPORT)
+            numbers[output->relocs[i].import] = 1;
+    for (size_t i = 0; i < o->import_count; i++) {
+        if (!numbers[i])
+            continue;
+        const char *name = tn__arena_text(&output->arena, o->imports[i], strlen(o->imports[i]));
+        if (!name)
+            return tn__output_no_memory(o);
+        numbers[i] = (uint32_t)output->import_count;
+        output->imports[output->import_count++] = (struct tn__output_import){name, output->imports[i].weak};
+    }
+    for (size_t i = 0; i < output->reloc_count; i++)
+        output->relocs[i].import = o->import_count ? numbers[output->relocs[i].import] : 0;
+    return TN_OK;
+}
+
+int tn__output_finish_sites(struct tn__output_link *o)
+{
+    for (size_t i = 0; i < o->output->reloc_count; i++)
+        finish_word(o, &o->output->relocs[i]);
+    return finish_imports(o);
+}
+
+/* ---- RELR ---- */
+
+/* A word that is even is the address of a relocation; one that is odd is a bitmap for the 63 words behind the last. */
+size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room)
+{
+    enum { BITS = 63 };
+    size_t count = 0;
+    uint64_t next = 0, bitmap = 0; /* of the words from `next` on */
+    for (size_t i = 0; i <= output->reloc_count; i++) {
+        const struct tn__output_reloc *reloc = &output->relocs[i];
+        bool is_end = i == output->reloc_count;
+        if (!is_end && (reloc->fixup != TN__OUTPUT_RELATIVE || reloc->address % 8))
+            continue;
+        while (bitmap && (is_end || reloc->address >= next + BITS * 8)) {
+            if (count++ < room)
+                words[count - 1] = bitmap << 1 | 1;
+            bitmap = 0;
+            next += BITS * 8;
+        }
+        if (is_end)
+            break;
+        if (count && reloc->address < next + BITS * 8) {
+            bitmap |= UINT64_C(1) << (reloc->address - next) / 8;
+            continue;
+        }
+        if (count++ < room)
+            words[count - 1] = reloc->address;
+        next = reloc->address + 8;
+    }
+    return count;
+}

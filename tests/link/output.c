@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Links laid out as files: where everything lies, and what is left to the load. Whether such files run is for tests/image. */
+
+#include "elf_builder.h"
+
+#include <stdlib.h>
+
+#include "link/output.h"
+
+static const uint8_t code[64] = {0xc3};
+static const uint8_t words[64];
+
+static int link_output(const struct tn__output_options *options, struct bytes object, struct tn__output **out,
+                       struct tn_error *err)
+{
+    const struct tn_input input = {.size = sizeof input, .name = "object.o", .bytes = object.at, .length = object.size};
+    int rc = tn__output_link(options, &input, 1, out, err);
+    free(object.at);
+    return rc;
+}
+
+static struct tn__output *link_good(const struct tn__output_options *options, struct bytes object)
+{
+    struct tn_error err;
+    struct tn__output *output;
+    assert_ok(link_output(options, object, &output, &err), &err);
+    return output;
+}
+
+static const struct tn__output_section *find(const struct tn__output *output, const char *name)
+{
+    const struct tn__output_section *section = tn__output_find(output, name);
+    assert_non_null(section);
+    return section;
+}
+
+static const struct tn__output_symbol *find_symbol(const struct tn__output *output, const char *name)
+{
+    for (size_t i = 0; i < output->symbol_count; i++)
+        if (!strcmp(output->symbols[i].name, name))
+            return &output->symbols[i];
+    fail_msg("no symbol '%s'", name);
+    return NULL;
+}
+
+/* ---- a file that may lie anywhere ---- */
+
+/* Code that calls and loads an import, data with addresses of code, of itself and of an import, constants with and without. */
+static struct bytes make_object(void)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned text = elf_code(&elf, code, sizeof code);
+    unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 32);
+    unsigned table = elf_section(&elf, ".rodata.table", SHT_PROGBITS, SHF_ALLOC, words, 16);
+    unsigned text_only = elf_section(&elf, ".rodata.str", SHT_PROGBITS, SHF_ALLOC, "constant", 9);
+    elf_section(&elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, NULL, 0x3000);
+    elf_section(&elf, ".note.tenon", SHT_NOTE, SHF_ALLOC, words, 28);
+    unsigned own = elf_section(&elf, "own_name", SHT_PROGBITS, SHF_ALLOC, words, 8);
+    unsigned start = elf_function(&elf, "start", text, 0);
+    unsigned far = elf_undefined(&elf, "far"), maybe = elf_symbol(&elf, "maybe", STB_WEAK, STT_NOTYPE, 0, 0, 0);
+    unsigned constant = elf_symbol(&elf, "constant", STB_GLOBAL, STT_OBJECT, text_only, 0, 9);
+    unsigned end = elf_undefined(&elf, "__stop_own_name");
+    elf_symbol(&elf, "hidden", STB_LOCAL, STT_OBJECT, own, 0, 8);
+    elf_reloc(&elf, text, 4, far, R_X86_64_PLT32, -4);
+    elf_reloc(&elf, text, 16, far, R_X86_64_GOTPCREL, -4);
+    elf_reloc(&elf, text, 24, constant, R_X86_64_PC32, -4);
+    elf_reloc(&elf, data, 0, start, R_X86_64_64, 5);
+    elf_reloc(&elf, data, 8, far, R_X86_64_64, 6);
+    elf_reloc(&elf, data, 16, maybe, R_X86_64_64, 0);
+    elf_reloc(&elf, data, 24, end, R_X86_64_64, 0);
+    elf_reloc(&elf, table, 8, constant, R_X86_64_64, 0);
+    return elf_finish(&elf);
+}
+
+static uint64_t head(void *context, const struct tn__output *output)
+{
+    unsigned *asked = context;
+    ++*asked;
+    return output->head_size ? 0x123 : 0x100; /* more than was said at first */
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    unsigned asked = 0;
+    const struct tn__output_options options = {.name = "out", .head = head, .context = &asked, .relro_room = 0x40};
+    struct tn__output *output = link_good(&options, make_object());
+    const struct tn__output_segment *s = output->segments;
+    assert_int_equal(asked, 3);
+    assert_int_equal(output->head_address, 0);
+    assert_int_equal(output->head_size, 0x130);
+    assert_int_equal(find(output, ".note.tenon")->address, 0x130);
+    for (int i = 0; i < TN__OUTPUT_SEGMENTS; i++) {
+        assert_int_equal(s[i].address % 4096, s[i].offset % 4096);
+        assert_true(s[i].file_size <= s[i].size);
+        assert_true(!i || s[i].address >= s[i - 1].address + s[i - 1].size);
+    }
+    assert_int_equal(find(output, ".rodata")->place, TN__OUTPUT_RODATA);
+    assert_int_equal(find(output, "own_name")->place, TN__OUTPUT_RODATA);
+    assert_int_equal(find(output, ".text")->address, s[TN__OUTPUT_CODE].address);
+    assert_int_equal(find(output, ".plt")->place, TN__OUTPUT_CODE);
+    assert_int_equal(find(output, ".data.rel.ro")->address, output->relro_address + 0x40);
+    assert_int_equal(find(output, ".data.rel.ro")->size, 16); /* the table alone */
+    assert_int_equal(s[TN__OUTPUT_RELRO].size % 4096, 0);
+    assert_int_equal(s[TN__OUTPUT_RELRO].file_size, s[TN__OUTPUT_RELRO].size);
+    assert_int_equal(find(output, ".bss")->kind, TN__OUTPUT_ZERO);
+    assert_int_equal(s[TN__OUTPUT_DATA].size - s[TN__OUTPUT_DATA].file_size, 0x3000);
+    assert_int_equal(find_symbol(output, "start")->value, s[TN__OUTPUT_CODE].address);
+    assert_true(find_symbol(output, "start")->exported && find_symbol(output, "start")->function);
+    assert_true(find_symbol(output, "hidden")->local && !find_symbol(output, "hidden")->exported);
+    tn__output_free(output);
+}
+
+/* Values in code are final, and words list what they need. */
+static void test_relocs(void **state)
+{
+    (void)state;
+    const struct tn__output_options options = {.name = "out"};
+    struct tn__output *output = link_good(&options, make_object());
+    const struct tn__output_section *text = find(output, ".text"), *data = find(output, ".data");
+    const struct tn__output_section *got = find(output, ".got"), *own = find(output, "own_name");
+    uint64_t constant = find_symbol(output, "constant")->value, table = find(output, ".data.rel.ro")->address;
+    assert_int_equal((int32_t)tn__get32(text->bytes + 4), find(output, ".plt")->address - text->address - 8);
+    assert_int_equal((int32_t)tn__get32(text->bytes + 16), got->address - text->address - 20);
+    assert_int_equal((int32_t)tn__get32(text->bytes + 24), constant - text->address - 28);
+    const struct tn__output_reloc wanted[] = {
+        {table + 8, TN__OUTPUT_RELATIVE, 0, constant},
+        {got->address, TN__OUTPUT_SLOT, 0, 0},
+        {data->address, TN__OUTPUT_RELATIVE, 0, text->address + 5},
+        {data->address + 8, TN__OUTPUT_IMPORT, 0, 6},
+        {data->address + 16, TN__OUTPUT_IMPORT, 1, 0},
+        {data->address + 24, TN__OUTPUT_RELATIVE, 0, own->address + own->size},
+    };
+    assert_int_equal(output->reloc_count, COUNT(wanted));
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        const struct tn__output_reloc *is = &output->relocs[i];
+        assert_int_equal(is->address, wanted[i].address);
+        assert_int_equal(is->fixup, wanted[i].fixup);
+        assert_int_equal(is->import, wanted[i].import);
+        assert_int_equal(is->addend, wanted[i].addend);
+    }
+    assert_int_equal(tn__get64(data->bytes), text->address + 5);
+    assert_int_equal(tn__get64(data->bytes + 8), 0);
+    assert_int_equal(output->import_count, 2);
+    assert_string_equal(output->imports[0].name, "far");
+    assert_false(output->imports[0].weak);
+    assert_string_equal(output->imports[1].name, "maybe");
+    assert_true(output->imports[1].weak);
+    tn__output_free(output);
+}
+
+/* ---- RELR ---- */
+
+static void test_relr(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t addresses[8]; /* 0: none */
+        uint64_t words[4];
+        size_t count;
+    } rows[] = {
+        {{0}, {0}, 0},
+        {{0x1000}, {0x1000}, 1},
+        {{0x1000, 0x1008}, {0x1000, 3}, 2},
+        {{0x1000, 0x1008 + 62 * 8}, {0x1000, (UINT64_C(1) << 63) | 1}, 2}, /* the last of a bitmap */
+        {{0x1000, 0x1008 + 63 * 8}, {0x1000, 0x1200}, 2},                  /* the first behind it */
+        {{0x1000, 0x1008, 0x1008 + 63 * 8}, {0x1000, 3, 3}, 3},            /* which the next one has */
+        {{0x1000, 0x1008, 0x1008 + 126 * 8}, {0x1000, 3, 0x1008 + 126 * 8}, 3},
+        {{0x1000, 0x1004, 0x1010}, {0x1000, 5}, 2}, /* what is not aligned is not there */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn__output_reloc relocs[8] = {{0}};
+        struct tn__output output = {.relocs = relocs};
+        for (; output.reloc_count < 8 && rows[i].addresses[output.reloc_count]; output.reloc_count++)
+            relocs[output.reloc_count].address = rows[i].addresses[output.reloc_count];
+        uint64_t got[4] = {0};
+        assert_int_equal(tn__output_relr(&output, NULL, 0), rows[i].count);
+        assert_int_equal(tn__output_relr(&output, got, 4), rows[i].count);
+        assert_memory_equal(got, rows[i].words, sizeof got);
+    }
+}
+
+/* ---- a part of a program ---- */
+
+static void *resolve(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "far") ? NULL : (void *)0x401000;
+}
+
+static void test_fixed(void **state)
+{
+    (void)state;
+    const struct tn__output_options options = {
+        .name = "out", .fixed = true, .address = 0x800000, .file_offset = 0x5000, .resolver = resolve};
+    struct tn__output *output = link_good(&options, make_object());
+    const struct tn__output_section *text = find(output, ".text"), *data = find(output, ".data");
+    assert_int_equal(output->segments[0].address, 0x800000);
+    assert_int_equal(output->segments[0].offset, 0x5000);
+    assert_int_equal(output->reloc_count, 0);
+    assert_int_equal(output->import_count, 0);
+    assert_int_equal(text->address + 8 + (int32_t)tn__get32(text->bytes + 4), 0x401000);
+    assert_int_equal(tn__get64(data->bytes), text->address + 5);
+    assert_int_equal(tn__get64(data->bytes + 8), 0x401006);
+    assert_int_equal(tn__get64(data->bytes + 16), 0); /* weak */
+    tn__output_free(output);
+}
+
+/* ---- what does not go ---- */
+
+static void test_refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *section;
+        uint32_t flags, type;
+        int code;
+        const char *word;
+    } rows[] = {
+        {".text", SHF_EXECINSTR, R_X86_64_32S, TN_ERANGE, "object.o(.text+0x0): R_X86_64_32S against 'thing'"},
+        {".text", SHF_EXECINSTR, R_X86_64_64, TN_ERANGE, "section .text has addresses in it"},
+        {".text", SHF_EXECINSTR, R_X86_64_TPOFF32, TN_ERANGE, "R_X86_64_TPOFF32 is for code of a program"},
+        {".ctors", SHF_WRITE, R_X86_64_64, TN_ENOTSUP, "section .ctors"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        static struct elf elf;
+        memset(&elf, 0, sizeof elf);
+        unsigned where = elf_section(&elf, rows[i].section, SHT_PROGBITS, SHF_ALLOC | rows[i].flags, words, 16);
+        bool tls = rows[i].type == R_X86_64_TPOFF32;
+        unsigned in =
+            tls ? elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, words, 8) : where;
+        unsigned thing = elf_symbol(&elf, "thing", STB_GLOBAL, tls ? STT_TLS : STT_FUNC, in, 0, 0);
+        elf_reloc(&elf, where, 0, thing, rows[i].type, 0);
+        struct tn__output *output;
+        struct tn_error err;
+        const struct tn__output_options options = {.name = "out"};
+        assert_error(link_output(&options, elf_finish(&elf), &output, &err), rows[i].code, &err, rows[i].word);
+        assert_null(output);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places), cmocka_unit_test(test_relocs),  cmocka_unit_test(test_relr),
+        cmocka_unit_test(test_fixed),  cmocka_unit_test(test_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
