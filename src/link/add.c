@@ -280,6 +280,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
 void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
 {
     library->bereft |= entry->contested;
+    library->session->revision += tn__entry_leads_on(entry);
     entry->contested = false;
     entry->kind = TN__ENTRY_UNDEFINED;
     entry->strength = TN__STRENGTH_NONE;
@@ -336,9 +337,10 @@ static void reenter(struct tn_library *library, struct tn__object *object, uint3
     entry->contested |= entry->strength != TN__STRENGTH_NONE;
     if (tn__entry_is_held(entry))
         library->bereft = true; /* once more when that link has ended */
-    else if (strength > entry->strength && (is_pending || !entry->strength))
+    else if (strength > entry->strength && (is_pending || !entry->strength)) {
+        library->session->revision += tn__entry_leads_on(entry);
         take(object, index);
-    else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
+    } else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
         merge_common(entry, symbol);
 }
 

@@ -180,6 +180,7 @@ static void cut(struct tn_library *library, const struct tn_library *removed)
         if (entry && entry->kind == TN__ENTRY_ALIAS && entry->library == removed)
             tn__entry_forget(library, entry);
     }
+    tn__library_fall_back(library);
 }
 
 int tn_library_remove(struct tn_library *library, struct tn_error *err)

@@ -245,20 +245,22 @@ static bool lost(const struct tn__journal_record *record)
 }
 
 /* Those that lost nothing are taken out; the promises of the others stay until they have been told. */
-static void hold_losers(struct tn__journal *journal)
+static void hold_losers(struct tn_session *session, struct tn__journal *journal)
 {
-    for (struct tn__journal_record **at = &journal->last; *at;)
+    for (struct tn__journal_record **at = &journal->last; *at;) {
+        session->revision += tn__entry_leads_on(&(*at)->old);
         if (lost(*at)) {
             tn__promise_hold((*at)->old.promise);
             tn__library_hold((*at)->old.promise->library);
             at = &(*at)->before;
         } else
             *at = (*at)->before;
+    }
 }
 
 void tn__promises_discard(struct tn_session *session, struct tn__journal *journal)
 {
-    hold_losers(journal);
+    hold_losers(session, journal);
     for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
         struct tn_responsibility *promise = record->old.promise;
         pthread_mutex_unlock(&session->lock);

@@ -116,6 +116,7 @@ struct tn__query {
     struct tn__list asked;          /* in its queries */
     struct tn__open *open;          /* where the last round ended */
     size_t open_count;
+    uint64_t revision; /* the session's then */
     struct tn__wait *waits;
     size_t wait_count, pending;   /* pending of them have not ended */
     struct tn__missing *asked_of; /* names that generators were asked for */

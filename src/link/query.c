@@ -21,11 +21,20 @@ static struct tn__entry *find(const struct tn__request *request, size_t i)
     return entry && tn__wanted_sees(&request->symbols[i], entry) ? entry : NULL;
 }
 
+/* True if it leads to an address, by ways that are still right. */
+static bool is_in_place(const struct tn__entry *entry)
+{
+    for (; entry->kind == TN__ENTRY_ALIAS; entry = entry->target)
+        if (tn__entry_is_astray(entry))
+            return false;
+    return has_address(entry);
+}
+
 static bool is_answered(const struct tn__request *request)
 {
     for (size_t i = 0; i < request->count; i++) {
-        struct tn__entry *entry = find(request, i);
-        if (!entry || tn__entry_is_stale(entry) || !has_address(tn__entry_target(entry)))
+        const struct tn__entry *entry = find(request, i);
+        if (!entry || !is_in_place(entry))
             return false;
     }
     return request->count;
@@ -242,8 +251,12 @@ static void take_open(struct tn__query *query, struct tn__needs *needs)
 /* Follows what the last round left open; when all is there, links. */
 static int link_round(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
 {
-    needs->resume = query->open;
-    needs->resume_count = query->open_count;
+    const struct tn_session *session = query->session;
+    if (query->revision == session->revision) { /* else they may be nobody's references any more */
+        needs->resume = query->open;
+        needs->resume_count = query->open_count;
+    }
+    query->revision = session->revision;
     int code = needs->resume ? tn__link_run(&query->request, needs, err) : TN__EXPLORED;
     if (code == TN__EXPLORED) {
         needs->resume = NULL;

@@ -103,6 +103,12 @@ static inline bool tn__entry_is_generated(const struct tn__entry *entry)
     return entry->kind == TN__ENTRY_PROMISED && entry->strength == TN__STRENGTH_NONE;
 }
 
+/* True if a query that came by may have gone on from here to other names. */
+static inline bool tn__entry_leads_on(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_OBJECT || entry->kind == TN__ENTRY_ALIAS || entry->kind == TN__ENTRY_LAZY;
+}
+
 /* It says nothing; a definition that gave way to one of this name is none of its business. */
 static inline void tn__entry_reset(struct tn__entry *entry)
 {
@@ -118,12 +124,18 @@ static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
     return entry;
 }
 
-/* True of what was found in another library earlier, if that has nothing to offer any more: it leads nowhere, may have been
- * hidden since, or finds the name elsewhere itself, which is none of others' business. */
+/* True of what was found in another library earlier, if that may have been hidden since, or finds the name elsewhere itself,
+ * which is none of others' business. */
+static inline bool tn__entry_is_astray(const struct tn__entry *entry)
+{
+    return tn__entry_is_found(entry) && (entry->target->hidden || tn__entry_is_found(entry->target));
+}
+
+/* The same, or if it leads nowhere. */
 static inline bool tn__entry_is_stale(struct tn__entry *entry)
 {
-    return tn__entry_is_found(entry) && (entry->target->hidden || tn__entry_is_found(entry->target) ||
-                                         tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED);
+    return tn__entry_is_astray(entry) ||
+           (tn__entry_is_found(entry) && tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED);
 }
 
 /* Call before changing an entry. False when memory is out. */
@@ -321,12 +333,13 @@ struct tn_session {
     void (*on_error)(void *context, const struct tn_error *error);
     void (*dispatch)(void *context, struct tn_task *task);
     void *context;
-    struct tn__pool *pool;         /* NULL: no threads of its own */
-    struct tn__list queries;       /* those with a callback */
-    struct tn__list runnable;      /* queries that nothing holds back any more */
-    struct tn__list unused;        /* promises that nobody holds any more */
-    uint64_t links;                /* begun so far */
-    uint64_t visits;               /* searches for cycles so far */
+    struct tn__pool *pool;    /* NULL: no threads of its own */
+    struct tn__list queries;  /* those with a callback */
+    struct tn__list runnable; /* queries that nothing holds back any more */
+    struct tn__list unused;   /* promises that nobody holds any more */
+    uint64_t links;           /* begun so far */
+    uint64_t visits;          /* searches for cycles so far */
+    uint64_t revision;        /* definitions taken away or overridden so far, and maybe followed by queries before */
     struct tn__detached *detached; /* NULL: no place of a section is chosen one by one; see detached.h */
     /* May be NULL. Called under the lock for each object when nothing can fail any more and all arrays are still there. */
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);

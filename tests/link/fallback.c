@@ -123,6 +123,23 @@ static void add_weak(const struct fixture *f, const char *name, int value)
     assert_ok(tn_add_object(f->library, &input, &err), &err);
 }
 
+/* What was taken may have been another library's. */
+static void what_a_removed_library_had_shown(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    struct tn_library *other;
+    assert_ok(tn_library_create(f.session, "other", &other, &err), &err);
+    add_function(other, "answer", 1, NULL, NULL);
+    assert_ok(tn_reexport(f.library, &(struct tn_reexport){.name = "answer"}, 1, other, NULL, &err), &err);
+    add_weak(&f, "answer", 42);
+    assert_int_equal(call(&f, "answer"), 1);
+    assert_ok(tn_library_remove(other, &err), &err);
+    assert_int_equal(call(&f, "answer"), 42);
+    close_fixture(&f);
+}
+
 static void the_clients_definitions_give_way_too(void **state)
 {
     (void)state;
@@ -266,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(again_and_again),
         cmocka_unit_test(the_size_of_common_symbols_is_that_of_who_is_left),
+        cmocka_unit_test(what_a_removed_library_had_shown),
         cmocka_unit_test(the_clients_definitions_give_way_too),
         cmocka_unit_test(so_do_lazy_functions),
         cmocka_unit_test(so_do_promises),

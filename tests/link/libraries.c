@@ -185,6 +185,28 @@ static void removed_elsewhere(void **state)
     close_fixture(&f);
 }
 
+/* The same where an alias leads to what was found, and was found again by somebody who may look where the alias may not. */
+static void found_elsewhere_behind_an_alias(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    struct tn_library *near = new_library(&f, "near"), *far = new_library(&f, "far");
+    struct tn_tracker *tracker;
+    assert_ok(tn_tracker_create(near, &tracker, &err), &err);
+    add_function(near, "f", 1, NULL, tracker);
+    add_function(far, "f", 2, NULL, NULL);
+    search(f.library, near, NULL);
+    search(near, far, NULL);
+    assert_ok(tn_define_alias(f.library, "alias", "f", &err), &err);
+    assert_int_equal(call_in(f.library, "alias"), 1);
+    assert_ok(tn_tracker_remove(tracker, &err), &err);
+    assert_int_equal(call_in(near, "f"), 2);
+    assert_error(tn_lookup(f.library, "alias", &(void *){NULL}, &err), TN_EUNDEF, &err, "'f'");
+    assert_undefined(f.library, "f");
+    close_fixture(&f);
+}
+
 /* A failed link leaves its references to be looked for anew, too. */
 static void failed_links_start_over(void **state)
 {
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(all_missing_names),
         cmocka_unit_test(reexports),
         cmocka_unit_test(removed_elsewhere),
+        cmocka_unit_test(found_elsewhere_behind_an_alias),
         cmocka_unit_test(failed_links_start_over),
         cmocka_unit_test(clearing),
         cmocka_unit_test(removing),

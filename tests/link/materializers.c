@@ -214,6 +214,38 @@ static void ended_later(void **state)
     close_fixture(&f);
 }
 
+/* What was wanted only by a definition that was overridden meanwhile: its failure is nobody's, and nothing more is made for
+ * it. */
+static void overridden_while_waited_for(void **state)
+{
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        struct tn_error err, why = {TN_EIO, "the disk is gone"};
+        struct fixture f = open_fixture(NULL);
+        struct maker needed = {.name = "needed", .callee = "further", .later = true}, further = {.name = "further"};
+        must_promise(f.library, &needed);
+        must_promise(f.library, &further);
+        struct bytes weak = function_object("f", 1, "needed");
+        struct tn_input input = input_of("weak.o", weak);
+        input.flags = TN_INPUT_WEAK;
+        assert_ok(tn_add_object(f.library, &input, &err), &err);
+        struct tn_wanted wanted = {.name = "f"};
+        struct answer answer = {0};
+        ask(f.library, &wanted, &answer);
+        assert_int_equal(needed.made, 1);
+        add_function(f.library, "f", 2, NULL, NULL);
+        if (fails)
+            tn_responsibility_fail(needed.kept, &why);
+        else
+            assert_ok(tn_responsibility_ready(needed.kept, &err), &err);
+        assert_int_equal(answer.calls, 1);
+        assert_int_equal(answer.code, 0);
+        assert_int_equal(further.made, 0);
+        assert_int_equal(call_in(f.library, "f"), 2);
+        close_fixture(&f);
+    }
+}
+
 static void *end_it(void *context)
 {
     struct maker *m = context;
@@ -418,6 +450,7 @@ int main(void)
         cmocka_unit_test(broken_promises),
         cmocka_unit_test(weak_ones_give_way),
         cmocka_unit_test(ended_later),
+        cmocka_unit_test(overridden_while_waited_for),
         cmocka_unit_test(ended_by_another_thread),
         cmocka_unit_test(removed_while_running),
         cmocka_unit_test(session_ends),

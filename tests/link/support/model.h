@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-/* Answers how many lookups were checked; fails the test at the first wrong one, telling seed and step. */
+/* Answers how many lookups were checked; fails the test at the first wrong one, telling seed, step and all that its session did. */
 long model_run(unsigned seed, int steps);
 
 #endif
