@@ -235,6 +235,20 @@ enum tn_image_output {
     TN_IMAGE_OUTPUTS
 };
 
+/* A shard that another process has compiled. */
+struct tn_image_shard {
+    const char *name;  /* for errors */
+    const void *bytes; /* borrowed for the call */
+    size_t length;
+};
+
+struct tn_image_progress {
+    size_t size;           /* of this struct */
+    uint64_t done, shards; /* so many of so many */
+    /* The last one: its number, its weight (doc/IMAGE.md) and the time it took. Before the first all are 0. */
+    uint64_t shard, weight, extract_ns, parse_ns, optimize_ns, emit_ns;
+};
+
 struct tn_image_options {
     size_t size;                 /* sizeof(struct tn_image_options) */
     const char *name;            /* the symbol by which programs know it; NULL: "tn_image" */
@@ -250,6 +264,13 @@ struct tn_image_options {
      * not 0. */
     int (*unknown_root)(void *context, size_t index);
     void *context;
+    size_t
+        shards; /* to divide the module into, 1024 at most; 0: what its size asks for. Never more than it can be divided into */
+    const struct tn_image_shard *finished; /* what tn_image_build_shard wrote; the other shards are compiled */
+    size_t finished_count;
+    const struct tn_compile_observer *observer; /* NULL: nobody watches. Modules are called as members of the archive */
+    /* NULL, or called with the context before the first shard is compiled and after each; one call at a time. */
+    void (*progress)(void *context, const struct tn_image_progress *progress);
 };
 
 struct tn_image_stats {
@@ -260,10 +281,24 @@ struct tn_image_stats {
 
 /* Builds an image. Several inputs are linked into one module first. `out` has TN_IMAGE_OUTPUTS buffers, to be freed with
  * tn_buffer_free; all are empty after an error, and those that were not asked for always. `options` and `stats` may be NULL.
- * TN_EINVAL (options; the target string; unknown triple or name), TN_EUNDEF (a root), TN_ECOMPILE, TN_EFATAL, TN_ENOTSUP
- * (managed code for several targets), TN_ENOMEM. */
+ * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged shard),
+ * TN_EUNDEF (a root), TN_ECOMPILE, TN_EFATAL, TN_ENOTSUP (managed code for several targets), TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
+
+/* The same by many processes, on as many machines: each compiles shards, by number, and one puts them together, with
+ * tn_image_build and all of them in options->finished; all of them from the same input, with the same options. The image is the
+ * same then, byte by byte, as of one process. */
+
+/* Answers how many shards there are. Errors as tn_image_build. */
+TN_API int tn_image_count_shards(const struct tn_image_input *inputs, size_t count,
+                                 const struct tn_image_options *options, size_t *shards, struct tn_error *err);
+
+/* Compiles one shard. `out` is for options->finished of the same version of this library, to be freed with tn_buffer_free.
+ * TN_EINVAL also: there is no such shard. */
+TN_API int tn_image_build_shard(const struct tn_image_input *inputs, size_t count,
+                                const struct tn_image_options *options, size_t shard, struct tn_buffer *out,
+                                struct tn_image_stats *stats, struct tn_error *err);
 
 /* ---- source lines ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon build: IR to an image. */
+/* tenon build: IR to an image, in one go, or shard by shard. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "build_image.h"
 #include "tenon_cpu.h"
-#include "tool.h"
 
 /* By the words of --emit. */
 static const struct {
@@ -20,138 +20,37 @@ static const struct {
              {"unopt-bc", TN_IMAGE_UNOPTIMIZED},
              {"asm", TN_IMAGE_ASSEMBLY}};
 
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_THREADS = 1024, MOST_SHARDS = 1024 };
 
-struct job {
-    const struct settings *settings;
-    struct file *files;
-    struct tn_image_input *inputs;
-    char **roots;
-    size_t root_count, root_capacity;
-    size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
-    struct tn_buffer out[TN_IMAGE_OUTPUTS];
-};
+/* ---- options ---- */
 
-static bool out_of_memory(void)
-{
-    return tool_fail(STATUS_FAILURE, "out of memory"), false;
-}
-
-/* ---- roots ---- */
-
-static bool add_root(struct job *job, const char *name, size_t length)
-{
-    if (job->root_count == job->root_capacity) {
-        size_t capacity = 2 * job->root_capacity + 16;
-        char **roots = realloc(job->roots, capacity * sizeof *roots);
-        if (!roots)
-            return out_of_memory();
-        job->roots = roots;
-        job->root_capacity = capacity;
-    }
-    job->roots[job->root_count] = strndup(name, length);
-    return job->roots[job->root_count++] || out_of_memory();
-}
-
-/* A line is precompile("NAME"...) and what else is known of it. */
-static bool read_trace_line(struct job *job, const char *line, size_t number)
-{
-    static const char start[] = "precompile(\"";
-    if (*line == '\n' || *line == '#')
-        return true;
-    const char *name = line + sizeof start - 1;
-    const char *end = strncmp(line, start, sizeof start - 1) == 0 ? strchr(name, '"') : NULL;
-    if (!end)
-        return tool_fail(STATUS_FAILURE, "'%s', line %zu: not a line of a compile trace", job->settings->trace, number),
-               false;
-    return add_root(job, name, (size_t)(end - name));
-}
-
-static bool read_trace(struct job *job)
-{
-    FILE *trace = fopen(job->settings->trace, "r");
-    if (!trace)
-        return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", job->settings->trace, strerror(errno)), false;
-    char *line = NULL;
-    size_t room = 0, number = 0;
-    bool good = true;
-    while (good && getline(&line, &room, trace) >= 0)
-        good = read_trace_line(job, line, ++number);
-    if (good && ferror(trace))
-        good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", job->settings->trace, strerror(errno)), false);
-    free(line);
-    fclose(trace);
-    return good;
-}
-
-/* ---- what goes in ---- */
-
-static bool read_input(struct job *job, const char *name, int index)
-{
-    struct file *file = &job->files[index];
-    if (!tool_read(name, file))
-        return false;
-    if (file->kind != FILE_IR)
-        return tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; give it to the linker together with the image",
-                         file->name, file->kind == FILE_OBJECT ? "an ELF object" : "an archive"),
-               false;
-    job->inputs[index] = (struct tn_image_input){file->name, file->bytes, file->size};
-    return true;
-}
-
-static bool read_all(struct job *job)
-{
-    const struct settings *settings = job->settings;
-    job->files = calloc((size_t)settings->file_count, sizeof *job->files);
-    job->inputs = calloc((size_t)settings->file_count, sizeof *job->inputs);
-    if (!job->files || !job->inputs)
-        return out_of_memory();
-    for (int i = 0; i < settings->file_count; i++)
-        if (!read_input(job, settings->files[i], i))
-            return false;
-    for (int i = 0; i < settings->item_count; i++) {
-        const struct item *item = &settings->items[i];
-        if (item->option && strcmp(item->option, "--root") == 0 && !add_root(job, item->value, strlen(item->value)))
-            return false;
-    }
-    job->asked_for = job->root_count;
-    return !settings->trace || read_trace(job);
-}
-
-/* A trace may be of more than these files. */
-static int skip_unknown(void *context, size_t index)
-{
-    struct job *job = context;
-    if (index < job->asked_for)
-        return 1;
-    tool_fail(STATUS_OK, "warning: '%s' of the trace is not in the input", job->roots[index]);
-    job->unknown++;
-    return 0;
-}
-
-static bool parse_threads(const char *text, size_t *threads)
+static bool parse_number(const char *text, size_t first, size_t last, size_t *number)
 {
     char *end;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
-    *threads = value;
-    return *text >= '0' && *text <= '9' && !*end && !errno && value > 0 && value <= 1024;
+    *number = value;
+    return *text >= '0' && *text <= '9' && !*end && !errno && value >= first && value <= last;
+}
+
+/* An option that is not given leaves *number as it is. */
+static bool take_number(const char *option, const char *text, size_t first, size_t last, size_t *number)
+{
+    return !text || parse_number(text, first, last, number) ||
+           (tool_fail(STATUS_USAGE, "option '%s': '%s' is not a number from %zu to %zu", option, text, first, last),
+            false);
 }
 
 /* The environment's word is a wish: what is wrong with it is said, and it is ignored. */
-static bool choose_threads(const struct settings *settings, size_t *threads)
+static size_t default_threads(void)
 {
     const char *wish = getenv("TENON_IMAGE_THREADS");
-    if (settings->threads)
-        return parse_threads(settings->threads, threads) ||
-               (tool_fail(STATUS_USAGE, "option '--threads': '%s' is not a number from 1 to 1024", settings->threads),
-                false);
-    if (wish && parse_threads(wish, threads))
-        return true;
+    size_t threads;
+    if (wish && parse_number(wish, 1, MOST_THREADS, &threads))
+        return threads;
     if (wish && *wish)
-        tool_fail(STATUS_OK, "warning: TENON_IMAGE_THREADS is '%s', not a number from 1 to 1024", wish);
-    *threads = tn__os_cores();
-    return true;
+        tool_fail(STATUS_OK, "warning: TENON_IMAGE_THREADS is '%s', not a number from 1 to %d", wish, MOST_THREADS);
+    return tn__os_cores();
 }
 
 static uint64_t wanted_outputs(const struct settings *settings)
@@ -165,29 +64,103 @@ static uint64_t wanted_outputs(const struct settings *settings)
     return outputs ? outputs : 1 << TN_IMAGE_OBJECTS;
 }
 
+static bool take_options(struct job *job)
+{
+    const struct settings *settings = job->settings;
+    struct tn_image_options *options = &job->options;
+    *options = (struct tn_image_options){
+        .size = sizeof *options,
+        .name = settings->image_name,
+        .triple = settings->triple,
+        .targets = settings->targets,
+        .opt_level = settings->opt_level,
+        .outputs = wanted_outputs(settings),
+        .unknown_root = tool_unknown_root,
+        .context = job,
+    };
+    if (!settings->output)
+        return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)"), false;
+    if (settings->argument_count)
+        return tool_fail(STATUS_USAGE, "nothing may follow '--'"), false;
+    if (settings->ninja && settings->shard)
+        return tool_fail(STATUS_USAGE, "--ninja writes the commands that have --shard; only one of them can be given"),
+               false;
+    if (!take_number("--threads", settings->threads, 1, MOST_THREADS, &options->threads) ||
+        !take_number("--shards", settings->shards, 1, MOST_SHARDS, &options->shards) ||
+        !take_number("--shard", settings->shard, 0, MOST_SHARDS - 1, &job->shard))
+        return false;
+    if (!options->threads)
+        options->threads = default_threads();
+    return true;
+}
+
+/* ---- what goes in ---- */
+
+static bool read_input(struct job *job, struct file *file, const char *name)
+{
+    if (!tool_read(name, file))
+        return false;
+    switch (file->kind) {
+    case FILE_IR:
+        job->inputs[job->input_count++] = (struct tn_image_input){file->name, file->bytes, file->size};
+        return true;
+    case FILE_SHARD:
+        job->finished[job->finished_count++] = (struct tn_image_shard){file->name, file->bytes, file->size};
+        return true;
+    default:
+        tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; give it to the linker together with the image", file->name,
+                  tool_kind_name(file));
+        return false;
+    }
+}
+
+static bool read_all(struct job *job)
+{
+    size_t count = (size_t)job->settings->file_count;
+    job->files = calloc(count, sizeof *job->files);
+    job->inputs = calloc(count, sizeof *job->inputs);
+    job->finished = calloc(count, sizeof *job->finished);
+    if (!job->files || !job->inputs || !job->finished)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (size_t i = 0; i < count; i++)
+        if (!read_input(job, &job->files[i], job->settings->files[i]))
+            return false;
+    if (!job->input_count)
+        return tool_fail(STATUS_FAILURE, "there is no LLVM IR among the files, which shards are of"), false;
+    job->options.finished = job->finished;
+    job->options.finished_count = job->finished_count;
+    return tool_read_roots(job);
+}
+
 /* ---- what comes out ---- */
+
+const char *tool_image_suffix(const struct job *job, enum tn_image_output output)
+{
+    bool single = (job->options.outputs & (job->options.outputs - 1)) == 0;
+    for (size_t k = 0; k < KINDS; k++)
+        if (kinds[k].output == output && output != TN_IMAGE_OBJECTS && !single)
+            return kinds[k].word;
+    return "";
+}
 
 static bool write_output(const char *name, const char *suffix, const struct tn_buffer *content)
 {
     size_t size = strlen(name) + strlen(suffix) + 2;
     char *path = malloc(size);
     if (!path)
-        return out_of_memory();
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
     snprintf(path, size, *suffix ? "%s.%s" : "%s", name, suffix);
     bool good = tool_write(path, content->data, content->size);
     free(path);
     return good;
 }
 
-static bool write_all(const struct job *job, uint64_t outputs)
+static bool write_all(const struct job *job)
 {
-    bool single = (outputs & (outputs - 1)) == 0;
-    for (size_t k = 0; k < KINDS; k++) {
-        const char *suffix = single || kinds[k].output == TN_IMAGE_OBJECTS ? "" : kinds[k].word;
-        if ((outputs >> kinds[k].output & 1) &&
-            !write_output(job->settings->output, suffix, &job->out[kinds[k].output]))
+    for (size_t output = 0; output < TN_IMAGE_OUTPUTS; output++)
+        if ((job->options.outputs >> output & 1) &&
+            !write_output(job->settings->output, tool_image_suffix(job, output), &job->out[output]))
             return false;
-    }
     return true;
 }
 
@@ -201,56 +174,68 @@ static void print_stats(const struct tn_image_stats *stats)
             (double)stats->compile_ns / 1e6, (double)stats->write_ns / 1e6);
 }
 
+/* ---- the three ways ---- */
+
+static int build_image(struct job *job)
+{
+    struct tn_error err;
+    struct tn_image_stats stats = {.size = sizeof stats};
+    if (tn_image_build(job->inputs, job->input_count, &job->options, job->out, &stats, &err))
+        return tool_fail(STATUS_FAILURE, "%s", err.text);
+    tool_warn_unknown_roots(job);
+    if (job->settings->stats)
+        print_stats(&stats);
+    return write_all(job) ? STATUS_OK : STATUS_FAILURE;
+}
+
+static int build_shard(struct job *job)
+{
+    struct tn_error err;
+    struct tn_image_stats stats = {.size = sizeof stats};
+    if (tn_image_build_shard(job->inputs, job->input_count, &job->options, job->shard, job->out, &stats, &err))
+        return tool_fail(STATUS_FAILURE, "%s", err.text);
+    if (job->settings->stats)
+        print_stats(&stats);
+    return tool_write(job->settings->output, job->out->data, job->out->size) ? STATUS_OK : STATUS_FAILURE;
+}
+
+static int write_ninja(struct job *job)
+{
+    struct tn_error err;
+    size_t shards;
+    if (tn_image_count_shards(job->inputs, job->input_count, &job->options, &shards, &err))
+        return tool_fail(STATUS_FAILURE, "%s", err.text);
+    tool_warn_unknown_roots(job);
+    return tool_write_ninja(job, shards) ? STATUS_OK : STATUS_FAILURE;
+}
+
 static int build(struct job *job)
 {
-    const struct settings *settings = job->settings;
     struct tn_error err;
     struct tn_cpu host = {.size = sizeof host};
-    struct tn_image_stats stats = {.size = sizeof stats};
-    struct tn_image_options options = {
-        .size = sizeof options,
-        .name = settings->image_name,
-        .triple = settings->triple,
-        .targets = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET"),
-        .native = &host,
-        .roots = (const char *const *)job->roots,
-        .root_count = job->root_count,
-        .opt_level = settings->opt_level,
-        .outputs = wanted_outputs(settings),
-        .unknown_root = skip_unknown,
-        .context = job,
-    };
-    if (!choose_threads(settings, &options.threads))
-        return STATUS_USAGE;
+    if (!read_all(job))
+        return STATUS_FAILURE;
     if (tn_cpu_host(&host, &err) || tn_cpu_limit(&host, getenv("TENON_CPU"), &err))
         return tool_fail(STATUS_FAILURE, "%s", err.text);
-    if (tn_image_build(job->inputs, (size_t)settings->file_count, &options, job->out, &stats, &err))
-        return tool_fail(STATUS_FAILURE, "%s", err.text);
-    if (job->unknown)
-        tool_fail(STATUS_OK, "warning: %zu of %zu functions of the trace are not in the input", job->unknown,
-                  job->root_count - job->asked_for);
-    if (settings->stats)
-        print_stats(&stats);
-    return write_all(job, options.outputs) ? STATUS_OK : STATUS_FAILURE;
+    job->options.native = &host;
+    job->options.roots = (const char *const *)job->roots;
+    job->options.root_count = job->root_count;
+    return job->settings->ninja ? write_ninja(job) : job->settings->shard ? build_shard(job) : build_image(job);
 }
 
 int command_build(struct settings *settings)
 {
-    if (!settings->output)
-        return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)");
-    if (settings->argument_count)
-        return tool_fail(STATUS_USAGE, "nothing may follow '--'");
+    settings->targets = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
     struct job job = {.settings = settings};
-    int status = read_all(&job) ? build(&job) : STATUS_FAILURE;
+    int status = take_options(&job) ? build(&job) : STATUS_USAGE;
     for (size_t i = 0; i < TN_IMAGE_OUTPUTS; i++)
         tn_buffer_free(&job.out[i]);
     for (int i = 0; job.files && i < settings->file_count; i++)
         if (job.files[i].bytes)
             tool_release(&job.files[i]);
-    for (size_t i = 0; i < job.root_count; i++)
-        free(job.roots[i]);
-    free(job.roots);
+    tool_free_roots(&job);
     free(job.files);
     free(job.inputs);
+    free(job.finished);
     return status;
 }

@@ -73,7 +73,7 @@ int command_compile(struct settings *settings)
     struct tn_compile_stats stats = {.size = sizeof stats};
     if (file.kind != FILE_IR)
         tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; there is nothing to compile", file.name,
-                  file.kind == FILE_OBJECT ? "an ELF object" : "an archive");
+                  tool_kind_name(&file));
     else if (tool_compile(&file, settings, &out, &stats) && tool_write(settings->output, out.data, out.size))
         status = STATUS_OK;
     tool_progress_stop();

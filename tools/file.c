@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "image/format.h"
 #include "tool.h"
 
 /* ---- kinds ---- */
@@ -18,8 +19,9 @@ static const struct {
     size_t length;
     enum file_kind kind;
 } magics[] = {
-    {"\177ELF", 4, FILE_OBJECT}, {"!<arch>\n", 8, FILE_ARCHIVE},   {"!<thin>\n", 8, FILE_ARCHIVE},
-    {"BC\xC0\xDE", 4, FILE_IR},  {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
+    {"\177ELF", 4, FILE_OBJECT},    {"!<arch>\n", 8, FILE_ARCHIVE},
+    {"!<thin>\n", 8, FILE_ARCHIVE}, {TN__IMAGE_SHARD_MAGIC, 8, FILE_SHARD},
+    {"BC\xC0\xDE", 4, FILE_IR},     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
 
 /* Text if there is no control character in its first bytes that no source file has. */
@@ -48,6 +50,15 @@ static bool tell_kind(struct file *file)
                   file->name, b[0], file->size > 1 ? b[1] : 0);
     }
     return file->is_text;
+}
+
+const char *tool_kind_name(const struct file *file)
+{
+    static const char *const names[] = {[FILE_IR] = "LLVM IR",
+                                        [FILE_OBJECT] = "an ELF object",
+                                        [FILE_ARCHIVE] = "an archive",
+                                        [FILE_SHARD] = "a shard"};
+    return names[file->kind];
 }
 
 /* ---- reading ---- */

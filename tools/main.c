@@ -116,9 +116,9 @@ static int help(int argc, char **argv)
     return STATUS_OK;
 }
 
-static int dispatch(const struct command *command, int argc, char **argv)
+static int dispatch(const char *program, const struct command *command, int argc, char **argv)
 {
-    struct settings settings = {.opt_level = 2};
+    struct settings settings = {.program = program, .opt_level = 2};
     current = command;
     if (!tool_parse(command, argc, argv, &settings))
         return STATUS_USAGE;
@@ -144,5 +144,5 @@ int main(int argc, char **argv)
     if (!command)
         return tool_fail(STATUS_USAGE, "unknown %s '%s'; 'tenon help' lists the commands",
                          name[0] == '-' ? "option" : "command", name);
-    return dispatch(command, argc - 2, argv + 2);
+    return dispatch(argv[0], command, argc - 2, argv + 2);
 }

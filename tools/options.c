@@ -35,6 +35,12 @@ static const struct option options[] = {
     {FOR_BUILD, "--trace", NULL, "FILE", NULL, M(trace), "keep the functions that --trace-compile wrote to FILE"},
     {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
      "compile on N threads; default one per core, or TENON_IMAGE_THREADS of the environment"},
+    {FOR_BUILD, "--shards", NULL, "N", NULL, M(shards),
+     "divide it into N shards; default as many as its size asks for"},
+    {FOR_BUILD, "--shard", NULL, "I", NULL, M(shard),
+     "compile shard I, counted from 0, to OUT: a FILE of the command that makes the image"},
+    {FOR_BUILD, "--ninja", NULL, "FILE", NULL, M(ninja),
+     "build nothing: write a build file for ninja whose steps are such commands"},
     {FOR_RUN | FOR_COMPILE | FOR_DISASM | FOR_BUILD, "-O", NULL, "N", "0|1|2|3", M(opt_level),
      "optimise; 0 runs no IR pass, default 2"},
     {FOR_LINK, "--noexec", NULL, NULL, NULL, M(noexec), "link for another address space and run nothing"},
@@ -220,6 +226,47 @@ bool tool_parse(const struct command *command, int argc, char **argv, struct set
         if (option->argument && !value)
             value = argv[++i];
         if (!store(option, value, settings))
+            return false;
+    }
+    return true;
+}
+
+static const char *choice_word(const char *choices, int index, char *word, size_t size)
+{
+    for (int i = 0; i < index; i++)
+        choices += strcspn(choices, "|") + 1;
+    snprintf(word, size, "%.*s", (int)strcspn(choices, "|"), choices);
+    return word;
+}
+
+static bool visit_items(const char *name, const struct settings *settings, tool_visit_option *visit, void *context)
+{
+    for (int i = 0; i < settings->item_count; i++) {
+        const struct item *item = &settings->items[i];
+        if (item->option && strcmp(item->option, name) == 0 && !visit(context, name, item->value))
+            return false;
+    }
+    return true;
+}
+
+bool tool_each_option(unsigned command, const struct settings *settings, tool_visit_option *visit, void *context)
+{
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++) {
+        const void *member = (const char *)settings + o->member;
+        char word[32];
+        const char *value = NULL;
+        if (!(o->commands & command))
+            continue;
+        if (o->member == ITEM && !visit_items(o->name, settings, visit, context))
+            return false;
+        if (o->member == ITEM)
+            continue;
+        if (!o->argument)
+            value = *(const int *)member ? "" : NULL;
+        else
+            value = o->choices ? choice_word(o->choices, *(const int *)member, word, sizeof word)
+                               : *(const char *const *)member;
+        if (value && !visit(context, o->name, value))
             return false;
     }
     return true;

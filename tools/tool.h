@@ -16,10 +16,11 @@ enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 
 /* What the command line says; each option row names its member. */
 struct settings {
+    const char *program; /* argv[0] */
     const char *cpu, *features, *triple, *output, *entry;
     const char *map, *only, *table;
     const char *targets;
-    const char *trace, *image_name;
+    const char *trace, *image_name, *shards, *shard, *ninja;
     int kind;
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
@@ -73,6 +74,11 @@ bool tool_parse(const struct command *command, int argc, char **argv, struct set
 /* Prints a line for each option of the command. */
 void tool_print_options(const struct command *command, FILE *out);
 
+/* Visits the options of a command with their values: flags that are set, with an empty one, and all that have a value, were
+ * it by default. False as soon as `visit` answers that. */
+typedef bool tool_visit_option(void *context, const char *name, const char *value);
+bool tool_each_option(unsigned command, const struct settings *settings, tool_visit_option *visit, void *context);
+
 /* ---- messages (main.c) ---- */
 
 /* Prints "tenon COMMAND: text" to stderr; answers `status`. */
@@ -80,7 +86,7 @@ int tool_fail(int status, const char *format, ...) __attribute__((format(printf,
 
 /* ---- files (file.c) ---- */
 
-enum file_kind { FILE_IR, FILE_OBJECT, FILE_ARCHIVE };
+enum file_kind { FILE_IR, FILE_OBJECT, FILE_ARCHIVE, FILE_SHARD /* of an image */ };
 
 struct file {
     const char *name; /* as given; "<stdin>" for "-" */
@@ -94,6 +100,9 @@ struct file {
 /* Reads FILE or, for "-", standard input. What is wrong is reported and false answered. */
 bool tool_read(const char *name, struct file *file);
 void tool_release(struct file *file);
+
+/* The kind with its article, as in "an archive". */
+const char *tool_kind_name(const struct file *file);
 
 /* Writes a file under a temporary name and renames it, so that no reader ever sees a part of it; "-" is standard output. */
 bool tool_write(const char *name, const void *bytes, size_t size);

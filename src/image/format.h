@@ -69,6 +69,9 @@ enum { TN__IMAGE_PUBLIC = 1 }; /* may be looked up */
 /* Place 0 is where the slots are; the others are versions of functions. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
+/* What a shard begins with that one process has compiled for another (src/codegen/image/shard.c). */
+#define TN__IMAGE_SHARD_MAGIC "\211TNS\r\n\032\n"
+
 /* The note by which files are searched: name "Tenon", this type, and 8 bytes: the distance from the note's beginning to the
  * header, as a signed 32-bit number, and zeros. */
 #define TN__IMAGE_NOTE_NAME "Tenon"

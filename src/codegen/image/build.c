@@ -4,185 +4,29 @@
  * archives. One context holds the module, and a shard is taken out of it by one thread at a time; what takes long, compiling,
  * happens in contexts of the threads' own. */
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "base/os.h"
-#include "codegen/image/image.h"
-#include "codegen/image/join.h"
+#include "codegen/image/build.h"
 #include "codegen/llvm.h"
 #include "image/format.h"
 
 /* Functions up to so many instructions are worth a copy in every shard that calls them. */
 enum { INLINE_SIZE = 40 };
 
-struct build {
-    const struct tn_image_input *inputs;
-    size_t input_count;
-    struct tn_image_options options;
-    struct tn_image_stats stats;
-    struct tn_error *err;
-
-    struct tn_compile_options compile; /* of the module, then of its shards */
-    struct tn__unit unit;
-    struct tn_cpu_targets *targets;
-    struct tn__mv mv;
-    struct tn__split *split; /* of unit.module; whole: the module is one shard */
-    char *triple, *layout;   /* in the arena */
-    size_t slots;
-    bool has_constructors;
-    struct tn__image_function *functions;
-    size_t function_count, function_capacity;
-    struct tn__arena arena;
-
-    pthread_mutex_t lock; /* of what follows, and of the module */
-    size_t shard_count, next;
-    int code;                                           /* the first error; nobody begins another shard then */
-    struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* by shard; of objects one more */
-};
-
-static int out_of_memory(struct build *b)
+int tn__image_no_memory(struct tn__image_build *b)
 {
     return tn__fail(b->err, TN_ENOMEM, "out of memory while building an image");
 }
 
-/* ---- one module ---- */
-
-static int join_input(struct build *b, const struct tn_image_input *input)
-{
-    struct tn__unit other = {.name = input->name, .options = &b->compile};
-    int code = tn__unit_read(&other, input->ir, input->length, false, b->err);
-    if (code == TN_OK && strcmp(other.target->triple, b->unit.target->triple) != 0)
-        code = tn__fail(b->err, TN_EINVAL, "%s is for %s, %s for %s", input->name, other.target->triple, b->unit.name,
-                        b->unit.target->triple);
-    LLVMModuleRef module = other.module;
-    b->unit.managed = b->unit.managed || other.managed;
-    if (code == TN_OK) {
-        other.module = NULL;
-        b->unit.diagnostics.name = input->name;
-        if (!tn__image_join(b->unit.module, module))
-            code = TN_ECOMPILE; /* the diagnostics have said why */
-    }
-    tn__unit_dispose(&other);
-    return code;
-}
-
-static int read_inputs(struct build *b)
-{
-    b->unit.name = b->inputs[0].name;
-    b->unit.options = &b->compile;
-    int code = tn__unit_read(&b->unit, b->inputs[0].ir, b->inputs[0].length, false, b->err);
-    for (size_t i = 1; i < b->input_count && code == TN_OK; i++)
-        code = join_input(b, &b->inputs[i]);
-    return code;
-}
-
-/* ---- targets ---- */
-
-static int choose_targets(struct build *b)
-{
-    struct tn_cpu host = {.size = sizeof host};
-    struct tn_cpu_parse_options options = {.size = sizeof options, .native = b->options.native};
-    options.arch = tn_cpu_arch_find(b->unit.target->triple);
-    if (!options.arch)
-        return tn__fail(b->err, TN_ENOTSUP, "no CPUs are known of %s", b->unit.target->triple);
-    int code = TN_OK;
-    if (!options.native && options.arch == tn_cpu_arch_host()) {
-        code = tn_cpu_host(&host, b->err);
-        options.native = &host;
-    }
-    if (code == TN_OK)
-        code = tn_cpu_parse_targets(b->options.targets, &options, &b->targets, b->err);
-    if (code == TN_OK)
-        code = tn__image_versions(b->targets, b->unit.target->names, b->options.name, &b->arena, &b->mv, b->err);
-    if (code == TN_OK && b->unit.managed && b->mv.count > 1)
-        return tn__fail(b->err, TN_ENOTSUP, "%s: managed code can be built for one target only", b->unit.name);
-    return code;
-}
-
-static int keep_roots(struct build *b)
-{
-    const struct tn_image_options *options = &b->options;
-    const char **roots = tn__arena_array(&b->arena, options->root_count + 1, sizeof *roots);
-    size_t known = 0;
-    if (!roots)
-        return out_of_memory(b);
-    for (size_t i = 0; i < options->root_count; i++) {
-        if (tn__mv_defines(b->unit.module, options->roots[i]))
-            roots[known++] = options->roots[i];
-        else if (!options->unknown_root || options->unknown_root(options->context, i))
-            return tn__fail(b->err, TN_EUNDEF, "root '%s' is not defined, or not public", options->roots[i]);
-    }
-    if (options->root_count)
-        tn__mv_keep(b->unit.module, roots, known);
-    return TN_OK;
-}
-
-/* ---- shards ---- */
-
-static int divide(struct build *b)
-{
-    size_t parts = tn__split_parts(b->split);
-    uint64_t *weights = tn__arena_array(&b->arena, parts, sizeof *weights);
-    size_t *shard_of = tn__arena_array(&b->arena, parts, sizeof *shard_of);
-    if (!weights || !shard_of)
-        return out_of_memory(b);
-    for (size_t i = 0; i < parts; i++)
-        weights[i] = tn__split_weight(b->split, i);
-    b->shard_count = tn__image_plan(weights, parts, shard_of);
-    if (!b->shard_count)
-        return out_of_memory(b);
-    tn__split_regroup(b->split, shard_of, b->shard_count);
-    return TN_OK;
-}
-
-static bool add_function(void *context, const struct tn__mv_function *function)
-{
-    struct build *b = context;
-    char *name = tn__arena_text(&b->arena, function->name, strlen(function->name));
-    if (!name || !tn__grow(NULL, &b->functions, &b->function_capacity, b->function_count + 1, sizeof *b->functions))
-        return false;
-    b->functions[b->function_count++] = (struct tn__image_function){name, function->clones, function->slot,
-                                                                    function->is_public, function->entry_is_body};
-    b->stats.versions += (unsigned)__builtin_popcountll(function->clones);
-    return true;
-}
-
-/* Names of what was local get a number that tells images of one program apart. */
-static uint64_t number_of(const char *image)
-{
-    return tn__image_checksum(image, strlen(image), 0) & UINT32_MAX;
-}
-
-static int prepare(void *user)
-{
-    struct build *b = user;
-    int code = read_inputs(b);
-    if (code == TN_OK)
-        code = choose_targets(b);
-    if (code == TN_OK)
-        code = keep_roots(b);
-    if (code != TN_OK)
-        return code;
-    b->slots = tn__mv_annotate(b->unit.module, &b->mv);
-    b->has_constructors = LLVMGetNamedGlobal(b->unit.module, "llvm.global_ctors") != NULL;
-    b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
-    b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
-    b->shard_count = 1;
-    b->split = tn__split_create(b->unit.module, number_of(b->options.name), false);
-    if (!b->triple || !b->layout || !tn__mv_each(b->unit.module, add_function, b))
-        return out_of_memory(b);
-    return tn__split_is_whole(b->split) ? TN_OK : divide(b);
-}
-
 static void multiply(void *context, LLVMModuleRef part)
 {
-    struct build *b = context;
+    struct tn__image_build *b = context;
     tn__mv_multiply(part, &b->mv);
 }
 
 struct extraction {
-    struct build *b;
+    struct tn__image_build *b;
     size_t shard;
     struct tn_buffer *out;
 };
@@ -190,7 +34,7 @@ struct extraction {
 static int extract(void *user)
 {
     struct extraction *e = user;
-    struct build *b = e->b;
+    struct tn__image_build *b = e->b;
     if (!tn__split_is_whole(b->split)) {
         struct tn__extraction how = {.inline_size = INLINE_SIZE, .finish = multiply, .context = b};
         return tn__split_extract(b->split, e->shard, &how, e->out) ? TN_OK : TN_ENOMEM;
@@ -211,88 +55,114 @@ static const struct {
     [TN_IMAGE_ASSEMBLY] = {"s", TN_EMIT_ASM},
 };
 
-static bool wants(const struct build *b, size_t kind)
+bool tn__image_wants(const struct tn__image_build *b, size_t kind)
 {
     return b->options.outputs >> kind & 1;
 }
 
 /* Compiles one module to one kind of output. */
-static int compile_as(const struct build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
-                      struct tn_buffer *out, struct tn_error *err)
+static int compile_as(const struct tn__image_build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
+                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
     struct tn_compile_options options = b->compile;
-    struct tn_compile_observer nobody = {.size = sizeof nobody};
     options.emit = kinds[kind].emit;
     if (kind == TN_IMAGE_UNOPTIMIZED)
         return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
                                                                   : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    return tn__compile_part(name, bitcode, &options, &nobody, out, NULL, err);
+    return tn__compile_part(name, bitcode, &options, &b->observer, out, stats, err);
 }
 
-static int compile_shard(struct build *b, size_t shard, const struct tn_buffer *bitcode, struct tn_error *err)
+static int compile_shard(struct tn__image_build *b, struct tn_image_progress *shard, const struct tn_buffer *bitcode,
+                         struct tn_error *err)
 {
     int code = TN_OK;
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
-        if (wants(b, kind)) {
-            struct tn__image_member *member = &b->members[kind][shard];
-            snprintf(member->name, sizeof member->name, "text#%zu.%s", shard, kinds[kind].suffix);
-            code = compile_as(b, kind, member->name, bitcode, &member->content, err);
+        if (tn__image_wants(b, kind)) {
+            struct tn__image_member *member = &b->members[kind][shard->shard];
+            struct tn_compile_stats stats = {.size = sizeof stats};
+            code = compile_as(b, kind, member->name, bitcode, &member->content, &stats, err);
+            shard->parse_ns += stats.parse_ns;
+            shard->optimize_ns += stats.optimize_ns;
+            shard->emit_ns += stats.emit_ns;
         }
     return code;
 }
 
 /* Takes the next shard and its bitcode; false if there is none, or one has failed. */
-static bool take_shard(struct build *b, size_t *shard, struct tn_buffer *bitcode)
+static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shard, struct tn_buffer *bitcode)
 {
     pthread_mutex_lock(&b->lock);
-    bool found = b->code == TN_OK && b->next < b->shard_count;
+    while (b->next < b->end && b->is_finished[b->next])
+        b->next++;
+    bool found = b->code == TN_OK && b->next < b->end;
     if (found) {
-        *shard = b->next++;
-        b->code = tn__contain(extract, &(struct extraction){b, *shard, bitcode}, b->err);
+        uint64_t begin = tn__os_now_ns();
+        *shard = (struct tn_image_progress){
+            .size = sizeof *shard, .shards = b->shard_count, .shard = b->next, .weight = b->weights[b->next]};
+        b->code = tn__contain(extract, &(struct extraction){b, b->next++, bitcode}, b->err);
         if (b->code == TN_ENOMEM)
-            out_of_memory(b);
+            tn__image_no_memory(b);
         found = b->code == TN_OK;
+        shard->extract_ns = tn__os_now_ns() - begin;
     }
     pthread_mutex_unlock(&b->lock);
     return found;
 }
 
+static void finish_shard(struct tn__image_build *b, int code, struct tn_image_progress *shard,
+                         const struct tn_error *err)
+{
+    pthread_mutex_lock(&b->lock);
+    if (code != TN_OK && b->code == TN_OK) {
+        b->code = code;
+        tn__fail(b->err, code, "%s", err->text);
+    }
+    shard->done = ++b->done;
+    if (b->options.progress && code == TN_OK)
+        b->options.progress(b->options.context, shard);
+    pthread_mutex_unlock(&b->lock);
+}
+
 static void *work(void *user)
 {
-    struct build *b = user;
-    size_t shard;
+    struct tn__image_build *b = user;
+    struct tn_image_progress shard;
     struct tn_buffer bitcode = {0};
     struct tn_error err;
     while (take_shard(b, &shard, &bitcode)) {
-        int code = compile_shard(b, shard, &bitcode, &err);
+        int code = compile_shard(b, &shard, &bitcode, &err);
         tn_buffer_free(&bitcode);
-        pthread_mutex_lock(&b->lock);
-        if (code != TN_OK && b->code == TN_OK) {
-            b->code = code;
-            tn__fail(b->err, code, "%s", err.text);
-        }
-        pthread_mutex_unlock(&b->lock);
+        finish_shard(b, code, &shard, &err);
     }
     return NULL;
 }
 
-/* This thread is one of those that work; fewer than asked for is no error. */
-static int compile_all(struct build *b)
+/* Compiles the shards from `first` to before `end` that are not finished. This thread is one of those that work; fewer than
+ * asked for is no error. */
+static int compile_shards(struct tn__image_build *b, size_t first, size_t end)
 {
     enum { MOST = 256 };
     pthread_t threads[MOST];
-    size_t wanted = (size_t)tn__min64(tn__min64(b->options.threads, b->shard_count), MOST), started = 0;
+    uint64_t begin = tn__os_now_ns();
+    size_t wanted = (size_t)tn__min64(tn__min64(b->options.threads, end - first), MOST), started = 0;
+    b->next = first;
+    b->end = end;
+    if (b->options.progress)
+        b->options.progress(b->options.context, &(struct tn_image_progress){.size = sizeof(struct tn_image_progress),
+                                                                            .done = b->done,
+                                                                            .shards = b->shard_count});
     while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, b) == 0)
         started++;
     work(b);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    b->stats.compile_ns = tn__os_now_ns() - begin;
     return b->code;
 }
 
 /* ---- tables and archives ---- */
 
-static int write_metadata(struct build *b)
+static int write_metadata(struct tn__image_build *b)
 {
     struct tn__image_member *objects = b->members[TN_IMAGE_OBJECTS];
     struct tn__image_contents contents = {.image = b->options.name,
@@ -306,7 +176,7 @@ static int write_metadata(struct build *b)
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;
-    if (wants(b, TN_IMAGE_OBJECTS))
+    if (tn__image_wants(b, TN_IMAGE_OBJECTS))
         code = tn__image_needs(objects, b->shard_count, &b->arena, &needs, &need_count, b->err);
     /* The slots, which the tables' own object defines. */
     char slots[256];
@@ -318,7 +188,7 @@ static int write_metadata(struct build *b)
         }
     contents.needs = needs;
     contents.need_count = need_count;
-    for (size_t i = 0; i < b->shard_count && wants(b, TN_IMAGE_OBJECTS); i++)
+    for (size_t i = 0; i < b->shard_count && tn__image_wants(b, TN_IMAGE_OBJECTS); i++)
         for (size_t half = 0; half < 2; half++)
             contents.build_id[half] =
                 tn__image_checksum(objects[i].content.data, objects[i].content.size, contents.build_id[half] + half);
@@ -326,67 +196,117 @@ static int write_metadata(struct build *b)
     if (code == TN_OK)
         code = tn__image_metadata(&contents, &bitcode, b->err);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
-        if (wants(b, kind)) {
+        if (tn__image_wants(b, kind)) {
             struct tn__image_member *member = &b->members[kind][b->shard_count];
-            snprintf(member->name, sizeof member->name, "metadata.%s", kinds[kind].suffix);
-            code = compile_as(b, kind, member->name, &bitcode, &member->content, b->err);
+            code = compile_as(b, kind, member->name, &bitcode, &member->content, NULL, b->err);
         }
     tn_buffer_free(&bitcode);
     return code;
 }
 
-static int write_archives(struct build *b, struct tn_buffer *out)
+static int write_archives(struct tn__image_build *b, struct tn_buffer *out)
 {
+    uint64_t begin = tn__os_now_ns();
     int code = write_metadata(b);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
-        if (wants(b, kind))
+        if (tn__image_wants(b, kind))
             code = tn__image_archive(b->members[kind], b->shard_count + 1, &out[kind], b->err);
+    b->stats.write_ns = tn__os_now_ns() - begin;
     return code;
 }
 
-/* ---- the whole ---- */
+/* ---- options ---- */
 
-/* Runs one step and notes how long it took. */
-static uint64_t timed(uint64_t begin, uint64_t *took)
+static bool is_name(const char *name)
 {
-    uint64_t now = tn__os_now_ns();
-    *took = now - begin;
-    return now;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    size_t length = strspn(name, letters);
+    return length && length <= 200 && !name[length] && !(*name >= '0' && *name <= '9');
 }
 
-static int build(struct build *b, struct tn_buffer *out)
+static int take_options(struct tn__image_build *b, const struct tn_image_options *options)
 {
-    uint64_t now = tn__os_now_ns();
-    int code = tn__contain(prepare, b, b->err);
-    now = timed(now, &b->stats.prepare_ns);
+    struct tn_image_options *taken = &b->options;
+    int code = tn__take_options(taken, sizeof *taken, options, "struct tn_image_options", b->err);
+    if (code != TN_OK)
+        return code;
+    if (!b->input_count)
+        return tn__fail(b->err, TN_EINVAL, "tn_image_build: no input");
+    if (taken->opt_level < 0 || taken->opt_level > 3)
+        return tn__fail(b->err, TN_EINVAL, "opt_level is %d; it must be 0 to 3", taken->opt_level);
+    if (taken->outputs >> TN_IMAGE_OUTPUTS)
+        return tn__fail(b->err, TN_EINVAL, "outputs has bits that stand for nothing");
+    if (taken->shards > TN__IMAGE_SHARDS)
+        return tn__fail(b->err, TN_EINVAL, "%zu shards; an image has at most %d", taken->shards, TN__IMAGE_SHARDS);
+    taken->name = taken->name ? taken->name : "tn_image";
+    if (!is_name(taken->name))
+        return tn__fail(b->err, TN_EINVAL, "'%s' is no name for an image; it must be one for C, of 200 letters at most",
+                        taken->name);
+    taken->targets = taken->targets && *taken->targets ? taken->targets : "generic";
+    taken->outputs = taken->outputs ? taken->outputs : 1 << TN_IMAGE_OBJECTS;
+    code = tn__take_options(&b->observer, sizeof b->observer, taken->observer, "struct tn_compile_observer", b->err);
+    b->compile = (struct tn_compile_options){
+        .size = sizeof b->compile, .triple = taken->triple, .opt_level = taken->opt_level, .function_sections = 1};
+    return code;
+}
+
+/* ---- beginning and ending ---- */
+
+static int name_members(struct tn__image_build *b, size_t kind)
+{
+    struct tn__image_member *members = tn__arena_array(&b->arena, b->shard_count + 1, sizeof *members);
+    if (!members)
+        return tn__image_no_memory(b);
+    for (size_t i = 0; i < b->shard_count; i++)
+        snprintf(members[i].name, sizeof members[i].name, "text#%zu.%s", i, kinds[kind].suffix);
+    snprintf(members[b->shard_count].name, sizeof members[0].name, "metadata.%s", kinds[kind].suffix);
+    b->members[kind] = members;
+    return TN_OK;
+}
+
+static int make_room(struct tn__image_build *b)
+{
+    b->is_finished = tn__arena_array(&b->arena, b->shard_count, sizeof *b->is_finished);
+    int code = b->is_finished ? TN_OK : tn__image_no_memory(b);
+    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
+        code = name_members(b, kind);
+    return code;
+}
+
+static int prepare(struct tn__image_build *b)
+{
+    uint64_t begin = tn__os_now_ns();
+    int code = tn__contain(tn__image_prepare, b, b->err);
+    b->stats.prepare_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)
         return code;
     b->compile.cpu = b->mv.common.cpu; /* of what functions do not say themselves */
     b->compile.features = b->mv.common.features;
     b->compile.triple = b->triple;
-    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++) {
-        b->members[kind] = tn__arena_array(&b->arena, b->shard_count + 1, sizeof *b->members[kind]);
-        if (!b->members[kind])
-            return out_of_memory(b);
-    }
-    code = compile_all(b);
-    now = timed(now, &b->stats.compile_ns);
-    if (code == TN_OK)
-        code = write_archives(b, out);
-    timed(now, &b->stats.write_ns);
-    return code;
+    return make_room(b);
+}
+
+/* Reads the input and divides it; `end` is needed in any case. */
+static int begin(struct tn__image_build *b, const struct tn_image_options *options, const struct tn_image_stats *stats)
+{
+    pthread_mutex_init(&b->lock, NULL);
+    if (stats && !tn__size_is_possible(stats->size))
+        return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
+                        stats->size, sizeof *stats);
+    int code = take_options(b, options);
+    return code == TN_OK ? prepare(b) : code;
 }
 
 static int dispose_contained(void *user)
 {
-    struct build *b = user;
+    struct tn__image_build *b = user;
     if (b->split)
         tn__split_dispose(b->split);
     tn__unit_dispose(&b->unit);
     return TN_OK;
 }
 
-static void dispose(struct build *b, int code)
+static void dispose(struct tn__image_build *b, int code)
 {
     if (code != TN_EFATAL) /* LLVM left it as it happened to be */
         tn__contain(dispose_contained, b, NULL);
@@ -399,57 +319,59 @@ static void dispose(struct build *b, int code)
     pthread_mutex_destroy(&b->lock);
 }
 
-static bool is_name(const char *name)
+static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    size_t length = strspn(name, letters);
-    return length && length <= 200 && !name[length] && !(*name >= '0' && *name <= '9');
+    b->stats.functions = b->function_count;
+    b->stats.slots = b->slots;
+    b->stats.shards = b->shard_count;
+    dispose(b, code);
+    if (stats)
+        tn__give_stats(stats, sizeof b->stats, &b->stats);
+    return code;
 }
 
-static int take_options(struct build *b, const struct tn_image_options *options)
-{
-    struct tn_image_options *taken = &b->options;
-    int code = tn__take_options(taken, sizeof *taken, options, "struct tn_image_options", b->err);
-    if (code != TN_OK)
-        return code;
-    if (!b->input_count)
-        return tn__fail(b->err, TN_EINVAL, "tn_image_build: no input");
-    if (taken->opt_level < 0 || taken->opt_level > 3)
-        return tn__fail(b->err, TN_EINVAL, "opt_level is %d; it must be 0 to 3", taken->opt_level);
-    if (taken->outputs >> TN_IMAGE_OUTPUTS)
-        return tn__fail(b->err, TN_EINVAL, "outputs has bits that stand for nothing");
-    taken->name = taken->name ? taken->name : "tn_image";
-    if (!is_name(taken->name))
-        return tn__fail(b->err, TN_EINVAL, "'%s' is no name for an image; it must be one for C, of 200 letters at most",
-                        taken->name);
-    taken->targets = taken->targets && *taken->targets ? taken->targets : "generic";
-    taken->outputs = taken->outputs ? taken->outputs : 1 << TN_IMAGE_OBJECTS;
-    b->compile = (struct tn_compile_options){
-        .size = sizeof b->compile, .triple = taken->triple, .opt_level = taken->opt_level, .function_sections = 1};
-    return TN_OK;
-}
+/* ---- the whole, and shards of it ---- */
 
 int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                    struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
 {
     struct tn_error unread = {0}; /* threads write down what failed in any case */
-    struct build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
+    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
     memset(out, 0, TN_IMAGE_OUTPUTS * sizeof *out);
-    if (stats && !tn__size_is_possible(stats->size))
-        return tn__fail(err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
-                        stats->size, sizeof *stats);
-    int code = take_options(&b, options);
-    if (code != TN_OK)
-        return code;
-    pthread_mutex_init(&b.lock, NULL);
-    code = build(&b, out);
-    b.stats.functions = b.function_count;
-    b.stats.slots = b.slots;
-    b.stats.shards = b.shard_count;
+    int code = begin(&b, options, stats);
+    if (code == TN_OK)
+        code = tn__image_take_shards(&b);
+    if (code == TN_OK)
+        code = compile_shards(&b, 0, b.shard_count);
+    if (code == TN_OK)
+        code = write_archives(&b, out);
     for (size_t kind = 0; code != TN_OK && kind < TN_IMAGE_OUTPUTS; kind++)
         tn_buffer_free(&out[kind]);
-    dispose(&b, code);
-    if (stats)
-        tn__give_stats(stats, sizeof b.stats, &b.stats);
-    return code;
+    return end(&b, code, stats);
+}
+
+int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
+                         size_t shard, struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
+{
+    struct tn_error unread = {0};
+    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
+    *out = (struct tn_buffer){0};
+    int code = begin(&b, options, stats);
+    if (code == TN_OK && shard >= b.shard_count)
+        code = tn__fail(b.err, TN_EINVAL, "there is no shard %zu; the input makes %zu of them", shard, b.shard_count);
+    if (code == TN_OK)
+        code = compile_shards(&b, shard, shard + 1);
+    if (code == TN_OK)
+        code = tn__image_write_shard(&b, shard, out);
+    return end(&b, code, stats);
+}
+
+int tn_image_count_shards(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
+                          size_t *shards, struct tn_error *err)
+{
+    struct tn_error unread = {0};
+    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
+    int code = begin(&b, options, NULL);
+    *shards = code == TN_OK ? b.shard_count : 0;
+    return end(&b, code, NULL);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Building an image (doc/IMAGE.md), the parts and what they expect of each other:
- *     build.c           tn_image_build: the steps
+ *     build.c           tn_image_build: the steps, and compiling
+ *     prepare.c         from inputs to one module that is annotated and divided
+ *     shard.c           shards that another process has compiled
  *     plan.c            which shard each part of the module belongs to
  *     versions.c        targets as LLVM knows them
  *     annotate.cpp      which functions get versions of their own, on the whole module
@@ -23,9 +25,12 @@
 
 /* ---- plan.c ---- */
 
-/* Distributes parts over shards, heaviest first to the lightest shard; how many shards there are depends on the weights
- * alone. shard_of[i] is filled for each part; part 0 belongs to shard 0. */
-size_t tn__image_plan(const uint64_t *weights, size_t count, size_t *shard_of);
+enum { TN__IMAGE_SHARDS = 1024 }; /* the most */
+
+/* Distributes parts over shards, heaviest first to the lightest shard, and answers how many shards there are: `wanted`, or if
+ * that is 0 what the weights ask for; no more than parts. shard_of[i] is filled for each part; part 0 belongs to shard 0.
+ * 0: memory is out. */
+size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size_t *shard_of);
 
 /* ---- versions.c ---- */
 

@@ -7,7 +7,7 @@
 
 #include "codegen/image/image.h"
 
-enum { SHARD_WEIGHT = 30000, MOST_SHARDS = 64 };
+enum { SHARD_WEIGHT = 30000, MOST_SHARDS = 64 }; /* unless the client says how many */
 
 struct item {
     uint64_t weight;
@@ -36,13 +36,13 @@ static size_t shards_for(const uint64_t *weights, size_t count)
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++)
         total += weights[i];
-    return (size_t)tn__min64(tn__min64(1 + total / SHARD_WEIGHT, MOST_SHARDS), count);
+    return (size_t)tn__min64(1 + total / SHARD_WEIGHT, MOST_SHARDS);
 }
 
-size_t tn__image_plan(const uint64_t *weights, size_t count, size_t *shard_of)
+size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size_t *shard_of)
 {
-    size_t shards = shards_for(weights, count);
-    uint64_t load[MOST_SHARDS] = {0};
+    size_t shards = (size_t)tn__min64(wanted ? wanted : shards_for(weights, count), count);
+    uint64_t load[TN__IMAGE_SHARDS] = {0};
     struct item *items = tn__alloc(NULL, count * sizeof *items);
     if (!items)
         return 0;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the files of one build share: prepare.c fills it, build.c compiles and writes, shard.c carries shards between processes. */
+
+#ifndef TENON_CODEGEN_IMAGE_BUILD_H
+#define TENON_CODEGEN_IMAGE_BUILD_H
+
+#include <pthread.h>
+
+#include "codegen/image/image.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__image_build {
+    const struct tn_image_input *inputs;
+    size_t input_count;
+    struct tn_image_options options;
+    struct tn_compile_observer observer;
+    struct tn_image_stats stats;
+    struct tn_error *err;
+
+    struct tn_compile_options compile; /* of the module, then of its shards */
+    struct tn__unit unit;
+    struct tn_cpu_targets *targets;
+    struct tn__mv mv;
+    const char **roots; /* those that are there */
+    size_t root_count;
+    struct tn__split *split; /* of unit.module; whole: the module is one shard */
+    char *triple, *layout;   /* in the arena */
+    size_t slots;
+    bool has_constructors;
+    struct tn__image_function *functions;
+    size_t function_count, function_capacity;
+    uint64_t fingerprint[2]; /* of all that decides what a shard's contents are */
+    struct tn__arena arena;
+
+    pthread_mutex_t lock; /* of what follows, and of the module */
+    size_t shard_count;
+    uint64_t *weights;                                  /* of shards */
+    size_t next, end, done;                             /* shards: to take, behind the last to take, finished */
+    bool *is_finished;                                  /* by shard: another process has compiled it */
+    int code;                                           /* the first error; nobody begins another shard then */
+    struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* by shard; of objects one more */
+};
+
+/* Fails with TN_ENOMEM. */
+int tn__image_no_memory(struct tn__image_build *b);
+
+/* True if the build is to write this kind of output. */
+bool tn__image_wants(const struct tn__image_build *b, size_t kind);
+
+/* ---- prepare.c ---- */
+
+/* From the options, which were taken, to a module that is annotated and divided, with its fingerprint. For tn__contain. */
+int tn__image_prepare(void *build);
+
+/* ---- shard.c ---- */
+
+/* Writes what was compiled of a shard, for another process. TN_ENOMEM. */
+int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buffer *out);
+
+/* Takes the finished shards that the options name. TN_EFORMAT (damaged), TN_EINVAL (of another build), TN_ENOMEM. */
+int tn__image_take_shards(struct tn__image_build *b);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The first half of building an image: what is the same for all shards, and has to come out the same in every process that
+ * builds one of them. */
+
+#include "codegen/image/build.h"
+#include "codegen/image/join.h"
+#include "image/format.h"
+
+/* ---- one module ---- */
+
+static int join_input(struct tn__image_build *b, const struct tn_image_input *input)
+{
+    struct tn__unit other = {.name = input->name, .options = &b->compile};
+    int code = tn__unit_read(&other, input->ir, input->length, false, b->err);
+    if (code == TN_OK && strcmp(other.target->triple, b->unit.target->triple) != 0)
+        code = tn__fail(b->err, TN_EINVAL, "%s is for %s, %s for %s", input->name, other.target->triple, b->unit.name,
+                        b->unit.target->triple);
+    LLVMModuleRef module = other.module;
+    b->unit.managed = b->unit.managed || other.managed;
+    if (code == TN_OK) {
+        other.module = NULL;
+        b->unit.diagnostics.name = input->name;
+        if (!tn__image_join(b->unit.module, module))
+            code = TN_ECOMPILE; /* the diagnostics have said why */
+    }
+    tn__unit_dispose(&other);
+    return code;
+}
+
+static int read_inputs(struct tn__image_build *b)
+{
+    b->unit.name = b->inputs[0].name;
+    b->unit.options = &b->compile;
+    int code = tn__unit_read(&b->unit, b->inputs[0].ir, b->inputs[0].length, false, b->err);
+    for (size_t i = 1; i < b->input_count && code == TN_OK; i++)
+        code = join_input(b, &b->inputs[i]);
+    return code;
+}
+
+/* ---- targets ---- */
+
+static int choose_targets(struct tn__image_build *b)
+{
+    struct tn_cpu host = {.size = sizeof host};
+    struct tn_cpu_parse_options options = {.size = sizeof options, .native = b->options.native};
+    options.arch = tn_cpu_arch_find(b->unit.target->triple);
+    if (!options.arch)
+        return tn__fail(b->err, TN_ENOTSUP, "no CPUs are known of %s", b->unit.target->triple);
+    int code = TN_OK;
+    if (!options.native && options.arch == tn_cpu_arch_host()) {
+        code = tn_cpu_host(&host, b->err);
+        options.native = &host;
+    }
+    if (code == TN_OK)
+        code = tn_cpu_parse_targets(b->options.targets, &options, &b->targets, b->err);
+    if (code == TN_OK)
+        code = tn__image_versions(b->targets, b->unit.target->names, b->options.name, &b->arena, &b->mv, b->err);
+    if (code == TN_OK && b->unit.managed && b->mv.count > 1)
+        return tn__fail(b->err, TN_ENOTSUP, "%s: managed code can be built for one target only", b->unit.name);
+    return code;
+}
+
+static int keep_roots(struct tn__image_build *b)
+{
+    const struct tn_image_options *options = &b->options;
+    b->roots = tn__arena_array(&b->arena, options->root_count + 1, sizeof *b->roots);
+    if (!b->roots)
+        return tn__image_no_memory(b);
+    for (size_t i = 0; i < options->root_count; i++) {
+        if (tn__mv_defines(b->unit.module, options->roots[i]))
+            b->roots[b->root_count++] = options->roots[i];
+        else if (!options->unknown_root || options->unknown_root(options->context, i))
+            return tn__fail(b->err, TN_EUNDEF, "root '%s' is not defined, or not public", options->roots[i]);
+    }
+    if (options->root_count)
+        tn__mv_keep(b->unit.module, b->roots, b->root_count);
+    return TN_OK;
+}
+
+/* ---- shards ---- */
+
+static int weigh(struct tn__image_build *b, const uint64_t *weights, const size_t *shard_of, size_t parts)
+{
+    b->weights = tn__arena_array(&b->arena, b->shard_count, sizeof *b->weights);
+    if (!b->weights)
+        return tn__image_no_memory(b);
+    for (size_t i = 0; i < parts; i++)
+        b->weights[shard_of[i]] += weights[i];
+    return TN_OK;
+}
+
+static int divide(struct tn__image_build *b)
+{
+    size_t parts = tn__split_parts(b->split);
+    uint64_t *weights = tn__arena_array(&b->arena, parts, sizeof *weights);
+    size_t *shard_of = tn__arena_array(&b->arena, parts, sizeof *shard_of);
+    if (!weights || !shard_of)
+        return tn__image_no_memory(b);
+    for (size_t i = 0; i < parts; i++)
+        weights[i] = tn__split_weight(b->split, i);
+    bool whole = tn__split_is_whole(b->split);
+    b->shard_count = whole ? 1 : tn__image_plan(weights, parts, b->options.shards, shard_of);
+    if (!b->shard_count)
+        return tn__image_no_memory(b);
+    if (!whole)
+        tn__split_regroup(b->split, shard_of, b->shard_count);
+    return weigh(b, weights, shard_of, parts);
+}
+
+static bool add_function(void *context, const struct tn__mv_function *function)
+{
+    struct tn__image_build *b = context;
+    char *name = tn__arena_text(&b->arena, function->name, strlen(function->name));
+    if (!name || !tn__grow(NULL, &b->functions, &b->function_capacity, b->function_count + 1, sizeof *b->functions))
+        return false;
+    b->functions[b->function_count++] = (struct tn__image_function){name, function->clones, function->slot,
+                                                                    function->is_public, function->entry_is_body};
+    b->stats.versions += (unsigned)__builtin_popcountll(function->clones);
+    return true;
+}
+
+/* Names of what was local get a number that tells images of one program apart. */
+static uint64_t number_of(const char *image)
+{
+    return tn__image_checksum(image, strlen(image), 0) & UINT32_MAX;
+}
+
+/* ---- fingerprint ---- */
+
+static void mix(struct tn__image_build *b, const void *bytes, size_t size)
+{
+    for (size_t half = 0; half < TN_COUNT(b->fingerprint); half++)
+        b->fingerprint[half] = tn__image_checksum(bytes, size, b->fingerprint[half] + half);
+}
+
+static void mix_text(struct tn__image_build *b, const char *text)
+{
+    mix(b, text, strlen(text));
+}
+
+/* Everything that the contents of a shard depend on, besides its number. Names of inputs are not: another machine may have
+ * them elsewhere. */
+static void take_fingerprint(struct tn__image_build *b)
+{
+    uint64_t numbers[] = {(uint64_t)b->options.opt_level, b->options.outputs, b->shard_count, b->mv.count};
+    mix(b, numbers, sizeof numbers);
+    const char *const texts[] = {tn_version(), tn_codegen_llvm_version(), b->options.name, b->triple};
+    for (size_t i = 0; i < TN_COUNT(texts); i++)
+        mix_text(b, texts[i]);
+    for (size_t i = 0; i < b->mv.count; i++) {
+        const struct tn__mv_target *target = &b->mv.targets[i];
+        uint64_t flags[] = {target->clone_all, target->opt_size, target->min_size, target->wanted, target->base};
+        mix_text(b, target->cpu);
+        mix_text(b, target->features);
+        mix(b, flags, sizeof flags);
+    }
+    for (size_t i = 0; i < b->root_count; i++)
+        mix_text(b, b->roots[i]);
+    for (size_t i = 0; i < b->input_count; i++)
+        mix(b, b->inputs[i].ir, b->inputs[i].length);
+}
+
+/* ---- the whole ---- */
+
+int tn__image_prepare(void *user)
+{
+    struct tn__image_build *b = user;
+    int code = read_inputs(b);
+    if (code == TN_OK)
+        code = choose_targets(b);
+    if (code == TN_OK)
+        code = keep_roots(b);
+    if (code != TN_OK)
+        return code;
+    b->slots = tn__mv_annotate(b->unit.module, &b->mv);
+    b->has_constructors = LLVMGetNamedGlobal(b->unit.module, "llvm.global_ctors") != NULL;
+    b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
+    b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
+    b->split = tn__split_create(b->unit.module, number_of(b->options.name), false);
+    if (!b->triple || !b->layout || !tn__mv_each(b->unit.module, add_function, b))
+        return tn__image_no_memory(b);
+    code = divide(b);
+    take_fingerprint(b);
+    return code;
+}

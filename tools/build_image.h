@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_ninja.c the work as a build file. */
+
+#ifndef TENON_TOOL_BUILD_IMAGE_H
+#define TENON_TOOL_BUILD_IMAGE_H
+
+#include "tool.h"
+
+struct job {
+    const struct settings *settings;
+    struct file *files; /* as many as settings->file_count */
+    struct tn_image_input *inputs;
+    struct tn_image_shard *finished;
+    size_t input_count, finished_count;
+    char **roots;
+    size_t root_count, root_capacity;
+    size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
+    struct tn_image_options options;
+    size_t shard; /* of --shard */
+    struct tn_buffer out[TN_IMAGE_OUTPUTS];
+};
+
+/* ---- build_image.c ---- */
+
+/* The suffix of the file that gets an output, of several; "" for the one that has the name of -o. */
+const char *tool_image_suffix(const struct job *job, enum tn_image_output output);
+
+/* ---- build_roots.c ---- */
+
+/* What is wrong is reported and false answered. */
+bool tool_read_roots(struct job *job);
+void tool_free_roots(struct job *job);
+
+/* For struct tn_image_options; the context is the job. */
+int tool_unknown_root(void *context, size_t index);
+void tool_warn_unknown_roots(const struct job *job);
+
+/* ---- build_ninja.c ---- */
+
+/* Writes the build file. What is wrong is reported and false answered. */
+bool tool_write_ninja(const struct job *job, size_t shards);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The work of building an image as a file for ninja(1): a command for each shard, and the one that makes the image of them. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "build_image.h"
+
+/* Options that the commands get in other ways, or that are not about what is built. */
+static const char *const left_out[] = {"-o", "--ninja", "--shard", "--shards", "--threads", "--stats", "--help"};
+
+/* ---- quoting ---- */
+
+/* A word of a command: for the shell, within a value of ninja's, in which $ is special. */
+static void put_word(FILE *out, const char *text)
+{
+    putc('\'', out);
+    for (const char *at = text; *at; at++)
+        fputs(*at == '\'' ? "'\\''" : *at == '$' ? "$$" : (char[]){*at, 0}, out);
+    putc('\'', out);
+}
+
+/* A path in a build line; ninja quotes it for the shell. */
+static void put_path(FILE *out, const char *path)
+{
+    for (const char *at = path; *at; at++)
+        fprintf(out, strchr("$ :", *at) ? "$%c" : "%c", *at);
+}
+
+/* ---- the file ---- */
+
+static bool put_option(void *context, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++)
+        if (strcmp(name, left_out[i]) == 0)
+            return true;
+    fprintf(context, " %s", name);
+    if (*value) {
+        putc(' ', context);
+        put_word(context, value);
+    }
+    return true;
+}
+
+static void put_rules(FILE *out, const struct job *job, size_t shards)
+{
+    const struct settings *settings = job->settings;
+    fputs("# Written by `tenon build --ninja`. Each step is a command that needs its inputs and tenon, and nothing "
+          "else.\n\n"
+          "ninja_required_version = 1.3\n\n"
+          "tenon = ",
+          out);
+    put_word(out, settings->program);
+    fprintf(out, "\noptions = --shards %zu", shards);
+    tool_each_option(FOR_BUILD, settings, put_option, out);
+    fputs("\n\nrule shard\n  command = $tenon build $options --shard $shard -o $out $in\n  description = SHARD $out\n\n"
+          "rule image\n  command = $tenon build $options -o ",
+          out);
+    put_word(out, settings->output);
+    fputs(" $in\n  description = IMAGE $out\n\n", out);
+}
+
+static void put_inputs(FILE *out, const struct settings *settings)
+{
+    for (int i = 0; i < settings->file_count; i++) {
+        putc(' ', out);
+        put_path(out, settings->files[i]);
+    }
+}
+
+/* What a step depends on without being given it as a file. */
+static void put_dependencies(FILE *out, const struct settings *settings)
+{
+    bool is_path = strchr(settings->program, '/') != NULL;
+    if (!is_path && !settings->trace)
+        return;
+    fputs(" |", out);
+    const char *const paths[] = {is_path ? settings->program : NULL, settings->trace};
+    for (size_t i = 0; i < 2; i++)
+        if (paths[i]) {
+            putc(' ', out);
+            put_path(out, paths[i]);
+        }
+}
+
+static void put_shard_name(FILE *out, const struct settings *settings, size_t shard)
+{
+    put_path(out, settings->output);
+    fprintf(out, ".shard-%zu", shard);
+}
+
+static void put_shard(FILE *out, const struct settings *settings, size_t shard)
+{
+    fputs("build ", out);
+    put_shard_name(out, settings, shard);
+    fputs(": shard", out);
+    put_inputs(out, settings);
+    put_dependencies(out, settings);
+    fprintf(out, "\n  shard = %zu\n", shard);
+}
+
+static void put_image(FILE *out, const struct job *job, size_t shards)
+{
+    const struct settings *settings = job->settings;
+    fputs("build", out);
+    for (size_t output = 0; output < TN_IMAGE_OUTPUTS; output++)
+        if (job->options.outputs >> output & 1) {
+            const char *suffix = tool_image_suffix(job, output);
+            putc(' ', out);
+            put_path(out, settings->output);
+            fprintf(out, *suffix ? ".%s" : "%s", suffix);
+        }
+    fputs(": image", out);
+    put_inputs(out, settings);
+    for (size_t i = 0; i < shards; i++) {
+        putc(' ', out);
+        put_shard_name(out, settings, i);
+    }
+    put_dependencies(out, settings);
+    putc('\n', out);
+}
+
+/* Standard input can be read once, and ninja has no way to write a line break. */
+static bool can_stand_there(const struct settings *settings)
+{
+    const char *standard = strcmp(settings->output, "-") == 0 ? "-o" : NULL, *broken = NULL;
+    const char *const others[] = {settings->output, settings->trace, settings->targets, settings->program};
+    for (int i = 0; i < settings->file_count; i++) {
+        standard = strcmp(settings->files[i], "-") == 0 ? "FILE" : standard;
+        broken = strchr(settings->files[i], '\n') ? settings->files[i] : broken;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        broken = others[i] && strchr(others[i], '\n') ? others[i] : broken;
+    if (standard)
+        tool_fail(STATUS_FAILURE, "--ninja: commands that run by themselves need names, not '-' for %s", standard);
+    else if (broken)
+        tool_fail(STATUS_FAILURE, "--ninja: '%s' has a line break in it", broken);
+    return !standard && !broken;
+}
+
+bool tool_write_ninja(const struct job *job, size_t shards)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!can_stand_there(job->settings))
+        return false;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    put_rules(out, job, shards);
+    for (size_t i = 0; i < shards; i++)
+        put_shard(out, job->settings, i);
+    putc('\n', out);
+    put_image(out, job, shards);
+    bool good = fclose(out) == 0 ? tool_write(job->settings->ninja, text, size)
+                                 : (tool_fail(STATUS_FAILURE, "out of memory"), false);
+    free(text);
+    return good;
+}
