@@ -1,33 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Generated programs (tests/gc/generate) under stress, at every level in turn: each prints what the plain C compiler's program prints.
-#     tests/gc/generate.sh [FIRST [COUNT]]
+# Generated programs (tests/gc/generate) under stress, at every level in turn: each prints what the same program without a collector prints.
+#     tests/gc/generate.sh [FIRST [COUNT [LEVELS]]]
+# LEVELS is a list like "0 1 2 3": then each program runs at all of them.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
-first=${1:-1} count=${2:-16}
+first=${1:-1} count=${2:-16} levels=${3-}
 out=$BUILD/tests/gc/generate
 mkdir -p "$out"
+clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 
-# differs SEED LEVEL: says how the program's output is not what it should be, or nothing.
-differs() {
-    local stem=$out/$1
-    "$out/generate" "$1" >"$stem.c" || { echo "the generator failed"; return; }
-    "$CC" -w -O0 -DTN_UNMANAGED -Iinclude -Itests/gc/generate "$stem.c" -o "$stem.plain" &&
-        "$LLVM_BIN/clang" -w -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/generate -emit-llvm -c "$stem.c" \
-            -o "$stem.bc" || { echo "it does not compile"; return; }
-    timeout 60 "$stem.plain" >"$stem.want" || { echo "the plain program fails"; return; }
-    TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" "$stem.bc" >"$stem.got" 2>"$stem.err" ||
-        { echo "status $? $(head -1 "$stem.err")"; return; }
-    cmp -s "$stem.want" "$stem.got" || echo "$(head -1 "$stem.got"), not $(head -1 "$stem.want")"
+# build STEM SEED: STEM.plain, what it prints, and STEM.bc; or says what went wrong
+build() {
+    "$out/generate" "$2" >"$1.c" && "$out/generate" "$2" ir >"$1.ll" || { echo "the generator failed"; return 1; }
+    $clang -O0 -DTN_UNMANAGED "$1.c" -o "$1.plain" &&
+        $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
+        "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
+    timeout 60 "$1.plain" >"$1.want" || { echo "the plain program fails"; return 1; }
 }
 
-"$CC" -O1 -Wall -Wextra tests/gc/generate/generate.c -o "$out/generate" || exit 1
+# differs STEM LEVEL: says how the program's output is not what it should be, or nothing.
+differs() {
+    TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" "$1.bc" >"$1.got" 2>"$1.err" ||
+        { echo "-O$2: status $? $(head -1 "$1.err")"; return; }
+    cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"
+}
+
+# try SEED: the same at its levels
+try() {
+    local stem=$out/$1 level
+    build "$stem" "$1" || return
+    for level in ${levels:-$(($1 % 4))}; do
+        differs "$stem" "$level"
+    done
+}
+
+"$CC" -O1 -Wall -Wextra tests/gc/generate/*.c -o "$out/generate" || exit 1
 failed=0
 for seed in $(seq "$first" $((first + count - 1))); do
-    level=$((seed % 4))
-    wrong=$(differs "$seed" $level 2>&1)
+    wrong=$(try "$seed" 2>&1)
     if [ -n "$wrong" ]; then
-        echo "not ok gc/generate: seed $seed -O$level: $wrong"
+        echo "not ok gc/generate: seed $seed $wrong"
         failed=$((failed + 1))
     else
         rm -f "$out/$seed".*

@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=lower-allocations,finish --stats %s 2>%t.stats | FileCheck %s --implicit-check-not=julia
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 5 inline allocations
+; STATS: 7 inline allocations
 
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
 declare ptr addrspace(10) @julia.gc_alloc_bytes(ptr, i64, i64)
@@ -25,7 +25,7 @@ declare ptr addrspace(10) @julia.gc_alloc_bytes(ptr, i64, i64)
 ; CHECK-NEXT: [[RAW:%.*]] = getelementptr i8, ptr [[BUMP]], i64 8
 ; CHECK-NEXT: call void @llvm.memset.p0.i64(ptr align 8 [[RAW]], i8 0, i64 24, i1 false)
 ; CHECK: slow:
-; CHECK-NEXT: [[SLOW:%.*]] = call ptr addrspace(10) @tn__gc_allocate(i64 24, ptr [[TYPE]])
+; CHECK-NEXT: [[SLOW:%.*]] = call ptr addrspace(10) @tn__gc_allocate(i64 20, ptr [[TYPE]])
 ; CHECK: phi ptr addrspace(10) [ %{{.*}}, %room ], [ [[SLOW]], %slow ]
 define ptr addrspace(10) @plain(ptr addrspace(10) %type) {
   %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 20, ptr addrspace(10) %type)
@@ -81,12 +81,52 @@ define ptr addrspace(10) @aligned(i64 %type) {
 ; CHECK: room:
 ; CHECK: @tn__gc_allocate(i64 8192,
 ; CHECK-NOT: room{{.*}}:
-; CHECK: @tn__gc_allocate(i64 8200,
+; CHECK: @tn__gc_allocate(i64 8193,
+; CHECK-NOT: room{{.*}}:
+; CHECK: @tn__gc_allocate(i64 -1,
 ; CHECK: ret void
 define void @large(ptr addrspace(10) %type) {
   %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 8192, ptr addrspace(10) %type)
   %p = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 8193, ptr addrspace(10) %type)
+  %q = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 -1, ptr addrspace(10) %type)
   ret void
 }
 
+; Of unknown size: perhaps too large, perhaps nothing, which takes a word of payload.
+; CHECK-LABEL: define ptr addrspace(10) @unknown(
+; CHECK: [[NONE:%.*]] = icmp eq i64 %size, 0
+; CHECK: [[UP:%.*]] = add i64 %size, 7
+; CHECK: [[ONE:%.*]] = zext i1 [[NONE]] to i64
+; CHECK: [[SUM:%.*]] = add i64 [[UP]], [[ONE]]
+; CHECK: [[ROUNDED:%.*]] = and i64 [[SUM]], -8
+; CHECK: [[FITS:%.*]] = icmp ule i64 %size, 8192
+; CHECK: br i1 [[FITS]], label %small, label %slow
+; CHECK: small:
+; CHECK: add i64 [[ROUNDED]], 8
+; CHECK: room:
+; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %{{.*}}, i8 0, i64 [[ROUNDED]], i1 false)
+; CHECK: slow:
+; CHECK-NEXT: @tn__gc_allocate(i64 %size,
+define ptr addrspace(10) @unknown(ptr addrspace(10) %type, i64 %size) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 %size, ptr addrspace(10) %type)
+  ret ptr addrspace(10) %o
+}
 
+; Allocation throws nothing: it is called where it was invoked.
+; CHECK-LABEL: define ptr addrspace(10) @invoked(
+; CHECK: room:
+; CHECK-NOT: invoke {{.*}}alloc
+; CHECK: caught:
+; CHECK-NEXT: [[PAD:%.*]] = landingpad
+define ptr addrspace(10) @invoked(ptr addrspace(10) %type) personality ptr @personality {
+  %o = invoke ptr addrspace(10) @julia.gc_alloc_obj(ptr null, i64 16, ptr addrspace(10) %type) to label %go unwind label %caught
+go:
+  invoke void @native() to label %done unwind label %caught
+done:
+  ret ptr addrspace(10) %o
+caught:
+  %pad = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %pad
+}
+declare i32 @personality(...)
+declare void @native()

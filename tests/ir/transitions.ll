@@ -53,6 +53,23 @@ define internal i64 @kept(i64 %n) {
   ret i64 %n
 }
 
+; Unwinding goes on through a call out of managed code.
+; CHECK-LABEL: define hidden void @cleanup.m(
+; CHECK: [[PAD:%.*]] = landingpad
+; CHECK-NEXT: cleanup
+; CHECK-NEXT: [[X:%.*]] = extractvalue { ptr, i32 } [[PAD]], 0
+; CHECK-NEXT: call void @_Unwind_Resume(ptr [[X]])
+; CHECK-NEXT: unreachable
+define void @cleanup() personality ptr @personality {
+  invoke void @native() to label %done unwind label %caught
+done:
+  ret void
+caught:
+  %pad = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %pad
+}
+declare i32 @personality(...)
+
 ; CHECK-LABEL: define linkonce_odr hidden i64 @shared.m(i64 %n) comdat($shared) gc "tenon"
 define linkonce_odr i64 @shared(i64 %n) comdat {
   call void @native()

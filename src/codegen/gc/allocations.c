@@ -13,7 +13,8 @@ struct allocation {
     struct tn__gc *gc;
     LLVMBuilderRef builder;
     LLVMValueRef call, type; /* the type's address */
-    LLVMValueRef size;       /* of the payload, in bytes; a multiple of 8 once it is known */
+    LLVMValueRef asked;      /* of the payload, in bytes */
+    LLVMValueRef size;       /* the same rounded up, to a multiple of 8 that is not 0; for inline allocation only */
     uint64_t words;          /* of the payload; 0: not known */
     uint64_t nulls;          /* words that have to be null, if there are at most 64; others are all nulled */
     unsigned alignment;
@@ -163,7 +164,7 @@ static LLVMValueRef allocate_slowly(struct allocation *a)
 {
     LLVMTypeRef parameters[] = {i64_type(a), LLVMPointerTypeInContext(a->gc->context, 0)};
     LLVMTypeRef type = LLVMFunctionType(LLVMPointerTypeInContext(a->gc->context, TRACKED), parameters, 2, 0);
-    LLVMValueRef arguments[] = {a->size, a->type};
+    LLVMValueRef arguments[] = {a->asked, a->type};
     return LLVMBuildCall2(a->builder, type, tn__runtime_function(a->gc, "tn__gc_allocate", type), arguments, 2, "");
 }
 
@@ -176,24 +177,28 @@ static void describe(struct allocation *a)
     unsigned align = LLVMGetEnumAttributeKindForName("align", strlen("align"));
     LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(a->call, LLVMAttributeReturnIndex, align);
     a->alignment = attribute ? (unsigned)LLVMGetEnumAttributeValue(attribute) : WORD;
+    a->asked = size;
     LLVMPositionBuilderBefore(a->builder, a->call);
     a->type = tn__space_of(type) == TRACKED ? LLVMBuildAddrSpaceCast(a->builder, type, pointer, "type")
                                             : LLVMBuildIntToPtr(a->builder, type, pointer, "type");
     if (LLVMIsAConstantInt(size)) {
-        a->words = (LLVMConstIntGetZExtValue(size) + WORD - 1) / WORD;
+        uint64_t bytes = LLVMConstIntGetZExtValue(size);
+        a->words = bytes / WORD + (bytes % WORD != 0);
         a->words += !a->words; /* there is room for a forwarding address, at least */
         a->size = constant(a, a->words * WORD);
         read_bundles(a);
         leave_out_stored(a);
         return;
     }
+    LLVMValueRef none = LLVMBuildICmp(a->builder, LLVMIntEQ, size, constant(a, 0), "");
     LLVMValueRef rounded = LLVMBuildAdd(a->builder, size, constant(a, WORD - 1), "");
+    rounded = LLVMBuildAdd(a->builder, rounded, LLVMBuildZExt(a->builder, none, i64_type(a), ""), "");
     a->size = LLVMBuildAnd(a->builder, rounded, constant(a, (uint64_t)-WORD), "");
 }
 
 static bool is_inline(const struct allocation *a)
 {
-    return a->words * WORD <= TN_GC_LARGEST_INLINE && a->alignment <= LARGE_ALIGNMENT;
+    return a->words <= TN_GC_LARGEST_INLINE / WORD && a->alignment <= LARGE_ALIGNMENT;
 }
 
 static void lower(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
@@ -214,7 +219,7 @@ static void lower(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
     LLVMPositionBuilderAtEnd(builder, before);
     if (!a.words) { /* of unknown size: perhaps too large */
         LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, room, "small");
-        LLVMValueRef fits = LLVMBuildICmp(builder, LLVMIntULE, a.size, constant(&a, TN_GC_LARGEST_INLINE), "");
+        LLVMValueRef fits = LLVMBuildICmp(builder, LLVMIntULE, a.asked, constant(&a, TN_GC_LARGEST_INLINE), "");
         tn__likely(gc, LLVMBuildCondBr(builder, fits, small, slow));
         LLVMPositionBuilderAtEnd(builder, small);
     }

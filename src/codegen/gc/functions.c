@@ -94,6 +94,32 @@ void tn__manage_functions(struct tn__gc *gc)
     }
 }
 
+/* ---- unwinding ---- */
+
+/* `resume` would become a call that no pass of ours sees; it is one out of managed code like any other. */
+static void call_unwinder(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef resume)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), &pointer, 1, 0);
+    LLVMPositionBuilderBefore(builder, resume);
+    LLVMValueRef exception = LLVMBuildExtractValue(builder, LLVMGetOperand(resume, 0), 0, "");
+    LLVMValueRef function = LLVMGetNamedFunction(gc->module, "_Unwind_Resume");
+    if (!function)
+        function = LLVMAddFunction(gc->module, "_Unwind_Resume", type);
+    LLVMBuildCall2(builder, type, function, &exception, 1, "");
+    LLVMBuildUnreachable(builder);
+    LLVMInstructionEraseFromParent(resume);
+}
+
+static void lower_resumes(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    for (TN__EACH_FUNCTION(f, gc))
+        for (LLVMBasicBlockRef b = tn__is_managed_function(f) ? LLVMGetFirstBasicBlock(f) : NULL; b;
+             b = LLVMGetNextBasicBlock(b))
+            if (LLVMIsAResumeInst(LLVMGetBasicBlockTerminator(b)))
+                call_unwinder(gc, builder, LLVMGetBasicBlockTerminator(b));
+}
+
 /* ---- variable arguments ---- */
 
 /* LLVM has no statepoint that calls with variable arguments and returns something, so a function of ours with a fixed number of
@@ -346,6 +372,7 @@ void tn__make_transitions(struct tn__gc *gc)
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     LLVMValueRef *functions = NULL;
     size_t count = 0;
+    lower_resumes(gc, builder);
     forward_variable_arguments(gc, builder);
     for (TN__EACH_FUNCTION(f, gc)) {
         functions = tn__gc_room(gc, functions, count, sizeof *functions);

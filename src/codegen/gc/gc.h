@@ -83,9 +83,9 @@ uint32_t *tn__map_add(struct tn__gc *gc, struct tn__map *map, const void *key);
 /* ---- intrinsics (intrinsics.c) ---- */
 
 #define TN__GC_INTRINSICS(X)                                                                                           \
-    X(CALL, "call", "T(PT*)", COLLECTS)                                                                                \
-    X(CALL2, "call2", "T(PTT*)", COLLECTS)                                                                             \
-    X(CALL3, "call3", "T(PD*)", COLLECTS)                                                                              \
+    X(CALL, "call", "T(PT*)", COLLECTS | THROWS)                                                                       \
+    X(CALL2, "call2", "T(PTT*)", COLLECTS | THROWS)                                                                    \
+    X(CALL3, "call3", "T(PD*)", COLLECTS | THROWS)                                                                     \
     X(ALLOC_OBJ, "gc_alloc_obj", "T(PiT)", COLLECTS)                                                                   \
     X(ALLOC_BYTES, "gc_alloc_bytes", "T(Pii)", COLLECTS)                                                               \
     X(POINTER_FROM_OBJREF, "pointer_from_objref", "P(M)", 0)                                                           \
@@ -115,6 +115,9 @@ enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function);
 enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
 /* NULL if the function's type is what its row says, else the type that the row wants, as text. */
 const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
+
+/* The others but `call`, `call2` and `call3` are marked as such, and are called where they were invoked. */
+void tn__intrinsics_throw_nothing(struct tn__gc *gc);
 
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);

@@ -4,10 +4,11 @@
  * that. */
 
 #include "codegen/gc/gc.h"
+#include "codegen/gc/llvm_gc.h"
 
 /* Signatures: result, then parameters in parentheses. P T D L: pointers in 0, 10, 11, 13; M: in 10 or 11; i: integers of
  * 64 bits; k: token; v: void. At the end variable arguments: * all in 10, ? of any type. */
-enum { COLLECTS = 1 };
+enum { COLLECTS = 1, THROWS = 2 };
 
 static const struct row {
     const char *name, *signature;
@@ -51,6 +52,31 @@ enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call)
         return TN__NOT_INTRINSIC;
     LLVMValueRef callee = LLVMGetCalledValue(call);
     return LLVMIsAFunction(callee) ? tn__intrinsic_of(callee) : TN__NOT_INTRINSIC;
+}
+
+/* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each intrinsic. */
+static void call_instead_of_invoke(LLVMValueRef function)
+{
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = next) {
+        LLVMValueRef user = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        if (LLVMIsAInvokeInst(user) && LLVMGetCalledValue(user) == function)
+            tn__llvm_call_instead(user);
+    }
+}
+
+void tn__intrinsics_throw_nothing(struct tn__gc *gc)
+{
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+    for (TN__EACH_FUNCTION(f, gc)) {
+        enum tn__intrinsic intrinsic = tn__intrinsic_of(f);
+        if (intrinsic < 0 || (rows[intrinsic].flags & THROWS))
+            continue;
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(gc->context, nounwind, 0));
+        call_instead_of_invoke(f);
+    }
 }
 
 /* ---- signatures ---- */

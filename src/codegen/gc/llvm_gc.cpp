@@ -69,6 +69,11 @@ void tn__llvm_drop_bundles(LLVMValueRef call)
     old->eraseFromParent();
 }
 
+void tn__llvm_call_instead(LLVMValueRef invoke)
+{
+    changeToCall(cast<InvokeInst>(unwrap(invoke)));
+}
+
 void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type)
 {
     unwrap(instruction)->mutateType(unwrap(type));

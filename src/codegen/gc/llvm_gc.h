@@ -30,6 +30,9 @@ void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
 /* A call without the operand bundles of the contract takes the place of one with them. */
 void tn__llvm_drop_bundles(LLVMValueRef call);
 
+/* A call, and a branch to where the invoke goes on, take its place. */
+void tn__llvm_call_instead(LLVMValueRef invoke);
+
 /* Changes the address space of a pointer that an instruction computes; its operands and users are the caller's. */
 void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type);
 

@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Prints a program in collected C, which prints a trace of what it computes: the same for the same seed.
- *     generate SEED
- * Functions call those that come before them. Each has references, numbers and a vector in local variables, and its statements do what is hard for
+ *     generate SEED        the program; its functions of vectors.c are in C for ordinary compilers only
+ *     generate SEED ir     those functions in IR
+ * Functions call those that come before them. Each has references, numbers and vectors in local variables, and its statements do what is hard for
  * a moving collector: derived pointers that live over allocations, in loops and chosen among several; many arguments;
- * structs by value; setjmp; pins; weak references; functions called back by the C library. */
+ * structs by value; setjmp; unwinding; pins; weak references; functions called back by the C library. */
 
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "generate.h"
 
 enum { FUNCTIONS = 6, REFERENCES = 5, NUMBERS = 3, DEPTH = 3 };
 
 static uint64_t state;
 static int indent = 1, names, function;
 
+uint64_t seeded(uint64_t seed)
+{
+    uint64_t state = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
+    for (int i = 0; i < 8; i++)
+        pick_from(&state, 2);
+    return state;
+}
+
+unsigned pick_from(uint64_t *from, unsigned count)
+{
+    *from ^= *from << 13;
+    *from ^= *from >> 7;
+    *from ^= *from << 17;
+    return (unsigned)(*from >> 11) % count;
+}
+
 static unsigned pick(unsigned count)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (unsigned)(state >> 11) % count;
+    return pick_from(&state, count);
 }
 
 __attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
@@ -55,6 +72,12 @@ static void call(int callee)
     printf("depth - 1);\n");
 }
 
+static void call_one(void)
+{
+    if (function)
+        call((int)pick((unsigned)function));
+}
+
 /* ---- statements ---- */
 
 static void statements(int count, int depth);
@@ -64,10 +87,11 @@ static void derived_loop(void)
     int n = names++;
     line("if (r%u) {", reference());
     indent++;
-    line("struct pairs tn_ref *a%d = make_pairs(%u, r%u);", n, 1 + pick(8), reference());
-    line("struct pairs tn_ref *b%d = make_pairs(%u, r%u);", n, 9 + pick(3), reference());
+    unsigned rounds = 1 + pick(8);
+    line("struct pairs tn_ref *a%d = make_pairs(%u, r%u);", n, rounds, reference());
+    line("struct pairs tn_ref *b%d = make_pairs(%u, r%u);", n, rounds + 2, reference());
     line("struct pair tn_ref *p%d = x%u & 1 ? &a%d->items[0] : &b%d->items[%u];", n, number(), n, n, pick(3));
-    line("for (long i = 0; i < 1; i++, p%d++) {", n);
+    line("for (long i = 0; i < %u; i++, p%d++) {", rounds, n);
     indent++;
     line("node g = cons(x%u, p%d->first);", number(), n);
     line("p%d->number += value(g) + i;", n);
@@ -140,66 +164,99 @@ static void structs(void)
     line("note(sum(t%d.a) + sum(t%d.b));", n, n);
 }
 
-static void statement(int depth)
+static void couples(void)
 {
-    unsigned r = reference(), s = reference(), x = number();
-    switch (pick(depth ? 15 : 11)) {
+    int n = names++;
+    line("struct couple c%d = swapped((struct couple){r%u, r%u});", n, reference(), reference());
+    line("r%u = cons(x%u, c%d.a);", reference(), number(), n);
+    line("note(sum(c%d.a) - sum(c%d.b));", n, n);
+}
+
+/* Addresses of references in an array, chosen among two; and one that lives over the allocation of what is stored there. */
+static void slots(void)
+{
+    int n = names++;
+    unsigned count = 2 + pick(6), at = pick(count);
+    line("struct nodes tn_ref *n%d = make_nodes(%u, r%u);", n, count, reference());
+    line("node tn_ref *s%d = x%u & 1 ? &n%d->items[%u] : &n%d->items[%u];", n, number(), n, at, n, pick(count));
+    line("node old%d = *s%d;", n, n);
+    line("*s%d = cons(x%u, old%d);", n, number(), n);
+    line("for (size_t i = 1; i < n%d->length; i++)", n);
+    line("    n%d->items[i] = cons((long)i, n%d->items[i - 1]);", n, n);
+    line("note(sum(n%d->items[%u]) + sum(old%d));", n, at, n);
+}
+
+/* Behind each call in it the deferred block is a landing pad, with what its variables hold at that call. */
+static void unwound(void)
+{
+    line("r%u = caught(u%u, r%u, r%u, x%u);", reference(), pick(2), reference(), reference(), number());
+}
+
+static void vectors(void)
+{
+    int n = names++;
+    line("node m%d = r%u ? r%u : cons(%u, NULL);", n, n % REFERENCES, n % REFERENCES, pick(50));
+    line("r%u = v%u(m%d, cons(x%u, r%u), make_nodes(4, m%d), x%u %% 1000003);", reference(), pick(VECTORS), n, number(),
+         reference(), n, number());
+}
+
+static void calls_out(void)
+{
+    unsigned r = reference();
+    switch (pick(3)) {
     case 0:
+        line("note(tn_call_blocking((void *)count_nodes, x%u & 7, 2, 3, 4) + value(r%u));", number(), r);
+        break;
     case 1:
-        line("r%u = cons(x%u + %u, r%u);", r, x, pick(1000), s);
-        break;
-    case 2:
-        line("if (r%u) r%u->other = r%u;", r, r, s);
-        break;
-    case 3:
-        line("if (r%u) r%u = r%u->%s;", s, r, s, pick(2) ? "next" : "other");
-        break;
-    case 4:
-        line("v = v * 2 + (vector){x%u %% 1000, value(r%u)};", x, r);
-        break;
-    case 5:
-        line("x%u = x%u * 3 + sum(r%u);", x, number(), r);
-        break;
-    case 6:
-        derived_loop();
-        break;
-    case 7:
-        walk_array();
-        break;
-    case 8:
-        pick(2) ? pins() : weak();
-        break;
-    case 9:
-        structs();
-        break;
-    case 10:
-        if (function)
-            call((int)pick((unsigned)function));
-        else
-            line("globals[%u] = r%u;", pick(4), r);
-        break;
-    case 11:
-        jump();
-        break;
-    case 12:
-        line("r%u = sorted(r%u, %u);", r, s, 2 + pick(6));
-        break;
-    case 13:
-        line("for (int i%d = 0; i%d < %u; i%d++) {", depth, depth, 1 + pick(3), depth);
-        indent++;
-        statements(2, depth - 1);
-        indent--;
-        line("}");
+        line("note(digits(x%u %% 1000, value(r%u), 1.5));", number(), r);
         break;
     default:
-        line("if (x%u %% 3 == %u) {", x, pick(3));
-        indent++;
-        statements(2, depth - 1);
-        indent--;
+        line("r%u = left(r%u, %u);", r, reference(), 2 + pick(6));
+    }
+}
+
+/* One line each, of two references, a number and a random one. */
+static const char *const lines[] = {
+    "r%1$u = cons(x%3$u + %4$u, r%2$u);",
+    "r%1$u = cons(x%3$u, r%2$u);",
+    "if (r%1$u) r%1$u->other = r%2$u;",
+    "if (r%2$u) r%1$u = r%2$u->next;",
+    "if (r%2$u) r%1$u = r%2$u->other;",
+    "if (r%1$u && r%2$u) *r%1$u = *r%2$u;",
+    "x%3$u = x%3$u * 3 + sum(r%1$u);",
+    "v = v * 2 + (vector){x%3$u %% 1000, value(r%1$u)};",
+    "w = w + (wide){x%3$u %% 100, 1, value(r%1$u), 2};",
+    "r%1$u = sorted(r%2$u, 2 + %4$u %% 6);",
+    "globals[%4$u %% 4] = r%1$u;",
+};
+
+static void (*const pieces[])(void) = {derived_loop, walk_array, slots,   pins,    weak,      structs,
+                                       couples,      jump,       unwound, vectors, calls_out, call_one};
+
+static void block(int depth)
+{
+    indent++;
+    statements(2, depth - 1);
+    indent--;
+}
+
+static void statement(int depth)
+{
+    unsigned which = pick(depth ? 26 : 22);
+    if (which < 11) {
+        unsigned r = reference(), s = reference(), x = number(), any = pick(1000);
+        line(lines[which], r, s, x, any);
+    } else if (which < 23) {
+        pieces[pick(sizeof pieces / sizeof *pieces)]();
+    } else if (which < 25) {
+        line("if (x%u %% 3 == %u) {", number(), pick(3));
+        block(depth);
         line("} else {");
-        indent++;
-        statements(2, depth - 1);
-        indent--;
+        block(depth);
+        line("}");
+    } else {
+        line("for (int i%d = 0; i%d < %u; i%d++) {", depth, depth, 1 + pick(3), depth);
+        block(depth);
         line("}");
     }
 }
@@ -220,6 +277,7 @@ static void define(void)
         printf(i % 2 ? "long a%d, " : "node a%d, ", i);
     printf("int depth)\n{\n");
     line("vector v = {1, 2};");
+    line("wide w = {3, 4, 5, 6};");
     for (int i = 0; i < REFERENCES; i++)
         line("node r%d = %s;", i, i % 2 ? "globals[1]" : i < parameters ? (char[]){'a', (char)('0' + i), 0} : "NULL");
     for (int i = 0; i < NUMBERS; i++)
@@ -229,20 +287,48 @@ static void define(void)
     statements(4 + (int)pick(6), DEPTH);
     for (int i = 0; i < REFERENCES; i++)
         line("note(sum(r%d));", i);
-    line("note((long)(v[0] + v[1]) %% 1000003);");
+    line("note((long)(v[0] + v[1]) %% 1000003 + (long)(w[0] + w[1] + w[2] + w[3]));");
     line("return r%u;", reference());
     printf("}\n\n");
 }
 
-int main(int argc, char **argv)
+/* Functions that are left by exceptions, in the middle of changes of what their deferred blocks look at. */
+static void define_unwound(int number_of_it)
 {
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    state = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
-    for (int i = 0; i < 8; i++)
-        pick(2);
-    printf("#include \"prologue.h\"\n\n");
-    for (function = 0; function < FUNCTIONS; function++)
-        define();
+    printf("static __attribute__((noinline)) node u%d(node a, node b, long x)\n{\n", number_of_it);
+    line("node k = a, l = b;");
+    line("struct pairs tn_ref *pairs = make_pairs(3, a);");
+    line("struct pair tn_ref *p = x & 1 ? &pairs->items[1] : &pairs->items[2];");
+    line("_Defer {");
+    line("    p->first = cons(x, k);");
+    line("    note(sum(k) + sum(l) * 3 + sum(p->first) + p->number);");
+    line("}");
+    for (unsigned i = 3 + pick(4); i; i--)
+        switch (pick(5)) {
+        case 0:
+            line("k = cons(x + %u, %s);", pick(100), pick(2) ? "l" : "k");
+            break;
+        case 1:
+            line("{ node t = k; k = l; l = t; }");
+            break;
+        case 2:
+            line("for (int i = 0; i < %u; i++) {", 1 + pick(3));
+            line("    throws(k, x + i);");
+            line("    node t = k; k = l; l = cons(i, t);");
+            line("}");
+            break;
+        case 3:
+            line("p = x & %u ? &pairs->items[%u] : p;", 1 + pick(4), pick(3));
+            break;
+        default:
+            line("throws(%s, x + %u);", pick(2) ? "l" : "k", pick(3));
+        }
+    line("return x %% 5 ? k : l;");
+    printf("}\n\n");
+}
+
+static void define_main(void)
+{
     printf("int main(void)\n{\n");
     line("node r0 = cons(1, NULL), r1 = cons(2, r0), r2 = r1, r3 = NULL, r4 = r0;");
     line("long x0 = 1, x1 = 2, x2 = 3;");
@@ -255,5 +341,23 @@ int main(int argc, char **argv)
     line("printf(\"%%lx after %%ld\\n\", trace, notes);");
     line("return 0;");
     printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    if (argc > 2 && strcmp(argv[2], "ir") == 0) {
+        define_vectors(seed, 1);
+        return 0;
+    }
+    state = seeded(seed);
+    printf("#include \"prologue.h\"\n\n#ifdef TN_UNMANAGED\n");
+    define_vectors(seed, 0);
+    printf("#endif\n\n");
+    for (int i = 0; i < 2; i++)
+        define_unwound(i);
+    for (function = 0; function < FUNCTIONS; function++)
+        define();
+    define_main();
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unwind.h>
 
 #include "tenon_managed.h"
 
@@ -27,6 +28,17 @@ TN_ARRAY_OF_STRUCTS(struct pairs, items, first);
 
 typedef struct node tn_ref *node;
 typedef double vector __attribute__((vector_size(16)));
+typedef double wide __attribute__((vector_size(32), aligned(16)));
+
+struct nodes {
+    size_t length;
+    node items[];
+};
+TN_ARRAY_OF_REFERENCES(struct nodes, items);
+
+struct couple {
+    node a, b;
+};
 
 struct triple {
     node a, b;
@@ -102,6 +114,24 @@ static __attribute__((noinline)) void thrower(node list, int depth)
     note(value(mine));
 }
 
+/* ---- more values ---- */
+
+static struct nodes tn_ref *make_nodes(size_t count, node first)
+{
+    struct nodes tn_ref *nodes = tn_new_array(struct nodes, items, count);
+    for (size_t i = 0; i < count; i++)
+        nodes->items[i] = i % 3 ? first : cons((long)i, first);
+    return nodes;
+}
+
+static __attribute__((noinline)) struct couple swapped(struct couple c)
+{
+    struct couple swapped = {cons(1, c.b), c.a};
+    return swapped;
+}
+
+/* ---- the C library's callbacks and other calls out ---- */
+
 static node called_back;
 
 static int compare(const void *a, const void *b)
@@ -122,3 +152,114 @@ static __attribute__((noinline)) node sorted(node list, int count)
         list = cons(numbers[i], list);
     return list;
 }
+
+static jmp_buf *way_out;
+
+static int leave(const void *a, const void *b)
+{
+    called_back = cons(*(const int *)a, called_back);
+    longjmp(*way_out, 1 + (*(const int *)b & 0));
+}
+
+/* The callback does not return: what the C library and the entry had on the stack is left behind. */
+static __attribute__((noinline)) node left(node list, int count)
+{
+    int numbers[8] = {0};
+    jmp_buf here, *outer = way_out;
+    way_out = &here;
+    if (setjmp(here) == 0)
+        qsort(numbers, (size_t)count, sizeof *numbers, leave);
+    way_out = outer;
+    return cons(count, list);
+}
+
+static intptr_t count_nodes(intptr_t count, intptr_t b, intptr_t c, intptr_t d)
+{
+    node list = NULL;
+    while (count-- > 0)
+        list = cons(b + c + d, list);
+    return sum(list);
+}
+
+static __attribute__((noinline)) long digits(long a, long b, double c)
+{
+    char text[80];
+    return snprintf(text, sizeof text, "%ld %ld %.2f", a, b, c);
+}
+
+/* ---- unwinding ---- */
+
+static struct _Unwind_Exception exception;
+static int unwinding;
+
+static _Unwind_Reason_Code go_on(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+                                 struct _Unwind_Exception *thrown, struct _Unwind_Context *context, void *argument)
+{
+    cons(version, NULL);
+    return _URC_NO_REASON;
+}
+
+static __attribute__((noinline)) void throws(node list, long x)
+{
+    node mine = cons(x, list);
+    note(value(mine));
+    if ((unsigned long)(x + sum(list)) % 5 == 0) {
+        unwinding = 1;
+        _Unwind_ForcedUnwind(&exception, go_on, NULL);
+    }
+}
+
+static void come_back(jmp_buf *here)
+{
+    if (unwinding) {
+        unwinding = 0;
+        longjmp(*here, 1);
+    }
+}
+
+/* What f returns, or b if it is left by an exception. */
+static __attribute__((noinline)) node caught(node (*f)(node, node, long), node a, node b, long x)
+{
+    jmp_buf here;
+    if (setjmp(here))
+        return b;
+    _Defer come_back(&here);
+    return f(a, b, x);
+}
+
+/* ---- for the functions in IR ---- */
+
+node ir_cons(long value, node next)
+{
+    return cons(value, next);
+}
+
+void ir_note(node list)
+{
+    note(sum(list));
+}
+
+/* Throws where the plain program answers 1: its functions are in C. */
+long ir_throws(node list, long x)
+{
+    node mine = cons(x, list);
+    note(sum(mine));
+    if ((unsigned long)(x + sum(list)) % 3)
+        return 0;
+#ifndef TN_UNMANAGED
+    _Unwind_ForcedUnwind(&exception, go_on, NULL);
+#endif
+    return 1;
+}
+
+#ifdef TN_UNMANAGED
+static void shuffle(node *v, int a, int b, int c, int d)
+{
+    node old[] = {v[0], v[1], v[2], v[3]};
+    v[0] = old[a], v[1] = old[b], v[2] = old[c], v[3] = old[d];
+}
+#endif
+
+node v0(node a, node b, struct nodes tn_ref *memory, long x);
+node v1(node a, node b, struct nodes tn_ref *memory, long x);
+node v2(node a, node b, struct nodes tn_ref *memory, long x);
