@@ -64,7 +64,8 @@ struct tn_image_function {
     uint32_t is_public;
 };
 
-/* The functions by index, in strcmp's order of their names: those that are public, and those that have a slot. */
+/* The functions by index: first those that have a slot, by its number, then public ones that have one version. Either part is
+ * in strcmp's order of the names. */
 TN_API size_t tn_image_function_count(const struct tn_image *image);
 /* TN_EINVAL: there is no such index, or the struct's size is wrong. */
 TN_API int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,

@@ -15,7 +15,8 @@ bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn
     const uint8_t *at = file->bytes, *end = at + file->size;
     *err = (struct tn_error){0};
     while ((at = memmem(at, (size_t)(end - at), TN__IMAGE_MAGIC, 8))) {
-        if (tn__image_read(file->name, at, (uint64_t)(end - at), arena, view, err) == TN_OK)
+        if (tn__image_read(file->name, at, (uint64_t)(end - at), arena, view, err) == TN_OK &&
+            tn__image_check_functions(file->name, view, err) == TN_OK)
             return true;
         at += 8;
     }
@@ -24,7 +25,8 @@ bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn
 
 static void print_id(const struct tn__image_view *view)
 {
-    printf("image: format version %d, ELF machine %u, build id ", TN__IMAGE_VERSION, view->machine);
+    printf("image: %s, format version %d, ELF machine %u, build id ", tn__image_name(view), TN__IMAGE_VERSION,
+           view->machine);
     for (size_t i = 0; i < 16; i++)
         printf("%02x", view->header[TN__IMAGE_AT_BUILD_ID + i]);
     putchar('\n');
@@ -51,20 +53,18 @@ static void print_functions(const struct tn__image_view *view)
     const struct tn__image_rows *table = &view->tables[TN__IMAGE_FUNCTION_TABLE];
     printf("\nfunctions: %u, slots: %u\n  %6s %-8s %s\n", table->count, view->slots, "slot", "versions", "name");
     for (uint32_t i = 0; i < table->count; i++) {
-        const uint8_t *row = table->rows + (size_t)i * TN__IMAGE_FUNCTION;
-        uint32_t slot = tn__get32(row + TN__IMAGE_FUNCTION_SLOT);
-        uint64_t clones = tn__get64(row + TN__IMAGE_FUNCTION_CLONES);
+        uint64_t clones = tn__image_function_clones(view, i);
         char versions[3 * 64 + 1] = "";
         size_t length = 0;
         for (unsigned target = 0; target < 64; target++)
             if (clones >> target & 1)
                 length += (size_t)snprintf(versions + length, sizeof versions - length, length ? ",%u" : "%u", target);
-        if (slot == TN__IMAGE_NO_SLOT)
-            printf("  %6s", "-");
+        if (i < view->slots)
+            printf("  %6u", i);
         else
-            printf("  %6u", slot);
+            printf("  %6s", "-");
         printf(" %-8s %s%s\n", clones == 1 ? "one" : versions, tn__image_function_name(view, i),
-               tn__get32(row + TN__IMAGE_FUNCTION_FLAGS) & TN__IMAGE_PUBLIC ? "" : " (local)");
+               tn__image_function_is_public(view, i) ? "" : " (local)");
     }
 }
 

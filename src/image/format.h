@@ -13,7 +13,7 @@
 
 #define TN__IMAGE_MAGIC "\x89TNIM\r\n\x1a"
 
-enum { TN__IMAGE_VERSION = 1, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
+enum { TN__IMAGE_VERSION = 2, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
 
 /* The header. */
 enum {
@@ -30,14 +30,17 @@ enum {
     TN__IMAGE_AT_SLOTS = 56,    /* how many */
     TN__IMAGE_AT_PLACES = 60,   /* how many */
     TN__IMAGE_AT_TABLES = 64,   /* offset and count of each table */
+    TN__IMAGE_AT_NAME = 112,    /* of the image: its symbol */
+    TN__IMAGE_AT_ZEROS = 116,
     TN__IMAGE_HEADER = 128
 };
 
 enum tn__image_table {
     TN__IMAGE_TARGET_TABLE,
     TN__IMAGE_FUNCTION_TABLE,
+    TN__IMAGE_SET_TABLE,        /* 8 bytes each: targets, as bits */
     TN__IMAGE_NEED_TABLE,       /* host symbols: 4 bytes each, the name */
-    TN__IMAGE_DEPENDENCY_TABLE, /* 20 bytes each; none in this version */
+    TN__IMAGE_DEPENDENCY_TABLE, /* other images */
     TN__IMAGE_TEXT_TABLE,       /* bytes: strings, each with its NUL */
     TN__IMAGE_TABLES
 };
@@ -52,21 +55,22 @@ enum {
     TN__IMAGE_TARGET = TN__IMAGE_TARGET_ENABLED + 8 * TN_CPU_WORDS
 };
 
-/* A row of the function table; rows are in strcmp's order of their names, none of which occurs twice. */
+/* A row of the function table. Row n is the function of slot n; behind those with a slot are public functions of which there
+ * is one version. Either part is in strcmp's order of the names, none of which occurs twice. */
 enum {
     TN__IMAGE_FUNCTION_NAME = 0,
-    TN__IMAGE_FUNCTION_FLAGS = 4,
-    TN__IMAGE_FUNCTION_SLOT = 8,    /* or TN__IMAGE_NO_SLOT */
-    TN__IMAGE_FUNCTION_PLACE = 12,  /* of the first version */
-    TN__IMAGE_FUNCTION_CLONES = 16, /* 64 bits: the targets that have a version; in their order */
-    TN__IMAGE_FUNCTION = 24
+    TN__IMAGE_FUNCTION_VERSIONS =
+        4, /* row of the table of sets: the targets that have a version; and TN__IMAGE_PUBLIC */
+    TN__IMAGE_FUNCTION = 8
 };
 
-#define TN__IMAGE_NO_SLOT UINT32_MAX
+#define TN__IMAGE_PUBLIC UINT32_C(0x80000000) /* may be looked up */
 
-enum { TN__IMAGE_PUBLIC = 1 }; /* may be looked up */
+/* A row of the dependency table. */
+enum { TN__IMAGE_DEPENDENCY_NAME = 0, TN__IMAGE_DEPENDENCY_ID = 4, TN__IMAGE_DEPENDENCY = 20 };
 
-/* Place 0 is where the slots are; the others are versions of functions. */
+/* Place 0 is where the slots are. Then come, target by target, the versions that the slots get on it, in their order; then the
+ * functions without a slot, in theirs. So what one target needs lies together. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* What a shard begins with that one process has compiled for another (src/codegen/image/shard.c). */

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "cpu/cpu.h"
 #include "image/image.h"
 
@@ -52,28 +53,29 @@ int tn__image_choose(struct tn_image *image, const char *name, const struct tn_i
 
 /* ---- places ---- */
 
+static const uint8_t *place_at(const struct tn__image_view *view, uint32_t index)
+{
+    return view->header + view->size + 4 * (size_t)index;
+}
+
 /* The address that a place stands for. */
 static uint8_t *place(const struct tn__image_view *view, uint32_t index)
 {
-    int32_t distance = (int32_t)tn__get32(view->header + view->size + 4 * (size_t)index);
-    return (uint8_t *)(uintptr_t)view->header + distance;
+    return (uint8_t *)(uintptr_t)view->header + (int32_t)tn__get32(place_at(view, index));
 }
 
-static const uint8_t *function_row(const struct tn__image_view *view, uint32_t index)
-{
-    return view->tables[TN__IMAGE_FUNCTION_TABLE].rows + (size_t)index * TN__IMAGE_FUNCTION;
-}
-
+/* Its pages are made at once, not by a fault each. */
 void tn__image_fill_slots(const struct tn_image *image)
 {
     const struct tn__image_view *view = &image->view;
     void **slots = (void **)(void *)place(view, TN__IMAGE_SLOT_PLACE);
-    for (uint32_t i = 0; i < view->tables[TN__IMAGE_FUNCTION_TABLE].count; i++) {
-        uint32_t slot = tn__get32(function_row(view, i) + TN__IMAGE_FUNCTION_SLOT);
-        if (slot != TN__IMAGE_NO_SLOT)
-            __atomic_store_n(&slots[slot], (void *)place(view, tn__image_version(view, i, image->chosen)),
-                             __ATOMIC_RELEASE);
-    }
+    const uint8_t *distance = place_at(view, tn__image_version(view, 0, image->chosen));
+    uint64_t page = tn__os_page_size(), start = (uintptr_t)slots / page * page;
+    uint64_t end = tn__align_up((uintptr_t)(slots + view->slots), page);
+    if (end - start > page)
+        tn__os_prefault(start, end - start);
+    for (uint32_t i = 0; i < view->slots; i++, distance += 4)
+        __atomic_store_n(&slots[i], (void *)(uintptr_t)(view->header + (int32_t)tn__get32(distance)), __ATOMIC_RELEASE);
 }
 
 /* ---- functions ---- */
@@ -94,35 +96,39 @@ int tn_image_function(const struct tn_image *image, size_t index, struct tn_imag
     if (index >= tn_image_function_count(image) || !tn__size_is_possible(function->size))
         return tn__fail(err, TN_EINVAL, "function %zu of %zu, into a struct of %zu bytes", index,
                         tn_image_function_count(image), function->size);
-    const uint8_t *row = function_row(&image->view, (uint32_t)index);
+    const struct tn__image_view *view = &image->view;
     struct tn_image_function found = {
-        .name = tn__image_function_name(&image->view, (uint32_t)index),
+        .name = tn__image_function_name(view, (uint32_t)index),
         .address = address_of(image, (uint32_t)index),
-        .clones = tn__get64(row + TN__IMAGE_FUNCTION_CLONES),
-        .slot = tn__get32(row + TN__IMAGE_FUNCTION_SLOT),
-        .is_public = tn__get32(row + TN__IMAGE_FUNCTION_FLAGS) & TN__IMAGE_PUBLIC,
+        .clones = tn__image_function_clones(view, (uint32_t)index),
+        .slot = index < view->slots ? (uint32_t)index : UINT32_MAX,
+        .is_public = tn__image_function_is_public(view, (uint32_t)index),
     };
     tn__give_stats(function, sizeof found, &found);
     return TN_OK;
 }
 
-void *tn_image_lookup(const struct tn_image *image, const char *name)
+/* Among the rows from `low` to before `high`, which are in order. */
+static void *look_up(const struct tn_image *image, uint32_t low, uint32_t high, const char *name)
 {
-    uint32_t low = 0, high = image->view.tables[TN__IMAGE_FUNCTION_TABLE].count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order = strcmp(tn__image_function_name(&image->view, middle), name);
-        if (order == 0) {
-            bool is_public =
-                tn__get32(function_row(&image->view, middle) + TN__IMAGE_FUNCTION_FLAGS) & TN__IMAGE_PUBLIC;
-            return is_public ? address_of(image, middle) : NULL;
-        }
+        if (order == 0)
+            return tn__image_function_is_public(&image->view, middle) ? address_of(image, middle) : NULL;
         if (order < 0)
             low = middle + 1;
         else
             high = middle;
     }
     return NULL;
+}
+
+void *tn_image_lookup(const struct tn_image *image, const char *name)
+{
+    uint32_t slots = image->view.slots;
+    void *found = look_up(image, 0, slots, name);
+    return found ? found : look_up(image, slots, (uint32_t)tn_image_function_count(image), name);
 }
 
 /* ---- what it is ---- */

@@ -41,10 +41,18 @@ struct tn__image_view {
 int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
                    struct tn__image_view *view, struct tn_error *err);
 
-/* "NAME[,extra]..." of the tables; never NULL. */
+/* The image's own name. */
+const char *tn__image_name(const struct tn__image_view *view);
+
+/* Rows of functions are checked when they are looked at: a start looks at none of them. Where one is wrong, which the checksum
+ * rules out for accidents, its name is "", and its versions are none. */
 const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index);
+bool tn__image_function_is_public(const struct tn__image_view *view, uint32_t index);
+uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t index);
 /* Which place has the version of a function for a target. */
 uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target);
+/* Says what is wrong with the rows of functions, if anything is. TN_EFORMAT. */
+int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err);
 
 /* ---- mapping.c ---- */
 

@@ -28,23 +28,36 @@ static void unload(struct tn_image *image)
 
 /* ---- places ---- */
 
-/* Slots have to be writable memory, versions code. */
+/* Whether `count` places lie in one segment of code; which, does not matter. */
+static bool all_code(const struct tn_image *image, const uint8_t *places, uint32_t count)
+{
+    const struct tn__image_mapping *m = &image->mapping;
+    int32_t low = INT32_MAX, high = INT32_MIN;
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t distance = (int32_t)tn__get32(places + 4 * (size_t)i);
+        low = distance < low ? distance : low;
+        high = distance > high ? distance : high;
+    }
+    return !count ||
+           tn__image_at(m, m->header + (uint64_t)(int64_t)low, (uint64_t)((int64_t)high - low) + 1, TN__PROT_RX);
+}
+
+/* Slots have to be writable memory, versions code; those for other targets are left unread. */
 static int check_places(const struct tn_image *image, const uint8_t *places, uint64_t available, struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
     const struct tn__image_mapping *m = &image->mapping;
+    uint32_t functions = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
+    uint32_t chosen = tn__image_version(view, 0, image->chosen), single = view->places - (functions - view->slots);
     if (view->places > available / 4)
         return tn__fail(err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
                         (unsigned long long)available);
-    for (uint32_t i = 0; i < view->places; i++) {
-        uint64_t address = m->header + (uint64_t)(int64_t)(int32_t)tn__get32(places + 4 * (size_t)i);
-        bool is_slots = i == TN__IMAGE_SLOT_PLACE;
-        if (is_slots && (address % 8 || !tn__image_at(m, address, 8 * (uint64_t)view->slots, TN__PROT_RW)))
-            return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name,
-                            view->slots);
-        if (!is_slots && !tn__image_at(m, address, 1, TN__PROT_RX))
-            return tn__fail(err, TN_EFORMAT, "%s: place %u is no code of the file", m->name, i);
-    }
+    uint64_t slots = m->header + (uint64_t)(int64_t)(int32_t)tn__get32(places + 4 * TN__IMAGE_SLOT_PLACE);
+    if (slots % 8 || !tn__image_at(m, slots, 8 * (uint64_t)view->slots, TN__PROT_RW))
+        return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
+    if (!all_code(image, places + 4 * (size_t)chosen, view->slots) ||
+        !all_code(image, places + 4 * (size_t)single, functions - view->slots))
+        return tn__fail(err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
     return TN_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Header and tables of an image. All that is used later is checked here: behind tn__image_read no index can lead astray. The
- * first thing that differs is the one that is named. */
+/* Header and tables of an image. All that opening uses is checked at once, rows of functions when they are looked at: behind
+ * tn__image_read no index can lead astray. The first thing that differs is the one that is named. */
 
 #include <elf.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static int check_size(const struct reader *r, uint64_t available)
                     (unsigned long long)sum, (unsigned long long)noted);
     if (!v->places || v->places > INT32_MAX / 4 || v->slots > INT32_MAX / 8)
         return FAIL(r, "%s: %u places and %u slots", r->name, v->places, v->slots);
-    for (size_t at = TN__IMAGE_AT_TABLES + 8 * TN__IMAGE_TABLES; at < TN__IMAGE_HEADER; at++)
+    for (size_t at = TN__IMAGE_AT_ZEROS; at < TN__IMAGE_HEADER; at++)
         if (v->header[at])
             return FAIL(r, "%s: byte %zu of the header is not zero", r->name, at);
     return TN_OK;
@@ -68,11 +68,9 @@ static int find_tables(const struct reader *r)
     static const struct {
         const char *name;
         uint32_t row;
-    } tables[TN__IMAGE_TABLES] = {{"targets", TN__IMAGE_TARGET},
-                                  {"functions", TN__IMAGE_FUNCTION},
-                                  {"host symbols", 4},
-                                  {"dependencies", 20},
-                                  {"text", 1}};
+    } tables[TN__IMAGE_TABLES] = {
+        {"targets", TN__IMAGE_TARGET}, {"functions", TN__IMAGE_FUNCTION},      {"sets of targets", 8},
+        {"host symbols", 4},           {"dependencies", TN__IMAGE_DEPENDENCY}, {"text", 1}};
     struct tn__image_view *v = r->view;
     for (size_t i = 0; i < TN__IMAGE_TABLES; i++) {
         const uint8_t *entry = v->header + TN__IMAGE_AT_TABLES + 8 * i;
@@ -142,7 +140,30 @@ static int read_targets(const struct reader *r, struct tn__arena *arena)
     return code;
 }
 
-/* ---- functions ---- */
+static int check_counts(const struct reader *r)
+{
+    const struct tn__image_view *v = r->view;
+    uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count, functions = v->tables[TN__IMAGE_FUNCTION_TABLE].count;
+    if (!text_at(v, v->header + TN__IMAGE_AT_NAME))
+        return FAIL(r, "%s: the image's name lies outside of the text", r->name);
+    if (v->slots > functions)
+        return FAIL(r, "%s: %u slots for %u functions", r->name, v->slots, functions);
+    uint64_t places = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots);
+    if (v->places != places)
+        return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
+                    targets, functions, (unsigned long long)places);
+    for (uint32_t i = 0; i < v->tables[TN__IMAGE_NEED_TABLE].count; i++)
+        if (!text_at(v, v->tables[TN__IMAGE_NEED_TABLE].rows + 4 * (size_t)i))
+            return FAIL(r, "%s: host symbol %u: its name lies outside of the text", r->name, i);
+    return TN_OK;
+}
+
+/* ---- names and functions ---- */
+
+const char *tn__image_name(const struct tn__image_view *view)
+{
+    return text_at(view, view->header + TN__IMAGE_AT_NAME);
+}
 
 static const uint8_t *function_row(const struct tn__image_view *view, uint32_t index)
 {
@@ -151,54 +172,55 @@ static const uint8_t *function_row(const struct tn__image_view *view, uint32_t i
 
 const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index)
 {
-    return view->text + tn__get32(function_row(view, index) + TN__IMAGE_FUNCTION_NAME);
+    const char *name = text_at(view, function_row(view, index) + TN__IMAGE_FUNCTION_NAME);
+    return name ? name : "";
 }
 
-/* The versions lie one after the other, in the order of their targets. */
+bool tn__image_function_is_public(const struct tn__image_view *view, uint32_t index)
+{
+    return tn__get32(function_row(view, index) + TN__IMAGE_FUNCTION_VERSIONS) & TN__IMAGE_PUBLIC;
+}
+
+uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t index)
+{
+    const struct tn__image_rows *sets = &view->tables[TN__IMAGE_SET_TABLE];
+    uint32_t set = tn__get32(function_row(view, index) + TN__IMAGE_FUNCTION_VERSIONS) & ~TN__IMAGE_PUBLIC;
+    return set < sets->count ? tn__get64(sets->rows + 8 * (size_t)set) : 0;
+}
+
 uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target)
 {
-    const uint8_t *row = function_row(view, function);
-    uint64_t clones = tn__get64(row + TN__IMAGE_FUNCTION_CLONES);
-    size_t version = clones >> target & 1 ? target : view->targets[target].base;
-    uint64_t before = clones & ((UINT64_C(1) << version) - 1);
-    uint32_t first = tn__get32(row + TN__IMAGE_FUNCTION_PLACE);
-    return clones == 1 ? first : first + (uint32_t)__builtin_popcountll(before);
+    uint32_t targets = view->tables[TN__IMAGE_TARGET_TABLE].count,
+             before = function < view->slots ? (uint32_t)target : targets - 1;
+    return TN__IMAGE_FIRST_VERSION + before * view->slots + function;
 }
 
 static int check_function(const struct reader *r, uint32_t index)
 {
     const struct tn__image_view *v = r->view;
-    const uint8_t *row = function_row(v, index);
-    const char *name = text_at(v, row + TN__IMAGE_FUNCTION_NAME);
-    uint32_t slot = tn__get32(row + TN__IMAGE_FUNCTION_SLOT), place = tn__get32(row + TN__IMAGE_FUNCTION_PLACE);
-    uint64_t clones = tn__get64(row + TN__IMAGE_FUNCTION_CLONES);
+    const char *name = text_at(v, function_row(v, index) + TN__IMAGE_FUNCTION_NAME);
+    uint64_t clones = tn__image_function_clones(v, index);
     uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count;
+    bool has_slot = index < v->slots;
     if (!name)
         return FAIL(r, "%s: function %u: its name lies outside of the text", r->name, index);
-    if (index && strcmp(tn__image_function_name(v, index - 1), name) >= 0)
+    if (index && index != v->slots && strcmp(tn__image_function_name(v, index - 1), name) >= 0)
         return FAIL(r, "%s: function %u, '%s', is out of order", r->name, index, name);
-    if (tn__get32(row + TN__IMAGE_FUNCTION_FLAGS) & ~(uint32_t)TN__IMAGE_PUBLIC)
-        return tn__fail(r->err, TN_ENOTSUP, "%s: function '%s': unknown flags", r->name, name);
-    if (slot != TN__IMAGE_NO_SLOT && slot >= v->slots)
-        return FAIL(r, "%s: function '%s': slot %u of %u", r->name, name, slot, v->slots);
-    if (clones != 1 && (clones & v->groups) != v->groups)
+    if (!clones || (has_slot && (clones & v->groups) != v->groups))
         return FAIL(r, "%s: function '%s' lacks a version", r->name, name);
-    if (targets < 64 && clones >> targets)
-        return FAIL(r, "%s: function '%s' has versions for more than %u targets", r->name, name, targets);
-    if (place < TN__IMAGE_FIRST_VERSION || !tn__inside(place, (uint64_t)__builtin_popcountll(clones), v->places))
-        return FAIL(r, "%s: function '%s': place %u of %u", r->name, name, place, v->places);
+    if (has_slot ? targets < 64 && clones >> targets : clones != 1)
+        return FAIL(r, "%s: function '%s' has versions for more than %u targets", r->name, name,
+                    has_slot ? targets : 1);
     return TN_OK;
 }
 
-static int check_rows(const struct reader *r)
+int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err)
 {
-    const struct tn__image_view *v = r->view;
+    struct tn__image_view copy = *view;
+    struct reader r = {name, &copy, err};
     int code = TN_OK;
-    for (uint32_t i = 0; i < v->tables[TN__IMAGE_FUNCTION_TABLE].count && code == TN_OK; i++)
-        code = check_function(r, i);
-    for (uint32_t i = 0; i < v->tables[TN__IMAGE_NEED_TABLE].count && code == TN_OK; i++)
-        if (!text_at(v, v->tables[TN__IMAGE_NEED_TABLE].rows + 4 * (size_t)i))
-            code = FAIL(r, "%s: host symbol %u: its name lies outside of the text", r->name, i);
+    for (uint32_t i = 0; i < view->tables[TN__IMAGE_FUNCTION_TABLE].count && code == TN_OK; i++)
+        code = check_function(&r, i);
     return code;
 }
 
@@ -216,5 +238,5 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = find_tables(&r);
     if (code == TN_OK)
         code = read_targets(&r, arena);
-    return code == TN_OK ? check_rows(&r) : code;
+    return code == TN_OK ? check_counts(&r) : code;
 }

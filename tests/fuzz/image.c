@@ -27,11 +27,16 @@ static void read_tables(const uint8_t *header, uint64_t available)
     struct tn__arena arena = {.from = NULL};
     struct tn__image_view view;
     struct tn_error err;
-    if (header && tn__image_read("fuzz", header, available, &arena, &view, &err) == TN_OK)
-        for (uint32_t i = 0; i < view.tables[TN__IMAGE_FUNCTION_TABLE].count; i++)
-            for (size_t t = 0; t < view.tables[TN__IMAGE_TARGET_TABLE].count; t++)
-                if (tn__image_version(&view, i, t) >= view.places)
-                    __builtin_trap();
+    bool good = header && tn__image_read("fuzz", header, available, &arena, &view, &err) == TN_OK;
+    for (uint32_t i = 0; good && i < view.tables[TN__IMAGE_FUNCTION_TABLE].count; i++) {
+        if (tn__image_function_clones(&view, i) == strlen(tn__image_function_name(&view, i)))
+            (void)tn__image_function_is_public(&view, i);
+        for (size_t t = 0; t < view.tables[TN__IMAGE_TARGET_TABLE].count; t++)
+            if (tn__image_version(&view, i, t) >= view.places)
+                __builtin_trap();
+    }
+    if (good)
+        tn__image_check_functions("fuzz", &view, &err);
     tn__arena_free(&arena);
 }
 

@@ -98,7 +98,7 @@ class annotation {
     std::vector<candidate> candidates;
     DenseMap<const Function *, size_t> index;
     uint64_t partial = 0; /* the targets that are not clone_all */
-    uint64_t slots = 0;
+    std::vector<Function *> slotted;
 
   public:
     annotation(Module &module, const tn__mv &mv) : module(module), mv(mv)
@@ -112,6 +112,7 @@ class annotation {
     void clone_for(size_t target);
     bool is_entry(const candidate &candidate) const;
     void attach(candidate &candidate);
+    void number_slots();
 };
 
 } // namespace
@@ -188,16 +189,25 @@ void annotation::attach(candidate &candidate)
         bool entry = is_entry(candidate);
         if (entry)
             function.addFnAttr("tenon.mv.entry");
-        if (entry || (candidate.clones & partial))
-            function.addFnAttr("tenon.mv.slot", utostr(slots++));
+        if (entry || (candidate.clones & partial)) {
+            slotted.push_back(&function);
+            if (function.hasLocalLinkage()) { /* the tables name it */
+                function.setName(function.getName() + "." + mv.image);
+                function.setLinkage(GlobalValue::ExternalLinkage);
+                function.setVisibility(GlobalValue::HiddenVisibility);
+            }
+        }
     }
     if (function.isInterposable())
         function.addFnAttr("tenon.mv.weak");
-    if (function.hasLocalLinkage() && function.hasFnAttribute("tenon.mv.slot")) { /* the tables name it */
-        function.setName(function.getName() + "." + mv.image);
-        function.setLinkage(GlobalValue::ExternalLinkage);
-        function.setVisibility(GlobalValue::HiddenVisibility);
-    }
+}
+
+/* Slots are in the order of the names, as the table of functions is. */
+void annotation::number_slots()
+{
+    sort(slotted, [](const Function *a, const Function *b) { return a->getName() < b->getName(); });
+    for (size_t slot = 0; slot < slotted.size(); slot++)
+        slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
 }
 
 /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
@@ -220,10 +230,11 @@ size_t annotation::run()
     }
     for (candidate &candidate : candidates)
         attach(candidate);
+    number_slots();
     for (Function &function : module)
         if (is_defined(function) && is_public(function))
             function.addFnAttr("tenon.mv.public");
-    return slots;
+    return slotted.size();
 }
 
 size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)

@@ -39,19 +39,35 @@ static uint32_t add_text(struct text *text, const char *string)
 struct writer {
     const struct tn__image_contents *contents;
     struct text text;
+    uint64_t *sets; /* of targets, each once */
+    size_t set_count, set_capacity;
+    uint32_t name; /* of the image, in the text */
     uint8_t *bytes;
     size_t size;   /* of header and tables */
     size_t places; /* how many */
 };
 
-static int by_name(const void *a, const void *b)
+/* Those with a slot first, then by name, in which order slots have their numbers. */
+static int in_order(const void *a, const void *b)
 {
-    return strcmp(((const struct tn__image_function *)a)->name, ((const struct tn__image_function *)b)->name);
+    const struct tn__image_function *x = a, *y = b;
+    if ((x->slot < 0) != (y->slot < 0))
+        return x->slot < 0 ? 1 : -1;
+    return strcmp(x->name, y->name);
 }
 
-static unsigned versions_of(const struct tn__image_function *function)
+/* The row that says which targets these are; there are few. */
+static uint32_t add_set(struct writer *w, uint64_t targets)
 {
-    return (unsigned)__builtin_popcountll(function->clones);
+    for (size_t i = 0; i < w->set_count; i++)
+        if (w->sets[i] == targets)
+            return (uint32_t)i;
+    if (!tn__grow(NULL, &w->sets, &w->set_capacity, w->set_count + 1, sizeof *w->sets)) {
+        w->text.full = true;
+        return 0;
+    }
+    w->sets[w->set_count] = targets;
+    return (uint32_t)w->set_count++;
 }
 
 static void write_target(uint8_t *row, const struct tn_cpu_target *target, struct text *text)
@@ -64,13 +80,11 @@ static void write_target(uint8_t *row, const struct tn_cpu_target *target, struc
         tn__put64(row + TN__IMAGE_TARGET_ENABLED + 8 * w, target->enabled.words[w]);
 }
 
-static void write_function(uint8_t *row, const struct tn__image_function *function, size_t place, struct text *text)
+static void write_function(struct writer *w, uint8_t *row, const struct tn__image_function *function)
 {
-    tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_text(text, function->name));
-    tn__put32(row + TN__IMAGE_FUNCTION_FLAGS, function->is_public ? TN__IMAGE_PUBLIC : 0);
-    tn__put32(row + TN__IMAGE_FUNCTION_SLOT, function->slot < 0 ? TN__IMAGE_NO_SLOT : (uint32_t)function->slot);
-    tn__put32(row + TN__IMAGE_FUNCTION_PLACE, (uint32_t)place);
-    tn__put64(row + TN__IMAGE_FUNCTION_CLONES, function->clones);
+    tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_text(&w->text, function->name));
+    tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS,
+              add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
 }
 
 /* ELF's name of the machine. */
@@ -100,6 +114,7 @@ static void write_header(const struct writer *w)
     tn__put32(header + TN__IMAGE_AT_CPU_TABLES, TN_CPU_TABLES);
     tn__put32(header + TN__IMAGE_AT_SLOTS, (uint32_t)w->contents->slots);
     tn__put32(header + TN__IMAGE_AT_PLACES, (uint32_t)w->places);
+    tn__put32(header + TN__IMAGE_AT_NAME, w->name);
 }
 
 /* Enters a table in the header; answers where it begins. */
@@ -121,26 +136,41 @@ static void write_tables(struct writer *w)
     for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET)
         write_target(row, tn_cpu_target_at(c->targets, i), &w->text);
     row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
-    w->places = TN__IMAGE_FIRST_VERSION;
-    for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
-        write_function(row, &c->functions[i], w->places, &w->text);
-        w->places += versions_of(&c->functions[i]);
-    }
+    for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION)
+        write_function(w, row, &c->functions[i]);
+    row = begin_table(w, TN__IMAGE_SET_TABLE, w->set_count, 8);
+    for (size_t i = 0; i < w->set_count; i++)
+        tn__put64(row + 8 * i, w->sets[i]);
     row = begin_table(w, TN__IMAGE_NEED_TABLE, c->need_count, 4);
     for (size_t i = 0; i < c->need_count; i++, row += 4)
         tn__put32(row, add_text(&w->text, c->needs[i]));
     begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, 0, 0);
+    w->name = add_text(&w->text, c->image);
+}
+
+/* Bytes of all rows but the text's; 0: there are too many. Collects the sets. */
+static size_t count_rows(struct writer *w)
+{
+    const struct tn__image_contents *c = w->contents;
+    size_t targets = tn_cpu_target_count(c->targets), limit = INT32_MAX / 8;
+    if (c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4)
+        return 0;
+    for (size_t i = 0; i < c->function_count; i++)
+        add_set(w, c->functions[i].clones);
+    w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots);
+    return w->places > limit ? 0
+                             : TN__IMAGE_HEADER + targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
+                                   w->set_count * 8 + c->need_count * 4;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */
 static int write_bytes(struct writer *w, struct tn_error *err)
 {
     const struct tn__image_contents *c = w->contents;
-    size_t rows = TN__IMAGE_HEADER + tn_cpu_target_count(c->targets) * TN__IMAGE_TARGET +
-                  c->function_count * TN__IMAGE_FUNCTION + c->need_count * 4,
-           limit = INT32_MAX / 4;
-    if (c->function_count > limit / TN__IMAGE_FUNCTION || rows > limit)
-        return tn__fail(err, TN_ENOTSUP, "%zu functions are too many for one image", c->function_count);
+    size_t rows = count_rows(w);
+    if (!rows)
+        return tn__fail(err, TN_ENOTSUP, "%zu functions for %zu targets are too many for one image", c->function_count,
+                        tn_cpu_target_count(c->targets));
     w->bytes = tn__alloc_zeroed(NULL, rows, 1);
     if (!w->bytes)
         return TN_ENOMEM;
@@ -148,7 +178,7 @@ static int write_bytes(struct writer *w, struct tn_error *err)
     if (w->text.full)
         return TN_ENOMEM;
     size_t size = tn__align_up(rows + w->text.size, 8);
-    if (w->text.size > limit)
+    if (w->text.size > INT32_MAX / 4)
         return tn__fail(err, TN_ENOTSUP, "%zu bytes of names are too many for one image", w->text.size);
     uint8_t *bytes = tn__realloc(NULL, w->bytes, size);
     if (!bytes)
@@ -195,10 +225,10 @@ static LLVMValueRef distance(const struct module *m, LLVMValueRef global, LLVMVa
 }
 
 /* The version of a function for a target that has one. */
-static LLVMValueRef declare_version(const struct module *m, const struct tn__image_function *f, unsigned target)
+static LLVMValueRef declare_version(const struct module *m, const struct tn__image_function *f, size_t target)
 {
     bool plain = target == 0 && f->entry_is_body && !f->is_public;
-    snprintf(m->name, m->name_size, plain ? "%s" : "%s.%s.%u", f->name, m->contents->image, target);
+    snprintf(m->name, m->name_size, plain ? "%s" : "%s.%s.%zu", f->name, m->contents->image, target);
     LLVMValueRef known = LLVMGetNamedFunction(m->module, m->name);
     return known ? known
                  : hide(LLVMAddFunction(m->module, m->name,
@@ -230,16 +260,20 @@ static LLVMValueRef define_slots(const struct module *m, LLVMValueRef *values)
     return slots;
 }
 
-/* Fills places[] in the order that write_tables counted; there are more of them than slots. */
+/* Fills places[] as format.h says; there are more of them than slots. */
 static void list_places(const struct module *m, LLVMValueRef *places)
 {
     const struct tn__image_contents *c = m->contents;
     size_t at = 0;
     places[at++] = distance(m, define_slots(m, places), m->image);
-    for (size_t i = 0; i < c->function_count; i++)
-        for (unsigned target = 0; target < TN__MV_TARGETS; target++)
-            if (c->functions[i].clones >> target & 1)
-                places[at++] = distance(m, declare_version(m, &c->functions[i], target), m->image);
+    for (size_t target = 0; target < tn_cpu_target_count(c->targets); target++)
+        for (size_t i = 0; i < c->slots; i++) {
+            bool own = c->functions[i].clones >> target & 1;
+            size_t version = own ? target : tn_cpu_target_at(c->targets, target)->base;
+            places[at++] = distance(m, declare_version(m, &c->functions[i], version), m->image);
+        }
+    for (size_t i = c->slots; i < c->function_count; i++)
+        places[at++] = distance(m, declare_version(m, &c->functions[i], 0), m->image);
 }
 
 /* The note by which a file is searched for its image (format.h). */
@@ -322,11 +356,12 @@ static int make_module(void *user)
 int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buffer *out, struct tn_error *err)
 {
     struct writer w = {.contents = contents};
-    qsort(contents->functions, contents->function_count, sizeof *contents->functions, by_name);
+    qsort(contents->functions, contents->function_count, sizeof *contents->functions, in_order);
     int code = write_bytes(&w, err);
     if (code == TN_OK)
         code = tn__contain(make_module, &(struct job){&w, out}, err);
     tn__free(NULL, w.bytes);
     tn__free(NULL, w.text.bytes);
+    tn__free(NULL, w.sets);
     return code == TN_ENOMEM ? tn__fail(err, code, "out of memory while writing the image's tables") : code;
 }

@@ -54,22 +54,13 @@ static void write_target(uint8_t *row, uint32_t name, uint32_t flags)
     put(row + 8, flags, 4);
 }
 
-static void write_function(uint8_t *row, uint32_t name, uint32_t slot, uint32_t place, uint64_t clones)
-{
-    put(row, name, 4);
-    put(row + 4, 1, 4);
-    put(row + 8, slot, 4);
-    put(row + 12, place, 4);
-    put(row + 16, clones, 8);
-}
-
 static void write_image(uint8_t *bytes, uint16_t machine)
 {
     static const uint8_t magic[8] = {0x89, 0x54, 0x4e, 0x49, 0x4d, 0x0d, 0x0a, 0x1a};
-    static const char text[40] = "base\0\0wide\0one\0two";
+    static const char text[40] = "base\0\0wide\0one\0two\0sample";
     uint8_t *h = bytes + SAMPLE_IMAGE;
     memcpy(h, magic, 8);
-    put(h + 8, 1, 4);
+    put(h + 8, 2, 4);
     put(h + 12, SAMPLE_TABLES, 4);
     put(h + 24, 0x01020304, 4);
     put(h + 28, machine, 2);
@@ -79,19 +70,20 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     put(h + 36, TN_CPU_TABLES, 4);
     put(h + 56, 1, 4);
     put(h + 60, 4, 4);
-    const uint32_t tables[][2] = {{SAMPLE_TARGETS - SAMPLE_IMAGE, 2},
-                                  {SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
-                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
-                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
-                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 40}};
+    put(h + 112, 19, 4);
+    const uint32_t tables[][2] = {{SAMPLE_TARGETS - SAMPLE_IMAGE, 2}, {SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
+                                  {SAMPLE_SETS - SAMPLE_IMAGE, 2},    {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
+                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 0},    {SAMPLE_TEXT - SAMPLE_IMAGE, 40}};
     memcpy(h + 64, tables, sizeof tables);
     write_target(bytes + SAMPLE_TARGETS, 0, 0);
     write_target(bytes + SAMPLE_TARGETS + 80, 6, 0);
-    write_function(bytes + SAMPLE_FUNCTIONS, 11, UINT32_MAX, 1, 1);
-    write_function(bytes + SAMPLE_FUNCTIONS + 24, 15, 0, 2, 3);
+    const uint32_t functions[][2] = {{15, 1 | UINT32_C(1) << 31}, {11, UINT32_C(1) << 31}};
+    memcpy(bytes + SAMPLE_FUNCTIONS, functions, sizeof functions);
+    const uint64_t sets[] = {1, 3};
+    memcpy(bytes + SAMPLE_SETS, sets, sizeof sets);
     memcpy(bytes + SAMPLE_TEXT, text, sizeof text);
-    const int32_t places[] = {SAMPLE_SLOTS - SAMPLE_IMAGE, SAMPLE_CODE - SAMPLE_IMAGE, SAMPLE_CODE + 16 - SAMPLE_IMAGE,
-                              SAMPLE_CODE + 32 - SAMPLE_IMAGE};
+    const int32_t places[] = {SAMPLE_SLOTS - SAMPLE_IMAGE, SAMPLE_CODE + 16 - SAMPLE_IMAGE,
+                              SAMPLE_CODE + 32 - SAMPLE_IMAGE, SAMPLE_CODE - SAMPLE_IMAGE};
     memcpy(bytes + SAMPLE_PLACES, places, sizeof places);
 }
 

@@ -14,8 +14,9 @@ enum {
     SAMPLE_IMAGE = 0x400, /* the header */
     SAMPLE_TARGETS = SAMPLE_IMAGE + 128,
     SAMPLE_FUNCTIONS = SAMPLE_TARGETS + 2 * 80,
-    SAMPLE_TEXT = SAMPLE_FUNCTIONS + 2 * 24,
-    SAMPLE_TABLES = 128 + 2 * 80 + 2 * 24 + 40, /* bytes of header and tables */
+    SAMPLE_SETS = SAMPLE_FUNCTIONS + 2 * 8,
+    SAMPLE_TEXT = SAMPLE_SETS + 2 * 8,
+    SAMPLE_TABLES = 128 + 2 * 80 + 2 * 8 + 2 * 8 + 40, /* bytes of header and tables */
     SAMPLE_PLACES = SAMPLE_IMAGE + SAMPLE_TABLES,
     SAMPLE_CODE = 0x1000,
     SAMPLE_DATA = 0x2000,
