@@ -127,6 +127,32 @@ static int add_inputs(struct tn_library *library, const struct tn_input *inputs,
     return code;
 }
 
+/* ---- the surroundings ---- */
+
+/* Where imports come from, or everything if it is fixed. */
+static int add_resolver(struct tn__output_link *o, struct tn_library *library)
+{
+    if (!o->options->fixed)
+        return tn_add_resolver(library, tn__output_import, o, o->err);
+    return o->options->resolver ? tn_add_resolver(library, o->options->resolver, o->options->context, o->err) : TN_OK;
+}
+
+static int add_definitions(const struct tn__output_link *o, struct tn_library *library)
+{
+    size_t count = o->options->definition_count;
+    struct tn_definition *moved = tn__alloc_zeroed(NULL, count + 1, sizeof *moved);
+    if (!moved)
+        return tn__output_no_memory(o);
+    for (size_t i = 0; i < count; i++) {
+        moved[i] = o->options->definitions[i];
+        if (!(moved[i].flags & TN_SYMBOL_THREAD_LOCAL))
+            moved[i].address = (const void *)(uintptr_t)((uintptr_t)moved[i].address + o->base);
+    }
+    int code = tn_define_all(library, moved, count, NULL, o->err);
+    tn__free(NULL, moved);
+    return code;
+}
+
 /* ---- the whole ---- */
 
 static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t count)
@@ -137,9 +163,10 @@ static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t 
     if (code != TN_OK)
         return code;
     code = tn_library_create(session, o->options->name, &library, o->err);
-    if (code == TN_OK && (!o->options->fixed || o->options->resolver))
-        code = tn_add_resolver(library, o->options->fixed ? o->options->resolver : tn__output_import,
-                               o->options->fixed ? o->options->context : o, o->err);
+    if (code == TN_OK)
+        code = add_definitions(o, library);
+    if (code == TN_OK)
+        code = add_resolver(o, library);
     if (code == TN_OK)
         code = add_inputs(library, inputs, count, o->err);
     if (code == TN_OK)
@@ -159,8 +186,7 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", options->name);
     struct tn__output_link o = {.options = &copy, .output = output, .err = err};
     o.base = copy.fixed ? 0 : ANYWHERE;
-    o.where = (struct tn__detached){
-        .address = copy.fixed ? copy.address : ANYWHERE, .size = WINDOW, .page_size = PAGE, .how = &how};
+    o.where = (struct tn__detached){.address = o.base + copy.address, .size = WINDOW, .page_size = PAGE, .how = &how};
     int code = run(&o, inputs, count);
     tn__free(NULL, o.pieces);
     tn__free(NULL, o.sites);

@@ -118,10 +118,15 @@ struct tn__output_options {
     size_t page_size;     /* of segments: the largest that the file is to be loaded with */
     uint64_t file_offset; /* where the first segment begins in the file: a multiple of 4096 */
     bool fixed;
-    uint64_t address;      /* fixed: where it begins */
+    uint64_t address;      /* where it begins; not fixed: in the numbering of the file */
     int64_t tls_offset;    /* fixed: where its thread-local data begins, from the thread pointer */
     tn_resolver *resolver; /* fixed: the addresses of what the objects do not define. Else that is imported */
     void *context;         /* the resolver's, and head's */
+    /* What lies beside it in the same program, for the objects to refer to: addresses in the numbering of the file, which move along
+     * if it is not fixed; of thread-local data the distance from the thread pointer. What the objects define comes first if
+     * a definition is weak. */
+    const struct tn_definition *definitions;
+    size_t definition_count;
     /* How many bytes the format needs at the beginning of the first segment, for its headers and tables. Asked when everything
      * is counted and has an address, and again after each change, until the room is enough; NULL: none. */
     uint64_t (*head)(void *context, const struct tn__output *output);

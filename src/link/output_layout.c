@@ -387,7 +387,7 @@ static void align_tls(struct tn__output *output)
 static void place_sections(struct tn__output_link *o)
 {
     struct tn__output *output = o->output;
-    struct cursor at = {o->options->fixed ? o->options->address : o->base, o->options->file_offset};
+    struct cursor at = {o->base + o->options->address, o->options->file_offset};
     output->tls_size = output->tls_file_size = 0;
     size_t next = 0;
     for (enum tn__output_place place = 0; place < TN__OUTPUT_SEGMENTS; place++) {

@@ -52,15 +52,17 @@ static int add_site(const struct finder *f, uint64_t offset, enum tn__output_fix
     return TN_OK;
 }
 
-/* True of what lies in the output, and not at an absolute address or nowhere. */
+/* True of what lies in the output, or beside it in the same file, and not at an absolute address or nowhere. */
 static bool is_inside(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     uint8_t flags = object->plan->symbol_flags[index];
     if (flags & TN__SYMBOL_BOUND)
         return true;
-    if (!index || flags & (TN__SYMBOL_GIVEN | TN__SYMBOL_DISCARDED | TN__SYMBOL_TLS))
+    if (!index || flags & (TN__SYMBOL_DISCARDED | TN__SYMBOL_TLS))
         return false;
+    if (flags & TN__SYMBOL_GIVEN) /* by options.definitions: an import is none of the file's */
+        return symbol->entry && symbol->entry->kind == TN__ENTRY_ABSOLUTE;
     if (!(flags & TN__SYMBOL_OWN) && symbol->entry && symbol->entry->kind == TN__ENTRY_OBJECT)
         symbol = &symbol->entry->object->data->symbols[symbol->entry->symbol];
     return symbol->place != TN__PLACE_ABSOLUTE;

@@ -208,6 +208,32 @@ static void test_fixed(void **state)
     tn__output_free(output);
 }
 
+/* What lies in front of it moves along: distances to it are final, and words with its address are like those of its own. */
+static void test_beside(void **state)
+{
+    (void)state;
+    static const struct tn_definition definitions[] = {{"far", (const void *)0x1234, TN_SYMBOL_WEAK},
+                                                       {"constant", (const void *)0x5678, TN_SYMBOL_WEAK}};
+    const struct tn__output_options options = {.name = "out",
+                                               .address = 0x20000,
+                                               .file_offset = 0x5000,
+                                               .definitions = definitions,
+                                               .definition_count = COUNT(definitions)};
+    struct tn__output *output = link_good(&options, make_object());
+    const struct tn__output_section *text = find(output, ".text"), *data = find(output, ".data");
+    const struct tn__output_section *table = find(output, ".data.rel.ro");
+    assert_int_equal(output->segments[0].address, 0x20000);
+    assert_int_equal(output->segments[0].offset, 0x5000);
+    assert_int_equal(text->address + 8 + (int32_t)tn__get32(text->bytes + 4), 0x1234);
+    assert_int_equal(output->import_count, 1); /* "maybe" */
+    assert_int_equal(output->relocs[output->reloc_count - 3].address, data->address + 8);
+    assert_int_equal(output->relocs[output->reloc_count - 3].fixup, TN__OUTPUT_RELATIVE);
+    assert_int_equal(output->relocs[output->reloc_count - 3].addend, 0x123a);
+    assert_int_equal(tn__get64(table->bytes + 8), find_symbol(output, "constant")->value); /* its own comes first */
+    assert_true(find_symbol(output, "constant")->value > 0x20000);
+    tn__output_free(output);
+}
+
 /* ---- what does not go ---- */
 
 static void test_refuses(void **state)
@@ -244,8 +270,8 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places), cmocka_unit_test(test_relocs),  cmocka_unit_test(test_relr),
-        cmocka_unit_test(test_fixed),  cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_relocs), cmocka_unit_test(test_relr),
+        cmocka_unit_test(test_fixed),  cmocka_unit_test(test_beside), cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
