@@ -77,6 +77,8 @@ put_filled() {
 
 # ---- what goes where ----
 
+sed '/symtab/d' tenon.pc.in >"$work/tenon-musl.pc.in" # musl has no libelf
+
 if [ "$action" = describe ]; then
     libdir=$(realpath "$BUILD")
     INCLUDEDIR=$(realpath include)
@@ -84,6 +86,8 @@ if [ "$action" = describe ]; then
     for name in tenon ${LLVM_LINK:+tenon-codegen}; do
         filled $name.pc.in "$BUILD/pkgconfig" >"$BUILD/pkgconfig/$name.pc"
     done
+    libdir=$libdir/musl
+    filled "$work/tenon-musl.pc.in" "$BUILD/pkgconfig" >"$BUILD/pkgconfig/tenon-musl.pc"
     exit 0
 fi
 
@@ -93,11 +97,10 @@ if [ "$part" = musl ]; then
     put 644 include/tenon.h "$INCLUDEDIR"
     put 644 include/tenon_cpu.h "$INCLUDEDIR"
     put 644 include/tenon_heap.h "$INCLUDEDIR"
-put 644 include/tenon_managed.h "$INCLUDEDIR"
+    put 644 include/tenon_managed.h "$INCLUDEDIR"
     put 644 include/tenon_image.h "$INCLUDEDIR"
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
-    sed '/symtab/d' tenon.pc.in >"$work/tenon.pc.in" # musl has no libelf
-    put_filled "$work/tenon.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
+    put_filled "$work/tenon-musl.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
     [ $action = install ] || rmdir "$DESTDIR$libdir" 2>/dev/null || true
     exit 0
 fi
@@ -124,7 +127,7 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
-    examples="$examples calc collected"
+    examples="$examples calc collected product"
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do
