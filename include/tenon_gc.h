@@ -30,13 +30,9 @@
 #define TN_GC_BLOCK_BUMP     0
 #define TN_GC_BLOCK_LIMIT    8
 #define TN_GC_BLOCK_POLL     16
-#define TN_GC_BLOCK_STATE    20
 #define TN_GC_BLOCK_TOP      24
 #define TN_GC_BLOCK_PGCSTACK 32
 #define TN_GC_BLOCK_RUNTIME  40 /* from here on it is the runtime's alone */
-
-#define TN_GC_MANAGED  0 /* tn_gc_block.state: what the collector has to wait for */
-#define TN_GC_BLOCKING 1 /* in a call that it need not wait for */
 
 /* ---- anchors ---- */
 
@@ -44,6 +40,8 @@
 #define TN_GC_ANCHOR_FP   8
 #define TN_GC_ANCHOR_RA   16
 #define TN_GC_ANCHOR_SIZE 24
+
+#define TN_GC_BARRIER (~0ull) /* an anchor's sp: while it is the top one, no collection waits for the thread */
 
 /* ---- stack maps: sections "tenon_maps" ---- */
 
@@ -76,17 +74,18 @@ extern "C" {
 /* Where managed code called out: the collector walks from here along frame pointers. */
 struct tn_gc_anchor {
     uintptr_t
-        sp; /* at the call, so that [sp] is the return address on x86-64; 0: nothing has called out from this level */
+        sp; /* at the call, so that [sp] is the return address on x86-64; 0: nothing has called out from this level;
+               TN_GC_BARRIER */
     uintptr_t fp; /* of the managed frame that called */
     uintptr_t ra; /* the return address; 0: it lies at [sp] */
 };
 
 /* One per thread, in thread-local storage. Its first cache line is all that compiled code touches. */
 struct tn_gc_block {
-    char *bump;               /* where the next object's header goes */
-    char *limit;              /* end of that space; 0 while a stop is requested: other threads write it, atomically */
-    uint32_t poll;            /* not 0 while a stop is requested; written like `limit` */
-    uint32_t state;           /* TN_GC_MANAGED or TN_GC_BLOCKING; atomic */
+    char *bump;    /* where the next object's header goes */
+    char *limit;   /* end of that space; 0 while a stop is requested: other threads write it, atomically */
+    uint32_t poll; /* not 0 while a stop is requested; written like `limit` */
+    uint32_t unused;
     struct tn_gc_anchor *top; /* of the innermost level, see tn__gc_enter */
     void *pgcstack;           /* the contract's get_pgcstack answers the address of this word */
     void *runtime[3];
@@ -133,8 +132,11 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp);
  * x15, and x30 goes to ra), whose other arguments are where its convention wants them. The registers of arguments are kept. */
 void tn__gc_call_native(void);
 
-/* The same for a call that may block: the thread is in state TN_GC_BLOCKING meanwhile, and returns only while the world runs.
- * It must not be left by longjmp or a throw. */
+/* The same for functions that may return twice, as setjmp does. */
+void tn__gc_call_twice(void);
+
+/* The same for a call that may block: a barrier is the top anchor meanwhile, but while managed code that it calls runs; and it
+ * returns only while the world runs. It must not be left by longjmp or a throw. */
 void tn__gc_call_blocking(void);
 
 #pragma GCC visibility pop

@@ -57,7 +57,8 @@ struct tn_heap;   /* opaque */
 struct tn_handle; /* opaque: refers to an object, wherever it moves, and keeps it alive */
 
 enum {
-    TN_HEAP_STRESS = 1, /* collect and move at every allocation and poll, and unmap what was moved from */
+    TN_HEAP_STRESS =
+        1, /* collect and move at every safepoint, and unmap what was moved from; doc/GC.md says where these are */
     TN_HEAP_VERIFY = 2, /* check the whole heap after each collection; what is wrong goes to on_corruption */
 };
 
@@ -180,8 +181,8 @@ TN_API size_t tn_run_pending_finalizers(struct tn_heap *heap);
 /* ---- raw references ---- */
 
 /* In between, collections wait for the calling thread, and raw references stay good until it calls something that is a
- * safepoint: managed functions, tn_heap_collect, tn_handle_new. For passing references to managed functions. Nests.
- * Only for attached threads. */
+ * safepoint: managed functions, tn_heap_collect, tn_handle_new. For passing references to managed functions. Nests. Only for
+ * attached threads. After a longjmp or a throw out of managed code the end also makes the thread one that no collection waits for. */
 TN_API void tn_managed_begin(void);
 TN_API void tn_managed_end(void);
 TN_API void *tn_handle_object(const struct tn_handle *handle);

@@ -230,8 +230,11 @@ static void list_names(const struct adding *a, size_t part, struct names *names)
         if (s->of)
             names->others[names->other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
         else if (s->body)
-            names->stubs[names->stub_count++] =
-                (struct tn_lazy_symbol){.name = s->name, .target = s->body, .flags = flags_of(s)};
+            names->stubs[names->stub_count++] = (struct tn_lazy_symbol){.name = s->name,
+                                                                        .target = s->body,
+                                                                        .flags = flags_of(s),
+                                                                        .managed_registers = s->managed_registers,
+                                                                        .managed_stack = s->managed_stack};
 }
 
 static int define_stubs(struct adding *a)

@@ -13,6 +13,7 @@
 #include "llvm/IR/Module.h"
 
 #include "codegen/extract.h"
+#include "codegen/gc/saved.h"
 
 using namespace llvm;
 
@@ -120,9 +121,19 @@ static const Function *function_of(const GlobalAlias &alias)
     return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
 }
 
+/* The references among its arguments; those of some functions a stub cannot keep for the collector. */
+static bool saved_references(const Function &function, tn__saved_references &found)
+{
+    return tn__gc_saved_references(wrap(&function), &found);
+}
+
 /* The functions that have to be defined where the data is, with all that depends on them. */
 static void unite_with_data(groups &groups, const Module &module, const GlobalValue *data)
 {
+    tn__saved_references unused;
+    for (const Function &function : module)
+        if (is_definition(function) && !saved_references(function, unused))
+            groups.unionSets(&function, data);
     for (const GlobalIFunc &ifunc : module.ifuncs())
         if (const Function *resolver = ifunc.getResolverFunction())
             groups.unionSets(resolver, data);
@@ -193,13 +204,16 @@ void tn__split::list_symbols(uint64_t number)
         for (const GlobalValue *member : part.members) {
             auto *function = dyn_cast<Function>(member);
             const char *body = nullptr;
-            if (function && &part != &parts[0])
+            tn__saved_references saved = {};
+            if (function && &part != &parts[0]) {
                 body = bodies[function] = saver.save(body_of(*function, number)).data();
-            part.symbols.push_back({name(*member), nullptr, body, flags_of(*member)});
+                saved_references(*function, saved);
+            }
+            part.symbols.push_back({name(*member), nullptr, body, flags_of(*member), saved.registers, saved.stack});
         }
     for (const GlobalAlias &alias : module->aliases())
         if (const Function *function = function_of(alias))
-            parts[part_of[function]].symbols.push_back({name(alias), name(*function), nullptr, flags_of(alias)});
+            parts[part_of[function]].symbols.push_back({name(alias), name(*function), nullptr, flags_of(alias), 0, 0});
 }
 
 /* Everything that others can see. */
@@ -209,7 +223,7 @@ void tn__split::form_one_part()
     parts.resize(1);
     for (const GlobalValue &global : module->global_values())
         if (is_definition(global) && !global.hasLocalLinkage() && global.hasName() && !is_llvms(global))
-            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global)});
+            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
 }
 
 /* ---- debug information ---- */

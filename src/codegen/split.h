@@ -39,6 +39,8 @@ struct tn__split_symbol {
     const char *of;   /* NULL, or the function that this is another name of */
     const char *body; /* functions: what they are called where names stand for stubs; NULL: everything else */
     unsigned flags;
+    uint32_t managed_registers,
+        managed_stack; /* functions: arguments that are references, as in struct tn_lazy_symbol */
 };
 
 /* Takes a verified module apart, which is changed by that and stays the caller's, who disposes of the split first.

@@ -254,8 +254,10 @@ static void walk_stacks(struct tn__collector *c, tn_visit_slot *slot, void (*pin
 }
 
 /* Whatever is pinned must be known before anything moves. */
-static void find_roots(struct tn__collector *c)
+static void find_roots(struct tn__collector *c, void *const *held, size_t held_count)
 {
+    for (size_t i = 0; i < held_count; i++)
+        tn__keep(c, held[i]);
     tn__each_pin(c->heap, keep, c);
     tn__maps_lock();
     if (tn__maps_have_pins())
@@ -309,11 +311,11 @@ static void free_big(struct tn__space *space)
     }
 }
 
-void tn__collect(struct tn_heap *heap, struct tn_collection *done)
+void tn__collect(struct tn_heap *heap, void *const *held, size_t held_count, struct tn_collection *done)
 {
     struct tn__collector c = {.heap = heap};
     begin(&c);
-    find_roots(&c);
+    find_roots(&c, held, held_count);
     tn__drain(&c);
     tn__settle_dead(&c);
     end_chunk(&c);

@@ -21,6 +21,7 @@
 #include <pthread.h>
 
 #include "base/base.h"
+#include "base/lazy_frame.h"
 #include "tenon_gc.h"
 #include "tenon_heap.h"
 
@@ -171,14 +172,16 @@ struct tn__mutator {
     uint32_t chunk;               /* whose end `limit` is; 0: none */
     char *limit;                  /* what block->limit is while nobody stops the world */
     struct tn_handle *scope;      /* the newest handle of its scopes; marks of scopes among them */
-    uint32_t managed_depth;       /* of tn_managed_begin */
-    bool came_in;                 /* the first of them came from outside */
+    struct tn__lazy_frame *calls; /* whose functions are looked up, the newest first */
     bool finalizing;
 };
 
+/* What `runtime` holds in a thread's block. Assembly knows the second: not NULL if the thread collected since it was set to that. */
+enum { TN__MUTATOR, TN__COLLECTED };
+
 static inline struct tn__mutator *tn__self(void)
 {
-    return tn__gc_block.runtime[0];
+    return tn__gc_block.runtime[TN__MUTATOR];
 }
 
 /* Waits for the lock as a thread that no collection need wait for; what it refers to must be in frames or handles. */
@@ -189,8 +192,18 @@ void tn__heap_unlock(struct tn_heap *heap);
 void tn__world_stop(struct tn_heap *heap);
 void tn__world_start(struct tn_heap *heap);
 
-/* What tn__gc_call_blocking calls in the end where a stop is requested. */
-void tn__gc_leave_blocking(void);
+enum { TN__STOP = 1, TN__STRESS = 2 }; /* bits of `poll` */
+
+/* What assembly calls where `poll` says so: behind blocking calls, and in stress behind others, that left these results. */
+enum { TN__RESULTS = 3 };
+void tn__gc_after_blocking(void *const results[TN__RESULTS]);
+void tn__gc_after_call(void *const results[TN__RESULTS]);
+
+/* What assembly wants to know of the processor; before the first heap. */
+void tn__gc_look_at_machine(void);
+
+/* Lets lazy stubs say what they wait for (base/lazy_frame.h). */
+void tn__watch_lazy_calls(void);
 
 /* Where the thread's chunk ends is told to compiled code. */
 void tn__publish_limit(struct tn__mutator *mutator);
@@ -258,9 +271,11 @@ struct tn__collector {
 
 /* Under the lock: the whole of it, from stopping the world on. */
 void tn__collect_now(struct tn_heap *heap);
+/* The same; what these registers refer to, if they do, stays where it is. */
+void tn__collect_around(struct tn_heap *heap, void *const results[TN__RESULTS]);
 
-/* The world is stopped and every chunk retired. Counts in `done`. */
-void tn__collect(struct tn_heap *heap, struct tn_collection *done);
+/* The world is stopped and every chunk retired; `held` are objects that do not move. Counts in `done`. */
+void tn__collect(struct tn_heap *heap, void *const *held, size_t held_count, struct tn_collection *done);
 
 /* Makes the slot refer to where its object goes. */
 void tn__forward_slot(void *collector, void **slot);
@@ -282,7 +297,10 @@ void tn__verify_heap(struct tn_heap *heap);
 void tn__verify_barriers(struct tn_heap *heap);
 void tn__verify_end(struct tn_heap *heap);
 
-/* Calls for every object; the world is stopped and every chunk retired (space.c). */
+/* Whether an object begins at this address; the world is stopped and every chunk retired (space.c). */
+bool tn__is_object(const struct tn_heap *heap, const void *address);
+
+/* Calls for every object, then. */
 void tn__each_object(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 
 /* ---- stack maps (maps.c) ---- */

@@ -64,6 +64,8 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     tn__list_init(&heap->handles);
     pthread_mutex_init(&heap->lock, NULL);
     pthread_mutex_init(&heap->roots_lock, NULL);
+    tn__gc_look_at_machine();
+    tn__watch_lazy_calls();
     *out = heap;
     return TN_OK;
 }
@@ -108,7 +110,7 @@ void tn_heap_destroy(struct tn_heap *heap)
 
 /* ---- collections ---- */
 
-static void count(struct tn_heap *heap, const struct tn_collection *done)
+static void add_up(struct tn_heap *heap, const struct tn_collection *done)
 {
     struct tn_heap_stats *stats = &heap->stats;
     stats->collections++;
@@ -119,26 +121,48 @@ static void count(struct tn_heap *heap, const struct tn_collection *done)
     stats->longest_stop_ns = tn__max64(stats->longest_stop_ns, done->stop_ns);
 }
 
-void tn__collect_now(struct tn_heap *heap)
+/* The world is stopped. */
+static void collect_stopped(struct tn_heap *heap, void *const *results, struct tn_collection *done)
+{
+    void *held[TN__RESULTS];
+    size_t count = 0;
+    for (size_t i = 0; results && i < TN__RESULTS; i++)
+        if (tn__is_object(heap, results[i]))
+            held[count++] = results[i];
+    if (heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_barriers(heap);
+    tn__collect(heap, held, count, done);
+    if (heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_heap(heap);
+}
+
+static void collect(struct tn_heap *heap, void *const *results)
 {
     struct tn_collection done = {.size = sizeof done, .before = heap->space.in_use};
     uint64_t requested = tn__os_now_ns();
     tn__world_stop(heap);
     done.stop_ns = tn__os_now_ns() - requested;
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_barriers(heap);
-    tn__collect(heap, &done);
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_heap(heap);
+    collect_stopped(heap, results, &done);
     tn__world_start(heap);
     done.pause_ns = tn__os_now_ns() - requested;
     done.after = heap->space.in_use;
     done.number = heap->stats.collections + 1;
-    count(heap, &done);
+    add_up(heap, &done);
     heap->allocated = 0;
     heap->threshold = tn__max64(heap->options.minimum, heap->space.in_use);
     if (heap->options.on_collection)
         heap->options.on_collection(heap->options.context, &done);
+    tn__gc_block.runtime[TN__COLLECTED] = heap;
+}
+
+void tn__collect_now(struct tn_heap *heap)
+{
+    collect(heap, NULL);
+}
+
+void tn__collect_around(struct tn_heap *heap, void *const results[TN__RESULTS])
+{
+    collect(heap, results);
 }
 
 void tn_heap_collect(struct tn_heap *heap)

@@ -166,6 +166,7 @@ int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
         {"tn__gc_move", (const void *)(uintptr_t)tn__gc_move, 0},
         {"tn__gc_enter", (const void *)(uintptr_t)tn__gc_enter, 0},
         {"tn__gc_call_native", (const void *)(uintptr_t)tn__gc_call_native, 0},
+        {"tn__gc_call_twice", (const void *)(uintptr_t)tn__gc_call_twice, 0},
         {"tn__gc_call_blocking", (const void *)(uintptr_t)tn__gc_call_blocking, 0},
         {"tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
          TN_SYMBOL_THREAD_LOCAL},

@@ -3,15 +3,19 @@
 /* What compiled x86-64 code calls with conventions of its own. Only built for x86-64. The offsets are those of tenon_gc.h; the
  * assertions below hold them together. */
 
+#include <cpuid.h>
+
 #include "gc.h"
 
-_Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_STATE == 20 && TN_GC_BLOCK_TOP == 24, "offsets below");
+_Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_TOP == 24 && TN_GC_BLOCK_RUNTIME == 40 && TN__COLLECTED == 1,
+               "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
-_Static_assert(TN_GC_MANAGED == 0 && TN_GC_BLOCKING == 1 && TN_GC_UNLOGGED == 2, "values below");
+_Static_assert(TN_GC_BARRIER == (uint64_t)-1 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_UNLOGGED == 2,
+               "values below");
 _Static_assert(offsetof(struct tn_gc_block, top) == TN_GC_BLOCK_TOP &&
                    offsetof(struct tn_gc_block, poll) == TN_GC_BLOCK_POLL &&
-                   offsetof(struct tn_gc_block, state) == TN_GC_BLOCK_STATE &&
+                   offsetof(struct tn_gc_block, runtime) == TN_GC_BLOCK_RUNTIME &&
                    offsetof(struct tn_gc_block, pgcstack) == TN_GC_BLOCK_PGCSTACK,
                "the block as compiled code knows it");
 _Static_assert(offsetof(struct tn_gc_anchor, fp) == TN_GC_ANCHOR_FP && sizeof(struct tn_gc_anchor) == TN_GC_ANCHOR_SIZE,
@@ -30,74 +34,140 @@ _Static_assert(offsetof(struct tn_gc_anchor, fp) == TN_GC_ANCHOR_FP && sizeof(st
     ".size " name ", .-" name "\n"                                                                                     \
     ".popsection\n"
 
-/* Only r11 is free: all others may hold arguments, r10 the function. */
+/* The thread's top anchor, from the address of its block in r11. */
+#define FILL_IN                                                                                                        \
+    "    movq %fs:24(%r11), %r11\n"                                                                                    \
+    "    movq %rsp, (%r11)\n"                                                                                          \
+    "    movq %rbp, 8(%r11)\n"                                                                                         \
+    "    movq $0, 16(%r11)\n"
+
+/* Only r11 is free: all others may hold arguments, r10 the function.
+ * In stress the function is called and not jumped to, so that it comes back here: with a copy of what may be its arguments in memory, which is
+ * all that the caller's frame holds, up to a limit that no arguments reach. Return addresses stay where unwinders look for them. */
 __asm__(FUNCTION("tn__gc_call_native") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
-        "    movq %fs:24(%r11), %r11\n"
-        "    movq %rsp, (%r11)\n"
-        "    movq %rbp, 8(%r11)\n"
-        "    movq $0, 16(%r11)\n"
-        "    jmp *%r10\n" END("tn__gc_call_native"));
+        "    testl $2, %fs:16(%r11)\n"
+        "    jnz 1f\n" FILL_IN "    jmp *%r10\n"
+        "1:  movq $0, %fs:48(%r11)\n" FILL_IN "    pushq %rbp\n"
+        "    .cfi_def_cfa_offset 16\n"
+        "    .cfi_offset rbp, -16\n"
+        "    movq %rsp, %rbp\n"
+        "    .cfi_def_cfa_register rbp\n"
+        "    pushq %rdi\n"
+        "    pushq %rsi\n"
+        "    pushq %rcx\n"
+        "    leaq 16(%rbp), %rsi\n"
+        "    movq (%rbp), %rcx\n"
+        "    subq %rsi, %rcx\n"
+        "    movl $65536, %r11d\n"
+        "    cmpq %r11, %rcx\n"
+        "    cmova %r11, %rcx\n"
+        "    subq %rcx, %rsp\n"
+        "    andq $-16, %rsp\n"
+        "    movq %rsp, %rdi\n"
+        "    rep movsb\n"
+        "    movq -8(%rbp), %rdi\n"
+        "    movq -16(%rbp), %rsi\n"
+        "    movq -24(%rbp), %rcx\n"
+        "    call *%r10\n"
+        "    leaq tn__gc_after_call(%rip), %r11\n"
+        "    call tn__gc_keep_results\n"
+        "    leave\n"
+        "    .cfi_def_cfa rsp, 8\n"
+        "    ret\n" END("tn__gc_call_native"));
+
+/* Never called with a frame in between, which would be gone at the second return. */
+__asm__(FUNCTION("tn__gc_call_twice") /* */
+        "    movq tn__gc_block@gottpoff(%rip), %r11\n" FILL_IN "    jmp *%r10\n" END("tn__gc_call_twice"));
 
 /* The function is called with the stack pointer where it was, for its arguments in memory: so the return address goes to the
- * anchor, and nothing else may be pushed. The level above, which is like this one, makes entries take the slow side, where the thread stops
- * being one that nobody waits for. Afterwards this call's level is searched for: callees may have left others on top. */
+ * anchor, and nothing else may be pushed. The anchor above becomes a barrier. Afterwards that one is searched for: callees may have left others
+ * on top. */
 __asm__(FUNCTION("tn__gc_call_blocking") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    movq %fs:24(%r11), %r11\n"
         "    movq %rsp, (%r11)\n"
         "    movq %rbp, 8(%r11)\n"
-        "    movq %rsp, 24(%r11)\n"
-        "    movq %rbp, 32(%r11)\n"
         "    popq 16(%r11)\n"
         "    .cfi_def_cfa_offset 0\n"
         "    .cfi_undefined rip\n"
-        "    pushq 16(%r11)\n"
-        "    popq 40(%r11)\n"
         "    addq $24, %r11\n"
+        "    movq $-1, (%r11)\n"
         "    pushq %r10\n"
         "    movq tn__gc_block@gottpoff(%rip), %r10\n"
         "    movq %r11, %fs:24(%r10)\n"
-        "    movl $1, %fs:20(%r10)\n"
         "    popq %r10\n"
         "    call *%r10\n"
         "    movq tn__gc_block@gottpoff(%rip), %r10\n"
         "    movq %fs:24(%r10), %r11\n"
-        "    leaq -8(%rsp), %rcx\n"
-        "    jmp 1f\n"
-        "0:  subq $24, %r11\n"
-        "1:  cmpq %rcx, (%r11)\n"
+        "0:  cmpq $-1, (%r11)\n"
+        "    leaq -24(%r11), %r11\n"
         "    jne 0b\n"
-        "    cmpq %rcx, -24(%r11)\n"
-        "    je 0b\n" /* the one above is still there */
-        "    movq %r11, %fs:24(%r10)\n"
         "    pushq 16(%r11)\n"
         "    .cfi_def_cfa_offset 8\n"
         "    .cfi_offset rip, -8\n"
-        "    xorl %ecx, %ecx\n"
-        "    xchgl %ecx, %fs:20(%r10)\n"
-        "    testl $1, %fs:16(%r10)\n"
-        "    jnz 2f\n"
+        "    xchgq %r11, %fs:24(%r10)\n" /* before `poll` is looked at, for everybody */
+        "    cmpl $0, %fs:16(%r10)\n"
+        "    jne 1f\n"
         "    ret\n"
-        "2:  pushq %rbp\n"
+        "1:  leaq tn__gc_after_blocking(%rip), %r11\n"
+        "    jmp tn__gc_keep_results\n" END("tn__gc_call_blocking"));
+
+/* ---- results ---- */
+
+enum { RESULT_COMPONENTS = 0x47, RESULT_AREA = 1664 };
+_Static_assert(RESULT_COMPONENTS == (1 | 2 | 4 | 64) && RESULT_AREA == 1152 + 512,
+               "x87, SSE, AVX, upper halves of zmm0-15, which end there");
+
+static uint8_t has_xsave __asm__("tn__gc_has_xsave") __attribute__((used));
+
+void tn__gc_look_at_machine(void)
+{
+    uint32_t eax, ebx, ecx, edx;
+    bool found = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_OSXSAVE);
+    __atomic_store_n(&has_xsave, found, __ATOMIC_RELAXED);
+}
+
+/* Calls the function in r11 with what general registers answer, and leaves all registers that answer something as they are: what calls
+ * return may be long double, or a vector, or three words. Areas of XSAVE begin with 512 bytes as FXSAVE has them (Intel SDM, volume 1, section 13.4). */
+__asm__(FUNCTION("tn__gc_keep_results") /* */
+        "    pushq %rbp\n"
         "    .cfi_def_cfa_offset 16\n"
         "    .cfi_offset rbp, -16\n"
         "    movq %rsp, %rbp\n"
         "    .cfi_def_cfa_register rbp\n"
-        "    andq $-16, %rsp\n"
-        "    subq $64, %rsp\n"
-        "    movq %rax, (%rsp)\n"
-        "    movq %rdx, 8(%rsp)\n"
-        "    movups %xmm0, 16(%rsp)\n"
-        "    movups %xmm1, 32(%rsp)\n"
-        "    call tn__gc_leave_blocking\n"
-        "    movq (%rsp), %rax\n"
-        "    movq 8(%rsp), %rdx\n"
-        "    movups 16(%rsp), %xmm0\n"
-        "    movups 32(%rsp), %xmm1\n"
+        "    pushq %rcx\n"
+        "    pushq %rdx\n"
+        "    pushq %rax\n"
+        "    movq %rsp, %rdi\n"
+        "    subq $1664, %rsp\n"
+        "    andq $-64, %rsp\n"
+        "    cmpb $0, tn__gc_has_xsave(%rip)\n"
+        "    je 1f\n"
+        "    xorl %edx, %edx\n"
+        "    movl $512, %eax\n"
+        "0:  movq %rdx, (%rsp,%rax)\n" /* the header is to be zero */
+        "    addl $8, %eax\n"
+        "    cmpl $576, %eax\n"
+        "    jne 0b\n"
+        "    movl $0x47, %eax\n"
+        "    xsave64 (%rsp)\n"
+        "    call *%r11\n"
+        "    xorl %edx, %edx\n"
+        "    movl $0x47, %eax\n"
+        "    xrstor64 (%rsp)\n"
+        "    jmp 2f\n"
+        "1:  fxsave64 (%rsp)\n"
+        "    call *%r11\n"
+        "    fxrstor64 (%rsp)\n"
+        "2:  movq -24(%rbp), %rax\n"
+        "    movq -16(%rbp), %rdx\n"
+        "    movq -8(%rbp), %rcx\n"
         "    leave\n"
         "    .cfi_def_cfa rsp, 8\n"
-        "    ret\n" END("tn__gc_call_blocking"));
+        "    ret\n" END("tn__gc_keep_results"));
+
+/* ---- the barrier ---- */
 
 /* This collector asks only when it verifies which objects were stored to: by the bit. */
 __asm__(FUNCTION("tn__gc_log") /* */

@@ -206,3 +206,32 @@ void tn__each_object(struct tn_heap *heap, void (*visit)(void *context, void *ob
     for (uint32_t i = space->big.first; i; i = space->chunks[i].next)
         visit(context, (char *)tn__chunk_address(space, i) + space->chunks[i].shift);
 }
+
+/* ---- one object ---- */
+
+struct search {
+    const void *address;
+    bool found;
+};
+
+static void compare(void *context, void *object)
+{
+    struct search *search = context;
+    search->found |= object == search->address;
+}
+
+bool tn__is_object(const struct tn_heap *heap, const void *address)
+{
+    const struct tn__space *space = &heap->space;
+    const struct tn__chunk *chunk = tn__chunk_of(space, address);
+    uintptr_t start = (uintptr_t)address & -(uintptr_t)TN__CHUNK_SIZE;
+    if (!chunk || (uintptr_t)address % 8)
+        return false;
+    if (chunk->state != TN__SMALL)
+        return chunk->state == TN__BIG && (uintptr_t)address == start + chunk->shift;
+    if (chunk->kept)
+        return (uintptr_t)address >= start + TN__CHUNK_HEAD && tn__in_set(address, TN__MARKS);
+    struct search search = {.address = address};
+    each_in_chunk(start, chunk->used, compare, &search);
+    return search.found;
+}

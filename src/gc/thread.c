@@ -2,20 +2,18 @@
 
 /* Threads of a heap: attaching, entering managed code, and stopping all of them.
  *
- * A collector need not wait for a thread whose state is TN_GC_BLOCKING, nor for one that is outside of managed code: whose
- * `top` is the anchor that the array begins with. To come back from either, a thread says that it is back first and looks
- * whether a stop is requested then, while the collector requests first and looks then; both in sequentially consistent
- * order, so one of them sees the other. */
+ * A collector need not wait for a thread whose top anchor is a barrier: the one that its array begins with (it is outside of
+ * managed code), or one that was put there for a call that may block. To come back, a thread takes the barrier off the top
+ * first and looks whether a stop is requested then, while the collector requests first and looks at the top then; both in
+ * sequentially consistent order, so one of them sees the other. */
 
 #include <sched.h>
 
 #include "base/os.h"
 #include "gc.h"
 
-enum { STOP = 1, STRESS = 2 }; /* bits of `poll` */
-
 /* What threads that are attached to no heap have: both anchors are alike, so entries take the slow side. */
-static struct tn_gc_anchor unattached[3] = {{.sp = UINTPTR_MAX}, {.sp = UINTPTR_MAX}};
+static struct tn_gc_anchor unattached[3] = {{.sp = TN_GC_BARRIER}, {.sp = TN_GC_BARRIER}};
 
 __thread struct tn_gc_block tn__gc_block
     __attribute__((tls_model("initial-exec"), aligned(64))) = {.top = unattached + 1};
@@ -63,7 +61,7 @@ static bool make_anchors(struct tn__mutator *mutator)
     }
     mutator->anchors = (struct tn_gc_anchor *)(uintptr_t)address;
     mutator->anchors_size = size + page;
-    mutator->anchors[0].sp = mutator->anchors[1].sp = UINTPTR_MAX;
+    mutator->anchors[0].sp = mutator->anchors[1].sp = TN_GC_BARRIER;
     return true;
 }
 
@@ -79,11 +77,11 @@ int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
     }
     mutator->heap = heap;
     mutator->block = &tn__gc_block;
-    tn__gc_block = (struct tn_gc_block){.top = outside(mutator), .runtime = {mutator}};
+    tn__gc_block = (struct tn_gc_block){.top = outside(mutator), .runtime = {[TN__MUTATOR] = mutator}};
     tn__heap_lock(heap);
     tn__list_append(&heap->mutators, &mutator->all);
     if (heap->options.flags & TN_HEAP_STRESS)
-        tn__gc_block.poll = STRESS;
+        tn__gc_block.poll = TN__STRESS;
     tn__heap_unlock(heap);
     return TN_OK;
 }
@@ -111,19 +109,74 @@ struct tn_heap *tn_heap_current(void)
     return tn__self() ? tn__self()->heap : NULL;
 }
 
+/* ---- levels ---- */
+
+static struct tn_gc_anchor *top_of(const struct tn__mutator *mutator)
+{
+    return __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+}
+
+static void set_top(struct tn__mutator *mutator, struct tn_gc_anchor *anchor)
+{
+    __atomic_store_n(&mutator->block->top, anchor, __ATOMIC_SEQ_CST);
+}
+
+/* Collectors may look at an anchor that was the top one a moment ago. */
+static void set_sp(struct tn_gc_anchor *anchor, uintptr_t sp)
+{
+    __atomic_store_n(&anchor->sp, sp, __ATOMIC_RELAXED);
+}
+
+static bool is_barrier(const struct tn_gc_anchor *anchor)
+{
+    return __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED) == TN_GC_BARRIER;
+}
+
+/* From now on no collection waits for the calling thread, until take_barrier gets the answer; NULL: none did before. */
+static struct tn_gc_anchor *put_barrier(struct tn__mutator *mutator)
+{
+    struct tn_gc_anchor *level = mutator->block->top;
+    if (is_barrier(level))
+        return NULL;
+    set_sp(level + 1, TN_GC_BARRIER);
+    set_top(mutator, level + 1);
+    return level;
+}
+
+/* Goes from a barrier, which is the top anchor, to the level beside it; only while the world runs. */
+static void pass_barrier(struct tn__mutator *mutator, struct tn_gc_anchor *barrier, struct tn_gc_anchor *level)
+{
+    for (;;) {
+        set_top(mutator, level);
+        if (!(__atomic_load_n(&mutator->block->poll, __ATOMIC_SEQ_CST) & TN__STOP))
+            return;
+        set_top(mutator, barrier);
+        pthread_mutex_lock(&mutator->heap->lock);
+        pthread_mutex_unlock(&mutator->heap->lock);
+    }
+}
+
+/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level below. */
+static struct tn_gc_anchor *drop_levels(struct tn_gc_anchor *p, uintptr_t fp)
+{
+    while (p->sp && p->sp <= fp)
+        p--;
+    for (; p->sp && !is_barrier(p) && p[-1].sp && p[-1].sp <= p->sp; p--)
+        p[-1] = *p;
+    return p;
+}
+
 /* ---- the lock ---- */
 
 void tn__heap_lock(struct tn_heap *heap)
 {
-    struct tn_gc_block *block = tn__self() && tn__self()->heap == heap ? &tn__gc_block : NULL;
     if (pthread_mutex_trylock(&heap->lock) == 0)
         return;
-    uint32_t state = block ? block->state : 0;
-    if (block)
-        __atomic_store_n(&block->state, TN_GC_BLOCKING, __ATOMIC_SEQ_CST);
+    struct tn__mutator *mutator = tn__self() && tn__self()->heap == heap ? tn__self() : NULL;
+    struct tn_gc_anchor *level = mutator ? put_barrier(mutator) : NULL;
     pthread_mutex_lock(&heap->lock);
-    if (block) /* nobody stops the world now, for we hold the lock */
-        __atomic_store_n(&block->state, state, __ATOMIC_SEQ_CST);
+    if (level) /* nobody stops the world now, for we hold the lock */
+        set_top(mutator, level);
 }
 
 void tn__heap_unlock(struct tn_heap *heap)
@@ -161,8 +214,7 @@ void tn__retire(struct tn__mutator *mutator)
 
 static bool is_stopped(const struct tn__mutator *mutator)
 {
-    return __atomic_load_n(&mutator->block->state, __ATOMIC_SEQ_CST) == TN_GC_BLOCKING ||
-           __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST) == outside(mutator);
+    return is_barrier(top_of(mutator));
 }
 
 /* Threads come to a safepoint within microseconds, or not before the system runs them. */
@@ -179,7 +231,7 @@ void tn__world_stop(struct tn_heap *heap)
     struct tn__mutator *self = tn__self();
     for (EACH_MUTATOR(at, heap)) {
         struct tn__mutator *mutator = tn__container_of(at_node, struct tn__mutator, all);
-        __atomic_fetch_or(&mutator->block->poll, STOP, __ATOMIC_SEQ_CST);
+        __atomic_fetch_or(&mutator->block->poll, TN__STOP, __ATOMIC_SEQ_CST);
         __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_SEQ_CST);
     }
     for (EACH_MUTATOR(at, heap)) {
@@ -195,30 +247,102 @@ void tn__world_start(struct tn_heap *heap)
 {
     for (EACH_MUTATOR(at, heap)) {
         struct tn__mutator *mutator = tn__container_of(at_node, struct tn__mutator, all);
-        __atomic_fetch_and(&mutator->block->poll, ~(uint32_t)STOP, __ATOMIC_SEQ_CST);
+        __atomic_fetch_and(&mutator->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
     }
 }
 
 /* ---- polls ---- */
+
+static bool in_stress(const struct tn__mutator *mutator)
+{
+    return mutator->heap->options.flags & TN_HEAP_STRESS;
+}
+
+static void collect_in_stress(struct tn__mutator *mutator)
+{
+    if (!in_stress(mutator))
+        return;
+    tn__heap_lock(mutator->heap);
+    tn__collect_now(mutator->heap);
+    tn__heap_unlock(mutator->heap);
+}
 
 void tn__gc_poll(void)
 {
     struct tn__mutator *mutator = tn__self();
     if (!mutator)
         return;
+    tn__heap_lock(mutator->heap); /* waits while the world is stopped */
+    tn__heap_unlock(mutator->heap);
+    collect_in_stress(mutator);
+}
+
+/* What was called may answer a reference that nobody else has: so that stays where it is. */
+void tn__gc_after_call(void *const results[TN__RESULTS])
+{
+    struct tn__mutator *mutator = tn__self();
+    if (tn__gc_block.runtime[TN__COLLECTED])
+        return;
+    set_top(mutator, drop_levels(mutator->block->top, (uintptr_t)results));
     tn__heap_lock(mutator->heap);
-    if (mutator->heap->options.flags & TN_HEAP_STRESS)
-        tn__collect_now(mutator->heap);
+    tn__collect_around(mutator->heap, results);
     tn__heap_unlock(mutator->heap);
 }
 
-void tn__gc_leave_blocking(void)
+/* ---- calls that may block ---- */
+
+static void end_blocking(struct tn__mutator *mutator, struct tn_gc_anchor *level)
+{
+    pass_barrier(mutator, level + 1, level);
+    collect_in_stress(mutator);
+}
+
+/* The level is the top one already: somebody may wait for this thread. */
+void tn__gc_after_blocking(void *const results[TN__RESULTS])
 {
     struct tn__mutator *mutator = tn__self();
-    tn__gc_block.state = TN_GC_BLOCKING;
-    pthread_mutex_lock(&mutator->heap->lock);
-    __atomic_store_n(&tn__gc_block.state, TN_GC_MANAGED, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&mutator->heap->lock);
+    (void)results; /* they refer to what is pinned, if to anything */
+    end_blocking(mutator, mutator->block->top);
+}
+
+/* As tn__gc_call_blocking, for callers that have an ordinary call only. */
+intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
+{
+    intptr_t (*call)(intptr_t, intptr_t, intptr_t, intptr_t);
+    struct tn__mutator *mutator = tn__self();
+    memcpy(&call, &function, sizeof call);
+    struct tn_gc_anchor *level = mutator ? put_barrier(mutator) : NULL;
+    intptr_t result = call(a, b, c, d);
+    if (level)
+        end_blocking(mutator, level);
+    return result;
+}
+
+/* ---- calls whose function is looked up ---- */
+
+/* A thread that no collection waits for passes references to pinned objects only, if any. */
+static bool begin_lazy(struct tn__lazy_frame *frame)
+{
+    struct tn__mutator *mutator = tn__self();
+    if (!mutator || is_barrier(mutator->block->top))
+        return false;
+    frame->outer = mutator->calls;
+    mutator->calls = frame;
+    put_barrier(mutator);
+    return true;
+}
+
+static void end_lazy(struct tn__lazy_frame *frame)
+{
+    struct tn__mutator *mutator = tn__self();
+    end_blocking(mutator, mutator->block->top - 1);
+    mutator->calls = frame->outer;
+}
+
+void tn__watch_lazy_calls(void)
+{
+    static const struct tn__lazy_watch watch = {begin_lazy, end_lazy};
+    __atomic_store_n(&tn__lazy_watch, &watch, __ATOMIC_RELEASE);
 }
 
 /* ---- entering ---- */
@@ -232,88 +356,43 @@ static void adopt(void)
         __builtin_trap();
 }
 
-/* The outermost level: the collector takes the thread as outside until `top` says otherwise. */
-static void come_in(struct tn__mutator *mutator, struct tn_gc_anchor *level)
-{
-    struct tn_gc_block *block = mutator->block;
-    level[1] = (struct tn_gc_anchor){0};
-    for (;;) {
-        __atomic_store_n(&block->top, level + 1, __ATOMIC_SEQ_CST);
-        if (!(__atomic_load_n(&block->poll, __ATOMIC_SEQ_CST) & STOP))
-            return;
-        __atomic_store_n(&block->top, level, __ATOMIC_SEQ_CST);
-        pthread_mutex_lock(&mutator->heap->lock);
-        pthread_mutex_unlock(&mutator->heap->lock);
-    }
-}
-
-/* A blocking call's callee comes to use references: from now on it is waited for. */
-static void end_blocking(struct tn__mutator *mutator)
-{
-    struct tn_gc_block *block = mutator->block;
-    while (block->state == TN_GC_BLOCKING) {
-        __atomic_store_n(&block->state, TN_GC_MANAGED, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&block->poll, __ATOMIC_SEQ_CST) & STOP)
-            tn__gc_leave_blocking();
-    }
-}
-
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
 {
     if (!tn__self())
         adopt();
     struct tn__mutator *mutator = tn__self();
-    struct tn_gc_anchor *first = outside(mutator), *p = mutator->block->top;
-    while (p > first && p->sp && p->sp <= fp)
-        p--;
-    while (p > first && p->sp && p[-1].sp <= p->sp) {
-        p[-1] = *p;
-        p--;
+    struct tn_gc_anchor *p = drop_levels(mutator->block->top, fp);
+    if (is_barrier(p)) {
+        set_sp(p + 1, 0);
+        pass_barrier(mutator, p, p + 1);
     }
-    if (p == first)
-        come_in(mutator, p);
-    else
-        end_blocking(mutator);
     return p;
 }
 
-/* As tn__gc_call_blocking, for callers that have an ordinary call only: the level above makes entries take the slow side. */
-intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
-{
-    intptr_t (*call)(intptr_t, intptr_t, intptr_t, intptr_t);
-    struct tn__mutator *mutator = tn__self();
-    memcpy(&call, &function, sizeof call);
-    if (!mutator || mutator->block->top == outside(mutator))
-        return call(a, b, c, d);
-    struct tn_gc_block *block = mutator->block;
-    struct tn_gc_anchor *level = block->top;
-    level[1] = *level;
-    __atomic_store_n(&block->top, level + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&block->state, TN_GC_BLOCKING, __ATOMIC_SEQ_CST);
-    intptr_t result = call(a, b, c, d);
-    end_blocking(mutator);
-    __atomic_store_n(&block->top, level, __ATOMIC_RELEASE);
-    return result;
-}
-
+/* In between the top level is one that nothing calls out from, and its `fp` counts how often this nests. */
 void tn_managed_begin(void)
 {
     struct tn__mutator *mutator = tn__self();
-    if (!mutator || mutator->managed_depth++)
+    if (!mutator)
         return;
-    if (mutator->block->top != outside(mutator)) {
-        end_blocking(mutator);
+    struct tn_gc_anchor *p = drop_levels(mutator->block->top, (uintptr_t)__builtin_frame_address(0));
+    set_top(mutator, p);
+    if (!p->sp)
+        p->fp++;
+    if (!is_barrier(p))
         return;
-    }
-    come_in(mutator, outside(mutator));
-    mutator->came_in = true;
+    p[1].fp = 1;
+    set_sp(p + 1, 0);
+    pass_barrier(mutator, p, p + 1);
 }
 
 void tn_managed_end(void)
 {
     struct tn__mutator *mutator = tn__self();
-    if (!mutator || !mutator->managed_depth || --mutator->managed_depth || !mutator->came_in)
+    if (!mutator)
         return;
-    mutator->came_in = false;
-    __atomic_store_n(&mutator->block->top, outside(mutator), __ATOMIC_RELEASE);
+    struct tn_gc_anchor *p = drop_levels(mutator->block->top, (uintptr_t)__builtin_frame_address(0));
+    if (!p->sp && !--p->fp)
+        p--;
+    set_top(mutator, p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Walks a stopped thread's stack (doc/GC.md, "Walking"): from the anchor where each level called out along the chain of
- * frame pointers up to the entry that the level began with. */
+ * frame pointers up to the entry that the level began with; and what calls have saved whose functions are looked up. */
 
 #include "gc.h"
 
@@ -59,6 +59,22 @@ static void visit_pins(const struct frame *frame, void (*pin)(void *context, voi
     }
 }
 
+/* ---- calls that wait for their function ---- */
+
+static void visit_marked(uint64_t marks, uint64_t *words, tn_visit_slot *slot, void *context)
+{
+    for (; marks; marks &= marks - 1)
+        slot(context, (void **)(void *)&words[__builtin_ctzll(marks)]);
+}
+
+static void visit_calls(const struct tn__mutator *mutator, tn_visit_slot *slot, void *context)
+{
+    for (struct tn__lazy_frame *frame = mutator->calls; frame; frame = frame->outer) {
+        visit_marked(frame->managed_registers, frame->registers, slot, context);
+        visit_marked(frame->managed_stack, frame->stack, slot, context);
+    }
+}
+
 /* ---- a stack ---- */
 
 static uintptr_t word(uintptr_t address)
@@ -70,8 +86,11 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
                            void (*pin)(void *context, void *object), void *context)
 {
     uintptr_t visited = 0; /* frames up to here are done */
-    for (const struct tn_gc_anchor *anchor = mutator->block->top; anchor > mutator->anchors + 1; anchor--) {
-        if (!anchor->sp || anchor->sp <= visited)
+    const struct tn_gc_anchor *anchor = __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+    if (slot)
+        visit_calls(mutator, slot, context);
+    for (; anchor > mutator->anchors + 1; anchor--) {
+        if (!anchor->sp || anchor->sp == TN_GC_BARRIER || anchor->sp <= visited)
             continue;
         struct frame frame = {.fp = anchor->fp};
         uintptr_t ra = anchor->ra ? anchor->ra : word(anchor->sp);

@@ -64,13 +64,6 @@ static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
 
 /* ---- calls that wait for their function ---- */
 
-static _Thread_local struct tn__lazy_frame *frames;
-
-struct tn__lazy_frame **tn__lazy_frames(void)
-{
-    return &frames;
-}
-
 /* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless somebody was
  * faster. *address is where to go on. */
 static int settle(struct tn__lazy_slot *slot, const struct batch *batch, int code, uint64_t *address,
@@ -137,6 +130,17 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     return on_failure;
 }
 
+/* No lock is held where a collector is told, for then it may run. */
+static uint64_t resolve_watched(struct tn__lazy_frame *frame)
+{
+    const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
+    bool watched = watch && watch->begin(frame);
+    uint64_t address = resolve(frame->slot);
+    if (watched)
+        watch->end(frame);
+    return address;
+}
+
 uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
 {
     const struct tn__lazy_record *record = frame->slot->record;
@@ -145,10 +149,7 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* nobody expects the end of the thread in here */
     frame->managed_registers = record->managed_registers;
     frame->managed_stack = record->managed_stack;
-    frame->outer = frames;
-    frames = frame;
-    uint64_t address = resolve(frame->slot);
-    frames = frame->outer;
+    uint64_t address = resolve_watched(frame);
     pthread_setcancelstate(cancel, NULL);
     errno = kept;
     return address;

@@ -7,38 +7,19 @@
  * it saves every register that may hold an argument, asks tn__lazy_resolve where the call goes, and goes there as if it had
  * never been in between. Stubs are made in blocks, slots handed out and taken back one by one (lazy_pool.c).
  *
- * Whoever looks for references to managed objects on a stack finds the frame of each call that waits for its function in a
- * list of its thread. The entry restores what the frame holds then, so a collector that moves objects changes it there.
+ * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry restores what the
+ * frame holds in the end, so who moves objects changes it there.
  *
  * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
 
 #ifndef TENON_LAZY_H
 #define TENON_LAZY_H
 
+#include "base/lazy_frame.h"
 #include "base/tree.h"
 #include "link.h"
 
 #pragma GCC visibility push(hidden)
-
-/* ---- the frame ---- */
-
-enum { TN__LAZY_REGISTERS = 8 };
-
-/* Lies on the stack of the calling thread, and ends where the arguments that it passes in memory begin. The vector registers
- * lie below it, as the processor's own instruction lays them out.
- * x86-64: rdi rsi rdx rcx r8 r9 r10 rax, of which rax is never managed; r10 is the static chain. */
-struct tn__lazy_frame {
-    struct tn__lazy_frame *outer; /* the frame before it in this thread's list */
-    struct tn__lazy_slot *slot;
-    uint64_t managed_registers; /* bit i: registers[i] is a reference to a managed object */
-    uint64_t managed_stack;     /* bit i: stack[i] is one */
-    uint64_t registers[TN__LAZY_REGISTERS];
-    uint64_t frame_pointer, return_address; /* of the caller */
-    uint64_t stack[];                       /* what the caller passes in memory */
-};
-
-/* Where the calling thread's list begins: the newest frame, or NULL. */
-struct tn__lazy_frame **tn__lazy_frames(void);
 
 /* Called by the entry: links the function whose stub was called, and answers the address at which the call goes on, that of
  * the failure handler if there is no function. May call lazy stubs itself. */

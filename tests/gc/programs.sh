@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Collected C: each program prints the same as the plain program that the C compiler makes of the same source, whatever it is optimised
-# to and whether or not everything moves at each allocation; and so does the static program that `tenon compile` and a linker make.
+# to and whether or not everything moves at each safepoint; and so does the static program that `tenon compile` and a linker make.
 #
 # time limit: 900
 
@@ -35,6 +35,7 @@ check() {
         same "$name -O$level" "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
         same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
     done
+    same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O1 --lazy "$out/$name.bc" -- "$@"
     "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
         "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -lpthread -o "$out/$name.static" ||
         echo "not ok gc/programs $name: it does not link"

@@ -172,14 +172,14 @@ static uint64_t old_frames[2];
 static uint64_t frame_depth(void)
 {
     uint64_t depth = 0;
-    for (const struct tn__lazy_frame *frame = *tn__lazy_frames(); frame; frame = frame->outer)
+    for (const struct tn__lazy_frame *frame = waiting; frame; frame = frame->outer)
         depth++;
     return depth;
 }
 
 static void move_objects(void)
 {
-    struct tn__lazy_frame *frame = *tn__lazy_frames();
+    struct tn__lazy_frame *frame = waiting;
     old_frames[0] = frame->managed_registers;
     old_frames[1] = frame->managed_stack;
     assert_int_equal(frame_depth(), 1);
@@ -209,7 +209,7 @@ static void managed_arguments_may_move(void **state)
     assert_int_equal(sum(1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0, 0, 0, 8, 9), expected);
     assert_int_equal(old_frames[0], 0x12);
     assert_int_equal(old_frames[1], 0x8);
-    assert_null(*tn__lazy_frames());
+    assert_null(waiting);
     close_stubs(&s);
 }
 

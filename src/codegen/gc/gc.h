@@ -16,6 +16,7 @@
  *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
  *     maps.cpp       stack maps
+ *     saved.c        where the arguments of functions are that are compiled lazily
  *     spaces.cpp     address spaces removed, for other tools
  *     llvm_gc.cpp    what LLVM's C API lacks, behind llvm_gc.h
  * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like

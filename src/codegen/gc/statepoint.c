@@ -59,6 +59,14 @@ static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
     return LLVMFunctionType(LLVMGetReturnType(type), parameters, count + 1, LLVMIsFunctionVarArg(type));
 }
 
+/* What calls native code and lets the collector find this frame meanwhile. */
+static const char *caller_of_native(LLVMValueRef call, bool blocking)
+{
+    if (blocking)
+        return "tn__gc_call_blocking";
+    return tn__returns_twice(call) ? "tn__gc_call_twice" : "tn__gc_call_native";
+}
+
 static struct call describe(struct tn__roots *roots, LLVMValueRef original)
 {
     struct call call = {.original = original,
@@ -69,7 +77,7 @@ static struct call describe(struct tn__roots *roots, LLVMValueRef original)
     if (tn__is_managed_function(call.callee) && !blocking)
         return call;
     call.native = call.callee;
-    call.callee = tn__runtime_function(roots->gc, blocking ? "tn__gc_call_blocking" : "tn__gc_call_native",
+    call.callee = tn__runtime_function(roots->gc, caller_of_native(original, blocking),
                                        LLVMFunctionType(LLVMVoidTypeInContext(roots->gc->context), NULL, 0, 0));
     call.type = with_pointer(roots->gc, call.type);
     return call;

@@ -17,6 +17,21 @@ int failed_call(void)
     return -1;
 }
 
+_Thread_local struct tn__lazy_frame *waiting;
+
+static bool begin_waiting(struct tn__lazy_frame *frame)
+{
+    frame->outer = waiting;
+    waiting = frame;
+    return true;
+}
+
+static void end_waiting(struct tn__lazy_frame *frame)
+{
+    assert_ptr_equal(waiting, frame);
+    waiting = frame->outer;
+}
+
 const struct tn_stub_options stub_options = {.size = sizeof stub_options, .on_failure = (void (*)(void))failed_call};
 
 static void *resolve_witness(void *unused, const char *name)
@@ -31,6 +46,7 @@ static void *resolve_witness(void *unused, const char *name)
 
 struct stubs open_stubs(const struct tn_session_options *options)
 {
+    static const struct tn__lazy_watch watch = {begin_waiting, end_waiting};
     struct stubs s = {.f = open_fixture(options)};
     struct tn_error err;
     assert_ok(tn_library_create(s.f.session, "bodies", &s.bodies, &err), &err);
@@ -38,6 +54,7 @@ struct stubs open_stubs(const struct tn_session_options *options)
     assert_ok(tn_add_resolver(s.bodies, tn_resolve_dlsym, NULL, &err), &err);
     assert_ok(tn_add_file(s.bodies, data_file("lazy_once.o"), &err), &err);
     assert_ok(tn_add_file(s.bodies, data_file("lazy.o"), &err), &err);
+    __atomic_store_n(&tn__lazy_watch, &watch, __ATOMIC_RELEASE);
     witnessed = failed_calls = 0;
     while_linking = NULL;
     return s;

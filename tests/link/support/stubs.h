@@ -5,6 +5,7 @@
 #ifndef TENON_TESTS_LINK_STUBS_H
 #define TENON_TESTS_LINK_STUBS_H
 
+#include "base/lazy_frame.h"
 #include "support.h"
 
 struct stubs {
@@ -18,6 +19,9 @@ int witness(int n);
 
 /* Called by the resolver of `bodies`, which is in the middle of a link then, each time something asks for `witness`. */
 extern void (*while_linking)(void);
+
+/* First calls of this thread that wait for their function, the newest first. */
+extern _Thread_local struct tn__lazy_frame *waiting;
 
 /* What failing calls come to: counts them, answers -1. */
 extern _Atomic int failed_calls;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Where a function's arguments lie when it is called, as far as they are references: a lazy stub saves registers while the function
+ * is compiled, and the collector has to find, and may change, the references among them (base/lazy_frame.h).
+ *
+ * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general register, a vector register or words
+ * in memory, of which every kind is handed out in order. */
+
+#include <llvm-c/Target.h>
+
+#include "codegen/gc/gc.h"
+#include "codegen/gc/saved.h"
+
+enum {
+    GENERAL = 6,
+    VECTOR = 8,
+    NEST_BIT = 6,
+    WORDS = 32
+}; /* registers; words that struct tn_lazy_symbol has bits for */
+
+struct places {
+    LLVMTargetDataRef layout;
+    unsigned general, vector, words; /* used so far */
+    bool words_unknown, unknown;     /* where the next one lies */
+    bool failed;                     /* a reference is there */
+    struct tn__saved_references found;
+};
+
+/* Of derived pointers and loaded ones the caller pins the object. */
+enum { REFERENCES = IN_TRACKED | IN_CALLEE_ROOTED };
+
+static void take_words(struct places *p, uint64_t size, uint64_t alignment)
+{
+    unsigned each = alignment > 8 ? (unsigned)alignment / 8 : 1;
+    p->words = (p->words + each - 1) / each * each + (unsigned)((size + 7) / 8);
+    p->words_unknown |= alignment > 16; /* frames are not realigned */
+}
+
+static void place_general(struct places *p, bool reference)
+{
+    bool in_register = p->general < GENERAL;
+    unsigned bit = in_register ? p->general++ : p->words++;
+    p->failed |= reference && (p->unknown || (!in_register && (p->words_unknown || bit >= WORDS)));
+    if (reference && bit < WORDS)
+        *(in_register ? &p->found.registers : &p->found.stack) |= 1u << bit;
+}
+
+static void place_integer(struct places *p, unsigned bits)
+{
+    if (bits <= 64)
+        place_general(p, false);
+    else if (bits <= 128 && p->general + 2 <= GENERAL)
+        p->general += 2;
+    else
+        p->unknown = true;
+}
+
+static void place_in_vector(struct places *p, uint64_t size)
+{
+    if (size > 16) /* how many registers that takes depends on the processor */
+        p->words_unknown = true;
+    else if (p->vector < VECTOR)
+        p->vector++;
+    else
+        take_words(p, size, size);
+}
+
+static void place(struct places *p, LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind:
+        place_general(p, tn__type_holds(type, REFERENCES));
+        break;
+    case LLVMIntegerTypeKind:
+        place_integer(p, LLVMGetIntTypeWidth(type));
+        break;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+        place_in_vector(p, 8);
+        break;
+    case LLVMFP128TypeKind:
+        place_in_vector(p, 16);
+        break;
+    case LLVMX86_FP80TypeKind:
+        take_words(p, 16, 16);
+        break;
+    case LLVMStructTypeKind:
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            place(p, LLVMStructGetTypeAtIndex(type, i));
+        break;
+    case LLVMArrayTypeKind:
+        for (uint64_t i = 0; i < LLVMGetArrayLength2(type) && !p->unknown; i++)
+            place(p, LLVMGetElementType(type));
+        break;
+    default: /* vectors: what becomes of them depends on elements and processor */
+        p->failed |= tn__type_holds(type, REFERENCES);
+        p->unknown = true;
+    }
+}
+
+/* ---- attributes ---- */
+
+static LLVMAttributeRef attribute(LLVMValueRef function, unsigned parameter, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return LLVMGetEnumAttributeAtIndex(function, parameter + 1, kind);
+}
+
+static bool has_odd_place(LLVMValueRef function, unsigned parameter)
+{
+    static const char *const odd[] = {"inreg", "inalloca", "preallocated", "swiftself", "swiftasync", "swifterror"};
+    for (size_t i = 0; i < TN_COUNT(odd); i++)
+        if (attribute(function, parameter, odd[i]))
+            return true;
+    return false;
+}
+
+static void place_parameter(struct places *p, LLVMValueRef function, unsigned parameter)
+{
+    LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(function, parameter));
+    LLVMAttributeRef byval = attribute(function, parameter, "byval");
+    if (attribute(function, parameter, "nest")) {
+        p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << NEST_BIT : 0;
+    } else if (byval) {
+        LLVMAttributeRef alignment = attribute(function, parameter, "align");
+        take_words(p, LLVMABISizeOfType(p->layout, LLVMGetTypeAttributeValue(byval)),
+                   alignment ? LLVMGetEnumAttributeValue(alignment) : 8);
+    } else {
+        p->unknown |= has_odd_place(function, parameter);
+        place(p, type);
+    }
+}
+
+/* A result that takes more registers than there are goes to memory, whose address is an argument that nobody sees. */
+static bool may_be_demoted(LLVMTypeRef result)
+{
+    enum { SURELY_FITS = 2 };
+    switch (LLVMGetTypeKind(result)) {
+    case LLVMStructTypeKind:
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(result); i++)
+            if (may_be_demoted(LLVMStructGetTypeAtIndex(result, i)) ||
+                LLVMGetTypeKind(LLVMStructGetTypeAtIndex(result, i)) == LLVMStructTypeKind)
+                return true;
+        return LLVMCountStructElementTypes(result) > SURELY_FITS;
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(result) > 64;
+    case LLVMArrayTypeKind:
+    case LLVMVectorTypeKind:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool tn__gc_saved_references(LLVMValueRef function, struct tn__saved_references *out)
+{
+    LLVMModuleRef module = LLVMGetGlobalParent(function);
+    unsigned convention = LLVMGetFunctionCallConv(function);
+    struct places p = {.layout = LLVMGetModuleDataLayout(module)};
+    p.unknown = strncmp(LLVMGetTarget(module), "x86_64", 6) != 0 ||
+                (convention != LLVMCCallConv && convention != LLVMFastCallConv) ||
+                may_be_demoted(LLVMGetReturnType(LLVMGlobalGetValueType(function)));
+    for (unsigned i = 0; i < LLVMCountParams(function); i++)
+        place_parameter(&p, function, i);
+    *out = p.found;
+    return !p.failed;
+}
