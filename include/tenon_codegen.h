@@ -260,9 +260,9 @@ struct tn_image_options {
     int opt_level;               /* 0..3 */
     size_t threads;              /* that compile; 0: one. The outputs do not depend on it */
     uint64_t outputs;            /* 1 << TN_IMAGE_..., added up; 0: the objects */
-    /* NULL: a root that is not defined is TN_EUNDEF. Else this is called with its index, and it counts only if the answer is
-     * not 0. */
-    int (*unknown_root)(void *context, size_t index);
+    /* NULL: a root that is not defined, or local, is TN_EUNDEF. Else this is called with its index, and it is only if the
+     * answer is not 0. */
+    int (*unknown_root)(void *context, size_t index, int is_local);
     void *context;
     size_t
         shards; /* to divide the module into, 1024 at most; 0: what its size asks for. Never more than it can be divided into */

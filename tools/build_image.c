@@ -58,8 +58,7 @@ static uint64_t wanted_outputs(const struct settings *settings)
     uint64_t outputs = 0;
     for (int i = 0; i < settings->item_count; i++)
         for (size_t k = 0; k < KINDS; k++)
-            if (settings->items[i].option && strcmp(settings->items[i].option, "--emit") == 0 &&
-                strcmp(settings->items[i].value, kinds[k].word) == 0)
+            if (tool_is_item(&settings->items[i], "--emit") && strcmp(settings->items[i].value, kinds[k].word) == 0)
                 outputs |= UINT64_C(1) << kinds[k].output;
     return outputs ? outputs : 1 << TN_IMAGE_OBJECTS;
 }
@@ -84,6 +83,11 @@ static bool take_options(struct job *job)
         return tool_fail(STATUS_USAGE, "nothing may follow '--'"), false;
     if (settings->ninja && settings->shard)
         return tool_fail(STATUS_USAGE, "--ninja writes the commands that have --shard; only one of them can be given"),
+               false;
+    if ((settings->ninja || settings->shard) && tool_has_item(settings, "--workload"))
+        return tool_fail(STATUS_USAGE,
+                         "the commands that build shards have to agree on what was compiled: let the workload "
+                         "run with TENON_TRACE_COMPILE=FILE in its environment, and give them --trace FILE"),
                false;
     if (!take_number("--threads", settings->threads, 1, MOST_THREADS, &options->threads) ||
         !take_number("--shards", settings->shards, 1, MOST_SHARDS, &options->shards) ||

@@ -33,7 +33,7 @@ bool tool_read_roots(struct job *job);
 void tool_free_roots(struct job *job);
 
 /* For struct tn_image_options; the context is the job. */
-int tool_unknown_root(void *context, size_t index);
+int tool_unknown_root(void *context, size_t index, int is_local);
 void tool_warn_unknown_roots(const struct job *job);
 
 /* ---- build_ninja.c ---- */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What an image is to keep: symbols that were named, and the functions of a compile trace. */
+/* What an image is to keep: symbols that were named, and the functions of compile traces, of workloads that are run for that. */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "build_image.h"
 
@@ -27,47 +30,155 @@ static bool add_root(struct job *job, const char *name, size_t length)
     return job->roots[job->root_count++] || out_of_memory();
 }
 
+/* ---- traces ---- */
+
+static bool is_octal(char letter)
+{
+    return letter >= '0' && letter <= '7';
+}
+
+/* What C means by the text up to the next quotation mark, in place. NULL if there is none. */
+static char *unquote(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at != '"'; at++) {
+        bool escaped = *at == '\\';
+        at += escaped;
+        if (!*at)
+            return NULL;
+        if (escaped && is_octal(at[0]) && is_octal(at[1]) && is_octal(at[2])) {
+            *to++ = (char)((at[0] - '0') << 6 | (at[1] - '0') << 3 | (at[2] - '0'));
+            at += 2;
+        } else {
+            *to++ = *at;
+        }
+    }
+    return to;
+}
+
 /* A line is precompile("NAME"...) and what else is known of it. */
-static bool read_trace_line(struct job *job, const char *line, size_t number)
+static bool read_trace_line(struct job *job, const char *trace, char *line, size_t number)
 {
     static const char start[] = "precompile(\"";
     if (*line == '\n' || *line == '#')
         return true;
-    const char *name = line + sizeof start - 1;
-    const char *end = strncmp(line, start, sizeof start - 1) == 0 ? strchr(name, '"') : NULL;
+    char *name = line + sizeof start - 1;
+    const char *end = strncmp(line, start, sizeof start - 1) == 0 ? unquote(name) : NULL;
     if (!end)
-        return tool_fail(STATUS_FAILURE, "'%s', line %zu: not a line of a compile trace", job->settings->trace, number),
-               false;
+        return tool_fail(STATUS_FAILURE, "'%s', line %zu: not a line of a compile trace", trace, number), false;
     return add_root(job, name, (size_t)(end - name));
 }
 
-static bool read_trace(struct job *job)
+static bool read_trace(struct job *job, const char *name)
 {
-    FILE *trace = fopen(job->settings->trace, "r");
+    FILE *trace = fopen(name, "r");
     if (!trace)
-        return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", job->settings->trace, strerror(errno)), false;
+        return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false;
     char *line = NULL;
     size_t room = 0, number = 0;
     bool good = true;
     while (good && getline(&line, &room, trace) >= 0)
-        good = read_trace_line(job, line, ++number);
+        good = read_trace_line(job, name, line, ++number);
     if (good && ferror(trace))
-        good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", job->settings->trace, strerror(errno)), false);
+        good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false);
     free(line);
     fclose(trace);
     return good;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What was compiled again, or by several processes, stands in a trace as often. */
+static void drop_repeated(struct job *job)
+{
+    char **roots = job->roots + job->asked_for;
+    size_t count = job->root_count - job->asked_for, kept = 0;
+    if (count)
+        qsort(roots, count, sizeof *roots, by_name);
+    for (size_t i = 0; i < count; i++)
+        if (kept && strcmp(roots[kept - 1], roots[i]) == 0)
+            free(roots[i]);
+        else
+            roots[kept++] = roots[i];
+    job->root_count = job->asked_for + kept;
+}
+
+/* ---- workloads ---- */
+
+/* What the command prints is for people; our standard output may be the image. */
+static void become(const char *command, const char *trace)
+{
+    if (setenv("TENON_TRACE_COMPILE", trace, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+static bool run_workload(const char *command, const char *trace)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t process = fork();
+    if (process == 0)
+        become(command, trace);
+    while (process > 0 && waitpid(process, &status, 0) < 0)
+        if (errno != EINTR)
+            process = -1;
+    if (process < 0)
+        tool_fail(STATUS_FAILURE, "cannot run workload '%s': %s", command, strerror(errno));
+    else if (WIFSIGNALED(status))
+        tool_fail(STATUS_FAILURE, "workload '%s' was ended by signal %d", command, WTERMSIG(status));
+    else if (status)
+        tool_fail(STATUS_FAILURE, "workload '%s' ended with status %d", command, WEXITSTATUS(status));
+    return process > 0 && status == 0;
+}
+
+/* Runs those that the options name, with one trace for all. */
+static bool trace_workloads(struct job *job)
+{
+    const char *folder = getenv("TMPDIR");
+    char trace[PATH_MAX];
+    snprintf(trace, sizeof trace, "%s/tenon-trace.XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(trace);
+    if (file < 0)
+        return tool_fail(STATUS_FAILURE, "cannot write '%s': %s", trace, strerror(errno)), false;
+    close(file);
+    bool good = true;
+    for (int i = 0; good && i < job->settings->item_count; i++)
+        if (tool_is_item(&job->settings->items[i], "--workload"))
+            good = run_workload(job->settings->items[i].value, trace);
+    good = good && read_trace(job, trace);
+    unlink(trace);
+    return good;
+}
+
+/* ---- all of them ---- */
+
 bool tool_read_roots(struct job *job)
 {
     const struct settings *settings = job->settings;
-    for (int i = 0; i < settings->item_count; i++) {
-        const struct item *item = &settings->items[i];
-        if (item->option && strcmp(item->option, "--root") == 0 && !add_root(job, item->value, strlen(item->value)))
+    bool traced = settings->trace != NULL;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--root") &&
+            !add_root(job, settings->items[i].value, strlen(settings->items[i].value)))
+            return false;
+    job->asked_for = job->root_count;
+    if (settings->trace && !read_trace(job, settings->trace))
+        return false;
+    if (tool_has_item(settings, "--workload")) {
+        traced = true;
+        if (!trace_workloads(job))
             return false;
     }
-    job->asked_for = job->root_count;
-    return !settings->trace || read_trace(job);
+    if (traced && !job->root_count)
+        return tool_fail(STATUS_FAILURE,
+                         "the trace names no function; it comes from 'tenon run', or another program that "
+                         "writes one to TENON_TRACE_COMPILE"),
+               false;
+    drop_repeated(job);
+    return true;
 }
 
 void tool_free_roots(struct job *job)
@@ -77,12 +188,13 @@ void tool_free_roots(struct job *job)
     free(job->roots);
 }
 
-/* A trace may be of more than these files. Who builds one shard of many leaves it to the last step to say so. */
-int tool_unknown_root(void *context, size_t index)
+/* A trace may be of more than these files, and has local functions, which come with those that are public. Who builds one
+ * shard of many leaves it to the last step to say so. */
+int tool_unknown_root(void *context, size_t index, int is_local)
 {
     struct job *job = context;
-    if (index < job->asked_for)
-        return 1;
+    if (index < job->asked_for || is_local)
+        return index < job->asked_for;
     if (!job->settings->shard)
         tool_fail(STATUS_OK, "warning: '%s' of the trace is not in the input", job->roots[index]);
     job->unknown++;

@@ -33,6 +33,8 @@ static const struct option options[] = {
     {FOR_BUILD, "--name", NULL, "NAME", NULL, M(image_name), "the symbol of the image; default tn_image"},
     {FOR_BUILD, "--root", NULL, "SYM", NULL, ITEM, "keep this symbol and what it leads to; without any, all are kept"},
     {FOR_BUILD, "--trace", NULL, "FILE", NULL, M(trace), "keep the functions that --trace-compile wrote to FILE"},
+    {FOR_BUILD, "--workload", NULL, "CMD", NULL, ITEM,
+     "run a command of the shell, and keep the functions that 'tenon run' compiles in it"},
     {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
      "compile on N threads; default one per core, or TENON_IMAGE_THREADS of the environment"},
     {FOR_BUILD, "--shards", NULL, "N", NULL, M(shards),
@@ -239,13 +241,24 @@ static const char *choice_word(const char *choices, int index, char *word, size_
     return word;
 }
 
+bool tool_is_item(const struct item *item, const char *option)
+{
+    return item->option && strcmp(item->option, option) == 0;
+}
+
+bool tool_has_item(const struct settings *settings, const char *option)
+{
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], option))
+            return true;
+    return false;
+}
+
 static bool visit_items(const char *name, const struct settings *settings, tool_visit_option *visit, void *context)
 {
-    for (int i = 0; i < settings->item_count; i++) {
-        const struct item *item = &settings->items[i];
-        if (item->option && strcmp(item->option, name) == 0 && !visit(context, name, item->value))
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], name) && !visit(context, name, settings->items[i].value))
             return false;
-    }
     return true;
 }
 

@@ -71,6 +71,10 @@ struct command {
 /* Fills *settings from what follows the command's name, reordering argv. On a mistake it is reported and false answered. */
 bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings);
 
+/* True if the item is an option of this name; if there is such an item. */
+bool tool_is_item(const struct item *item, const char *option);
+bool tool_has_item(const struct settings *settings, const char *option);
+
 /* Prints a line for each option of the command. */
 void tool_print_options(const struct command *command, FILE *out);
 

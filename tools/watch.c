@@ -156,9 +156,10 @@ static void phase(void *context, const char *module, enum tn_phase phase, uint64
 
 /* ---- the whole ---- */
 
-static bool start_trace(const char *name)
+/* The file that the environment names may be that of several processes, one after the other or at once. */
+static bool start_trace(const char *name, const char *mode)
 {
-    self.trace = strcmp(name, "-") == 0 ? stderr : fopen(name, "w");
+    self.trace = strcmp(name, "-") == 0 ? stderr : fopen(name, mode);
     return self.trace || (tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(errno)), false);
 }
 
@@ -200,10 +201,12 @@ bool tool_watch(const struct settings *settings)
         return false;
     if (settings->dump_stages && !(self.observer.stages = parse_stages(settings->dump_stages)))
         return false;
-    if (settings->trace_compile && !start_trace(settings->trace_compile))
+    const char *shared_trace = getenv("TENON_TRACE_COMPILE");
+    if (settings->trace_compile ? !start_trace(settings->trace_compile, "w")
+                                : shared_trace && *shared_trace && !start_trace(shared_trace, "a"))
         return false;
     self.observer.phase = timed || progress ? phase : NULL;
-    self.observer.compiled = settings->trace_compile || progress ? trace : NULL;
+    self.observer.compiled = self.trace || progress ? trace : NULL;
     self.observer.stage = settings->dump_stages ? dump : NULL;
     self.observer.before_pass = passes ? before_pass : NULL;
     self.observer.after_pass = settings->print_after || settings->time_passes ? after_pass : NULL;

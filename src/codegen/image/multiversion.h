@@ -54,7 +54,8 @@ struct tn__mv {
     struct tn__mv_target common; /* what all targets have: for functions that have one version only */
 };
 
-bool tn__mv_defines(LLVMModuleRef module, const char *name);
+/* True if the module defines the name for others; *is_local: it defines it for itself. */
+bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local);
 
 /* Makes everything but `roots`, which are defined, and what they lead to go away. */
 void tn__mv_keep(LLVMModuleRef module, const char *const *roots, size_t count);

@@ -68,9 +68,10 @@ static int keep_roots(struct tn__image_build *b)
     if (!b->roots)
         return tn__image_no_memory(b);
     for (size_t i = 0; i < options->root_count; i++) {
-        if (tn__mv_defines(b->unit.module, options->roots[i]))
+        bool is_local;
+        if (tn__mv_defines(b->unit.module, options->roots[i], &is_local))
             b->roots[b->root_count++] = options->roots[i];
-        else if (!options->unknown_root || options->unknown_root(options->context, i))
+        else if (!options->unknown_root || options->unknown_root(options->context, i, is_local))
             return tn__fail(b->err, TN_EUNDEF, "root '%s' is not defined, or not public", options->roots[i]);
     }
     if (options->root_count)

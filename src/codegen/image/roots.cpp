@@ -73,10 +73,12 @@ static void erase_unmarked(Module &module, const marking &marks)
     }
 }
 
-bool tn__mv_defines(LLVMModuleRef module, const char *name)
+bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local)
 {
     const GlobalValue *global = unwrap(module)->getNamedValue(name);
-    return global && !global->isDeclaration() && !global->hasLocalLinkage();
+    bool defined = global && !global->isDeclaration();
+    *is_local = defined && global->hasLocalLinkage();
+    return defined && !*is_local;
 }
 
 /* What may be called from outside is what was asked for, or what the system calls. */

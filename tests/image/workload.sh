@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# An image of what a workload was seen to need.
+
+. tests/build/check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tenon=$PWD/$BUILD/tenon runtime=$PWD/$BUILD/libtenon.a
+unset TENON_TRACE_COMPILE TENON_CPU TENON_CPU_TARGET
+
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Wall -Wextra -Werror -emit-llvm -c tests/image/source/calc.c \
+    -o "$work/calc.bc" || exit 1
+"$CC" -Wall -Wextra -Werror -Iinclude -O2 -c tests/image/source/open.c -o "$work/open.o" || exit 1
+cd "$work" || exit 1
+mkdir tmp
+export TMPDIR=$work/tmp
+build() { "$tenon" build --targets 'x86-64;x86-64-v3' "$@"; }
+jit="$tenon run --lazy calc.bc --"
+
+build --workload "$jit sum 3 4 5" --workload "$jit sum 1" -o image.a calc.bc >out 2>said
+some "the workload runs" "$(grep -x 'sum 12' said)"
+some "and the second one" "$(grep -x 'sum 1' said)"
+none "what it prints is not mixed with the output" "$(cat out)"
+none "nothing is amiss" "$(grep -v '^sum' said)"
+names() { "$LLVM_BIN/llvm-nm" --defined-only --extern-only -j "$1" 2>/dev/null | grep -xE 'main|sum|spread|product' | tr '\n' ' '; }
+equal() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2', not '$3'"; fi; }
+equal "what was compiled is public" "$(names image.a)" "main sum "
+
+TENON_TRACE_COMPILE=first $jit sum 3 4 5 >/dev/null
+equal "with a just-in-time compiler it compiles" "$(grep -c '^precompile("\(main\|sum\)")' first)" 2
+succeeds "a program without one" "$CC" -static open.o image.a "$runtime" -o program
+equal "says the same" "$(./program sum 3 4 5)" "sum 12"
+equal "and what the workload did not do, since main leads to it" "$(./program spread 3 4 9)" "spread 6"
+
+# A trace may be used later, and with more besides; local functions in it come with the public ones.
+TENON_TRACE_COMPILE=trace $jit spread 3 4 9 >/dev/null
+some "local functions are traced" "$(grep largest trace)"
+build --trace trace --root product -o more.a calc.bc 2>said
+none "and not missed" "$(cat said)"
+equal "with another root" "$(names more.a)" "main product spread "
+
+# refused NAME TEXT ARGUMENT...
+refused() {
+    local name=$1 text=$2
+    shift 2
+    build -o refused.a "$@" 2>said
+    if [ ! -e refused.a ] && grep -qF "$text" said; then echo "ok $name"; else echo "not ok $name: $(head -n 3 said)"; fi
+}
+refused "a workload that fails" "ended with status 2" --workload "$jit sum" calc.bc
+refused "one that is not there" "ended with status 127" --workload ./nothing calc.bc
+refused "one that is killed" "ended by signal 9" --workload 'kill -9 $$' calc.bc
+refused "one that compiles nothing" "the trace names no function" --workload true calc.bc
+refused "shards by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --shard 0 calc.bc
+refused "a build file by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --ninja x calc.bc
+printf 'precompile("\\"odd\\\\\\377name\n' >cut
+refused "a trace that is cut" "'cut', line 1: not a line of a compile trace" --trace cut calc.bc
+printf 'precompile("a\\"b\\\\101\\101") # 1 ms, -O2\n' >odd
+build --trace odd --trace odd -o odd.a calc.bc 2>said
+some "names are read as they were written" "$(grep -F "'a\"b\\101A' of the trace is not in the input" said)"
+none "nothing stays behind" "$(ls tmp)"
