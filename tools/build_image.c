@@ -95,7 +95,7 @@ static bool take_options(struct job *job)
         return false;
     if (!options->threads)
         options->threads = default_threads();
-    return true;
+    return tool_check_kind(job);
 }
 
 /* ---- what goes in ---- */
@@ -112,9 +112,7 @@ static bool read_input(struct job *job, struct file *file, const char *name)
         job->finished[job->finished_count++] = (struct tn_image_shard){file->name, file->bytes, file->size};
         return true;
     default:
-        tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; give it to the linker together with the image", file->name,
-                  tool_kind_name(file));
-        return false;
+        return tool_take_object(job, file);
     }
 }
 
@@ -124,8 +122,10 @@ static bool read_all(struct job *job)
     job->files = calloc(count, sizeof *job->files);
     job->inputs = calloc(count, sizeof *job->inputs);
     job->finished = calloc(count, sizeof *job->finished);
-    if (!job->files || !job->inputs || !job->finished)
+    job->objects = calloc(count + 1, sizeof *job->objects);
+    if (!job->files || !job->inputs || !job->finished || !job->objects)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    job->object_count = 1;
     for (size_t i = 0; i < count; i++)
         if (!read_input(job, &job->files[i], job->settings->files[i]))
             return false;
@@ -189,7 +189,7 @@ static int build_image(struct job *job)
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
         print_stats(&stats);
-    return write_all(job) ? STATUS_OK : STATUS_FAILURE;
+    return tool_make_file(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
 }
 
 static int build_shard(struct job *job)
@@ -241,5 +241,6 @@ int command_build(struct settings *settings)
     free(job.files);
     free(job.inputs);
     free(job.finished);
+    free(job.objects);
     return status;
 }

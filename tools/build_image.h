@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_ninja.c the work as a build file. */
+/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_ninja.c the work as a build file,
+ * build_file.c what becomes of the image in the end. */
 
 #ifndef TENON_TOOL_BUILD_IMAGE_H
 #define TENON_TOOL_BUILD_IMAGE_H
 
 #include "tool.h"
+
+/* The words of --kind. */
+enum kind { KIND_ARCHIVE, KIND_SHARED, KIND_IMAGE };
 
 struct job {
     const struct settings *settings;
@@ -13,6 +17,8 @@ struct job {
     struct tn_image_input *inputs;
     struct tn_image_shard *finished;
     size_t input_count, finished_count;
+    struct tn_input *objects; /* to be linked; the first one is the image */
+    size_t object_count;
     char **roots;
     size_t root_count, root_capacity;
     size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
@@ -35,6 +41,15 @@ void tool_free_roots(struct job *job);
 /* For struct tn_image_options; the context is the job. */
 int tool_unknown_root(void *context, size_t index, int is_local);
 void tool_warn_unknown_roots(const struct job *job);
+
+/* ---- build_file.c ---- */
+
+/* Whether --kind goes with the other options; what is wrong is reported and false answered, as by the others. */
+bool tool_check_kind(const struct job *job);
+/* Takes a file that is no IR. */
+bool tool_take_object(struct job *job, const struct file *file);
+/* Makes of the archive that was built the file that was asked for. */
+bool tool_make_file(struct job *job);
 
 /* ---- build_ninja.c ---- */
 

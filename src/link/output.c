@@ -50,13 +50,11 @@ static void rebase(struct tn__output_link *o)
 static int finish(struct tn__link *link)
 {
     struct tn__output_link *o = output_of(link);
-    int code = tn__output_finish_sites(o);
-    if (code == TN_OK)
-        code = tn__output_index_frames(o);
-    if (code == TN_OK)
-        code = tn__output_finish_symbols(o);
+    int code = tn__output_index_frames(o);
     if (code != TN_OK)
         return code;
+    tn__output_finish_sites(o);
+    tn__output_finish_symbols(o);
     tn__output_finish_debug(o);
     rebase(o);
     return TN_OK;

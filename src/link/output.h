@@ -127,8 +127,9 @@ struct tn__output_options {
      * a definition is weak. */
     const struct tn_definition *definitions;
     size_t definition_count;
-    /* How many bytes the format needs at the beginning of the first segment, for its headers and tables. Asked when everything
-     * is counted and has an address, and again after each change, until the room is enough; NULL: none. */
+    /* How many bytes the format needs at the beginning of the first segment, for its headers and tables. Asked when all is known
+     * but the final addresses, which are as far from each other within segments as they will be, and again after each
+     * change, until the room is enough; NULL: none. */
     uint64_t (*head)(void *context, const struct tn__output *output);
     uint64_t relro_room; /* and at the beginning of TN__OUTPUT_RELRO; a multiple of 8 */
 };

@@ -28,6 +28,7 @@ enum tn__output_class {
     TN__CLASS_RELRO,
     TN__CLASS_NAMED_RELRO,
     TN__CLASS_GOT,
+    TN__CLASS_PADDING,
     TN__CLASS_NAMED_DATA,
     TN__CLASS_DATA,
     TN__CLASS_ZERO,
@@ -73,6 +74,9 @@ struct tn__output_link {
     struct tn__output_piece **order; /* the pieces as they follow each other in the output */
     struct tn__output_site *sites;
     size_t site_count, site_capacity;
+    struct tn__output_origin {
+        uint32_t object, symbol;
+    } * origins;          /* of the output's symbols */
     const char **imports; /* by number */
     size_t import_count, import_capacity;
     uint64_t functions; /* that the unwind data of all objects describes */
@@ -90,7 +94,7 @@ int tn__output_find_sites(struct tn__output_link *o);
 /* Tells where they are, from where the pieces are. */
 void tn__output_place_sites(struct tn__output_link *o);
 /* Makes their words what the file has. */
-int tn__output_finish_sites(struct tn__output_link *o);
+void tn__output_finish_sites(struct tn__output_link *o);
 /* An address beyond anything that can be reached stands for each import. */
 void *tn__output_import(void *context, const char *name);
 /* Whether an entry is an import, and which. */
@@ -103,8 +107,9 @@ uint64_t tn__output_frame_index_size(const struct tn__output_link *o);
 /* Fills the index, when all values are there. */
 int tn__output_index_frames(struct tn__output_link *o);
 
-/* output_finish.c: symbols, and debug data with its addresses. */
-int tn__output_finish_symbols(struct tn__output_link *o);
+/* output_finish.c: symbols, first without their addresses, and debug data with its own. */
+int tn__output_list_symbols(struct tn__output_link *o);
+void tn__output_finish_symbols(struct tn__output_link *o);
 void tn__output_finish_debug(struct tn__output_link *o);
 
 #pragma GCC visibility pop

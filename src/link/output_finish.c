@@ -36,23 +36,19 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
     struct tn__output *output = o->output;
     const struct tn__object *object = o->link->objects[number];
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    uint32_t section = symbol->place == TN__PLACE_SECTION  ? section_of(o, number, symbol)
-                       : symbol->place == TN__PLACE_COMMON ? common_section(o)
-                                                           : UINT32_MAX;
-    bool tls = object->plan->symbol_flags[index] & TN__SYMBOL_TLS, local = symbol->binding == TN__BIND_LOCAL;
-    uint64_t moved = tls                     ? (o->options->fixed ? (uint64_t)o->options->tls_offset : 0)
-                     : section == UINT32_MAX ? 0
-                                             : o->base;
+    bool common = symbol->place == TN__PLACE_COMMON, local = symbol->binding == TN__BIND_LOCAL;
     const char *name = tn__arena_text(&output->arena, symbol->name, strlen(symbol->name));
     if (!name)
         return tn__output_no_memory(o);
+    o->origins[output->symbol_count] = (struct tn__output_origin){(uint32_t)number, index};
     output->symbols[output->symbol_count++] = (struct tn__output_symbol){
         .name = name,
-        .value = object->plan->addresses[index] - moved,
-        .size = symbol->entry && symbol->place == TN__PLACE_COMMON ? symbol->entry->common_size : symbol->size,
-        .section = section,
+        .size = common && symbol->entry ? symbol->entry->common_size : symbol->size,
+        .section = symbol->place == TN__PLACE_SECTION ? section_of(o, number, symbol)
+                   : common                           ? common_section(o)
+                                                      : UINT32_MAX,
         .function = symbol->type == TN__TYPE_FUNCTION,
-        .tls = tls,
+        .tls = object->plan->symbol_flags[index] & TN__SYMBOL_TLS,
         .data = symbol->type != TN__TYPE_FUNCTION && symbol->size,
         .local = local,
         .weak = symbol->binding == TN__BIND_WEAK,
@@ -73,18 +69,34 @@ static int add_symbols(struct tn__output_link *o, bool local)
     return code;
 }
 
-int tn__output_finish_symbols(struct tn__output_link *o)
+int tn__output_list_symbols(struct tn__output_link *o)
 {
     struct tn__output *output = o->output;
     size_t most = 0;
     for (size_t i = 0; i < o->link->count; i++)
         most += o->link->objects[i]->data->symbol_count;
     output->symbols = tn__arena_array(&output->arena, most + 1, sizeof *output->symbols);
-    if (!output->symbols)
+    o->origins = tn__arena_array(&o->arena, most + 1, sizeof *o->origins);
+    if (!output->symbols || !o->origins)
         return tn__output_no_memory(o);
     int code = add_symbols(o, true);
     output->local_count = output->symbol_count;
     return code == TN_OK ? add_symbols(o, false) : code;
+}
+
+/* Of thread-local data, the block's beginning. */
+static uint64_t tls_start(const struct tn__output_link *o)
+{
+    return o->options->fixed ? (uint64_t)o->options->tls_offset : 0;
+}
+
+void tn__output_finish_symbols(struct tn__output_link *o)
+{
+    for (size_t i = 0; i < o->output->symbol_count; i++) {
+        struct tn__output_symbol *symbol = &o->output->symbols[i];
+        uint64_t from = symbol->tls ? tls_start(o) : symbol->section == UINT32_MAX ? 0 : o->base;
+        symbol->value = o->link->objects[o->origins[i].object]->plan->addresses[o->origins[i].symbol] - from;
+    }
 }
 
 /* ---- debug data ---- */
@@ -106,9 +118,7 @@ static uint64_t debug_value(const struct tn__output_link *o, const struct tn__ou
     const struct tn__section *section = &object->data->sections[symbol->section];
     if (!target || (tn__section_is_loaded(section) && object->plan->symbol_flags[index] & TN__SYMBOL_DISCARDED))
         return discarded_in(piece->section->name);
-    uint64_t from = tn__section_is_tls(section)      ? (uint64_t)(o->options->fixed ? o->options->tls_offset : 0)
-                    : tn__section_is_loaded(section) ? o->base
-                                                     : 0;
+    uint64_t from = tn__section_is_tls(section) ? tls_start(o) : tn__section_is_loaded(section) ? o->base : 0;
     return section->address + symbol->value - from;
 }
 

@@ -31,6 +31,7 @@ static const struct {
     [TN__CLASS_RELRO] = {".data.rel.ro", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_NAMED_RELRO] = {NULL, TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_GOT] = {".got", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
+    [TN__CLASS_PADDING] = {".padding", TN__OUTPUT_RELRO, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_NAMED_DATA] = {NULL, TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_DATA] = {".data", TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_ZERO] = {".bss", TN__OUTPUT_DATA, TN__OUTPUT_ZERO, false},
@@ -247,6 +248,15 @@ static int add_all(struct tn__output_link *o)
     return code == TN_OK ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
 }
 
+/* Whole pages are sealed. What fills the last one is a section, or `strip` would cut it off. */
+static int add_padding(struct tn__output_link *o)
+{
+    bool any = o->options->relro_room;
+    for (size_t i = 0; i < o->piece_count; i++)
+        any |= classes[o->pieces[i].class].place == TN__OUTPUT_RELRO;
+    return any ? add_own(o, o->link->objects[0], TN__CLASS_PADDING, o->options->page_size, NULL) : TN_OK;
+}
+
 /* ---- sections ---- */
 
 static int in_order(const void *a, const void *b)
@@ -337,23 +347,20 @@ static void begin_segment(const struct tn__output_link *o, enum tn__output_place
     at->offset += room;
 }
 
-static void end_segment(const struct tn__output_link *o, enum tn__output_place place, struct cursor *at)
+static void end_segment(const struct tn__output_link *o, enum tn__output_place place, const struct cursor *at)
 {
     struct tn__output_segment *segment = &o->output->segments[place];
     segment->file_size = at->offset - segment->offset;
-    if (place == TN__OUTPUT_RELRO && segment->file_size) { /* whole pages are sealed */
-        uint64_t end = tn__align_up(at->address, o->options->page_size);
-        at->offset += end - at->address;
-        at->address = end;
-        segment->file_size = at->offset - segment->offset;
-    }
     segment->size = at->address - segment->address;
 }
 
 /* .tbss takes no room: each thread has its own. */
-static void place_section(struct tn__output *output, struct tn__output_section *section, struct cursor *at)
+static void place_section(const struct tn__output_link *o, struct tn__output_section *section, struct cursor *at)
 {
+    struct tn__output *output = o->output;
     uint64_t address = tn__align_up(at->address, section->alignment);
+    if (!strcmp(section->name, classes[TN__CLASS_PADDING].name))
+        section->size = tn__align_up(address, o->options->page_size) - address;
     section->address = address;
     section->offset = at->offset + (address - at->address);
     if (section->tls) {
@@ -393,7 +400,7 @@ static void place_sections(struct tn__output_link *o)
     for (enum tn__output_place place = 0; place < TN__OUTPUT_SEGMENTS; place++) {
         begin_segment(o, place, &at);
         for (; next < output->section_count && output->sections[next].place == place; next++)
-            place_section(output, &output->sections[next], &at);
+            place_section(o, &output->sections[next], &at);
         end_segment(o, place, &at);
     }
     output->end = at.offset;
@@ -475,7 +482,11 @@ int tn__output_arrange(struct tn__output_link *o)
     if (code != TN_OK)
         return code;
     classify(o);
-    code = make_sections(o);
+    code = add_padding(o);
+    if (code == TN_OK)
+        code = make_sections(o);
+    if (code == TN_OK)
+        code = tn__output_list_symbols(o);
     if (code != TN_OK)
         return code;
     place(o);

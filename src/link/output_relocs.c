@@ -146,6 +146,52 @@ static int check_place(const struct tn__output_link *o, const struct tn__output_
                        : TN_OK;
 }
 
+static bool names_import(const struct tn__output_site *site)
+{
+    return site->reloc.fixup == TN__OUTPUT_SLOT || site->reloc.fixup == TN__OUTPUT_IMPORT;
+}
+
+/* What is only referred to weakly may be missing. */
+static void note_strong(const struct tn__output_link *o, struct tn__output_import *imports)
+{
+    uint32_t import;
+    for (size_t i = 0; i < o->link->count; i++) {
+        const struct tn__object_data *data = o->link->objects[i]->data;
+        for (uint32_t s = 1; s < data->symbol_count; s++)
+            if (data->symbols[s].binding == TN__BIND_GLOBAL && tn__output_is_import(o, data->symbols[s].entry, &import))
+                imports[import].weak = false;
+    }
+}
+
+/* Keeps the imports that some word needs, and numbers them in the order in which they were met. */
+static int list_imports(const struct tn__output_link *o)
+{
+    struct tn__output *output = o->output;
+    uint32_t *numbers = tn__arena_array(&o->link->arena, o->import_count + 1, sizeof *numbers);
+    output->imports = tn__arena_array(&output->arena, o->import_count + 1, sizeof *output->imports);
+    if (!numbers || !output->imports)
+        return tn__output_no_memory(o);
+    for (size_t i = 0; i < o->import_count; i++)
+        output->imports[i].weak = true;
+    note_strong(o, output->imports);
+    for (size_t i = 0; i < o->site_count; i++)
+        if (names_import(&o->sites[i]))
+            numbers[o->sites[i].reloc.import] = 1;
+    for (size_t i = 0; i < o->import_count; i++) {
+        if (!numbers[i])
+            continue;
+        const char *name = tn__arena_text(&output->arena, o->imports[i], strlen(o->imports[i]));
+        if (!name)
+            return tn__output_no_memory(o);
+        numbers[i] = (uint32_t)output->import_count;
+        output->imports[output->import_count++] = (struct tn__output_import){name, output->imports[i].weak};
+    }
+    for (size_t i = 0; i < o->site_count; i++)
+        if (names_import(&o->sites[i]))
+            o->sites[i].reloc.import = numbers[o->sites[i].reloc.import];
+    return TN_OK;
+}
+
 int tn__output_find_sites(struct tn__output_link *o)
 {
     int code = TN_OK;
@@ -160,7 +206,9 @@ int tn__output_find_sites(struct tn__output_link *o)
             code = check_place(o, &o->pieces[i]);
     }
     o->output->relocs = tn__arena_array(&o->output->arena, o->site_count + 1, sizeof *o->output->relocs);
-    return code == TN_OK && !o->output->relocs ? tn__output_no_memory(o) : code;
+    if (code == TN_OK && !o->output->relocs)
+        code = tn__output_no_memory(o);
+    return code == TN_OK ? list_imports(o) : code;
 }
 
 /* ---- placing ---- */
@@ -213,51 +261,10 @@ static void finish_word(const struct tn__output_link *o, struct tn__output_reloc
     reloc->address -= o->base;
 }
 
-/* What is only referred to weakly may be missing. */
-static void note_strong(const struct tn__output_link *o, struct tn__output_import *imports)
-{
-    uint32_t import;
-    for (size_t i = 0; i < o->link->count; i++) {
-        const struct tn__object_data *data = o->link->objects[i]->data;
-        for (uint32_t s = 1; s < data->symbol_count; s++)
-            if (data->symbols[s].binding == TN__BIND_GLOBAL && tn__output_is_import(o, data->symbols[s].entry, &import))
-                imports[import].weak = false;
-    }
-}
-
-/* Keeps the imports that some word needs, and numbers them in the order in which they were met. */
-static int finish_imports(const struct tn__output_link *o)
-{
-    struct tn__output *output = o->output;
-    uint32_t *numbers = tn__arena_array(&o->link->arena, o->import_count + 1, sizeof *numbers);
-    output->imports = tn__arena_array(&output->arena, o->import_count + 1, sizeof *output->imports);
-    if (!numbers || !output->imports)
-        return tn__output_no_memory(o);
-    for (size_t i = 0; i < o->import_count; i++)
-        output->imports[i].weak = true;
-    note_strong(o, output->imports);
-    for (size_t i = 0; i < output->reloc_count; i++)
-        if (output->relocs[i].fixup == TN__OUTPUT_SLOT || output->relocs[i].fixup == TN__OUTPUT_IMPORT)
-            numbers[output->relocs[i].import] = 1;
-    for (size_t i = 0; i < o->import_count; i++) {
-        if (!numbers[i])
-            continue;
-        const char *name = tn__arena_text(&output->arena, o->imports[i], strlen(o->imports[i]));
-        if (!name)
-            return tn__output_no_memory(o);
-        numbers[i] = (uint32_t)output->import_count;
-        output->imports[output->import_count++] = (struct tn__output_import){name, output->imports[i].weak};
-    }
-    for (size_t i = 0; i < output->reloc_count; i++)
-        output->relocs[i].import = o->import_count ? numbers[output->relocs[i].import] : 0;
-    return TN_OK;
-}
-
-int tn__output_finish_sites(struct tn__output_link *o)
+void tn__output_finish_sites(struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->output->reloc_count; i++)
         finish_word(o, &o->output->relocs[i]);
-    return finish_imports(o);
 }
 
 /* ---- RELR ---- */

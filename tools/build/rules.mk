@@ -133,7 +133,7 @@ include tools/unretain.mk
 # A page off a multiple of 2 MiB, so that the kernel cannot map the page cache's huge pages, each of which would count as
 # 2 MiB of resident memory for the few tables in it that a start reads.
 link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000,--wrap=__cxa_atexit,--wrap=_ZNSt6localeC1Ev $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
-	$(TOOL_UNRETAINED) $(llvm_libs) -lz -lzstd $(TOOL_LIBS)
+	$(TOOL_UNRETAINED) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
 include tools/order.mk
 

@@ -11,7 +11,8 @@
  *     roots.cpp         leaves out what nobody needs
  *     join.cpp          several modules into one
  *     metadata.c        the tables
- *     archive.c         objects to an archive */
+ *     archive.c         objects to an archive
+ * and what makes files of its archives is in elf.h. */
 
 #ifndef TENON_CODEGEN_IMAGE_H
 #define TENON_CODEGEN_IMAGE_H

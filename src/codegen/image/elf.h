@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Writing ELF shared libraries from links laid out as files (link/output.h):
+ *     link.c        tn_image_link
+ *     elf_tables.c  what dynamic linkers read: symbols, hash table, relocations, dynamic section (gABI, chapter 5)
+ *     elf_write.c   headers, sections and symbols; the file's bytes, through libelf */
+
+#ifndef TENON_CODEGEN_IMAGE_ELF_H
+#define TENON_CODEGEN_IMAGE_ELF_H
+
+#include <elf.h>
+
+#include "codegen/codegen.h"
+#include "link/output.h"
+#include "tenon_codegen.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Sections that are the file's own, in the order of their places. All but the dynamic section of a library lie at the file's
+ * beginning, behind its headers. */
+enum tn__elf_table {
+    TN__ELF_HASH,
+    TN__ELF_SYMBOLS,
+    TN__ELF_STRINGS,
+    TN__ELF_RELA,
+    TN__ELF_RELR,
+    TN__ELF_DYNAMIC,
+    TN__ELF_BUILD_ID,
+    TN__ELF_TABLES
+};
+
+enum { TN__ELF_DYNAMIC_MOST = 24, TN__ELF_SEGMENTS_MOST = 32, TN__ELF_ID = 16 };
+
+#define TN__ELF_DYNAMIC_SIZE (TN__ELF_DYNAMIC_MOST * sizeof(Elf64_Dyn))
+
+struct tn__elf_section {
+    const char *name;
+    uint32_t type;
+    uint64_t flags, address, offset, size, alignment, entry_size;
+    uint32_t link, info;
+    uint8_t *bytes; /* NULL: none in the file */
+};
+
+struct tn__elf_file {
+    const struct tn_image_link_options *options;
+    const struct tn__output *output;
+    struct tn__elf_section tables[TN__ELF_TABLES]; /* size 0: there is none */
+    uint32_t table_numbers[TN__ELF_TABLES];        /* of their headers, */
+    uint32_t *section_numbers;                     /* and of the output's sections */
+    Elf64_Phdr segments[TN__ELF_SEGMENTS_MOST];
+    size_t segment_count;
+    size_t rela_count, export_count;
+    const struct tn__output_symbol **exports; /* in the order of the hash table */
+    uint32_t buckets, bloom_words;
+    struct tn__arena arena;
+    struct tn_error *err;
+};
+
+/* ---- elf_tables.c ---- */
+
+/* How much room headers and tables take at the beginning of the file: for tn__output_options.head. The context is the struct. */
+uint64_t tn__elf_head(void *context, const struct tn__output *output);
+/* Fills the tables, when the link is done. TN_ENOMEM. */
+int tn__elf_fill_tables(struct tn__elf_file *file);
+/* The number of a symbol's section header. */
+uint16_t tn__elf_section_number(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
+Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__output_symbol *symbol, uint32_t name);
+
+/* ---- elf_write.c ---- */
+
+/* Lists the segments, of which there are as many before all has its address. */
+void tn__elf_list_segments(struct tn__elf_file *file);
+/* Makes the bytes of the file. TN_ENOMEM, TN_EIO. */
+int tn__elf_write(struct tn__elf_file *file, struct tn_buffer *out);
+
+#pragma GCC visibility pop
+#endif

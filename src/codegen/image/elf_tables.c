@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). A file for tn_image_open alone has
+ * less of it: no names of what it defines, which the image's own tables have, and a dynamic section that is not written to. */
+
+#include <stdlib.h>
+
+#include "codegen/image/elf.h"
+#include "image/format.h"
+#include "link/reloc.h"
+
+/* Not in the elf.h of every system. */
+enum { SHT_RELR_ = 19, DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_RELRENT_ = 37 };
+
+static const struct {
+    const char *name;
+    uint32_t type, link;
+    uint64_t alignment, entry_size;
+} tables[TN__ELF_TABLES] = {
+    [TN__ELF_HASH] = {".gnu.hash", SHT_GNU_HASH, TN__ELF_SYMBOLS, 8, 0},
+    [TN__ELF_SYMBOLS] = {".dynsym", SHT_DYNSYM, TN__ELF_STRINGS, 8, sizeof(Elf64_Sym)},
+    [TN__ELF_STRINGS] = {".dynstr", SHT_STRTAB, TN__ELF_TABLES, 1, 0},
+    [TN__ELF_RELA] = {".rela.dyn", SHT_RELA, TN__ELF_SYMBOLS, 8, sizeof(Elf64_Rela)},
+    [TN__ELF_RELR] = {".relr.dyn", SHT_RELR_, TN__ELF_TABLES, 8, 8},
+    [TN__ELF_DYNAMIC] = {".dynamic", SHT_DYNAMIC, TN__ELF_STRINGS, 8, sizeof(Elf64_Dyn)},
+    [TN__ELF_BUILD_ID] = {".note.gnu.build-id", SHT_NOTE, TN__ELF_TABLES, 4, 0},
+};
+
+/* What a word is called; an architecture has a row. */
+static const struct types {
+    uint16_t machine;
+    uint32_t of[TN__OUTPUT_TLS_OFFSET + 1];
+} types[] = {
+    {EM_X86_64,
+     {[TN__OUTPUT_RELATIVE] = R_X86_64_RELATIVE,
+      [TN__OUTPUT_SLOT] = R_X86_64_GLOB_DAT,
+      [TN__OUTPUT_IMPORT] = R_X86_64_64,
+      [TN__OUTPUT_TLS_MODULE] = R_X86_64_DTPMOD64,
+      [TN__OUTPUT_TLS_OFFSET] = R_X86_64_TPOFF64}},
+};
+
+static bool is_library(const struct tn__elf_file *f)
+{
+    return f->options->kind == TN_IMAGE_SHARED;
+}
+
+/* ---- sizes ---- */
+
+static bool in_relr(const struct tn__output_reloc *reloc)
+{
+    return reloc->fixup == TN__OUTPUT_RELATIVE && reloc->address % 8 == 0;
+}
+
+static bool is_exported(const struct tn__elf_file *f, const struct tn__output_symbol *symbol)
+{
+    return symbol->exported && is_library(f);
+}
+
+static uint64_t strings_size(const struct tn__elf_file *f)
+{
+    const struct tn__output *output = f->output;
+    uint64_t size = 1 + (f->options->name && is_library(f) ? strlen(f->options->name) + 1 : 0);
+    for (size_t i = 0; i < output->import_count; i++)
+        size += strlen(output->imports[i].name) + 1;
+    for (size_t i = 0; i < output->symbol_count; i++)
+        size += is_exported(f, &output->symbols[i]) ? strlen(output->symbols[i].name) + 1 : 0;
+    return size;
+}
+
+/* Bits of the filter: 12 for a symbol, of which two are set (as ld.lld has it). */
+static void size_hash_table(struct tn__elf_file *f)
+{
+    f->buckets = (uint32_t)f->export_count / 4 + 1;
+    f->bloom_words = 1;
+    while (f->bloom_words * UINT64_C(64) < f->export_count * 12)
+        f->bloom_words *= 2;
+}
+
+static uint64_t table_size(const struct tn__elf_file *f, enum tn__elf_table table)
+{
+    const struct tn__output *output = f->output;
+    switch (table) {
+    case TN__ELF_HASH:
+        return is_library(f) ? 16 + 8 * (uint64_t)f->bloom_words + 4 * (f->buckets + f->export_count) : 0;
+    case TN__ELF_SYMBOLS:
+        return (1 + output->import_count + f->export_count) * sizeof(Elf64_Sym);
+    case TN__ELF_STRINGS:
+        return strings_size(f);
+    case TN__ELF_RELA:
+        return f->rela_count * sizeof(Elf64_Rela);
+    case TN__ELF_RELR:
+        return 8 * tn__output_relr(output, NULL, 0);
+    case TN__ELF_DYNAMIC:
+        return is_library(f) ? 0 : TN__ELF_DYNAMIC_SIZE; /* else where it can be written to */
+    default:
+        return 0; /* at the end */
+    }
+}
+
+enum { BUILD_ID_SIZE = 16 + TN__ELF_ID };
+
+uint64_t tn__elf_head(void *context, const struct tn__output *output)
+{
+    struct tn__elf_file *f = context;
+    f->output = output;
+    f->rela_count = f->export_count = 0;
+    for (size_t i = 0; i < output->reloc_count; i++)
+        f->rela_count += !in_relr(&output->relocs[i]);
+    for (size_t i = 0; i < output->symbol_count; i++)
+        f->export_count += is_exported(f, &output->symbols[i]);
+    size_hash_table(f);
+    tn__elf_list_segments(f);
+    uint64_t at = sizeof(Elf64_Ehdr) + f->segment_count * sizeof(Elf64_Phdr);
+    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++) {
+        struct tn__elf_section *section = &f->tables[t];
+        at = tn__align_up(at, tables[t].alignment);
+        *section = (struct tn__elf_section){.name = tables[t].name,
+                                            .type = tables[t].type,
+                                            .flags = SHF_ALLOC,
+                                            .offset = at,
+                                            .size = table_size(f, t),
+                                            .alignment = tables[t].alignment,
+                                            .entry_size = tables[t].entry_size,
+                                            .link = tables[t].link};
+        at += section->size;
+    }
+    return at + BUILD_ID_SIZE; /* which stands at the very end, so that other notes follow it */
+}
+
+/* ---- symbols ---- */
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (uint8_t)*name;
+    return hash;
+}
+
+struct export
+{
+    const struct tn__output_symbol *symbol;
+    uint32_t bucket;
+};
+
+static int by_bucket(const void *a, const void *b)
+{
+    const struct export *p = a, *q = b;
+    if (p->bucket != q->bucket)
+        return p->bucket < q->bucket ? -1 : 1;
+    return p->symbol < q->symbol ? -1 : p->symbol > q->symbol;
+}
+
+static bool list_exports(struct tn__elf_file *f)
+{
+    struct export *sorted = tn__arena_array(&f->arena, f->export_count + 1, sizeof *sorted);
+    f->exports = tn__arena_array(&f->arena, f->export_count + 1, sizeof *f->exports);
+    size_t count = 0;
+    if (!sorted || !f->exports)
+        return false;
+    for (size_t i = 0; i < f->output->symbol_count; i++) {
+        const struct tn__output_symbol *symbol = &f->output->symbols[i];
+        if (is_exported(f, symbol))
+            sorted[count++] = (struct export){symbol, hash_of(symbol->name) % f->buckets};
+    }
+    qsort(sorted, count, sizeof *sorted, by_bucket);
+    for (size_t i = 0; i < count; i++)
+        f->exports[i] = sorted[i].symbol;
+    return true;
+}
+
+static void fill_hash_table(const struct tn__elf_file *f)
+{
+    uint8_t *bytes = f->tables[TN__ELF_HASH].bytes, *bloom = bytes + 16, *buckets = bloom + 8 * (size_t)f->bloom_words;
+    uint8_t *chains = buckets + 4 * (size_t)f->buckets;
+    enum { SHIFT = 26 };
+    uint32_t first = (uint32_t)(1 + f->output->import_count);
+    const uint32_t header[4] = {f->buckets, first, f->bloom_words, SHIFT};
+    memcpy(bytes, header, sizeof header);
+    for (uint32_t i = 0; i < f->export_count; i++) {
+        uint32_t hash = hash_of(f->exports[i]->name), bucket = hash % f->buckets;
+        uint8_t *word = bloom + 8 * (size_t)(hash / 64 % f->bloom_words);
+        tn__put64(word, tn__get64(word) | UINT64_C(1) << hash % 64 | UINT64_C(1) << (hash >> SHIFT) % 64);
+        if (!tn__get32(buckets + 4 * (size_t)bucket))
+            tn__put32(buckets + 4 * (size_t)bucket, first + i);
+        bool last = i + 1 == f->export_count || hash_of(f->exports[i + 1]->name) % f->buckets != bucket;
+        tn__put32(chains + 4 * (size_t)i, (hash & ~UINT32_C(1)) | last);
+    }
+}
+
+Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_symbol *symbol, uint32_t name)
+{
+    unsigned type = symbol->tls ? STT_TLS : symbol->function ? STT_FUNC : symbol->data ? STT_OBJECT : STT_NOTYPE;
+    unsigned binding = symbol->local ? STB_LOCAL : symbol->weak ? STB_WEAK : STB_GLOBAL;
+    bool is_absolute = symbol->section == UINT32_MAX;
+    return (Elf64_Sym){.st_name = name,
+                       .st_info = (unsigned char)ELF64_ST_INFO(binding, type),
+                       .st_other = symbol->local || symbol->exported ? STV_DEFAULT : STV_HIDDEN,
+                       .st_shndx = is_absolute ? SHN_ABS : (Elf64_Section)f->section_numbers[symbol->section],
+                       .st_value = symbol->value,
+                       .st_size = symbol->size};
+}
+
+static uint32_t put_name(uint8_t *strings, uint64_t *at, const char *name)
+{
+    uint32_t offset = (uint32_t)*at;
+    size_t size = strlen(name) + 1;
+    memcpy(strings + offset, name, size);
+    *at += size;
+    return offset;
+}
+
+/* Answers where the file's own name is among the strings; 0: it has none. */
+static uint32_t fill_symbols(const struct tn__elf_file *f)
+{
+    uint8_t *at = f->tables[TN__ELF_SYMBOLS].bytes + sizeof(Elf64_Sym), *strings = f->tables[TN__ELF_STRINGS].bytes;
+    uint64_t end = 1;
+    for (size_t i = 0; i < f->output->import_count; i++, at += sizeof(Elf64_Sym)) {
+        const struct tn__output_import *import = &f->output->imports[i];
+        const Elf64_Sym symbol = {
+            .st_name = put_name(strings, &end, import->name),
+            .st_info = ELF64_ST_INFO(import->weak ? STB_WEAK : STB_GLOBAL, STT_NOTYPE),
+        };
+        memcpy(at, &symbol, sizeof symbol);
+    }
+    for (size_t i = 0; i < f->export_count; i++, at += sizeof(Elf64_Sym)) {
+        const Elf64_Sym symbol = tn__elf_symbol(f, f->exports[i], put_name(strings, &end, f->exports[i]->name));
+        memcpy(at, &symbol, sizeof symbol);
+    }
+    return f->options->name && is_library(f) ? put_name(strings, &end, f->options->name) : 0;
+}
+
+/* ---- relocations ---- */
+
+static const struct types *types_of(const struct tn__elf_file *f)
+{
+    for (size_t i = 0; i < TN_COUNT(types); i++)
+        if (types[i].machine == f->output->arch->elf_machine)
+            return &types[i];
+    return NULL;
+}
+
+static int fill_rela(const struct tn__elf_file *f)
+{
+    const struct types *row = types_of(f);
+    uint8_t *at = f->tables[TN__ELF_RELA].bytes;
+    if (!row)
+        return tn__fail(f->err, TN_ENOTSUP, "files for %s cannot be written", f->output->arch->name);
+    for (size_t i = 0; i < f->output->reloc_count; i++) {
+        const struct tn__output_reloc *reloc = &f->output->relocs[i];
+        bool imports = reloc->fixup == TN__OUTPUT_SLOT || reloc->fixup == TN__OUTPUT_IMPORT;
+        if (in_relr(reloc))
+            continue;
+        const Elf64_Rela rela = {.r_offset = reloc->address,
+                                 .r_info =
+                                     ELF64_R_INFO(imports ? 1 + (uint64_t)reloc->import : 0, row->of[reloc->fixup]),
+                                 .r_addend = (Elf64_Sxword)reloc->addend};
+        memcpy(at, &rela, sizeof rela);
+        at += sizeof rela;
+    }
+    return TN_OK;
+}
+
+/* Where there is room for more, because distances have changed since that was counted, words follow that say nothing. */
+static int fill_relr(const struct tn__elf_file *f)
+{
+    size_t room = f->tables[TN__ELF_RELR].size / 8;
+    uint64_t *words = (uint64_t *)(void *)f->tables[TN__ELF_RELR].bytes;
+    size_t count = room ? tn__output_relr(f->output, words, room) : 0;
+    for (size_t i = count; i < room; i++)
+        words[i] = 1;
+    return count <= room ? TN_OK : tn__fail(f->err, TN_ENOTSUP, "relocations do not fit their table");
+}
+
+/* ---- the dynamic section ---- */
+
+static void add_entry(uint8_t **at, int64_t tag, uint64_t value)
+{
+    const Elf64_Dyn entry = {.d_tag = tag, .d_un.d_val = value};
+    memcpy(*at, &entry, sizeof entry);
+    *at += sizeof entry;
+}
+
+static void add_table(const struct tn__elf_file *f, uint8_t **at, enum tn__elf_table table, int64_t tag,
+                      int64_t size_tag, int64_t entry_tag)
+{
+    const struct tn__elf_section *section = &f->tables[table];
+    if (!section->size)
+        return;
+    add_entry(at, tag, section->address);
+    if (size_tag)
+        add_entry(at, size_tag, section->size);
+    if (entry_tag)
+        add_entry(at, entry_tag, section->entry_size);
+}
+
+static void add_calls(const struct tn__elf_file *f, uint8_t **at, enum tn__output_kind kind, int64_t tag,
+                      int64_t size_tag)
+{
+    for (size_t i = 0; i < f->output->section_count; i++)
+        if (f->output->sections[i].kind == kind && f->output->sections[i].size) {
+            add_entry(at, tag, f->output->sections[i].address);
+            add_entry(at, size_tag, f->output->sections[i].size);
+        }
+}
+
+static bool has_fixup(const struct tn__elf_file *f, enum tn__output_fixup fixup)
+{
+    for (size_t i = 0; i < f->output->reloc_count; i++)
+        if (f->output->relocs[i].fixup == fixup)
+            return true;
+    return false;
+}
+
+static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
+{
+    uint8_t *at = f->tables[TN__ELF_DYNAMIC].bytes;
+    if (name)
+        add_entry(&at, DT_SONAME, name);
+    add_calls(f, &at, TN__OUTPUT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
+    add_calls(f, &at, TN__OUTPUT_FINI, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
+    add_table(f, &at, TN__ELF_HASH, DT_GNU_HASH, 0, 0);
+    add_table(f, &at, TN__ELF_STRINGS, DT_STRTAB, DT_STRSZ, 0);
+    add_table(f, &at, TN__ELF_SYMBOLS, DT_SYMTAB, 0, DT_SYMENT);
+    add_table(f, &at, TN__ELF_RELA, DT_RELA, DT_RELASZ, DT_RELAENT);
+    add_table(f, &at, TN__ELF_RELR, DT_RELR_, DT_RELRSZ_, DT_RELRENT_);
+    if (has_fixup(f, TN__OUTPUT_TLS_OFFSET))
+        add_entry(&at, DT_FLAGS, DF_STATIC_TLS);
+}
+
+/* ---- all of them ---- */
+
+/* Addresses, now that they are final, and memory. */
+static bool place_tables(struct tn__elf_file *f)
+{
+    const struct tn__output *output = f->output;
+    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
+        f->tables[t].address = output->head_address + f->tables[t].offset;
+    struct tn__elf_section *id = &f->tables[TN__ELF_BUILD_ID], *dynamic = &f->tables[TN__ELF_DYNAMIC];
+    id->size = BUILD_ID_SIZE;
+    id->offset = output->head_size - BUILD_ID_SIZE;
+    id->address = output->head_address + id->offset;
+    if (is_library(f)) {
+        dynamic->size = TN__ELF_DYNAMIC_SIZE;
+        dynamic->address = output->relro_address;
+        dynamic->offset = output->segments[TN__OUTPUT_RELRO].offset;
+        dynamic->flags |= SHF_WRITE;
+    }
+    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
+        if (f->tables[t].size && !(f->tables[t].bytes = tn__arena_array(&f->arena, f->tables[t].size, 1)))
+            return false;
+    return true;
+}
+
+static void number_sections(struct tn__elf_file *f)
+{
+    uint32_t next = 1;
+    bool apart = is_library(f); /* the dynamic section lies before the first one of the sealed segment */
+    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
+        if (f->tables[t].size && !(t == TN__ELF_DYNAMIC && apart))
+            f->table_numbers[t] = next++;
+    for (size_t i = 0; i < f->output->section_count; i++) {
+        if (apart && f->output->sections[i].place >= TN__OUTPUT_RELRO) {
+            f->table_numbers[TN__ELF_DYNAMIC] = next++;
+            apart = false;
+        }
+        f->section_numbers[i] = next++;
+    }
+    if (apart)
+        f->table_numbers[TN__ELF_DYNAMIC] = next;
+    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
+        f->tables[t].link = tables[t].link < TN__ELF_TABLES ? f->table_numbers[tables[t].link] : 0;
+    f->tables[TN__ELF_SYMBOLS].info = 1; /* the first that is not local */
+}
+
+int tn__elf_fill_tables(struct tn__elf_file *f)
+{
+    f->section_numbers = tn__arena_array(&f->arena, f->output->section_count + 1, sizeof *f->section_numbers);
+    if (!f->section_numbers || !list_exports(f) || !place_tables(f))
+        return tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
+    number_sections(f);
+    if (is_library(f))
+        fill_hash_table(f);
+    fill_dynamic(f, fill_symbols(f));
+    int code = fill_relr(f);
+    return code == TN_OK ? fill_rela(f) : code;
+}
