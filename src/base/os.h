@@ -103,10 +103,13 @@ struct tn__os_file {
     size_t size;
 };
 int tn__os_map_file(const char *path, struct tn__os_file *file);
-/* The same in two steps; *fd is closed by tn__os_close. */
-int tn__os_open(const char *path, int *fd);
-int tn__os_map_open_file(int fd, struct tn__os_file *file);
 void tn__os_unmap_file(struct tn__os_file *file);
+
+/* A file to be read and mapped piece by piece; *fd is closed by tn__os_close. */
+int tn__os_open(const char *path, int *fd);
+int tn__os_file_size(int fd, uint64_t *size); /* EISDIR, ENODEV: it is no file */
+/* Reads from `offset` on; *got is less than `size` only where the file ends. Any size. */
+int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *got);
 
 /* ---- cores (os_linux_cpu.c) ---- */
 

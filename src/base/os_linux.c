@@ -275,7 +275,7 @@ uint64_t tn__os_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static int map_open_file(int fd, struct tn__os_file *file)
+int tn__os_file_size(int fd, uint64_t *size)
 {
     struct stat st;
     if (fstat(fd, &st))
@@ -284,9 +284,17 @@ static int map_open_file(int fd, struct tn__os_file *file)
         return EISDIR;
     if (!S_ISREG(st.st_mode))
         return ENODEV;
-    file->size = (size_t)st.st_size;
-    if (!file->size)
-        return 0;
+    *size = (uint64_t)st.st_size;
+    return 0;
+}
+
+static int map_open_file(int fd, struct tn__os_file *file)
+{
+    uint64_t size;
+    int error = tn__os_file_size(fd, &size);
+    file->size = error ? 0 : (size_t)size;
+    if (error || !size)
+        return error;
     void *p = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return errno;
@@ -303,10 +311,20 @@ int tn__os_open(const char *path, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-int tn__os_map_open_file(int fd, struct tn__os_file *file)
+int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *got)
 {
-    *file = (struct tn__os_file){0};
-    return map_open_file(fd, file);
+    int fault = tn__os_fault(false, NULL);
+    *got = 0;
+    while (!fault && *got < size) {
+        ssize_t n = pread(fd, (char *)bytes + *got, size - *got, (off_t)(offset + *got));
+        if (n == 0)
+            break;
+        if (n > 0)
+            *got += (size_t)n;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return fault;
 }
 
 int tn__os_map_file(const char *path, struct tn__os_file *file)

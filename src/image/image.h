@@ -76,18 +76,14 @@ struct tn__image_mapping {
     uint64_t header;                         /* the image's, as an address of the file */
 };
 
-/* Reads the headers of a file, and finds its image. TN_EFORMAT, TN_ENOTSUP. */
-int tn__image_parse(const char *name, const uint8_t *bytes, size_t size, struct tn__image_mapping *mapping,
-                    struct tn_error *err);
-/* Maps a file that was parsed. TN_EPERM, TN_ENOMEM, TN_EIO. */
-int tn__image_map(struct tn__image_mapping *mapping, int fd, struct tn_error *err);
+/* Maps a file and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP, TN_EPERM, TN_ENOMEM, TN_EIO. */
+int tn__image_map(const char *name, int fd, struct tn__image_mapping *mapping, struct tn_error *err);
 void tn__image_unmap(struct tn__image_mapping *mapping);
 
 /* Memory that lies inside one segment, or NULL; `prot` says what the segment has to allow. */
 void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot);
-/* The bytes of a file that will be there, or NULL: of what no relocation changes. */
-const uint8_t *tn__image_file_at(const struct tn__image_mapping *mapping, const uint8_t *bytes, uint64_t address,
-                                 uint64_t *available);
+/* The same, of what comes from the file and is never written; *available: how many bytes of it there are. */
+const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
 
 /* ---- relocate.c ---- */
 

@@ -10,10 +10,13 @@
 #include "base/os.h"
 #include "image/image.h"
 
+/* What of a file is read before it is mapped: its header, and behind that usually the program headers. */
+enum { HEAD = 4096, HEADERS = HEAD / sizeof(Elf64_Phdr) };
+
 struct parser {
     const char *name;
-    const uint8_t *bytes;
-    size_t size;
+    int fd;
+    uint64_t size; /* of the file */
     struct tn__image_mapping *mapping;
     struct tn__image_segment notes[TN__IMAGE_SEGMENTS];
     size_t note_count;
@@ -28,15 +31,14 @@ static const uint64_t highest = UINT64_C(1) << 46;
 
 /* ---- headers ---- */
 
-static int check_file(const struct parser *p)
+static int check_file(const struct parser *p, const uint8_t *head, size_t size)
 {
-    const uint8_t *b = p->bytes;
-    if (p->size < sizeof(Elf64_Ehdr) || memcmp(b, ELFMAG, SELFMAG) != 0)
+    if (size < sizeof(Elf64_Ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0)
         return FAIL(p, "%s: not an ELF file", p->name);
-    if (b[EI_CLASS] != ELFCLASS64 || b[EI_DATA] != ELFDATA2LSB)
+    if (head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB)
         return FAIL(p, "%s: ELF class %u, byte order %u; only 64-bit little-endian files can be loaded", p->name,
-                    b[EI_CLASS], b[EI_DATA]);
-    unsigned type = tn__get16(b + offsetof(Elf64_Ehdr, e_type));
+                    head[EI_CLASS], head[EI_DATA]);
+    unsigned type = tn__get16(head + offsetof(Elf64_Ehdr, e_type));
     if (type != ET_DYN)
         return FAIL(p, "%s: ELF type %u; only shared libraries can be loaded", p->name, type);
     return TN_OK;
@@ -50,7 +52,8 @@ static int add_segment(struct parser *p, const Elf64_Phdr *h)
         return tn__fail(p->err, TN_ENOTSUP, "%s: more than %d segments", p->name, TN__IMAGE_SEGMENTS);
     if (!tn__inside(h->p_offset, h->p_filesz, p->size) || h->p_filesz > h->p_memsz || h->p_vaddr > highest ||
         h->p_memsz > highest)
-        return FAIL(p, "%s: segment %zu lies outside of the file's %zu bytes", p->name, m->segment_count, p->size);
+        return FAIL(p, "%s: segment %zu lies outside of the file's %llu bytes", p->name, m->segment_count,
+                    (unsigned long long)p->size);
     if (h->p_vaddr % page != h->p_offset % page)
         return FAIL(p, "%s: segment %zu: address 0x%llx and offset 0x%llx cannot be mapped in pages of %llu", p->name,
                     m->segment_count, (unsigned long long)h->p_vaddr, (unsigned long long)h->p_offset,
@@ -90,19 +93,35 @@ static int take_header(struct parser *p, const Elf64_Phdr *h)
     }
 }
 
+static int read_at(const struct parser *p, uint64_t offset, uint8_t *bytes, size_t *size)
+{
+    int error = tn__os_read_open(p->fd, offset, bytes, HEAD, size);
+    return error ? tn__fail(p->err, TN_EIO, "%s: cannot be read: %s", p->name, strerror(error)) : TN_OK;
+}
+
 static int read_headers(struct parser *p)
 {
+    uint8_t head[HEAD];
     Elf64_Ehdr file;
-    memcpy(&file, p->bytes, sizeof file);
+    size_t read;
+    int code = read_at(p, 0, head, &read);
+    if (code == TN_OK)
+        code = check_file(p, head, read);
+    if (code != TN_OK)
+        return code;
+    memcpy(&file, head, sizeof file);
     p->mapping->machine = file.e_machine;
-    if (file.e_phentsize != sizeof(Elf64_Phdr) ||
-        !tn__inside(file.e_phoff, (uint64_t)file.e_phnum * sizeof(Elf64_Phdr), p->size))
+    uint64_t at = file.e_phoff, size = (uint64_t)file.e_phnum * sizeof(Elf64_Phdr);
+    if (file.e_phentsize != sizeof(Elf64_Phdr) || file.e_phnum > HEADERS || !tn__inside(at, size, p->size))
         return FAIL(p, "%s: %u program headers of %u bytes at %llu lie outside of the file", p->name, file.e_phnum,
                     file.e_phentsize, (unsigned long long)file.e_phoff);
-    int code = TN_OK;
+    if (!tn__inside(at, size, read)) {
+        code = read_at(p, at, head, &read);
+        at = 0;
+    }
     for (size_t i = 0; i < file.e_phnum && code == TN_OK; i++) {
         Elf64_Phdr header;
-        memcpy(&header, p->bytes + file.e_phoff + i * sizeof header, sizeof header);
+        memcpy(&header, head + at + i * sizeof header, sizeof header);
         code = take_header(p, &header);
     }
     if (code == TN_OK && !p->mapping->segment_count)
@@ -112,15 +131,14 @@ static int read_headers(struct parser *p)
 
 /* ---- the image in the file ---- */
 
-const uint8_t *tn__image_file_at(const struct tn__image_mapping *mapping, const uint8_t *bytes, uint64_t address,
-                                 uint64_t *available)
+const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available)
 {
     for (size_t i = 0; i < mapping->segment_count; i++) {
         const struct tn__image_segment *s = &mapping->segments[i];
-        if (address < s->address || address - s->address >= s->file_size)
+        if (address < s->address || address - s->address >= s->file_size || s->prot == TN__PROT_RW)
             continue;
         *available = s->file_size - (address - s->address);
-        return bytes + s->offset + (address - s->address);
+        return (const uint8_t *)(uintptr_t)(mapping->bias + address);
     }
     *available = 0;
     return NULL;
@@ -149,25 +167,11 @@ static int find_image(const struct parser *p)
     for (size_t i = 0; i < p->note_count; i++) {
         uint64_t available;
         const struct tn__image_segment *range = &p->notes[i];
-        const uint8_t *notes = tn__image_file_at(p->mapping, p->bytes, range->address, &available);
+        const uint8_t *notes = tn__image_file_bytes(p->mapping, range->address, &available);
         if (notes && search_notes(notes, tn__min64(available, range->file_size), range->address, &p->mapping->header))
             return TN_OK;
     }
     return FAIL(p, "%s: there is no image in it: no note of Tenon's", p->name);
-}
-
-int tn__image_parse(const char *name, const uint8_t *bytes, size_t size, struct tn__image_mapping *mapping,
-                    struct tn_error *err)
-{
-    struct parser p = {.name = name, .bytes = bytes, .size = size, .mapping = mapping, .err = err};
-    *mapping = (struct tn__image_mapping){.name = name};
-    int code = check_file(&p);
-    if (code == TN_OK)
-        code = read_headers(&p);
-    if (code == TN_OK)
-        code = find_image(&p);
-    mapping->size = p.end;
-    return code;
 }
 
 /* ---- memory ---- */
@@ -210,22 +214,32 @@ static int report(const struct tn__image_mapping *m, int error, struct tn_error 
     return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be mapped: %s", m->name, strerror(error));
 }
 
-int tn__image_map(struct tn__image_mapping *m, int fd, struct tn_error *err)
+static int map_segments(struct tn__image_mapping *m, uint64_t end, int fd, struct tn_error *err)
 {
     uint64_t start = m->segments[0].address / tn__os_page_size() * tn__os_page_size();
-    int error = tn__os_reserve(0, m->size - start, false, &m->start);
-    m->size -= start;
-    if (error) {
-        m->size = 0;
+    int error = tn__os_reserve(0, end - start, false, &m->start);
+    if (error)
         return report(m, error, err);
-    }
+    m->size = end - start;
     m->bias = m->start - start;
     for (size_t i = 0; i < m->segment_count && !error; i++)
         error = map_segment(m, &m->segments[i], fd);
-    if (!error)
-        return TN_OK;
-    tn__image_unmap(m);
-    return report(m, error, err);
+    return error ? report(m, error, err) : TN_OK;
+}
+
+int tn__image_map(const char *name, int fd, struct tn__image_mapping *mapping, struct tn_error *err)
+{
+    struct parser p = {.name = name, .fd = fd, .mapping = mapping, .err = err};
+    *mapping = (struct tn__image_mapping){.name = name};
+    int error = tn__os_file_size(fd, &p.size);
+    int code = error ? tn__fail(err, TN_EIO, "%s: cannot be read: %s", name, strerror(error)) : read_headers(&p);
+    if (code == TN_OK)
+        code = map_segments(mapping, p.end, fd, err);
+    if (code == TN_OK)
+        code = find_image(&p);
+    if (code != TN_OK)
+        tn__image_unmap(mapping);
+    return code;
 }
 
 void tn__image_unmap(struct tn__image_mapping *mapping)

@@ -64,14 +64,13 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
 /* ---- the steps ---- */
 
 /* Checks the image in the mapped file. It lies where nothing is written, so what was checked stays as it is. */
-static int check(struct tn_image *image, const struct tn__os_file *file, const struct tn_image_load_options *options,
-                 struct tn_error *err)
+static int check(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     const struct tn__image_mapping *m = &image->mapping;
     uint64_t available;
-    if (!tn__image_file_at(m, file->bytes, m->header, &available) || tn__image_at(m, m->header, available, TN__PROT_RW))
+    const uint8_t *header = tn__image_file_bytes(m, m->header, &available);
+    if (!header)
         return tn__fail(err, TN_EFORMAT, "%s: the image lies outside of its segments, or in writable memory", m->name);
-    const uint8_t *header = tn__image_at(m, m->header, available, TN__PROT_R);
     int code = tn__image_read(m->name, header, available, &image->arena, &image->view, err);
     if (code == TN_OK && image->view.machine != m->machine)
         code = tn__fail(err, TN_EFORMAT, "%s: an image for ELF machine %u in a file for %u", m->name,
@@ -81,16 +80,14 @@ static int check(struct tn_image *image, const struct tn__os_file *file, const s
     return code == TN_OK ? check_places(image, header + image->view.size, available - image->view.size, err) : code;
 }
 
-static int load(struct tn_image *image, int fd, const struct tn__os_file *file, const char *name,
-                const struct tn_image_load_options *options, struct tn_error *err)
+static int load(struct tn_image *image, int fd, const char *name, const struct tn_image_load_options *options,
+                struct tn_error *err)
 {
     struct tn__image_calls initializers = {0};
-    int code = tn__image_parse(name, file->bytes, file->size, &image->mapping, err);
-    if (code == TN_OK)
-        code = tn__image_map(&image->mapping, fd, err);
+    int code = tn__image_map(name, fd, &image->mapping, err);
     if (code != TN_OK)
         return code;
-    code = check(image, file, options, err);
+    code = check(image, options, err);
     if (code == TN_OK)
         code = tn__image_relocate(&image->mapping, options->resolver, options->context, &initializers,
                                   &image->finalizers, err);
@@ -107,16 +104,12 @@ static int open_descriptor(int fd, const char *name, const struct tn_image_load_
                            struct tn_error *err)
 {
     struct tn_image_load_options options;
-    struct tn__os_file file;
     struct tn_image *image;
     *out = NULL;
     int code = tn__image_new(name, given, &options, &image, err);
     if (code != TN_OK)
         return code;
-    int error = tn__os_map_open_file(fd, &file);
-    code = error ? tn__fail(err, TN_EIO, "%s: cannot be read: %s", name, strerror(error))
-                 : load(image, fd, &file, name, &options, err);
-    tn__os_unmap_file(&file);
+    code = load(image, fd, name, &options, err);
     if (code != TN_OK) {
         tn_image_close(image);
         return code;

@@ -40,39 +40,55 @@ static void read_tables(const uint8_t *header, uint64_t available)
     tn__arena_free(&arena);
 }
 
-static void relocate(struct tn__image_mapping *mapping, const uint8_t *bytes, size_t size)
+/* Signs the image that a mapped file has, in the file; what was mapped of it changes with it. */
+static void sign_file(const struct tn__image_mapping *mapping, int fd)
+{
+    uint64_t available;
+    const uint8_t *header = tn__image_file_bytes(mapping, mapping->header, &available);
+    if (!header || available < TN__IMAGE_HEADER)
+        return;
+    uint8_t *copy = tn__alloc(NULL, available);
+    memcpy(copy, header, available);
+    sign(copy, available);
+    for (size_t i = 0; i < mapping->segment_count; i++) {
+        const struct tn__image_segment *s = &mapping->segments[i];
+        if (mapping->header >= s->address && mapping->header - s->address < s->file_size)
+            tn__os_write(fd, s->offset + (mapping->header - s->address), &(struct tn__piece){copy, TN__IMAGE_HEADER},
+                         1);
+    }
+    tn__free(NULL, copy);
+}
+
+static void load(const uint8_t *bytes, size_t size)
 {
     int fd;
+    uint64_t available;
     struct tn_error err;
+    struct tn__image_mapping mapping;
     struct tn__image_calls initializers, finalizers;
-    if (mapping->size > 1 << 24 || tn__os_memfd(size, &fd))
+    if (tn__os_memfd(size, &fd))
         return;
-    if (tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1) == 0 && tn__image_map(mapping, fd, &err) == TN_OK) {
-        tn__image_relocate(mapping, resolve, &fd, &initializers, &finalizers, &err);
-        tn__image_unmap(mapping);
+    if (tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1) == 0 &&
+        tn__image_map("fuzz", fd, &mapping, &err) == TN_OK) {
+        sign_file(&mapping, fd);
+        read_tables(tn__image_file_bytes(&mapping, mapping.header, &available), available);
+        tn__image_relocate(&mapping, resolve, &fd, &initializers, &finalizers, &err);
+        tn__image_unmap(&mapping);
     }
     tn__os_close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct tn__image_mapping mapping;
-    struct tn_error err;
-    uint64_t available;
-    uint8_t *copy = tn__alloc(NULL, size + !size);
-    memcpy(copy, bytes, size);
     if (size && bytes[0] != 0x7f) { /* the tables alone */
+        uint8_t *copy = tn__alloc(NULL, size);
+        memcpy(copy, bytes, size);
         copy[0] = (uint8_t)TN__IMAGE_MAGIC[0];
         sign(copy, size);
         read_tables(copy, size);
+        tn__free(NULL, copy);
+    } else if (size) {
+        load(bytes, size);
     }
-    if (tn__image_parse("fuzz", copy, size, &mapping, &err) == TN_OK) {
-        const uint8_t *header = tn__image_file_at(&mapping, copy, mapping.header, &available);
-        if (header)
-            sign(copy + (header - copy), available);
-        read_tables(header, available);
-        relocate(&mapping, copy, size);
-    }
-    tn__free(NULL, copy);
     return 0;
 }
