@@ -10,12 +10,13 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: all start link lazy jit size
-all: start link lazy jit size
+.PHONY: all start link lazy jit image size
+all: start link lazy jit image size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
+image: $(addprefix $(out)/,spawn image many.so sqlite3.bc)
 size:
 $(shell mkdir -p $(out))
 
@@ -72,3 +73,19 @@ $(out)/orc: bench/orc.cpp bench/measure.c bench/query.h $(headers)
 
 $(out)/sqlite3.bc: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -w -emit-llvm -c $< -o $@
+
+# ---- an image of many small functions, each with a loop, so that there is a version for every target ----
+
+$(out)/image: bench/image.c bench/measure.c $(headers) $(BUILD)/libtenon.a
+	$(compile) $(filter %.c %.a,$^) -o $@
+
+$(out)/many.bc: bench/rules.mk
+	awk 'BEGIN { for (i = 0; i < 10000; i++) \
+		printf "int function_%d(unsigned a) { int n = %d; for (; a > 1; n++) a = a & 1 ? 3 * a + 1 : a / 2; return n; }\n", i, i }' | \
+		$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -emit-llvm -x c -c - -o $@
+
+$(out)/many.a: $(out)/many.bc $(BUILD)/tenon
+	$(BUILD)/tenon build -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
+
+$(out)/many.so: $(out)/many.a
+	$(CC) -shared -nostdlib -Wl,--whole-archive $< -o $@

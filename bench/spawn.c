@@ -11,7 +11,7 @@
 
 #include "measure.h"
 
-enum { MAX_WORDS = 8 };
+enum { MAX_WORDS = 12 };
 
 struct column {
     char word[32];
