@@ -9,7 +9,10 @@
 static int make_handle(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
 {
     *out = tn__handle_make(heap, object);
-    return *out ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a handle");
+    if (!*out)
+        return tn__fail(err, TN_ENOMEM, "no memory for a handle");
+    tn__handle_enter_scope(*out);
+    return TN_OK;
 }
 
 static int make_object(struct tn_heap *heap, const struct tn_type *type, uint64_t length, struct tn_handle *handle,
@@ -41,8 +44,10 @@ int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t len
     if (!code)
         code = make_object(heap, type, length, *out, err);
     tn__heap_unlock(heap);
-    if (code)
+    if (code) {
         tn_handle_free(*out);
+        *out = NULL;
+    }
     return code;
 }
 
@@ -62,7 +67,7 @@ void tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
 
 int tn_handle_is_null(const struct tn_handle *handle)
 {
-    return !handle || !handle->object; /* whether it is null no collection changes */
+    return !handle || !__atomic_load_n(&handle->object, __ATOMIC_RELAXED); /* no collection changes whether it is */
 }
 
 int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b)

@@ -137,6 +137,12 @@ static void *copy(struct tn__collector *c, const void *object)
     return result;
 }
 
+/* Who has a handle may ask whether it is null, whatever happens. */
+static void set_slot(void **slot, void *object)
+{
+    __atomic_store_n(slot, object, __ATOMIC_RELAXED);
+}
+
 void tn__forward_slot(void *collector, void **slot)
 {
     struct tn__collector *c = collector;
@@ -151,14 +157,14 @@ void tn__forward_slot(void *collector, void **slot)
     }
     uint64_t header = *tn__header(object);
     if (header & TN_GC_FORWARDED) {
-        *slot = (void *)(uintptr_t)(header & ~FORWARD_BITS);
+        set_slot(slot, (void *)(uintptr_t)(header & ~FORWARD_BITS));
         return;
     }
     if (chunk->kept && tn__in_set(object, TN__MARKS))
         return;
     void *moved = copy(c, object);
     if (moved)
-        *slot = moved;
+        set_slot(slot, moved);
     else
         mark_kept(c, chunk, object);
 }

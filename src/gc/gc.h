@@ -140,9 +140,9 @@ static inline bool tn__in_set(const void *object, int set)
 struct tn_handle {
     void *object;
     struct tn_heap *heap;
-    struct tn__list all;     /* in the heap's list, or free */
-    struct tn_handle *scope; /* the handle made before it in the thread's scope */
-    bool in_scope;
+    struct tn__list all;      /* in the heap's list, or free */
+    struct tn_handle *before; /* made before it by its thread, in a scope */
+    uint32_t depth;           /* of its scope; 0: it is in none */
 };
 
 struct tn__pin {
@@ -171,7 +171,8 @@ struct tn__mutator {
     uint64_t anchors_size;        /* bytes of address space */
     uint32_t chunk;               /* whose end `limit` is; 0: none */
     char *limit;                  /* what block->limit is while nobody stops the world */
-    struct tn_handle *scope;      /* the newest handle of its scopes; marks of scopes among them */
+    struct tn_handle *newest;     /* of its scopes */
+    uint32_t scope_depth;
     struct tn__lazy_frame *calls; /* whose functions are looked up, the newest first */
     bool finalizing;
 };
@@ -225,6 +226,7 @@ struct tn_heap {
     struct tn__pin **pins; /* a hash table by object */
     size_t pin_count, pin_capacity;
     struct tn__finalizer *finalizers, *waiting, **waiting_end;
+    uint64_t waiting_count; /* changed under the lock, atomically: who has none looks first */
     struct tn_heap_stats stats;
     struct tn__snapshot *snapshot; /* of what is verified; see verify.c */
 };
@@ -253,7 +255,10 @@ void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context
 void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 bool tn__pin(struct tn_heap *heap, void *object);
 void tn__unpin(struct tn_heap *heap, const void *object);
+/* In no scope. */
 struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object);
+/* Puts a new handle into the calling thread's scope, if there is one. */
+void tn__handle_enter_scope(struct tn_handle *handle);
 
 /* ---- collection (collect.c) ---- */
 

@@ -15,12 +15,6 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
     pthread_mutex_lock(&heap->roots_lock);
     tn__list_append(&heap->handles, &handle->all);
     pthread_mutex_unlock(&heap->roots_lock);
-    struct tn__mutator *mutator = tn__self();
-    if (mutator && mutator->scope && mutator->heap == heap) {
-        handle->in_scope = true;
-        handle->scope = mutator->scope;
-        mutator->scope = handle;
-    }
     return handle;
 }
 
@@ -32,7 +26,7 @@ void tn_handle_free(struct tn_handle *handle)
     struct tn_heap *heap = handle->heap;
     pthread_mutex_lock(&heap->roots_lock);
     handle->object = NULL;
-    if (!handle->in_scope) {
+    if (!handle->depth) {
         tn__list_remove(&handle->all);
         tn__free(NULL, handle);
     }
@@ -49,39 +43,35 @@ void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context
 
 /* ---- scopes ---- */
 
-/* A scope begins with a handle of its own, which says so by being in no heap's list. */
-static bool begins_scope(const struct tn_handle *handle)
+void tn__handle_enter_scope(struct tn_handle *handle)
 {
-    return !handle->heap;
+    struct tn__mutator *mutator = tn__self();
+    if (!mutator || !mutator->scope_depth || mutator->heap != handle->heap)
+        return;
+    handle->depth = mutator->scope_depth;
+    handle->before = mutator->newest;
+    mutator->newest = handle;
 }
 
 void tn_scope_begin(void)
 {
-    struct tn__mutator *mutator = tn__self();
-    struct tn_handle *mark = mutator ? tn__alloc(NULL, sizeof *mark) : NULL;
-    if (!mark)
-        return;
-    *mark = (struct tn_handle){.scope = mutator->scope};
-    mutator->scope = mark;
+    if (tn__self())
+        tn__self()->scope_depth++;
 }
 
 void tn_scope_end(void)
 {
     struct tn__mutator *mutator = tn__self();
-    if (!mutator || !mutator->scope)
+    if (!mutator || !mutator->scope_depth)
         return;
     pthread_mutex_lock(&mutator->heap->roots_lock);
-    struct tn_handle *handle = mutator->scope;
-    for (bool last = false; !last;) {
-        struct tn_handle *outer = handle->scope;
-        last = begins_scope(handle);
-        if (!last)
-            tn__list_remove(&handle->all);
+    for (struct tn_handle *handle; (handle = mutator->newest) && handle->depth == mutator->scope_depth;) {
+        mutator->newest = handle->before;
+        tn__list_remove(&handle->all);
         tn__free(NULL, handle);
-        handle = outer;
     }
-    mutator->scope = handle;
     pthread_mutex_unlock(&mutator->heap->roots_lock);
+    mutator->scope_depth--;
 }
 
 /* ---- pins ---- */

@@ -183,8 +183,7 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     known.large = heap->space.large;
     for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
         known.finalizers++;
-    for (const struct tn__finalizer *f = heap->waiting; f; f = f->next)
-        known.finalizers_waiting++;
+    known.finalizers_waiting = heap->waiting_count;
     for (const struct tn__list *node = heap->mutators.next; node != &heap->mutators; node = node->next)
         known.threads++;
     tn__heap_unlock(heap);

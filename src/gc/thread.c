@@ -91,7 +91,7 @@ void tn_heap_detach(void)
     struct tn__mutator *mutator = tn__self();
     if (!mutator)
         return;
-    while (mutator->scope)
+    while (mutator->scope_depth)
         tn_scope_end();
     pthread_setspecific(at_end, NULL);
     tn__heap_lock(mutator->heap);

@@ -63,6 +63,11 @@ static void clear_weak(struct tn__collector *c)
 
 /* ---- finalizers ---- */
 
+static void count_waiting(struct tn_heap *heap, uint64_t change)
+{
+    __atomic_store_n(&heap->waiting_count, heap->waiting_count + change, __ATOMIC_RELAXED);
+}
+
 /* Objects that are dead but for their finalizers live on until these have run; what lives anyway is followed. */
 static void queue_finalizers(struct tn__collector *c)
 {
@@ -79,6 +84,7 @@ static void queue_finalizers(struct tn__collector *c)
         finalizer->next = NULL;
         *heap->waiting_end = finalizer;
         heap->waiting_end = &finalizer->next;
+        count_waiting(heap, 1);
     }
     for (struct tn__finalizer *finalizer = *dead; finalizer; finalizer = finalizer->next) {
         tn__forward_slot(c, &finalizer->object);
@@ -123,6 +129,7 @@ static struct tn__finalizer *take_waiting(struct tn_heap *heap)
     struct tn__finalizer *finalizer = heap->waiting;
     if (finalizer) {
         heap->waiting = finalizer->next;
+        count_waiting(heap, UINT64_MAX);
         if (!heap->waiting)
             heap->waiting_end = &heap->waiting;
     }
@@ -144,7 +151,8 @@ size_t tn_run_pending_finalizers(struct tn_heap *heap)
 void tn__run_finalizers_here(struct tn_heap *heap)
 {
     struct tn__mutator *mutator = tn__self();
-    if (!__atomic_load_n(&heap->waiting, __ATOMIC_RELAXED) || !mutator || mutator->heap != heap || mutator->finalizing)
+    if (!__atomic_load_n(&heap->waiting_count, __ATOMIC_RELAXED) || !mutator || mutator->heap != heap ||
+        mutator->finalizing)
         return;
     mutator->finalizing = true;
     tn_run_pending_finalizers(heap);

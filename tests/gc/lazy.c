@@ -4,24 +4,7 @@
  * everything moves. That thread does not wait for the one that calls, which would wait for it forever; and the function gets the
  * references as they are afterwards, whether there is a function or not. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
-#include <pthread.h>
-
-#include "base/base.h"
-#include "tenon_heap.h"
-
-struct node {
-    struct node *next;
-    uint64_t value;
-};
-
-static const struct tn_type node_type = {
-    .name = "node", .kind = TN_KIND_FIXED, .alignment = 8, .size = sizeof(struct node), .references = 1};
-
-static struct tn_error err;
+#include "support.h"
 
 /* ---- what is called ---- */
 
@@ -201,14 +184,6 @@ static void from_outside(void **state)
     assert_ptr_equal(seen[4], nowhere);
     close_world(&w);
 }
-
-static uint64_t plain = TN_HEAP_VERIFY, stress = TN_HEAP_VERIFY | TN_HEAP_STRESS;
-
-#define BOTH(test)                                                                                                     \
-    {#test, test, NULL, NULL, &plain},                                                                                 \
-    {                                                                                                                  \
-#test ", stress", test, NULL, NULL, &stress                                                                    \
-    }
 
 int main(void)
 {

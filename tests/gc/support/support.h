@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the tests of the heap share: a few types, and objects by handles. */
+
+#ifndef TENON_TESTS_GC_SUPPORT_H
+#define TENON_TESTS_GC_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "base/base.h"
+#include "tenon_heap.h"
+
+struct node {
+    struct node *next;
+    uint64_t value;
+};
+
+struct table {
+    uint64_t length;
+    struct node *items[];
+};
+
+/* nodes_type: an array of nodes; bytes_type: of bytes. aligned_type: a node whose payload is aligned to 16. */
+extern const struct tn_type node_type, aligned_type, table_type, nodes_type, bytes_type;
+
+/* Of the calling thread. */
+extern _Thread_local struct tn_error err;
+
+/* A heap with the flags that *state points to, the calling thread attached. */
+struct tn_heap *make_heap(void **state, uint64_t limit);
+struct tn_handle *make(struct tn_heap *heap, const struct tn_type *type, uint64_t length);
+struct tn_handle *make_node(struct tn_heap *heap, const struct tn_type *type, uint64_t value, struct tn_handle *next);
+struct tn_handle *copy_of(struct tn_heap *heap, const struct tn_handle *handle);
+uint64_t value_of(const struct tn_handle *node);
+/* `node` becomes its successor; false if there is none. */
+bool step(struct tn_handle *node);
+
+struct census {
+    uint64_t count, bytes;
+};
+
+struct census take_census(struct tn_heap *heap);
+
+/* Each test runs on a plain heap and on one that moves everything at each safepoint, both verified. */
+extern uint64_t plain, stress;
+
+#define BOTH(test)                                                                                                     \
+    {#test, test, NULL, NULL, &plain},                                                                                 \
+    {                                                                                                                  \
+#test ", stress", test, NULL, NULL, &stress                                                                    \
+    }
+
+#endif
