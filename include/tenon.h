@@ -365,7 +365,8 @@ struct tn_materializer {
      * then all that was promised must have been staged; or a code of enum tn_code, with `err`, which is never NULL, filled:
      * its symbols have failed, and so has whoever needs them; or TN_LATER: it keeps the responsibility and ends it by
      * tn_responsibility_ready or tn_responsibility_fail, from any thread, also before it returns. After that, the
-     * responsibility must not be used any more. */
+     * responsibility must not be used any more. The child of a fork calls it again for what had not ended, if it is needed
+     * there. */
     int (*materialize)(void *context, struct tn_responsibility *responsibility, struct tn_error *err);
     /* One of its weak symbols was overridden before it was needed. May be NULL. No lock is held. */
     void (*discard)(void *context, const char *symbol);

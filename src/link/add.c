@@ -280,7 +280,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
 void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
 {
     library->bereft |= entry->contested;
-    library->session->revision += tn__entry_leads_on(entry);
+    library->session->revision += entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_generated(entry);
     entry->contested = false;
     entry->kind = TN__ENTRY_UNDEFINED;
     entry->strength = TN__STRENGTH_NONE;

@@ -55,18 +55,6 @@ static uint8_t strength_of(uint64_t flags)
     return flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
 }
 
-/* What was found in another library, and leads to what is defined differently now, is looked for anew. */
-static bool leads_to(struct tn__entry *alias, const struct tn__entry *entry)
-{
-    struct tn__entry *found = NULL, *at = alias;
-    for (; at != entry && at->kind == TN__ENTRY_ALIAS; at = at->target)
-        if (tn__entry_is_found(at))
-            found = at;
-    if (at == entry && found)
-        tn__entry_reset(found);
-    return at == entry && !found;
-}
-
 /* It is not taken if it is weak and there is a definition already. */
 static int define_entry(const struct definition *d, struct tn__object *owner, struct tn__journal *journal, bool *taken,
                         struct tn_error *err)
@@ -74,7 +62,7 @@ static int define_entry(const struct definition *d, struct tn__object *owner, st
     int code = tn__entry_yields(d->entry, d->strength, "the client", taken, err);
     if (code || !*taken)
         return code;
-    if (d->target && leads_to(d->target, d->entry))
+    if (d->target && tn__entry_leads_to(d->target, d->entry, NULL))
         return tn__fail(err, TN_EINVAL, "'%s' would be an alias of itself, through '%s'", d->entry->name,
                         d->target->name);
     if (!tn__journal_note(journal, d->entry))

@@ -15,11 +15,13 @@ static void run_promise(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;
     tn__session_lock(session);
-    bool claimed = tn__promise_claim(promise);
+    bool claimed = tn__promise_claim(promise), renewed = tn__promise_renew(promise);
     tn__promise_drop(promise);
     tn__session_unlock(session);
     if (claimed)
         tn__promise_run(promise);
+    else if (renewed)
+        tn__query_continue(session);
 }
 
 void tn_task_run(struct tn_task *task)

@@ -84,8 +84,10 @@ int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, 
 /* True if a resolver of the library knows the entry's name; the entry has its address then. */
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
 /* Finds out who defines an entry that its library says nothing about: its resolvers and generators, then the other libraries
- * of its search order; the entry leads there afterwards. Names for generators are noted in the link's needs. TN_ENOMEM. */
-int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how);
+ * of its search order; the entry leads there afterwards. Names for generators are noted in the link's needs. `first` is where
+ * following aliases began that led to it. TN_ENOMEM. */
+int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how,
+                    const struct tn__entry *first);
 
 /* gather.c */
 /* A name of this link that stands for where the sections called `section` begin or end. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Materializers, from the promise of their symbols to the objects they are kept with. See promise.h. */
+/* Promises, from their beginning to the objects they are kept with. See promise.h. */
 
 #include "promise.h"
 
@@ -87,31 +87,6 @@ void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owne
     tn__list_append(&owner->promises, &promise->owned);
 }
 
-static bool owes(const struct tn_responsibility *promise, const struct tn__entry *entry)
-{
-    return (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) && entry->promise == promise;
-}
-
-/* Forgets what it still owes. */
-static void release_entries(struct tn_responsibility *promise)
-{
-    for (size_t i = 0; i < promise->count; i++) {
-        struct tn__entry *entry = promise->entries[i];
-        if (!owes(promise, entry))
-            continue;
-        tn__entry_forget(promise->library, entry);
-        entry->wanted = false;
-    }
-    promise->count = 0;
-}
-
-/* ---- promising ---- */
-
-static uint8_t strength_of(const struct tn_promised *symbol)
-{
-    return symbol->flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
-}
-
 void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry)
 {
     entry->kind = TN__ENTRY_PROMISED;
@@ -119,168 +94,47 @@ void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry
     promise->entries[promise->count++] = entry;
 }
 
-int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
-                          struct tn_materializer *m, struct tn_error *err)
+/* Forgets what it still owes. */
+static void release_entries(struct tn_responsibility *promise)
 {
-    int code = tn__take_options(m, sizeof *m, given, "struct tn_materializer", err);
-    if (code)
-        return code;
-    if (!m->name || !m->materialize || (m->count && !m->symbols))
-        return tn__fail(err, TN_EINVAL, "a materializer needs a name, a function and symbols");
-    if (m->owner && m->owner->library != library)
-        return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", m->name);
-    for (size_t i = 0; i < m->count; i++)
-        if (!m->symbols[i].name || !*m->symbols[i].name ||
-            m->symbols[i].flags & ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN))
-            return tn__fail(err, TN_EINVAL, "%s: symbol %zu has no name or unknown flags", m->name, i);
-    return 0;
-}
-
-static bool any_held(struct tn__entry *const *entries, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (tn__entry_is_held(entries[i]))
-            return true;
-    return false;
-}
-
-/* All entries of what is promised, none of them held by a link. The lock is given up meanwhile. */
-static int intern_symbols(struct tn_library *library, const struct tn_materializer *m, struct tn__entry **entries,
-                          struct tn_error *err)
-{
-    struct tn_session *session = library->session;
-    int code = tn__library_check(library, err);
-    for (size_t i = 0; !code && i < m->count; i++)
-        if (!(entries[i] = tn__symtab_intern(&library->symtab, m->symbols[i].name)))
-            code = tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
-    while (!code && any_held(entries, m->count)) {
-        pthread_cond_wait(&session->idle, &session->lock);
-        code = tn__library_check(library, err); /* a removed one has no entries */
-    }
-    return code;
-}
-
-/* Enters its symbols; of those that others define already, *refused gets the names. */
-static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **entries, const struct tn_materializer *m,
-                         struct tn__journal *journal, const char **refused, struct tn_error *err)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        bool yields;
-        int code = tn__entry_yields(entries[i], strength_of(&m->symbols[i]), promise->name, &yields, err);
-        if (code)
-            return code;
-        if (!yields) {
-            *refused++ = m->symbols[i].name;
+    for (size_t i = 0; i < promise->count; i++) {
+        struct tn__entry *entry = promise->entries[i];
+        if (!tn__promise_owes(promise, entry))
             continue;
-        }
-        if (!tn__journal_note(journal, entries[i]))
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
-        entries[i]->strength = strength_of(&m->symbols[i]);
-        entries[i]->hidden = m->symbols[i].flags & TN_SYMBOL_HIDDEN;
-        entries[i]->thread_local = entries[i]->wanted = false;
-        entries[i]->object = NULL;
-        tn__promise_take(promise, entries[i]);
+        tn__entry_forget(promise->library, entry);
+        entry->wanted = false;
     }
-    return 0;
+    promise->count = 0;
 }
 
-static int enter_promise(struct tn_responsibility *promise, const struct tn_materializer *m, const char **refused,
-                         struct tn_error *err)
-{
-    struct tn_library *library = promise->library;
-    struct tn__journal journal = {.arena.from = library->session->allocator};
-    struct tn__entry **entries = tn__arena_array(&promise->arena, m->count, sizeof *entries);
-    int code =
-        entries ? intern_symbols(library, m, entries, err) : tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
-    if (!code)
-        code = enter_symbols(promise, entries, m, &journal, refused, err);
-    if (code) {
-        tn__journal_undo(&journal);
-        promise->count = 0;
-    } else {
-        promise->client = *m;
-        tn__promise_hold(promise); /* for the caller: others may end it from now on */
-        tn__promise_give(promise, m->owner ? m->owner : &library->own);
-        tn__promises_discard(library->session, &journal);
-    }
-    tn__journal_free(&journal);
-    return code;
-}
+/* ---- removed ---- */
 
-int tn_add_materializer(struct tn_library *library, const struct tn_materializer *given, struct tn_error *err)
+/* Whoever waits for it looks again. */
+static void remove_promise(struct tn_responsibility *promise)
 {
-    if (!library || !given)
-        return tn__fail(err, TN_EINVAL, "no library or no materializer given");
-    struct tn_materializer m;
-    int code = tn__materializer_take(library, given, &m, err);
-    if (code)
-        return code;
-    struct tn_session *session = library->session;
-    struct tn_responsibility *promise = tn__promise_new(library, m.name, m.count);
-    const char **refused = tn__alloc_zeroed(session->allocator, m.count + 1, sizeof *refused);
-    tn__session_lock(session);
-    code = promise && refused ? enter_promise(promise, &m, refused, err)
-                              : tn__fail(err, TN_ENOMEM, "%s: out of memory", m.name);
-    if (code && promise)
+    struct tn_session *session = promise->library->session;
+    release_entries(promise);
+    tn__list_remove(&promise->owned);
+    promise->owner = NULL;
+    tn__query_wake(promise);
+    if (promise->state == TN__PROMISE_RUNNING)
+        tn__list_append(&session->removed, &promise->owned); /* it goes when it ends */
+    else
         tn__promise_drop(promise);
-    tn__session_unlock(session);
-    for (size_t i = 0; !code && m.discard && refused[i]; i++)
-        m.discard(m.context, refused[i]);
-    if (!code) {
-        tn__session_lock(session);
-        tn__promise_drop(promise);
-        tn__session_unlock(session);
-    }
-    tn__free(session->allocator, (void *)refused);
-    return code;
-}
-
-/* ---- overridden and removed ---- */
-
-static bool lost(const struct tn__journal_record *record)
-{
-    const struct tn__entry *old = &record->old;
-    return old->kind == TN__ENTRY_PROMISED && old->strength && old->promise->client.discard &&
-           old->promise->state == TN__PROMISE_NEW && !owes(old->promise, record->entry);
-}
-
-/* Those that lost nothing are taken out; the promises of the others stay until they have been told. */
-static void hold_losers(struct tn_session *session, struct tn__journal *journal)
-{
-    for (struct tn__journal_record **at = &journal->last; *at;) {
-        session->revision += tn__entry_leads_on(&(*at)->old);
-        if (lost(*at)) {
-            tn__promise_hold((*at)->old.promise);
-            tn__library_hold((*at)->old.promise->library);
-            at = &(*at)->before;
-        } else
-            *at = (*at)->before;
-    }
-}
-
-void tn__promises_discard(struct tn_session *session, struct tn__journal *journal)
-{
-    hold_losers(session, journal);
-    for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
-        struct tn_responsibility *promise = record->old.promise;
-        pthread_mutex_unlock(&session->lock);
-        promise->client.discard(promise->client.context, record->entry->name);
-        tn__session_lock(session);
-        tn__library_drop(promise->library);
-        tn__promise_drop(promise);
-    }
 }
 
 void tn__promises_remove(struct tn_tracker *owner)
 {
-    while (owner->promises.next != &owner->promises) {
-        struct tn_responsibility *promise = tn__container_of(owner->promises.next, struct tn_responsibility, owned);
-        release_entries(promise);
-        tn__list_remove(&promise->owned);
-        promise->owner = NULL;
-        tn__query_wake(promise);
-        if (promise->state != TN__PROMISE_RUNNING || promise->library->session->closing) /* else it goes when it ends */
-            tn__promise_drop(promise);
+    while (!tn__list_is_empty(&owner->promises))
+        remove_promise(tn__container_of(owner->promises.next, struct tn_responsibility, owned));
+}
+
+void tn__promises_drop_removed(struct tn_session *session)
+{
+    while (!tn__list_is_empty(&session->removed)) {
+        struct tn__list *node = session->removed.next;
+        tn__list_remove(node);
+        tn__promise_drop(tn__container_of(node, struct tn_responsibility, owned));
     }
 }
 
@@ -327,22 +181,7 @@ static int call(struct tn_responsibility *promise, struct tn_error *err)
     return code;
 }
 
-void tn__promises_after_fork(struct tn_session *session)
-{
-    for (struct tn_library *library = session->libraries; library; library = library->next)
-        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            for (struct tn__list *node = tracker->promises.next, *next; node != &tracker->promises; node = next) {
-                struct tn_responsibility *promise = tn__container_of(node, struct tn_responsibility, owned);
-                next = node->next;
-                if (!promise->on_stack || pthread_equal(promise->runner, pthread_self()))
-                    continue;
-                promise->state = TN__PROMISE_NEW;
-                promise->above = NULL;
-                promise->on_stack = false;
-                promise->staged = NULL; /* the other thread may have been changing it; lost with that thread */
-                tn__promise_drop(promise);
-            }
-}
+/* ---- running ---- */
 
 void tn__promise_run(struct tn_responsibility *promise)
 {
@@ -428,7 +267,7 @@ static void fail(struct tn_responsibility *promise, const struct tn_error *why)
         return;
     }
     for (size_t i = 0; i < promise->count; i++)
-        if (owes(promise, promise->entries[i]))
+        if (tn__promise_owes(promise, promise->entries[i]))
             promise->entries[i]->kind = TN__ENTRY_FAILED;
     promise->state = TN__PROMISE_FAILED;
     tn__query_disown(promise);
@@ -438,7 +277,7 @@ static void fail(struct tn_responsibility *promise, const struct tn_error *why)
 static void keep(struct tn_responsibility *promise)
 {
     for (size_t i = 0; i < promise->count; i++) /* what a generator did not know */
-        promise->entries[i]->asked += owes(promise, promise->entries[i]);
+        promise->entries[i]->asked += tn__promise_owes(promise, promise->entries[i]);
     leave(promise, TN__PROMISE_KEPT);
 }
 
@@ -468,7 +307,7 @@ static int check_kept(const struct tn_responsibility *promise, struct tn_error *
 {
     int code = 0;
     for (size_t i = 0; !promise->generator && i < promise->count; i++)
-        if (owes(promise, promise->entries[i])) {
+        if (tn__promise_owes(promise, promise->entries[i])) {
             if (!code)
                 code = tn__fail(err, TN_EUNDEF, "%s promised, and did not define:", promise->name);
             tn__append(err, " '%s'", promise->entries[i]->name);
@@ -541,4 +380,67 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     tn__query_continue(session);
     if (unheard)
         tn__session_report(session, &error);
+}
+
+/* ---- forks ---- */
+
+/* What another thread was running, or was left for later: who would end it may not be here. */
+static void leave_behind(struct tn_responsibility *promise)
+{
+    bool by_this_thread = promise->on_stack && pthread_equal(promise->runner, pthread_self());
+    promise->left_behind = promise->state == TN__PROMISE_RUNNING && !by_this_thread;
+    if (!promise->on_stack || by_this_thread)
+        return;
+    promise->above = NULL;
+    promise->on_stack = false;
+    promise->staged = NULL; /* the other thread may have been changing it; lost with that thread */
+    tn__promise_drop(promise);
+}
+
+void tn__promises_after_fork(struct tn_session *session)
+{
+    for (struct tn_library *library = session->libraries; library; library = library->next)
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            for (struct tn__list *node = tracker->promises.next, *next; node != &tracker->promises; node = next) {
+                next = node->next;
+                leave_behind(tn__container_of(node, struct tn_responsibility, owned));
+            }
+}
+
+/* The materializer of what was delegated: only the client knows what that was to become. */
+static int give_up(void *unused, struct tn_responsibility *promise, struct tn_error *err)
+{
+    (void)unused, (void)promise;
+    return tn__fail(err, TN_EREMOVED, "it was delegated before a fork, to a thread that this process may lack");
+}
+
+static void hand_over(struct tn_responsibility *promise, struct tn_responsibility *to)
+{
+    to->client = promise->client;
+    if (!to->client.materialize)
+        to->client.materialize = give_up;
+    promise->client = (struct tn_materializer){0};
+    for (size_t i = 0; i < promise->count; i++)
+        if (tn__promise_owes(promise, promise->entries[i]))
+            tn__promise_take(to, promise->entries[i]);
+    tn__promise_give(to, promise->owner);
+}
+
+bool tn__promise_renew(struct tn_responsibility *promise)
+{
+    if (!promise->left_behind || promise->state != TN__PROMISE_RUNNING || !promise->owner)
+        return false;
+    struct tn_responsibility *to =
+        promise->generator ? NULL : tn__promise_new(promise->library, promise->name, promise->count);
+    promise->left_behind = false;
+    if (to)
+        hand_over(promise, to);
+    if (to || promise->generator) /* which is asked again like for the first time */
+        remove_promise(promise);  /* that is what it is for whoever may still come to end it */
+    else {
+        struct tn_error err;
+        tn__fail(&err, TN_ENOMEM, "out of memory");
+        fail(promise, &err);
+    }
+    return true;
 }

@@ -46,12 +46,18 @@ struct tn_responsibility {
     struct tn_responsibility *above; /* and what keeps it from going on: the next one of this session */
     pthread_t runner;                /* the thread, */
     bool on_stack;                   /* while the materializer has not returned */
+    bool left_behind;                /* by a fork: who would end it may be a thread that this process lacks */
     struct tn_responsibility *visit; /* worklist of the search for cycles */
     uint64_t visited;
     struct tn__staged *staged; /* objects that it will be kept with */
     struct tn__arena arena;    /* name, entries and what is staged */
     struct tn_error *failure;  /* FAILED: the cause; NULL: memory was out */
 };
+
+static inline bool tn__promise_owes(const struct tn_responsibility *promise, const struct tn__entry *entry)
+{
+    return (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) && entry->promise == promise;
+}
 
 /* An object that a materializer made, until it is entered. */
 struct tn__staged {
@@ -139,14 +145,14 @@ struct tn_responsibility *tn__promise_new(struct tn_library *library, const char
 void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner);
 /* Under the lock: it owes this entry. */
 void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry);
-/* Copies and checks what a client says of its materializer. */
-int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
-                          struct tn_materializer *m, struct tn_error *err);
 void tn__promise_hold(struct tn_responsibility *promise);
 /* Under the lock; frees it after the last one. */
 void tn__promise_drop(struct tn_responsibility *promise);
 /* Under the lock: takes a new promise for the calling thread to run. False if somebody else has. */
 bool tn__promise_claim(struct tn_responsibility *promise);
+/* Under the lock: has what was left behind by a fork made anew, by a promise of its own; who waits looks again. False if this
+ * is not one of them. */
+bool tn__promise_renew(struct tn_responsibility *promise);
 /* Without the lock: calls the materializer of a claimed promise; it has ended or will be ended later. */
 void tn__promise_run(struct tn_responsibility *promise);
 /* The innermost promise whose materializer the calling thread runs in this session; NULL: none. */
@@ -157,12 +163,20 @@ struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, 
                                                size_t count);
 /* Under the lock: takes the tracker's promises away; who waits for them looks again. */
 void tn__promises_remove(struct tn_tracker *owner);
-/* Under the lock, which is given up meanwhile: tells the materializers of what `journal` overrode. */
-void tn__promises_discard(struct tn_session *session, struct tn__journal *journal);
-/* In the child of a fork, under the lock: what other threads were making is to be made again. */
+/* The session ends: nobody will end those that were removed before they had ended. */
+void tn__promises_drop_removed(struct tn_session *session);
+/* In the child of a fork, under the lock: who was making, or going to end, something may not be here. */
 void tn__promises_after_fork(struct tn_session *session);
 /* The error of a failed promise. */
 int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err);
+
+/* ---- materializer.c ---- */
+
+/* Copies and checks what a client says of its materializer. */
+int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
+                          struct tn_materializer *m, struct tn_error *err);
+/* Under the lock, which is given up meanwhile: tells the materializers of what `journal` overrode. */
+void tn__promises_discard(struct tn_session *session, struct tn__journal *journal);
 
 /* ---- query.c ---- */
 

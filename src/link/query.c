@@ -407,7 +407,7 @@ static bool has_work(const struct tn_responsibility *promise, const void *unused
     for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
         if (!tn__list_is_empty(&tn__container_of(node, struct tn__query, asked)->runnable))
             return true;
-    return promise->state == TN__PROMISE_NEW;
+    return promise->state == TN__PROMISE_NEW || (promise->state == TN__PROMISE_RUNNING && promise->left_behind);
 }
 
 /* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be waiting
@@ -418,6 +418,8 @@ static bool help(const struct tn__query *query)
     struct tn_responsibility *promise = find_behind(query, has_work, NULL);
     if (!promise)
         return false;
+    if (tn__promise_renew(promise))
+        return true;
     bool claimed = tn__promise_claim(promise);
     if (!claimed)
         tn__promise_hold(promise);

@@ -77,14 +77,14 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at, con
     *at = entry->target;
 }
 
-/* One look at an undefined entry; if it says nothing afterwards, nobody defines it. */
-static int find(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
+/* One look at an undefined entry, on the way from `open`; if it says nothing afterwards, nobody defines it. */
+static int find(struct tn__link *link, const struct tn__open *open, struct tn_library *library, struct tn__entry *entry)
 {
     bool noted;
     if (library->removed)
         return 0;
     int code = tn__link_note_bound(link, library, entry, &noted);
-    return code || noted ? code : tn__link_search(link, library, entry, how);
+    return code || noted ? code : tn__link_search(link, library, entry, open->how, open->entry);
 }
 
 static bool has_grown(const struct tn__needs *needs, const struct tn__needs *before)
@@ -124,7 +124,7 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
             if (searched == entry)
                 return has_grown(link->needs, &before) ? note_open(link, &open) : 0;
             searched = entry;
-            code = find(link, library, entry, how);
+            code = find(link, &open, library, entry);
             if (code)
                 return code;
             break;

@@ -99,7 +99,32 @@ static int ask(struct tn__link *link, struct tn_library *library, const char *na
     return code;
 }
 
-int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
+/* True if `at` is on the way from `first` to `entry`. */
+static bool is_between(const struct tn__entry *first, const struct tn__entry *at, const struct tn__entry *entry)
+{
+    for (; first && first != at && first != entry; first = first->kind == TN__ENTRY_ALIAS ? first->target : NULL)
+        ;
+    return first == at;
+}
+
+bool tn__entry_leads_to(struct tn__entry *alias, const struct tn__entry *entry, const struct tn__entry *first)
+{
+    bool any_found = false;
+    struct tn__entry *at = alias;
+    for (; at != entry && at->kind == TN__ENTRY_ALIAS; at = at->target)
+        any_found |= tn__entry_is_found(at);
+    if (at != entry || !any_found)
+        return at == entry;
+    for (at = alias; at != entry; at = at->target)
+        if (tn__entry_is_found(at) && !is_between(first, at, entry)) {
+            tn__entry_reset(at);
+            return false;
+        }
+    return true;
+}
+
+int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how,
+                    const struct tn__entry *first)
 {
     if (!(how & TN__NEED_TLS) && tn__resolvers_ask(library, entry))
         return 0;
@@ -112,7 +137,7 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
         struct tn__entry *found = tn__symtab_find(&search->library->symtab, entry->name);
         if (!found || !offers(found, search, how))
             code = ask(link, search->library, entry->name, how, &found);
-        if (code || !found || tn__entry_target(found) == entry)
+        if (code || !found || tn__entry_leads_to(found, entry, first))
             continue;
         if (found->kind != TN__ENTRY_UNDEFINED) /* else a generator is to be asked */
             bind(entry, search->library, found);

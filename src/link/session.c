@@ -176,6 +176,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
     tn__list_init(&session->unused);
+    tn__list_init(&session->removed);
     code = open_memory(session, &options, err);
     if (!code && options.threads)
         code = tn__pool_open(session, options.threads, err);
@@ -208,6 +209,7 @@ void tn_session_destroy(struct tn_session *session)
     tn__session_lock(session);
     for (struct tn_library *library = session->libraries; library; library = library->next)
         tn__library_empty(library);
+    tn__promises_drop_removed(session);
     tn__session_unlock(session);
     for (struct tn_library *library = session->libraries, *next; library; library = next) {
         next = library->next;

@@ -116,6 +116,10 @@ static inline void tn__entry_reset(struct tn__entry *entry)
     entry->noted = 0;
 }
 
+/* True if `alias` leads to `entry`, which says nothing yet: a circle. Not by what was found in another library earlier: that
+ * is forgotten, to be looked for anew, unless it was found on the way from `first` (NULL: nowhere) to `entry`. */
+bool tn__entry_leads_to(struct tn__entry *alias, const struct tn__entry *entry, const struct tn__entry *first);
+
 /* What an entry stands for: itself, unless it is an alias. */
 static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
 {
@@ -337,6 +341,7 @@ struct tn_session {
     struct tn__list queries;  /* those with a callback */
     struct tn__list runnable; /* queries that nothing holds back any more */
     struct tn__list unused;   /* promises that nobody holds any more */
+    struct tn__list removed;  /* promises that were removed while they were being made */
     uint64_t links;           /* begun so far */
     uint64_t visits;          /* searches for cycles so far */
     uint64_t revision;        /* definitions taken away or overridden so far, and maybe followed by queries before */

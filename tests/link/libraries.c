@@ -207,6 +207,40 @@ static void found_elsewhere_behind_an_alias(void **state)
     close_fixture(&f);
 }
 
+static void show(struct tn_library *library, const char *name, struct tn_library *source)
+{
+    struct tn_error err;
+    assert_ok(tn_reexport(library, &(struct tn_reexport){.name = name}, 1, source, NULL, &err), &err);
+}
+
+/* Two libraries find a name in each other, through a third and a fourth. What was found by the way back when the first one
+ * had a definition is no circle afterwards, only nothing. */
+static void found_in_a_circle(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_fixture(NULL);
+    struct tn_library *near = new_library(&f, "near"), *far = new_library(&f, "far");
+    struct tn_library *back = new_library(&f, "back"), *last = new_library(&f, "last");
+    struct tn_tracker *tracker;
+    assert_ok(tn_tracker_create(f.library, &tracker, &err), &err);
+    show(near, "f", far);
+    show(back, "f", f.library);
+    search(f.library, near, NULL);
+    search(far, back, last);
+    for (int round = 0; round < 2; round++) { /* with what the round before has left */
+        assert_undefined(f.library, "f");
+        assert_undefined(far, "f");
+        add_function(f.library, "f", 1, NULL, tracker);
+        assert_int_equal(call_in(far, "f"), 1);
+        assert_ok(tn_tracker_remove(tracker, &err), &err);
+    }
+    add_function(last, "f", 2, NULL, NULL);
+    assert_int_equal(call_in(f.library, "f"), 2);
+    assert_int_equal(call_in(far, "f"), 2);
+    close_fixture(&f);
+}
+
 /* A failed link leaves its references to be looked for anew, too. */
 static void failed_links_start_over(void **state)
 {
@@ -357,6 +391,7 @@ int main(void)
         cmocka_unit_test(reexports),
         cmocka_unit_test(removed_elsewhere),
         cmocka_unit_test(found_elsewhere_behind_an_alias),
+        cmocka_unit_test(found_in_a_circle),
         cmocka_unit_test(failed_links_start_over),
         cmocka_unit_test(clearing),
         cmocka_unit_test(removing),

@@ -29,7 +29,7 @@ void model_note(struct model *m, const char *format, ...)
 void model_fail(const struct model *m, const char *condition)
 {
     fflush(m->log);
-    print_message("%s", m->logged);
+    fputs(m->logged, stderr); /* which may be long for cmocka */
     fail_msg("seed %u, step %d: %s", m->seed, m->step, condition);
 }
 

@@ -64,6 +64,7 @@ static int make(void *context, struct tn_responsibility *responsibility, struct 
 {
     struct item *item = context;
     struct model *m = item->model;
+    model_note(m, "item %d is called", item_number(item));
     REQUIRE(m, item->live && item->kind == PROMISE && item->state == NEW);
     REQUIRE(m, is_needed(m, item));
     static const char *const plans[] = {"succeeds", "fails", "later", "later fails", "delegates", "replaces"};
