@@ -103,6 +103,7 @@ struct tn__os_file {
     size_t size;
 };
 int tn__os_map_file(const char *path, struct tn__os_file *file);
+int tn__os_map_open_file(int fd, struct tn__os_file *file); /* `fd` stays open and may be closed then */
 void tn__os_unmap_file(struct tn__os_file *file);
 
 /* A file to be read and mapped piece by piece; *fd is closed by tn__os_close. */

@@ -288,7 +288,7 @@ int tn__os_file_size(int fd, uint64_t *size)
     return 0;
 }
 
-static int map_open_file(int fd, struct tn__os_file *file)
+int tn__os_map_open_file(int fd, struct tn__os_file *file)
 {
     uint64_t size;
     int error = tn__os_file_size(fd, &size);
@@ -333,7 +333,7 @@ int tn__os_map_file(const char *path, struct tn__os_file *file)
     *file = (struct tn__os_file){0};
     if (error)
         return error;
-    error = map_open_file(fd, file);
+    error = tn__os_map_open_file(fd, file);
     close(fd);
     return error;
 }
