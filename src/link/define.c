@@ -41,9 +41,7 @@ static void enter(const struct definition *d, struct tn__object *owner)
     entry->thread_local = d->thread_local;
     entry->object = owner;
     if (d->target) {
-        entry->target = d->target;
-        entry->library = d->source;
-        d->source->found_by_others = true;
+        tn__entry_lead(entry, d->source, d->target);
     } else
         entry->address = d->address;
     if (owner)

@@ -70,13 +70,19 @@ static bool offers(const struct tn__entry *entry, const struct tn_search *search
     }
 }
 
+void tn__entry_lead(struct tn__entry *alias, struct tn_library *library, struct tn__entry *target)
+{
+    alias->target = target;
+    alias->library = library;
+    target->aliased = true;
+    library->found_by_others = true;
+}
+
 static void bind(struct tn__entry *entry, struct tn_library *library, struct tn__entry *target)
 {
     entry->kind = TN__ENTRY_ALIAS;
     entry->object = NULL;
-    entry->target = target;
-    entry->library = library;
-    library->found_by_others = true;
+    tn__entry_lead(entry, library, target);
 }
 
 /* Asks whom another library would ask. The name gets an entry there only if somebody may know it. */
@@ -109,6 +115,8 @@ static bool is_between(const struct tn__entry *first, const struct tn__entry *at
 
 bool tn__entry_leads_to(struct tn__entry *alias, const struct tn__entry *entry, const struct tn__entry *first)
 {
+    if (alias != entry && !entry->aliased) /* so that a chain of aliases costs what it is long */
+        return false;
     bool any_found = false;
     struct tn__entry *at = alias;
     for (; at != entry && at->kind == TN__ENTRY_ALIAS; at = at->target)

@@ -45,6 +45,7 @@ struct tn__entry {
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
     bool wanted : 1;           /* PROMISED: somebody needs it */
+    bool aliased : 1;          /* some alias leads here, or has led here */
     bool contested : 1;        /* some definition, or copy of the group, has given way to the one that is taken */
     uint16_t asked;            /* UNDEFINED: generators that did not know it, while a query goes on */
     uint32_t symbol;           /* OBJECT: its number in `object` */
@@ -115,6 +116,9 @@ static inline void tn__entry_reset(struct tn__entry *entry)
     entry->kind = TN__ENTRY_UNDEFINED;
     entry->noted = 0;
 }
+
+/* Makes an alias lead to a name of `library`. */
+void tn__entry_lead(struct tn__entry *alias, struct tn_library *library, struct tn__entry *target);
 
 /* True if `alias` leads to `entry`, which says nothing yet: a circle. Not by what was found in another library earlier: that
  * is forgotten, to be looked for anew, unless it was found on the way from `first` (NULL: nowhere) to `entry`. */

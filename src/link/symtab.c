@@ -111,8 +111,12 @@ bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)
 
 void tn__journal_undo(struct tn__journal *journal)
 {
-    for (; journal->last; journal->last = journal->last->before)
-        *journal->last->entry = journal->last->old;
+    for (; journal->last; journal->last = journal->last->before) {
+        struct tn__entry *entry = journal->last->entry;
+        bool aliased = entry->aliased; /* that others' aliases lead there is not undone */
+        *entry = journal->last->old;
+        entry->aliased |= aliased;
+    }
 }
 
 void tn__journal_free(struct tn__journal *journal)

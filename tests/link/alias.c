@@ -5,6 +5,7 @@
 #include "elf_builder.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* mov $N, %eax; ret */
 static uint8_t answers[][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
@@ -130,6 +131,56 @@ static void test_undefined_target(void **state)
     free(kept[0].at), free(kept[1].at);
 }
 
+enum { FROM_THE_END, FROM_THE_BEGINNING, SHUFFLED, ORDERS };
+
+/* Seconds that defining `length` aliases, each of the next one, takes. */
+static double time_of_chain(int length, int order)
+{
+    struct fixture f = open_fixture(NULL);
+    char name[16], of[16];
+    define(&f, "a0", &f);
+    int *numbers = malloc((size_t)length * sizeof *numbers);
+    assert_non_null(numbers);
+    unsigned random = 1;
+    for (int i = 0; i < length; i++) {
+        random = random * 1664525 + 1013904223;
+        int other = order == SHUFFLED ? (int)((random >> 8) % (unsigned)(i + 1)) : i;
+        numbers[i] = numbers[other];
+        numbers[other] = order == FROM_THE_BEGINNING ? length - i : i + 1;
+    }
+    int failed = 0;
+    clock_t start = clock();
+    for (int i = 0; i < length; i++) {
+        snprintf(name, sizeof name, "a%d", numbers[i]);
+        snprintf(of, sizeof of, "a%d", numbers[i] - 1);
+        failed |= tn_define_alias(f.library, name, of, NULL);
+    }
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_int_equal(failed, 0);
+    snprintf(name, sizeof name, "a%d", length);
+    assert_ptr_equal(lookup(&f, name), &f);
+    struct tn_error err;
+    assert_error(tn_define_alias(f.library, "a0", name, &err), TN_EDUP, &err, "'a0'");
+    free(numbers);
+    close_fixture(&f);
+    return seconds;
+}
+
+/* Sixteen times as many take some sixteen times as long; following the chain for each it was two hundred times. */
+static void test_long_chains(void **state)
+{
+    (void)state;
+    for (int order = 0; order < ORDERS; order++) {
+        double ratio = 1e9;
+        for (int i = 0; i < 3 && ratio > 100; i++) { /* the machine may be busy */
+            double less = time_of_chain(2000, order), ratio_now = time_of_chain(32000, order) / less;
+            ratio = ratio_now < ratio ? ratio_now : ratio;
+        }
+        print_message("32000 / 2000 aliases: %.1f times as long\n", ratio);
+        assert_true(ratio < 100);
+    }
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
@@ -147,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_leads_to_its_target),   cmocka_unit_test(test_leads_to_the_host),
         cmocka_unit_test(test_definitions_beside_it), cmocka_unit_test(test_cycles_are_refused),
         cmocka_unit_test(test_undefined_target),      cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_long_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
