@@ -156,6 +156,7 @@ struct tn_jit_options {
     void (*on_failure)(void); /* lazy: gets the calls of functions that cannot be compiled, see tn_stub_options */
     tn_resolver *resolver;    /* for the main library; tn_resolve_allowed is a filter; NULL: no host symbols */
     void *resolver_context;
+    int keep_ir; /* not 0: for tn_jit_build_image, a copy of all IR is kept until the JIT ends */
 };
 
 /* `options` NULL: the defaults. TN_EINVAL (also: lazy without on_failure), and the errors of tn_session_create. */
@@ -321,6 +322,13 @@ struct tn_image_link_options {
  * names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS descriptors), TN_EIO (no memory file), TN_ENOMEM. */
 TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
                          struct tn_buffer *out, struct tn_error *err);
+
+/* Builds an image of the modules that were added to a library of the JIT (NULL: the main one), which was created with keep_ir;
+ * `options->roots` are the functions to have in it. Of several definitions of a name, of modules that were removed and replaced,
+ * the last one counts. Variables have their first values in it, not those that they have now. Any thread may call it, and go on
+ * adding. Else as tn_image_build; TN_EINVAL also: nothing was added. */
+TN_API int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, const struct tn_image_options *options,
+                              struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
 /* ---- source lines ---- */
 

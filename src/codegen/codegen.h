@@ -17,7 +17,7 @@
  *     extract.cpp    copying one part of it
  *     gc/            managed code: the contract of doc/IR.md, roots, stack maps
  *     module.c       a module that is kept, and compiled whole or part by part
- *     jit*.c         the JIT: promises of modules to a session, code instances
+ *     jit*.c         the JIT: promises of modules to a session, code instances, images of what it was given
  *     watch.cpp      shows passes to an observer
  *     arguments.cpp  LLVM's own options
  *     absent/        what the tool leaves out of LLVM */

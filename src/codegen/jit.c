@@ -58,6 +58,7 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
     if (code == TN_OK)
         code = open_session(jit, &options, err);
     jit->lazy = options.lazy != 0;
+    jit->keeps_ir = options.keep_ir != 0;
     jit->on_failure = options.on_failure;
     if (code != TN_OK) {
         tn_jit_destroy(jit);
@@ -77,6 +78,10 @@ void tn__jit_release(struct tn_jit *jit)
     if (atomic_fetch_sub(&jit->users, 1) != 1)
         return;
     for (struct tn__jit_initializer *each = jit->initializers, *next; each; each = next) {
+        next = each->next;
+        tn__free(NULL, each);
+    }
+    for (struct tn__jit_kept *each = jit->kept, *next; each; each = next) {
         next = each->next;
         tn__free(NULL, each);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The JIT: jit.c (creating, looking up, what compilations report), jit_module.c (adding modules and making what they promise),
- * jit_instance.c (publishing code instances). */
+ * jit_instance.c (publishing code instances), jit_image.c (images of what was added). */
 
 #ifndef TENON_CODEGEN_JIT_H
 #define TENON_CODEGEN_JIT_H
@@ -18,12 +18,13 @@ struct tn_jit {
     atomic_size_t users; /* its owner and every module */
     struct tn_session *session;
     struct tn_library *library;
-    bool owns_session, lazy;
+    bool owns_session, lazy, keeps_ir;
     void (*on_failure)(void);
     struct tn_compile_options compile;
     struct tn_compile_observer observer; /* the client's */
     pthread_mutex_t lock;
     struct tn__jit_initializer *initializers; /* under the lock, newest first */
+    struct tn__jit_kept *kept;                /* under the lock, newest first; what is in it lives as long as the JIT */
     struct {
         atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns, free_ns;
     } counters;
@@ -34,6 +35,15 @@ struct tn__jit_initializer {
     struct tn__jit_initializer *next;
     struct tn_library *library;
     char symbol[]; /* "": it defines none, and was compiled already */
+};
+
+/* A copy of a module's IR, for images. */
+struct tn__jit_kept {
+    struct tn__jit_kept *next;
+    const struct tn_library *library;
+    size_t length;
+    char *name; /* behind the IR */
+    char ir[];
 };
 
 /* A module until the last of what it promised is made or removed. */
@@ -66,6 +76,9 @@ void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *obse
 /* Looks the functions of an instance up without waiting, and publishes it when they are there; if that fails it falls back. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
+
+/* Copies a module's IR; NULL if memory is out. */
+struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module);
 
 #pragma GCC visibility pop
 #endif

@@ -338,11 +338,15 @@ static int copy_module(void *user)
     return good ? TN_OK : TN_ENOMEM;
 }
 
+/* *kept: a copy of the IR, if the JIT keeps such. */
 static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct tn__module **module,
-                       struct tn_error *err)
+                       struct tn__jit_kept **kept, struct tn_error *err)
 {
     uint64_t begin = tn__os_now_ns(), number = atomic_fetch_add(&jit->counters.modules, 1);
     int code = given->llvm_module ? tn__contain(copy_module, given, err) : TN_OK;
+    *kept = code == TN_OK && jit->keeps_ir ? tn__jit_copy_ir(given) : NULL;
+    if (code == TN_OK && jit->keeps_ir && !*kept)
+        code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
         code = tn__module_open(given->name, given->ir, given->length, &jit->compile, number, !jit->lazy || given->whole,
                                module, err);
@@ -352,11 +356,21 @@ static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct t
     return code;
 }
 
+static void keep(struct tn_jit *jit, const struct tn_library *library, struct tn__jit_kept *kept)
+{
+    kept->library = library;
+    pthread_mutex_lock(&jit->lock);
+    kept->next = jit->kept;
+    jit->kept = kept;
+    pthread_mutex_unlock(&jit->lock);
+}
+
 int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
                       struct tn_error *err)
 {
     struct tn_jit_module options;
     struct tn__module *module;
+    struct tn__jit_kept *kept;
     if (!jit)
         return tn__fail(err, TN_EINVAL, "no JIT given");
     int code = tn__take_options(&options, sizeof options, given, "struct tn_jit_module", err);
@@ -366,9 +380,13 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
         return tn__fail(err, TN_EINVAL, "tn_jit_add_module: either IR or a module of LLVM's, and instances if counted");
     options.name = options.name ? options.name : "<memory>";
     library = library ? library : jit->library;
-    code = open_module(jit, &options, &module, err);
+    code = open_module(jit, &options, &module, &kept, err);
     if (code == TN_OK)
         code = add(jit, library, module, &options, err);
+    if (code == TN_OK && kept)
+        keep(jit, library, kept);
+    else
+        tn__free(NULL, kept);
     for (size_t i = 0; i < options.instance_count && code == TN_OK; i++)
         tn__jit_publish(library, &options, &options.instances[i]);
     return code;

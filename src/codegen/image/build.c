@@ -332,11 +332,13 @@ static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats
 
 /* ---- the whole, and shards of it ---- */
 
-int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
-                   struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
+int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newest_counts,
+                    const struct tn_image_options *options, struct tn_buffer *out, struct tn_image_stats *stats,
+                    struct tn_error *err)
 {
     struct tn_error unread = {0}; /* threads write down what failed in any case */
-    struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
+    struct tn__image_build b = {
+        .inputs = inputs, .input_count = count, .newest_counts = newest_counts, .err = err ? err : &unread};
     memset(out, 0, TN_IMAGE_OUTPUTS * sizeof *out);
     int code = begin(&b, options, stats);
     if (code == TN_OK)
@@ -348,6 +350,12 @@ int tn_image_build(const struct tn_image_input *inputs, size_t count, const stru
     for (size_t kind = 0; code != TN_OK && kind < TN_IMAGE_OUTPUTS; kind++)
         tn_buffer_free(&out[kind]);
     return end(&b, code, stats);
+}
+
+int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
+                   struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
+{
+    return tn__image_build(inputs, count, false, options, out, stats, err);
 }
 
 int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,

@@ -14,6 +14,7 @@
 struct tn__image_build {
     const struct tn_image_input *inputs;
     size_t input_count;
+    bool newest_counts; /* of several definitions of a name; else that is an error */
     struct tn_image_options options;
     struct tn_compile_observer observer;
     struct tn_image_stats stats;

@@ -24,6 +24,13 @@
 
 #pragma GCC visibility push(hidden)
 
+/* ---- build.c ---- */
+
+/* tn_image_build. `newest_counts`: of several definitions of a name the last input's is taken. */
+int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newest_counts,
+                    const struct tn_image_options *options, struct tn_buffer *out, struct tn_image_stats *stats,
+                    struct tn_error *err);
+
 /* ---- plan.c ---- */
 
 enum { TN__IMAGE_SHARDS = 1024 }; /* the most */

@@ -14,7 +14,7 @@
 using namespace llvm;
 
 /* Modules are linked within one context; bitcode leads from one to the other. */
-bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other)
+bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other, bool other_counts)
 {
     std::unique_ptr<Module> source(unwrap(other));
     SmallVector<char, 0> bytes;
@@ -29,5 +29,6 @@ bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other)
         context.emitError(toString(read.takeError()));
         return false;
     }
-    return !Linker::linkModules(*unwrap(module), std::move(*read));
+    return !Linker::linkModules(*unwrap(module), std::move(*read),
+                                other_counts ? Linker::Flags::OverrideFromSrc : Linker::Flags::None);
 }

@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-/* Links `other`, which may be of another context and is used up, into `module`. False: the diagnostics of the module's context
- * say why. */
-bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other);
+/* Links `other`, which may be of another context and is used up, into `module`. What both define is an error, unless
+ * `other_counts`. False: the diagnostics of the module's context say why. */
+bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other, bool other_counts);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@ static int join_input(struct tn__image_build *b, const struct tn_image_input *in
     if (code == TN_OK) {
         other.module = NULL;
         b->unit.diagnostics.name = input->name;
-        if (!tn__image_join(b->unit.module, module))
+        if (!tn__image_join(b->unit.module, module, b->newest_counts))
             code = TN_ECOMPILE; /* the diagnostics have said why */
     }
     tn__unit_dispose(&other);
