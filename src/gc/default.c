@@ -3,6 +3,7 @@
 /* The heap of threads that call managed code without having chosen one. Programs whose managed code is all there is have this
  * one, so it can be told by the environment how to test them. */
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "gc.h"
@@ -31,8 +32,9 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
         options->flags |= TN_HEAP_VERIFY;
     if (!limit)
         return TN_OK;
+    errno = 0;
     options->limit = strtoull(limit, &end, 10);
-    if (*end || end == limit)
+    if (*limit < '0' || *limit > '9' || *end || errno)
         return tn__fail(err, TN_EINVAL, "TENON_GC_LIMIT is no number of bytes: '%s'", limit);
     return TN_OK;
 }

@@ -89,6 +89,13 @@ static void callbacks(void)
         if (numbers[i] != i)
             puts("not sorted");
     printf("callbacks %ld %d\n", sum(keep), global_list != NULL);
+    for (int i = 0; i < 50; i++)
+        numbers[i] = i * 13 % 50;
+    tn_call_blocking((void *)qsort, (intptr_t)numbers, 50, sizeof *numbers, (intptr_t)compare);
+    for (int i = 0; i < 50; i++)
+        if (numbers[i] != i)
+            puts("not sorted in a blocking call");
+    printf("blocking callbacks %ld\n", sum(keep));
 }
 
 /* ---- setjmp ---- */
