@@ -36,10 +36,12 @@ TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_op
                                 struct tn_error *err);
 
 /* Loads a shared library with an image in it and opens that: maps it, with its code as the file has it, binds its symbols by
- * the resolver alone (libraries that it names are not loaded), runs its initializers.
+ * the resolver alone (libraries that it names are not loaded), runs its initializers. Exceptions pass through its code. Its
+ * thread-local variables (x86-64) lie in the program's reserve, as those of tn_add_object do (TN_TLS_RESERVE): threads that are
+ * there already have to be attached.
  * Besides the errors above: TN_EIO, TN_EPERM (the system refuses to map the code), TN_EUNDEF (the text lists the symbols that
- * the resolver does not know), TN_ENOTSUP (thread-local variables, relocations of another kind than shared libraries need).
- * After an error nothing of it is left. */
+ * the resolver does not know), TN_ENOTSUP (thread-local variables of the program's, relocations of another kind than shared
+ * libraries need), TN_ENOMEM (also: the reserve is full). After an error nothing of it is left. */
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
 

@@ -5,6 +5,7 @@
  *     image.c     tn_image: the choice of a target, slots, lookups
  *     mapping.c   a file's segments in memory
  *     relocate.c  what its dynamic section asks for
+ *     frames.c    its unwind table
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
  *     checksum.c  the checksum */
@@ -14,6 +15,8 @@
 
 #include "base/base.h"
 #include "image/format.h"
+#include "link/tls.h"
+#include "link/unwind.h"
 #include "tenon_image.h"
 
 #pragma GCC visibility push(hidden)
@@ -72,8 +75,10 @@ struct tn__image_mapping {
     uint16_t machine;
     struct tn__image_segment segments[TN__IMAGE_SEGMENTS];
     size_t segment_count;
-    struct tn__image_segment dynamic, relro; /* size 0: none */
-    uint64_t header;                         /* the image's, as an address of the file */
+    struct tn__image_segment dynamic, relro, frames; /* size 0: none */
+    struct tn__image_segment tls;                    /* thread-local variables: their initial values */
+    uint64_t tls_alignment;
+    uint64_t header; /* the image's, as an address of the file */
 };
 
 /* Maps a file and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP, TN_EPERM, TN_ENOMEM, TN_EIO. */
@@ -91,9 +96,24 @@ struct tn__image_calls {
     uint64_t address, count; /* of an array of functions, in memory */
 };
 
-/* Applies the relocations of a mapped file, and says what is to be called then and in the end. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF. */
-int tn__image_relocate(const struct tn__image_mapping *mapping, tn_resolver *resolver, void *context,
-                       struct tn__image_calls *initializers, struct tn__image_calls *finalizers, struct tn_error *err);
+/* A loaded file; all zeros holds nothing. */
+struct tn__image_file {
+    struct tn__image_mapping mapping;
+    struct tn__image_calls initializers, finalizers;
+    struct tn__range *tls; /* its part of the program's reserve */
+    struct tn__unwind unwind;
+    struct tn__unwind_table *tables;
+};
+
+/* Applies the relocations of a mapped file, gives its thread-local variables their place, and says what is to be called then
+ * and in the end. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
+int tn__image_relocate(struct tn__image_file *file, tn_resolver *resolver, void *context, struct tn_error *err);
+
+/* ---- frames.c ---- */
+
+/* Tells the program's unwinder about a file's code, and takes that back. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err);
+void tn__image_forget_frames(struct tn__image_file *file);
 
 /* ---- image.c ---- */
 
@@ -101,8 +121,7 @@ struct tn_image {
     struct tn__image_view view;
     size_t chosen;
     struct tn__arena arena;
-    struct tn__image_mapping mapping; /* of a file */
-    struct tn__image_calls finalizers;
+    struct tn__image_file *file; /* in the arena; NULL: it is linked in */
     void (*unload)(
         struct tn_image *image); /* NULL: it is linked in. A pointer, so that who links images in has no loader */
 };

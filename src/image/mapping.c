@@ -86,8 +86,13 @@ static int take_header(struct parser *p, const Elf64_Phdr *h)
         if (p->note_count < TN__IMAGE_SEGMENTS)
             p->notes[p->note_count++] = range;
         return TN_OK;
+    case PT_GNU_EH_FRAME:
+        p->mapping->frames = range;
+        return TN_OK;
     case PT_TLS:
-        return tn__fail(p->err, TN_ENOTSUP, "%s: thread-local variables are not supported in loaded images", p->name);
+        p->mapping->tls = range;
+        p->mapping->tls_alignment = h->p_align;
+        return TN_OK;
     default:
         return TN_OK;
     }

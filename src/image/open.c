@@ -20,10 +20,19 @@ static void call_all(const struct tn__image_calls *calls, bool backwards)
     }
 }
 
+/* Gives back what a file has taken, all of it or as far as it has come. */
+static void release(struct tn__image_file *file)
+{
+    tn__image_forget_frames(file);
+    if (file->tls)
+        tn__tls_give(file->tls);
+    tn__image_unmap(&file->mapping);
+}
+
 static void unload(struct tn_image *image)
 {
-    call_all(&image->finalizers, true);
-    tn__image_unmap(&image->mapping);
+    call_all(&image->file->finalizers, true);
+    release(image->file);
 }
 
 /* ---- places ---- */
@@ -31,7 +40,7 @@ static void unload(struct tn_image *image)
 /* Whether `count` places lie in one segment of code; which, does not matter. */
 static bool all_code(const struct tn_image *image, const uint8_t *places, uint32_t count)
 {
-    const struct tn__image_mapping *m = &image->mapping;
+    const struct tn__image_mapping *m = &image->file->mapping;
     int32_t low = INT32_MAX, high = INT32_MIN;
     for (uint32_t i = 0; i < count; i++) {
         int32_t distance = (int32_t)tn__get32(places + 4 * (size_t)i);
@@ -46,7 +55,7 @@ static bool all_code(const struct tn_image *image, const uint8_t *places, uint32
 static int check_places(const struct tn_image *image, const uint8_t *places, uint64_t available, struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
-    const struct tn__image_mapping *m = &image->mapping;
+    const struct tn__image_mapping *m = &image->file->mapping;
     uint32_t functions = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
     uint32_t chosen = tn__image_version(view, 0, image->chosen), single = view->places - (functions - view->slots);
     if (view->places > available / 4)
@@ -66,7 +75,7 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
 /* Checks the image in the mapped file. It lies where nothing is written, so what was checked stays as it is. */
 static int check(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    const struct tn__image_mapping *m = &image->mapping;
+    const struct tn__image_mapping *m = &image->file->mapping;
     uint64_t available;
     const uint8_t *header = tn__image_file_bytes(m, m->header, &available);
     if (!header)
@@ -83,20 +92,20 @@ static int check(struct tn_image *image, const struct tn_image_load_options *opt
 static int load(struct tn_image *image, int fd, const char *name, const struct tn_image_load_options *options,
                 struct tn_error *err)
 {
-    struct tn__image_calls initializers = {0};
-    int code = tn__image_map(name, fd, &image->mapping, err);
-    if (code != TN_OK)
-        return code;
-    code = check(image, options, err);
+    struct tn__image_file *file = image->file;
+    int code = tn__image_map(name, fd, &file->mapping, err);
     if (code == TN_OK)
-        code = tn__image_relocate(&image->mapping, options->resolver, options->context, &initializers,
-                                  &image->finalizers, err);
+        code = check(image, options, err);
+    if (code == TN_OK)
+        code = tn__image_relocate(file, options->resolver, options->context, err);
+    if (code == TN_OK)
+        code = tn__image_register_frames(file, err);
     if (code != TN_OK) {
-        tn__image_unmap(&image->mapping);
+        release(file);
         return code;
     }
     tn__image_fill_slots(image);
-    call_all(&initializers, false);
+    call_all(&file->initializers, false);
     return TN_OK;
 }
 
@@ -109,12 +118,13 @@ static int open_descriptor(int fd, const char *name, const struct tn_image_load_
     int code = tn__image_new(name, given, &options, &image, err);
     if (code != TN_OK)
         return code;
-    code = load(image, fd, name, &options, err);
+    image->file = tn__arena_array(&image->arena, 1, sizeof *image->file);
+    code = image->file ? load(image, fd, name, &options, err) : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     if (code != TN_OK) {
         tn_image_close(image);
         return code;
     }
-    image->mapping.name = NULL; /* the caller's */
+    image->file->mapping.name = NULL; /* the caller's */
     image->unload = unload;
     *out = image;
     return TN_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/thread.h"
 #include "image/image.h"
 
 /* Not in the elf.h of every system. */
@@ -19,8 +20,18 @@ struct dynamic {
     uint64_t address, size;
 };
 
-/* What a relocation stores. */
-enum value { VALUE_NONE, VALUE_RELATIVE, VALUE_SYMBOL, VALUE_SYMBOL_ADDEND };
+/* What a relocation stores. Of thread-local variables: the distance of the variable from the thread pointer; or two words for a
+ * function that adds them, the distance of the file's block and the variable's place in it; or a descriptor. */
+enum value {
+    VALUE_NONE,
+    VALUE_RELATIVE,
+    VALUE_SYMBOL,
+    VALUE_SYMBOL_ADDEND,
+    VALUE_TLS,
+    VALUE_TLS_BLOCK,
+    VALUE_TLS_PLACE,
+    VALUE_TLS_DESCRIPTOR
+};
 
 static const struct row {
     uint16_t machine;
@@ -32,6 +43,10 @@ static const struct row {
     {EM_X86_64, R_X86_64_GLOB_DAT, VALUE_SYMBOL},
     {EM_X86_64, R_X86_64_JUMP_SLOT, VALUE_SYMBOL},
     {EM_X86_64, R_X86_64_64, VALUE_SYMBOL_ADDEND},
+    {EM_X86_64, R_X86_64_TPOFF64, VALUE_TLS},
+    {EM_X86_64, R_X86_64_DTPMOD64, VALUE_TLS_BLOCK},
+    {EM_X86_64, R_X86_64_DTPOFF64, VALUE_TLS_PLACE},
+    {EM_X86_64, R_X86_64_TLSDESC, VALUE_TLS_DESCRIPTOR},
     {EM_AARCH64, R_AARCH64_NONE, VALUE_NONE},
     {EM_AARCH64, R_AARCH64_RELATIVE, VALUE_RELATIVE},
     {EM_AARCH64, R_AARCH64_GLOB_DAT, VALUE_SYMBOL_ADDEND},
@@ -45,6 +60,7 @@ static const struct row {
 
 struct relocator {
     const struct tn__image_mapping *mapping;
+    uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
     struct dynamic tables[TABLES];
     tn_resolver *resolver;
     void *context;
@@ -108,40 +124,73 @@ static int read_dynamic(struct relocator *r)
 
 /* ---- symbols ---- */
 
-/* Undefined ones are listed, all of them. */
-static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
+static int read_symbol(const struct relocator *r, uint32_t index, Elf64_Sym *symbol, const char **name)
 {
     const struct tn__image_mapping *m = r->mapping;
     const uint8_t *at =
-        tn__image_at(m, r->tables[SYMTAB].address + (uint64_t)index * sizeof(Elf64_Sym), sizeof(Elf64_Sym), TN__PROT_R);
-    Elf64_Sym symbol;
-    *value = 0;
+        tn__image_at(m, r->tables[SYMTAB].address + (uint64_t)index * sizeof *symbol, sizeof *symbol, TN__PROT_R);
     if (!at || !r->tables[SYMTAB].address)
         return FAIL(r, "%s: symbol %u lies outside of its segments", m->name, index);
-    memcpy(&symbol, at, sizeof symbol);
+    memcpy(symbol, at, sizeof *symbol);
     const struct dynamic *strings = &r->tables[STRTAB];
-    const char *name = tn__image_at(m, strings->address, strings->size, TN__PROT_R);
-    if (!name || symbol.st_name >= strings->size || name[strings->size - 1])
+    *name = tn__image_at(m, strings->address, strings->size, TN__PROT_R);
+    if (!*name || symbol->st_name >= strings->size || (*name)[strings->size - 1])
         return FAIL(r, "%s: the name of symbol %u lies outside of its table", m->name, index);
-    name += symbol.st_name;
+    *name += symbol->st_name;
+    return TN_OK;
+}
+
+/* What the two words of a VALUE_TLS_BLOCK and a VALUE_TLS_PLACE are for: the file's code calls it. */
+static void *tls_get_addr(const uint64_t index[2])
+{
+    return tn__thread_pointer() + index[0] + index[1];
+}
+
+static uint64_t ask(const struct relocator *r, const char *name)
+{
+    if (strcmp(name, "__tls_get_addr") == 0)
+        return (uintptr_t)tls_get_addr;
+    return r->resolver ? (uint64_t)(uintptr_t)r->resolver(r->context, name) : 0;
+}
+
+/* Undefined ones are listed, all of them. */
+static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
+{
+    Elf64_Sym symbol;
+    const char *name;
+    *value = 0;
+    int code = index ? read_symbol(r, index, &symbol, &name) : TN_OK;
+    if (code != TN_OK || !index)
+        return code;
     unsigned type = ELF64_ST_TYPE(symbol.st_info);
     if (type == STT_GNU_IFUNC || type == STT_TLS)
-        return tn__fail(r->err, TN_ENOTSUP, "%s: symbol '%s' is %s", m->name, name,
+        return tn__fail(r->err, TN_ENOTSUP, "%s: symbol '%s' is %s", r->mapping->name, name,
                         type == STT_TLS ? "thread-local" : "an indirect function");
-    if (index == 0)
-        return TN_OK;
     if (symbol.st_shndx != SHN_UNDEF) {
-        *value = symbol.st_value + (symbol.st_shndx == SHN_ABS ? 0 : m->bias);
+        *value = symbol.st_value + (symbol.st_shndx == SHN_ABS ? 0 : r->mapping->bias);
         return TN_OK;
     }
-    *value = r->resolver ? (uint64_t)(uintptr_t)r->resolver(r->context, name) : 0;
+    *value = ask(r, name);
     if (!*value && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) {
         if (r->undefined++)
             tn__append(r->err, ", %s", name);
         else
-            tn__fail(r->err, TN_EUNDEF, "%s: the program does not have: %s", m->name, name);
+            tn__fail(r->err, TN_EUNDEF, "%s: the program does not have: %s", r->mapping->name, name);
     }
     return TN_OK;
+}
+
+/* Where a thread-local variable lies in the file's block. Those of the program have no place that files could know. */
+static int find_variable(const struct relocator *r, uint32_t index, uint64_t *place)
+{
+    Elf64_Sym symbol = {.st_shndx = SHN_ABS};
+    const char *name = "";
+    int code = index ? read_symbol(r, index, &symbol, &name) : TN_OK;
+    *place = symbol.st_value;
+    if (code == TN_OK && symbol.st_shndx == SHN_UNDEF)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: '%s' is a thread-local variable of the program's", r->mapping->name,
+                        name);
+    return code;
 }
 
 /* ---- relocations ---- */
@@ -163,6 +212,33 @@ static uint8_t *target_of(struct relocator *r, uint64_t address)
     return target;
 }
 
+static int apply_tls(struct relocator *r, enum value value, const Elf64_Rela *rela)
+{
+    uint64_t place;
+    uint8_t *target = target_of(r, rela->r_offset);
+    int code = find_variable(r, (uint32_t)ELF64_R_SYM(rela->r_info), &place);
+    if (!target || code != TN_OK)
+        return target ? code : TN_EFORMAT;
+    place += (uint64_t)rela->r_addend;
+    switch (value) {
+    case VALUE_TLS:
+        tn__put64(target, r->tls + place);
+        return TN_OK;
+    case VALUE_TLS_BLOCK:
+        tn__put64(target, r->tls);
+        return TN_OK;
+    case VALUE_TLS_PLACE:
+        tn__put64(target, place);
+        return TN_OK;
+    default:
+        if (!target_of(r, rela->r_offset + 8))
+            return TN_EFORMAT;
+        tn__put64(target, (uintptr_t)tn__tls_descriptor);
+        tn__put64(target + 8, r->tls + place);
+        return TN_OK;
+    }
+}
+
 static int apply(struct relocator *r, const Elf64_Rela *rela)
 {
     const struct row *row = find_row(r->mapping->machine, (uint32_t)ELF64_R_TYPE(rela->r_info));
@@ -172,6 +248,8 @@ static int apply(struct relocator *r, const Elf64_Rela *rela)
                         (unsigned)ELF64_R_TYPE(rela->r_info));
     if (row->value == VALUE_NONE)
         return TN_OK;
+    if (row->value >= VALUE_TLS)
+        return apply_tls(r, row->value, rela);
     uint8_t *target = target_of(r, rela->r_offset);
     if (!target)
         return TN_EFORMAT;
@@ -251,22 +329,52 @@ static int list_calls(const struct relocator *r, enum table table, struct tn__im
     return TN_OK;
 }
 
-int tn__image_relocate(const struct tn__image_mapping *mapping, tn_resolver *resolver, void *context,
-                       struct tn__image_calls *initializers, struct tn__image_calls *finalizers, struct tn_error *err)
+/* Their place in the program's reserve. */
+static int place_variables(struct relocator *r, struct tn__image_file *file)
 {
-    struct relocator r = {.mapping = mapping, .resolver = resolver, .context = context, .err = err};
+    const struct tn__image_segment *tls = &r->mapping->tls;
+    if (!tls->size)
+        return TN_OK;
+    if (tls->file_size > tls->size || !tn__image_at(r->mapping, tls->address, tls->file_size, TN__PROT_R))
+        return FAIL(r, "%s: PT_TLS lies outside of its segments", r->mapping->name);
+    uint64_t alignment = tn__max64(r->mapping->tls_alignment, 1);
+    if (alignment & (alignment - 1))
+        return FAIL(r, "%s: thread-local variables aligned to %llu bytes", r->mapping->name,
+                    (unsigned long long)alignment);
+    return tn__tls_take(tls->size, alignment, &file->tls, &r->tls, r->err);
+}
+
+/* Their values, which may be addresses that were relocated. */
+static int publish_variables(const struct relocator *r, const struct tn__image_file *file)
+{
+    const struct tn__image_segment *tls = &r->mapping->tls;
+    const void *values = (const void *)(uintptr_t)(r->mapping->bias + tls->address);
+    return file->tls ? tn__tls_publish(file->tls, values, tls->file_size, r->err) : TN_OK;
+}
+
+static int apply_all(struct relocator *r)
+{
+    int code = apply_relr(r);
+    if (code == TN_OK)
+        code = apply_table(r, RELA);
+    if (code == TN_OK)
+        code = apply_table(r, JMPREL);
+    return code == TN_OK && r->undefined ? TN_EUNDEF : code;
+}
+
+int tn__image_relocate(struct tn__image_file *file, tn_resolver *resolver, void *context, struct tn_error *err)
+{
+    struct relocator r = {.mapping = &file->mapping, .resolver = resolver, .context = context, .err = err};
     int code = read_dynamic(&r);
     if (code == TN_OK)
-        code = apply_relr(&r);
+        code = place_variables(&r, file);
     if (code == TN_OK)
-        code = apply_table(&r, RELA);
+        code = apply_all(&r);
     if (code == TN_OK)
-        code = apply_table(&r, JMPREL);
-    if (code == TN_OK && r.undefined)
-        code = TN_EUNDEF;
+        code = list_calls(&r, INIT, &file->initializers);
     if (code == TN_OK)
-        code = list_calls(&r, INIT, initializers);
+        code = list_calls(&r, FINI, &file->finalizers);
     if (code == TN_OK)
-        code = list_calls(&r, FINI, finalizers);
+        code = publish_variables(&r, file);
     return code == TN_OK ? seal(&r) : code;
 }

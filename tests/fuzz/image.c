@@ -64,16 +64,20 @@ static void load(const uint8_t *bytes, size_t size)
     int fd;
     uint64_t available;
     struct tn_error err;
-    struct tn__image_mapping mapping;
-    struct tn__image_calls initializers, finalizers;
+    struct tn__image_file file = {.tls = NULL};
+    struct tn__image_mapping *mapping = &file.mapping;
     if (tn__os_memfd(size, &fd))
         return;
     if (tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1) == 0 &&
-        tn__image_map("fuzz", fd, &mapping, &err) == TN_OK) {
-        sign_file(&mapping, fd);
-        read_tables(tn__image_file_bytes(&mapping, mapping.header, &available), available);
-        tn__image_relocate(&mapping, resolve, &fd, &initializers, &finalizers, &err);
-        tn__image_unmap(&mapping);
+        tn__image_map("fuzz", fd, mapping, &err) == TN_OK) {
+        sign_file(mapping, fd);
+        read_tables(tn__image_file_bytes(mapping, mapping->header, &available), available);
+        if (tn__image_relocate(&file, resolve, &fd, &err) == TN_OK)
+            tn__image_register_frames(&file, &err);
+        tn__image_forget_frames(&file);
+        if (file.tls)
+            tn__tls_give(file.tls);
+        tn__image_unmap(mapping);
     }
     tn__os_close(fd);
 }

@@ -26,13 +26,18 @@ static void write_elf(uint8_t *bytes, uint16_t machine)
                        .e_phoff = sizeof file,
                        .e_ehsize = sizeof file,
                        .e_phentsize = sizeof(Elf64_Phdr),
-                       .e_phnum = 5};
+                       .e_phnum = 7};
     memcpy(bytes, &file, sizeof file);
     add_segment(bytes, 0, PT_LOAD, PF_R, 0, 0x1000);
     add_segment(bytes, 1, PT_LOAD, PF_R | PF_X, SAMPLE_CODE, 0x1000);
     add_segment(bytes, 2, PT_LOAD, PF_R | PF_W, SAMPLE_DATA, 0x1000);
     add_segment(bytes, 3, PT_DYNAMIC, PF_R, 0x300, 4 * sizeof(Elf64_Dyn));
     add_segment(bytes, 4, PT_NOTE, PF_R, 0x380, 28);
+    add_segment(bytes, 5, PT_GNU_EH_FRAME, PF_R, 0x3e0, 12);
+    add_segment(bytes, 6, PT_TLS, PF_R, 0x3f8, 8);
+    static const uint8_t frames[20] = {1, 0x1b, 3, 0x3b,
+                                       12}; /* of no function; the table, which is empty, lies behind it */
+    memcpy(bytes + 0x3e0, frames, sizeof frames);
     Elf64_Dyn dynamic[] = {{DT_RELA, {0x3a0}}, {DT_RELASZ, {sizeof(Elf64_Rela)}}, {DT_SYMTAB, {0x3c0}}, {DT_NULL, {0}}};
     memcpy(bytes + 0x300, dynamic, sizeof dynamic);
     static const uint32_t relative[] = {
