@@ -52,3 +52,49 @@ done
 some "a library's functions can be looked up" "$(readelf --wide --dyn-syms "$work/work.shared" | grep ' FUNC .* squares$')"
 none "those of the leaner file only by tn_image_lookup" "$(readelf --wide --dyn-syms "$work/work.image" | grep squares)"
 some "a debugger finds versions" "$(gdb --batch --ex 'info line squares.tn_image.1' "$work/work.shared" 2>&1 | grep 'squares.tn_image.1')"
+
+# What a file may have, the same however it was made and however it is loaded.
+"$LLVM_BIN/clang++" -O1 -Xclang -disable-llvm-passes -emit-llvm -fPIC -c $source/parts_cxx.cpp -o "$work/parts_cxx.bc" &&
+    compile -fPIC $source/parts.c -o "$work/parts.bc" || exit 1
+build_parts() { "$tenon" build --targets 'x86-64;x86-64-v3' "$@" "$work/parts.bc" "$work/parts_cxx.bc"; }
+build_parts -o "$work/parts.a" &&
+    link -shared -Wl,--whole-archive "$work/parts.a" -Wl,--no-whole-archive -o "$work/parts.system" &&
+    "${CXX:-g++}" -Wall -Wextra -Werror -Iinclude -rdynamic $source/files_host.cpp "$BUILD/libtenon.a" -o "$work/host" || exit 1
+expected=$("$work/host" dlopen "$work/parts.system")
+numbers=' 126 108 1 40 7 42 13 21'
+says "a host and the system's linker" "$numbers$numbers unwound 9 unwound 6 made7 passed 8 destroyed 1000" echo "$expected"
+for kind in shared image; do
+    succeeds "parts.$kind: it is written" build_parts --kind=$kind -o "$work/parts.$kind"
+    says "parts.$kind: tn_image_open" "$expected" "$work/host" tn_image_open "$work/parts.$kind"
+done
+says "parts.system: tn_image_open" "$expected" "$work/host" tn_image_open "$work/parts.system"
+says "parts.shared: dlopen" "$expected" "$work/host" dlopen "$work/parts.shared"
+some "parts.image: dlopen finds no names in it" "$("$work/host" dlopen "$work/parts.image" | grep 'no image')"
+
+# Where it lies, and what may be done with memory.
+link -O1 $source/sharing.c "$BUILD/libtenon.a" -static -o "$work/sharing" || exit 1
+for kind in shared image; do
+    said=$("$work/sharing" "$work/work.$kind")
+    some "$kind: two processes share constants and code: $said" "$(echo "$said" | grep 'constants shared, code shared, [48] kB')"
+    said=$("$work/sharing" "$work/work.$kind" mdwe)
+    case $? in
+    77) echo "ok $kind: it is loaded under PR_SET_MDWE # SKIP before Linux 6.3" ;;
+    *) some "$kind: it is loaded under PR_SET_MDWE" "$(echo "$said" | grep 'code shared')" ;;
+    esac
+done
+mkdir "$work/mount"
+if unshare --mount true 2>/dev/null; then
+    # on_mount OPTIONS COMMAND...: the command with a folder so mounted, in which the files lie.
+    on_mount() {
+        unshare --mount sh -c 'folder=$1 from=$2 options=$3; shift 3
+            mount -t tmpfs none "$folder" && cp "$from"/work.* "$folder" && mount -o "remount,$options" "$folder" && "$@"' \
+            sh "$work/mount" "$work" "$@" 2>&1
+    }
+    for kind in shared image; do
+        says "$kind: it is loaded from a read-only file system" "x86-64: 91 91 8 42 1 108 6" \
+            on_mount ro "$work/loading" x86-64 "$work/mount/work.$kind"
+        some "$kind: noexec is named" "$(on_mount noexec "$work/loading" x86-64 "$work/mount/work.$kind" | grep 'TN_EPERM: .*noexec')"
+    done
+else
+    echo "ok it is loaded from a read-only file system # SKIP needs the right to mount"
+fi

@@ -4,6 +4,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/image/elf.h"
+#include "link/reloc.h"
 
 static int check(const struct tn_image_link_options *options, struct tn_error *err)
 {
@@ -16,6 +17,85 @@ static int check(const struct tn_image_link_options *options, struct tn_error *e
     return TN_OK;
 }
 
+/* ---- the end of C++ ---- */
+
+/* Destructors of objects are registered under __dso_handle, and what calls them when a library goes is part of every library,
+ * which compilers add. It is the last thing to be called. */
+static const char finish[] = "@__dso_handle = external hidden global i8\n"
+                             "declare extern_weak void @__cxa_finalize(ptr)\n"
+                             "define internal void @finish() {\n"
+                             "  %there = icmp ne ptr @__cxa_finalize, null\n"
+                             "  br i1 %there, label %call, label %end\n"
+                             "call:\n"
+                             "  call void @__cxa_finalize(ptr @__dso_handle)\n"
+                             "  br label %end\n"
+                             "end:\n"
+                             "  ret void\n"
+                             "}\n"
+                             "@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] "
+                             "[{ i32, ptr, ptr } { i32 0, ptr @finish, ptr null }]\n";
+
+static bool mentions(const struct tn_input *input, const char *name)
+{
+    return memmem(input->bytes, input->length, name, strlen(name) + 1) != NULL;
+}
+
+/* Of an object, or the first in an archive; NULL: it has none that is known. */
+static const char *triple_of(const struct tn_input *input)
+{
+    static const char magic[] = "\177ELF";
+    const uint8_t *elf = memmem(input->bytes, input->length, magic, sizeof magic - 1);
+    size_t left = elf ? input->length - (size_t)(elf - (const uint8_t *)input->bytes) : 0;
+    const struct tn__arch *arch = left > 20 ? tn__arch_of_elf(tn__get16(elf + offsetof(Elf64_Ehdr, e_machine))) : NULL;
+    return arch ? arch->triple : NULL;
+}
+
+/* Adds an object that does so, if some input registers destructors. `all` has room for one more. */
+static int add_finish(struct tn_input *all, size_t *count, struct tn_buffer *object, struct tn_error *err)
+{
+    bool registers = false;
+    for (size_t i = 0; i < *count; i++)
+        registers |= mentions(&all[i], "__cxa_atexit");
+    struct tn_compile_options options = {.size = sizeof options, .cpu = "generic", .opt_level = 1};
+    options.triple = registers ? triple_of(&all[0]) : NULL;
+    if (!options.triple)
+        return TN_OK; /* or the link will say what is wrong */
+    int code = tn_compile("finish", finish, sizeof finish - 1, &options, object, NULL, err);
+    if (code == TN_OK)
+        all[(*count)++] =
+            (struct tn_input){.size = sizeof *all, .name = "finish", .bytes = object->data, .length = object->size};
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static int link_all(struct tn_input *all, size_t count, const struct tn_image_link_options *options,
+                    struct tn_buffer *out, struct tn_error *err)
+{
+    struct tn_buffer object = {0};
+    struct tn__elf_file file = {.options = options, .err = err};
+    struct tn__output *output = NULL;
+    const struct tn__output_options how = {
+        .name = options->name ? options->name : "image",
+        .page_size = (size_t)options->page_size,
+        .head = tn__elf_head,
+        .context = &file,
+        .relro_room = options->kind == TN_IMAGE_SHARED ? TN__ELF_DYNAMIC_SIZE : 0,
+    };
+    int code = add_finish(all, &count, &object, err);
+    if (code == TN_OK)
+        code = tn__output_link(&how, all, count, &output, err);
+    tn_buffer_free(&object);
+    file.output = output;
+    if (code == TN_OK)
+        code = tn__elf_fill_tables(&file);
+    if (code == TN_OK)
+        code = tn__elf_write(&file, out);
+    tn__arena_free(&file.arena);
+    tn__output_free(output);
+    return code;
+}
+
 int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *given,
                   struct tn_buffer *out, struct tn_error *err)
 {
@@ -26,24 +106,17 @@ int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_i
     int code = tn__take_options(&options, sizeof options, given, "struct tn_image_link_options", err);
     if (code == TN_OK)
         code = check(&options, err);
+    for (size_t i = 0; i < count && code == TN_OK; i++)
+        if (inputs[i].size != sizeof *inputs || !inputs[i].bytes || !inputs[i].name)
+            code = tn__fail(err, TN_EINVAL, "input %zu has no name or no bytes", i);
     if (code != TN_OK)
         return code;
-    struct tn__elf_file file = {.options = &options, .err = err};
-    struct tn__output *output = NULL;
-    const struct tn__output_options how = {
-        .name = options.name ? options.name : "image",
-        .page_size = (size_t)options.page_size,
-        .head = tn__elf_head,
-        .context = &file,
-        .relro_room = options.kind == TN_IMAGE_SHARED ? TN__ELF_DYNAMIC_SIZE : 0,
-    };
-    code = tn__output_link(&how, inputs, count, &output, err);
-    file.output = output;
-    if (code == TN_OK)
-        code = tn__elf_fill_tables(&file);
-    if (code == TN_OK)
-        code = tn__elf_write(&file, out);
-    tn__arena_free(&file.arena);
-    tn__output_free(output);
+    struct tn_input *all = tn__alloc_zeroed(NULL, count + 1, sizeof *all);
+    if (!all)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    if (count)
+        memcpy(all, inputs, count * sizeof *all);
+    code = link_all(all, count, &options, out, err);
+    tn__free(NULL, all);
     return code;
 }
