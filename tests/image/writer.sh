@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Writing files when things go wrong: killed at any system call, refused by any, the disk full, a shard that fails. What was
+# there stays, or the new file is complete; a command that can still clean up leaves nothing else.
+
+. tests/build/check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tenon=$BUILD/tenon
+
+cat >"$work/in.ll" <<'END'
+@data = global ptr @f
+define i32 @f() { ret i32 7 }
+END
+cat >"$work/bad.ll" <<'END'
+define i32 @f() { call void asm "no_such_instruction", ""() ret i32 7 }
+END
+build() { "$tenon" build --kind=shared --threads 1 -o "$1/out" "$work/in.ll"; }
+
+if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
+    echo "ok the writer is killed # SKIP no strace, or it may not trace"
+    exit
+fi
+mkdir "$work/new" "$work/folder"
+build "$work/new" || exit 1
+echo old >"$work/old"
+
+# under OPTIONS...: a run with this injected, over an old file.
+under() {
+    rm -rf "$work/folder"/* && cp "$work/old" "$work/folder/out"
+    (strace -f -qq -o /dev/null "$@" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll") 2>"$work/said"
+}
+
+strace -f -qq -o "$work/log" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll"
+some "among its calls is one that renames" "$(grep 'rename(.*folder/out' "$work/log")"
+
+# Locks aside, of which there are many, and which change nothing.
+wrong= finished=0 count=0
+while read -r runs call; do
+    for ((n = 1; n <= runs; n++)); do
+        under -e inject=$call:signal=KILL:when=$n
+        count=$((count + 1))
+        if cmp -s "$work/folder/out" "$work/new/out"; then finished=$((finished + 1))
+        elif ! cmp -s "$work/folder/out" "$work/old"; then wrong="$wrong $call/$n"; fi
+    done
+done < <(sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' "$work/log" | grep -v -x -e futex -e execve | sort | uniq -c) 2>/dev/null
+none "killed at each of $count calls, it leaves the old file or the new one" "$wrong"
+some "the old one but at the last few: $finished" "$([ "$finished" -gt 0 ] && [ "$finished" -lt 12 ] && echo yes)"
+
+# refused CALL ERROR TEXT: every such call fails in turn; that is an error which says so, or does not matter.
+refused() {
+    local call=$1 error=$2 text=$3 n status missed= runs
+    runs=$(grep -c "^[0-9]* *$call(" "$work/log")
+    for ((n = 1; n <= runs; n++)); do
+        under -e inject=$call:error=$error:when=$n
+        status=$?
+        [ $status -eq 0 ] && cmp -s "$work/folder/out" "$work/new/out" && continue
+        cmp -s "$work/folder/out" "$work/old" && [ "$(ls "$work/folder")" = out ] && grep -q "$text" "$work/said" ||
+            missed="$missed $n"
+    done
+    some "there are calls of $call" "$runs"
+    none "$call fails with $error: it is said, and nothing is left of it" "$missed"
+}
+refused memfd_create ENOSYS 'no file in memory'
+refused pwrite64 ENOSPC 'cannot write an ELF file'
+refused write ENOSPC "cannot write '.*out': No space left"
+refused fsync EIO "cannot write '.*out': Input/output error"
+refused rename EACCES "cannot write '.*out': Permission denied"
+
+cp "$work/old" "$work/folder/out"
+"$tenon" build --kind=shared -o "$work/folder/out" "$work/bad.ll" >"$work/said" 2>&1
+some "a shard that fails is the command's failure" "$([ $? -eq 1 ] && grep no_such_instruction "$work/said")"
+succeeds "and nothing is written" cmp "$work/folder/out" "$work/old"
+
+mkdir "$work/mount"
+if unshare --mount true 2>/dev/null; then
+    said=$(unshare --mount sh -c 'mount -t tmpfs -o size=8k none "$1" && echo old >"$1/out" &&
+        ! "$2" build --kind=shared -o "$1/out" "$3" && cat "$1/out" && ls "$1"' sh "$work/mount" "$tenon" "$work/in.ll" 2>&1)
+    some "a full disk is named" "$(echo "$said" | grep 'No space left on device')"
+    some "and the old file stays, alone" "$([ "$(echo "$said" | tail -n 2 | tr '\n' ' ')" = 'old out ' ] && echo yes)"
+else
+    echo "ok a full disk # SKIP needs the right to mount"
+fi
