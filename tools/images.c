@@ -4,10 +4,11 @@
  * begin with a magic number and a checksum, so they are found without a look at anything around them. */
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "image/image.h"
-#include "tool.h"
+#include "inspect.h"
 
 bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
                      struct tn_error *err)
@@ -47,25 +48,49 @@ static void print_targets(const struct tn__image_view *view)
     }
 }
 
-/* A line each: the slot, which targets have a version, the name. */
-static void print_functions(const struct tn__image_view *view)
+/* The size of a version; a function with one version may have no other symbol than its name. */
+static const struct inspect_size *size_of(const struct tn__image_view *view, struct inspect_sizes *sizes,
+                                          uint32_t function, unsigned target)
 {
-    const struct tn__image_rows *table = &view->tables[TN__IMAGE_FUNCTION_TABLE];
-    printf("\nfunctions: %u, slots: %u\n  %6s %-8s %s\n", table->count, view->slots, "slot", "versions", "name");
-    for (uint32_t i = 0; i < table->count; i++) {
-        uint64_t clones = tn__image_function_clones(view, i);
-        char versions[3 * 64 + 1] = "";
-        size_t length = 0;
-        for (unsigned target = 0; target < 64; target++)
-            if (clones >> target & 1)
-                length += (size_t)snprintf(versions + length, sizeof versions - length, length ? ",%u" : "%u", target);
-        if (i < view->slots)
-            printf("  %6u", i);
-        else
-            printf("  %6s", "-");
-        printf(" %-8s %s%s\n", clones == 1 ? "one" : versions, tn__image_function_name(view, i),
-               tn__image_function_is_public(view, i) ? "" : " (local)");
+    const char *name = tn__image_function_name(view, function);
+    char *version = NULL;
+    if (asprintf(&version, "%s.%s.%u", name, tn__image_name(view), target) < 0)
+        return NULL;
+    const struct inspect_size *size = inspect_find_size(sizes, version);
+    free(version);
+    return size ? size : inspect_find_size(sizes, name);
+}
+
+/* A line each: the slot, which targets have a version, how large these are, the name. */
+static void print_function(const struct tn__image_view *view, struct inspect_sizes *sizes, uint32_t index)
+{
+    uint64_t clones = tn__image_function_clones(view, index);
+    char versions[3 * 64 + 1] = "", bytes[21 * 64 + 1] = "";
+    size_t length = 0, end = 0;
+    for (unsigned target = 0; target < 64; target++) {
+        if (!(clones >> target & 1))
+            continue;
+        const struct inspect_size *size = size_of(view, sizes, index, target);
+        length += (size_t)snprintf(versions + length, sizeof versions - length, length ? ",%u" : "%u", target);
+        end += (size_t)snprintf(bytes + end, sizeof bytes - end, "%s", end ? "," : "");
+        end += size ? (size_t)snprintf(bytes + end, sizeof bytes - end, "%" PRIu64, size->size)
+                    : (size_t)snprintf(bytes + end, sizeof bytes - end, "?");
     }
+    if (index < view->slots)
+        printf("  %6u", index);
+    else
+        printf("  %6s", "-");
+    printf(" %-8s %-10s %s%s\n", clones == 1 ? "one" : versions, bytes, tn__image_function_name(view, index),
+           tn__image_function_is_public(view, index) ? "" : " (local)");
+}
+
+static void print_functions(const struct tn__image_view *view, struct inspect_sizes *sizes)
+{
+    uint32_t count = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
+    printf("\nfunctions: %u, slots: %u\n  %6s %-8s %-10s %s\n", count, view->slots, "slot", "versions", "bytes",
+           "name");
+    for (uint32_t i = 0; i < count; i++)
+        print_function(view, sizes, i);
 }
 
 static void print_needs(const struct tn__image_view *view)
@@ -76,10 +101,10 @@ static void print_needs(const struct tn__image_view *view)
         printf("  %s\n", view->text + tn__get32(table->rows + 4 * (size_t)i));
 }
 
-void tool_print_image(const struct tn__image_view *view)
+void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes)
 {
     print_id(view);
     print_targets(view);
-    print_functions(view);
+    print_functions(view, sizes);
     print_needs(view);
 }

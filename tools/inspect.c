@@ -12,8 +12,8 @@
 
 #include "base/base.h"
 #include "image/image.h"
+#include "inspect.h"
 #include "link/link.h"
-#include "tool.h"
 
 /* A reference to a symbol that its own object does not define. */
 struct need {
@@ -29,6 +29,7 @@ struct view {
     size_t need_count, need_capacity;
     const struct tn__arch *arch;
     uint64_t *relocs; /* by type; one more for types that the linker does not know */
+    struct inspect_sizes sizes;
 };
 
 static const char *const kinds[] = {
@@ -100,6 +101,9 @@ static bool note_symbols(struct view *view, const struct tn__object_data *object
 {
     for (uint32_t i = 1; i < object->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->symbols[i];
+        if (symbol->type == TN__TYPE_FUNCTION && symbol->place == TN__PLACE_SECTION &&
+            !inspect_note_size(&view->sizes, symbol->name, symbol->size))
+            return false;
         if (symbol->binding == TN__BIND_LOCAL)
             continue;
         struct tn__entry *entry = tn__symtab_intern(&view->names, symbol->name);
@@ -297,9 +301,11 @@ static bool inspect_archive(const struct file *file, struct view *view)
     return true;
 }
 
-static bool is_relocatable(const struct file *file)
+/* Then the linker has nothing to see. */
+static bool is_linked(const struct file *file)
 {
-    return file->size >= EI_NIDENT + 2 && tn__get16((const uint8_t *)file->bytes + EI_NIDENT) == ET_REL;
+    unsigned type = file->size >= EI_NIDENT + 2 ? tn__get16((const uint8_t *)file->bytes + EI_NIDENT) : ET_NONE;
+    return type == ET_DYN || type == ET_EXEC;
 }
 
 static bool inspect(const char *name)
@@ -317,11 +323,11 @@ static bool inspect(const char *name)
     bool has_image = tool_find_image(&file, &arena, &image, &err), good = true;
     if (file.kind == FILE_ARCHIVE)
         good = inspect_archive(&file, &view);
-    else if (!has_image || is_relocatable(&file)) /* else the linker has nothing to see: it is linked */
-        good = inspect_object(&file, &view);
+    else
+        good = is_linked(&file) ? inspect_linked(&file, &view.sizes) : inspect_object(&file, &view);
     if (good && has_image) {
         putchar('\n');
-        tool_print_image(&image);
+        inspect_image(&image, &view.sizes);
     }
     tn__arena_free(&arena);
     return good;

@@ -196,7 +196,6 @@ struct tn__arena;
  * wrong with the last one that is not sound is in *err; its text is empty if nothing looks like one. */
 bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
                      struct tn_error *err);
-void tool_print_image(const struct tn__image_view *view);
 
 /* ---- linking to look at the result (link_dump.c) ---- */
 
