@@ -5,7 +5,7 @@
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
-# alone: mimalloc and, for the benchmarks, SQLite come as Debian's source packages through a list of ours, see
+# alone: mimalloc, SQLite and Lua come as Debian's source packages through a list of ours, see
 # fetch_source.
 #
 # Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MIMALLOC_DIR; SUDO (the word before apt-get).
@@ -15,6 +15,7 @@ set -eu
 : "${LLVM:=1}" "${LLVM_CONFIG:=llvm-config-22}" "${MIMALLOC_DIR:=build/deps/mimalloc}"
 own_mimalloc=build/deps/mimalloc # fetched by us; any other MIMALLOC_DIR is the user's
 sqlite=build/deps/sqlite3
+lua=build/deps/lua5.4
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -132,6 +133,11 @@ fetch_mimalloc() {
     has_mimalloc || fail "the source package of mimalloc has no src/static.c"
 }
 
+fetch_lua() {
+    fetch_source lua5.4 $lua
+    [ -f $lua/src/lua.h ] || fail "the source package of Lua has no src/lua.h"
+}
+
 # All of SQLite in one file: what the linker is measured with, and the largest module of the tests.
 make_sqlite() {
     [ -f $sqlite/tool/mksqlite3c.tcl ] || fetch_source sqlite3 $sqlite
@@ -149,13 +155,16 @@ check | install) shift ;;
 esac
 groups=$*
 
-packages= builds=false sqlite_there=true
+packages= builds=false sqlite_there=true lua_there=true
 for group; do
     packages="$packages $(packages_of "$group")"
     case $group in
     build) builds=true ;;
     bench) [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
-    test) [ "$LLVM" = 0 ] || [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
+    test)
+        [ "$LLVM" = 0 ] || [ -f $sqlite/sqlite3.c ] || sqlite_there=false
+        [ "$LLVM" = 0 ] || [ -f $lua/src/lua.h ] || lua_there=false
+        ;;
     esac
 done
 missing=$(missing_packages $packages | awk '!seen[$0]++' | tr '\n' ' ')
@@ -170,7 +179,8 @@ if [ "$action" = install ]; then
     [ -z "$missing" ] || install_packages $missing
     $mimalloc_there || fetch_mimalloc
     $sqlite_there || make_sqlite
-elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there; then
+    $lua_there || fetch_lua
+elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there || ! $lua_there; then
     without=
     [ "$LLVM" != 0 ] || without="LLVM=0 "
     say "not everything is there; this gets what building and testing need:  make ${without}setup"
@@ -178,6 +188,7 @@ elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there; then
     [ -z "$missing" ] || say "    $(apt_command $missing)"
     $mimalloc_there || say "    ${without}$0 install $groups     # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
     $sqlite_there || say "    $0 install bench     # the source of SQLite"
+    $lua_there || say "    $0 install test      # the source of Lua"
     exit 1
 fi
 
