@@ -8,59 +8,23 @@ enum { HWCAP = TN__CPU_GATES + 1, HWCAP2, HWCAP3, NOWHERE = TN__CPU_NOWHERE };
 
 #define BIT TN__CPU_BIT
 
-enum {
-    NONE,
-#define FEATURE(id, ...) id,
-#include "cpu/aarch64.def"
-    FEATURE_END
-};
-_Static_assert((int)FEATURE_END <= 64 * (int)TN_CPU_WORDS, "every feature has a bit");
-
-enum {
-    NO_CPU,
-#define CPU(id, ...) id,
-#include "cpu/aarch64.def"
-    CPU_END
-};
-
-static const struct tn__cpu_feature features[] = {
-#define FEATURE(id, name, word, mask, kind, ...)                                                                       \
-    [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, mask, word, TN__CPU_GATE_ANY, TN_CPU_##kind},
-#include "cpu/aarch64.def"
-};
-
-static const struct tn__cpu_name cpus[] = {
-    [NO_CPU] = {"", (const int16_t[]){NONE}, NO_CPU},
-#define CPU(id, name, parent, ...) [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, parent},
-#include "cpu/aarch64.def"
-};
-
-static const struct tn__cpu_alias aliases[] = {
-#define ALIAS(name, id) {name, id},
-#include "cpu/aarch64.def"
-};
+#define TABLES "cpu/aarch64.def"
 
 #define MODEL_NUMBER(implementer, part) ((uint64_t)(implementer) << 16 | (uint64_t)(part))
+#define MODEL_ROW(implementer, part, id)                                                                               \
+    {                                                                                                                  \
+        MODEL_NUMBER(implementer, part), MODEL_NUMBER(implementer, part), id                                           \
+    }
 
-static const struct tn__cpu_model models[] = {
-#define MODEL(implementer, part, id) {MODEL_NUMBER(implementer, part), MODEL_NUMBER(implementer, part), id},
-#include "cpu/aarch64.def"
-};
+#include "cpu/tables.h"
 
 static const struct tn__cpu_vector vectors[] = {{SVE, 128}, {SVE2, 256}};
 
 const struct tn_cpu_arch tn__cpu_aarch64 = {
     .name = "aarch64",
     .triple = "aarch64",
-    .features = features,
-    .cpus = cpus,
-    .aliases = aliases,
-    .models = models,
+    TABLE_MEMBERS,
     .vectors = vectors,
-    .feature_end = FEATURE_END,
-    .cpu_end = CPU_END,
-    .alias_count = TN_COUNT(aliases),
-    .model_count = TN_COUNT(models),
     .vector_count = TN_COUNT(vectors),
     .narrowest = 16,
     .tuning =

@@ -8,44 +8,15 @@ enum { BASE = TN__CPU_GATES + 1, IMA_EXT_0, VLEN, NOWHERE = TN__CPU_NOWHERE };
 
 #define BIT TN__CPU_BIT
 
-enum {
-    NONE,
-#define FEATURE(id, ...) id,
-#include "cpu/riscv64.def"
-    FEATURE_END
-};
-_Static_assert((int)FEATURE_END <= 64 * (int)TN_CPU_WORDS, "every feature has a bit");
-
-enum {
-    NO_CPU,
-#define CPU(id, ...) id,
-#include "cpu/riscv64.def"
-    CPU_END
-};
-
-static const struct tn__cpu_feature features[] = {
-#define FEATURE(id, name, word, mask, kind, ...)                                                                       \
-    [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, mask, word, TN__CPU_GATE_ANY, TN_CPU_##kind},
-#include "cpu/riscv64.def"
-};
-
-static const struct tn__cpu_name cpus[] = {
-    [NO_CPU] = {"", (const int16_t[]){NONE}, NO_CPU},
-#define CPU(id, name, parent, ...) [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, parent},
-#include "cpu/riscv64.def"
-};
-
-static const struct tn__cpu_alias aliases[] = {
-#define ALIAS(name, id) {name, id},
-#include "cpu/riscv64.def"
-};
+#define TABLES "cpu/riscv64.def"
 
 #define MODEL_NUMBER(vendor, architecture) ((uint64_t)(vendor) << 32 | ((architecture)&0xffffffff))
+#define MODEL_ROW(vendor, architecture, id)                                                                            \
+    {                                                                                                                  \
+        MODEL_NUMBER(vendor, architecture), MODEL_NUMBER(vendor, architecture), id                                     \
+    }
 
-static const struct tn__cpu_model models[] = {
-#define MODEL(vendor, architecture, id) {MODEL_NUMBER(vendor, architecture), MODEL_NUMBER(vendor, architecture), id},
-#include "cpu/riscv64.def"
-};
+#include "cpu/tables.h"
 
 static const struct tn__cpu_vector vectors[] = {
     {ZVL32B, 4},     {ZVL64B, 8},     {ZVL128B, 16},    {ZVL256B, 32},     {ZVL512B, 64},     {ZVL1024B, 128},
@@ -55,15 +26,8 @@ static const struct tn__cpu_vector vectors[] = {
 const struct tn_cpu_arch tn__cpu_riscv64 = {
     .name = "riscv64",
     .triple = "riscv64",
-    .features = features,
-    .cpus = cpus,
-    .aliases = aliases,
-    .models = models,
+    TABLE_MEMBERS,
     .vectors = vectors,
-    .feature_end = FEATURE_END,
-    .cpu_end = CPU_END,
-    .alias_count = TN_COUNT(aliases),
-    .model_count = TN_COUNT(models),
     .vector_count = TN_COUNT(vectors),
     .narrowest = 0,
     .implies_what_runs = true, /* older kernels do not name the parts of C or A */

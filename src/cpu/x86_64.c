@@ -39,68 +39,30 @@ static const struct {
 
 #define BIT TN__CPU_BIT
 
-enum {
-    NONE,
-#define FEATURE(id, ...) id,
-#include "cpu/x86_64.def"
-    FEATURE_END
-};
-_Static_assert((int)FEATURE_END <= 64 * (int)TN_CPU_WORDS, "every feature has a bit");
-
-enum {
-    NO_CPU,
-#define CPU(id, ...) id,
-#include "cpu/x86_64.def"
-    CPU_END
-};
-
-static const struct tn__cpu_feature features[] = {
-#define FEATURE(id, name, word, mask, gate, kind, ...)                                                                 \
-    [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, mask, word, gate, TN_CPU_##kind},
-#include "cpu/x86_64.def"
-};
-
-static const struct tn__cpu_name cpus[] = {
-    [NO_CPU] = {"", (const int16_t[]){NONE}, NO_CPU},
-#define CPU(id, name, parent, ...) [id] = {name, (const int16_t[]){__VA_ARGS__, NONE}, parent},
-#include "cpu/x86_64.def"
-};
-
-static const struct tn__cpu_alias aliases[] = {
-#define ALIAS(name, id) {name, id},
-#include "cpu/x86_64.def"
-};
+#define TABLES "cpu/x86_64.def"
+#define FEATURE_ROW(name, word, mask, gate, kind, ...)                                                                 \
+    {                                                                                                                  \
+        name, (const int16_t[]){__VA_ARGS__, NONE}, mask, word, gate, TN_CPU_##kind                                    \
+    }
 
 enum { INTEL = 1, AMD };
 
 /* Extended family and model are part of the numbers. Intel 6/45 and AMD 15/6 are two models. */
 #define MODEL_NUMBER(vendor, family, model) ((uint64_t)(vendor) << 32 | (uint64_t)(family) << 16 | (uint64_t)(model))
+#define MODEL_ROW(vendor, family, first, last, id)                                                                     \
+    {                                                                                                                  \
+        MODEL_NUMBER(vendor, family, first), MODEL_NUMBER(vendor, family, last), id                                    \
+    }
 
-static const struct tn__cpu_model models[] = {
-#define MODEL(vendor, family, first, last, id)                                                                         \
-    {MODEL_NUMBER(vendor, family, first), MODEL_NUMBER(vendor, family, last), id},
-#include "cpu/x86_64.def"
-    /* What its features make of a CPU that none of these fits. */
-    {0, UINT64_MAX, X86_64_V4},
-    {0, UINT64_MAX, X86_64_V3},
-    {0, UINT64_MAX, X86_64_V2},
-    {0, UINT64_MAX, X86_64},
-};
+#include "cpu/tables.h"
 
 static const struct tn__cpu_vector vectors[] = {{AVX, 32}, {AVX512F, 64}};
 
 const struct tn_cpu_arch tn__cpu_x86_64 = {
     .name = "x86-64",
     .triple = "x86_64",
-    .features = features,
-    .cpus = cpus,
-    .aliases = aliases,
-    .models = models,
+    TABLE_MEMBERS,
     .vectors = vectors,
-    .feature_end = FEATURE_END,
-    .cpu_end = CPU_END,
-    .alias_count = TN_COUNT(aliases),
-    .model_count = TN_COUNT(models),
     .vector_count = TN_COUNT(vectors),
     .narrowest = 16,
     .tuning =
