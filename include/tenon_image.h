@@ -74,6 +74,22 @@ TN_API size_t tn_image_function_count(const struct tn_image *image);
 TN_API int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
                              struct tn_error *err);
 
+/* A code instance (tenon.h) that gets a function of the image as its code. */
+struct tn_image_instance {
+    struct tn_instance *instance;
+    const char *name;      /* of the function; NULL: it is known by its index */
+    size_t index;          /* as tn_image_function takes it */
+    void *invoke;          /* the entry that calls it; NULL: the function is an entry itself */
+    uint32_t specsigflags; /* TN_INSTANCE_SPECSIG: the function has a signature of its own; 0 without `invoke` */
+};
+
+/* Publishes functions as code of instances, by the rules of tn_instance_publish; one that has code already keeps it. `owner` is
+ * the tracker that the code is withdrawn with, which comes before closing a loaded file; NULL: it stays forever. As many threads as
+ * like may do this. TN_EUNDEF (the text lists what the image does not have; nothing was published), TN_EINVAL (a row is
+ * wrong; those before it were published). */
+TN_API int tn_image_publish(const struct tn_image *image, const struct tn_image_instance *rows, size_t count,
+                            struct tn_tracker *owner, struct tn_error *err);
+
 /* The targets that it was built for, and the one that was chosen. Live as long as the image; `disabled` is not known. */
 TN_API size_t tn_image_target_count(const struct tn_image *image);
 TN_API const struct tn_cpu_target *tn_image_target(const struct tn_image *image, size_t index);

@@ -8,6 +8,7 @@
  *     frames.c    its unwind table
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
+ *     instances.c tn_image_publish
  *     checksum.c  the checksum */
 
 #ifndef TENON_IMAGE_IMAGE_H

@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "image/image.h"
 #include "sample.h"
+#include "tenon.h"
 
 static uint8_t bytes[SAMPLE_SIZE];
 
@@ -78,6 +79,45 @@ static void opens_what_is_sound(void **state)
     assert_int_equal(tn_image_function(image, 2, &function, &err), TN_EINVAL);
     tn_image_close(image);
     tn_image_close(NULL);
+}
+
+/* By name and by index; with an entry and without; what has code keeps it; and nothing if one is missing. */
+static void sets_instances(void **state)
+{
+    (void)state;
+    static char entry, other;
+    static const struct tn_instance_entries entries = {NULL, NULL};
+    struct tn_instance instances[3];
+    struct tn_image *image;
+    struct tn_error err;
+    for (int i = 0; i < 3; i++)
+        tn_instance_init(&instances[i], &entries);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    struct tn_image_instance rows[] = {
+        {.instance = &instances[0], .name = "one", .invoke = &entry, .specsigflags = TN_INSTANCE_SPECSIG},
+        {.instance = &instances[1], .index = 0},
+        {.instance = &instances[2], .name = "two"},
+        {.instance = &instances[2], .index = 2},
+        {.instance = &instances[2], .name = "three"},
+    };
+    assert_int_equal(tn_instance_publish(&instances[2], &(struct tn_instance_code){.invoke = &other}, NULL, &err),
+                     TN_OK);
+    assert_int_equal(tn_image_publish(image, rows, 5, NULL, &err), TN_EUNDEF);
+    assert_string_equal(err.text, "the image does not have: #2, three");
+    assert_null(tn_instance_read(&instances[0], 1).invoke);
+    assert_int_equal(tn_image_publish(image, rows, 3, NULL, &err), TN_OK);
+    struct tn_instance_code one = tn_instance_read(&instances[0], 1), two = tn_instance_read(&instances[1], 1);
+    assert_ptr_equal(one.invoke, &entry);
+    assert_ptr_equal(one.specptr, tn_image_lookup(image, "one"));
+    assert_int_equal(one.specsigflags, TN_INSTANCE_READY | TN_INSTANCE_SPECSIG);
+    assert_ptr_equal(two.invoke, tn_image_lookup(image, "two"));
+    assert_null(two.specptr);
+    assert_ptr_equal(tn_instance_read(&instances[2], 1).invoke, &other);
+    rows[0].specsigflags = 64;
+    assert_int_equal(tn_image_publish(image, rows, 1, NULL, &err), TN_EINVAL);
+    for (int i = 0; i < 3; i++)
+        tn_instance_finish(&instances[i]);
+    tn_image_close(image);
 }
 
 /* Header and tables are covered by the checksum, all of them. */
@@ -295,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(opens_what_is_sound, fresh),
+        cmocka_unit_test_setup(sets_instances, fresh),
         cmocka_unit_test_setup(refuses_every_spoiled_byte, fresh),
         cmocka_unit_test_setup(survives_signed_nonsense, fresh),
         cmocka_unit_test_setup(refuses_every_truncation, fresh),
