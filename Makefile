@@ -21,6 +21,7 @@
 #   TARGETS="X86 AArch64 RISCV"    code generators in the tool; the smallest is TARGETS=X86
 #   LLVM_CONFIG=llvm-config-22     which LLVM
 #   MIMALLOC_DIR=build/deps/mimalloc
+#   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 
 LLVM ?= 1

@@ -306,6 +306,7 @@ TN_API int tn_image_build_shard(const struct tn_image_input *inputs, size_t coun
 enum tn_image_file {
     TN_IMAGE_SHARED = 0, /* a shared library, for dlopen and tn_image_open */
     TN_IMAGE_LOADABLE,   /* for tn_image_open only, with less to load: its functions are in the image's own tables */
+    TN_IMAGE_PROGRAM,    /* a static executable: a stub, with the image behind it, of which it calls `main` */
 };
 
 struct tn_image_link_options {
@@ -313,13 +314,17 @@ struct tn_image_link_options {
     const char *name; /* of the file, for errors; a shared library's DT_SONAME. NULL: none */
     enum tn_image_file kind;
     uint64_t page_size; /* the largest pages that it is to be loaded with; 0: 4096 */
+    const void *stub;   /* of a program: see doc/IMAGE.md, "Executables"; borrowed for the call */
+    size_t stub_length;
+    const char *image; /* of a program: the symbol of the image that it opens; NULL: "tn_image" */
 };
 
 /* Links what tn_image_build wrote, and other objects and archives (all of their members), to one file. What nothing in them
- * defines is looked for where it is loaded; definitions of its own are always its own. Equal inputs give equal bytes.
+ * defines is looked for where it is loaded, or taken from the stub; definitions of its own are always its own. Equal inputs
+ * give equal bytes.
  * `out` is to be freed with tn_buffer_free. `options` may be NULL. x86-64 only.
- * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden or thread-local symbols), TN_ERANGE (not position-independent; the text
- * names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS descriptors), TN_EIO (no memory file), TN_ENOMEM. */
+ * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden or thread-local symbols; what a stub does not
+ * have, all of it), TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS descriptors), TN_EIO (no memory file), TN_ENOMEM. */
 TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
                          struct tn_buffer *out, struct tn_error *err);
 

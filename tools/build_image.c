@@ -147,14 +147,14 @@ const char *tool_image_suffix(const struct job *job, enum tn_image_output output
     return "";
 }
 
-static bool write_output(const char *name, const char *suffix, const struct tn_buffer *content)
+static bool write_output(const char *name, const char *suffix, const struct tn_buffer *content, bool is_program)
 {
     size_t size = strlen(name) + strlen(suffix) + 2;
     char *path = malloc(size);
     if (!path)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
     snprintf(path, size, *suffix ? "%s.%s" : "%s", name, suffix);
-    bool good = tool_write(path, content->data, content->size);
+    bool good = (is_program ? tool_write_program : tool_write)(path, content->data, content->size);
     free(path);
     return good;
 }
@@ -163,7 +163,8 @@ static bool write_all(const struct job *job)
 {
     for (size_t output = 0; output < TN_IMAGE_OUTPUTS; output++)
         if ((job->options.outputs >> output & 1) &&
-            !write_output(job->settings->output, tool_image_suffix(job, output), &job->out[output]))
+            !write_output(job->settings->output, tool_image_suffix(job, output), &job->out[output],
+                          job->settings->kind == KIND_EXE && output == TN_IMAGE_OBJECTS))
             return false;
     return true;
 }

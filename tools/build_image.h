@@ -9,7 +9,7 @@
 #include "tool.h"
 
 /* The words of --kind. */
-enum kind { KIND_ARCHIVE, KIND_SHARED, KIND_IMAGE };
+enum kind { KIND_ARCHIVE, KIND_SHARED, KIND_IMAGE, KIND_EXE };
 
 struct job {
     const struct settings *settings;
@@ -50,6 +50,12 @@ bool tool_check_kind(const struct job *job);
 bool tool_take_object(struct job *job, const struct file *file);
 /* Makes of the archive that was built the file that was asked for. */
 bool tool_make_file(struct job *job);
+
+/* ---- stubs.c ---- */
+
+bool tool_has_stub(size_t index);
+/* The bytes are malloc's, also if false is answered: memory is out. */
+bool tool_unfold_stub(size_t index, struct tn_buffer *out);
 
 /* ---- build_ninja.c ---- */
 

@@ -142,14 +142,14 @@ static int write_all(int fd, const char *bytes, size_t size)
 }
 
 /* mkstemp makes private files; an output has the mode that open() would have given it. */
-static void set_usual_mode(int fd)
+static void set_usual_mode(int fd, mode_t mode)
 {
     mode_t mask = umask(0);
     umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
+    (void)fchmod(fd, mode & ~mask);
 }
 
-static int write_and_rename(const char *name, const void *bytes, size_t size)
+static int write_and_rename(const char *name, const void *bytes, size_t size, mode_t mode)
 {
     size_t length = strlen(name);
     char *temporary = malloc(length + sizeof ".XXXXXX");
@@ -160,7 +160,7 @@ static int write_and_rename(const char *name, const void *bytes, size_t size)
     int fd = mkstemp(temporary);
     int error = fd < 0 ? errno : write_all(fd, bytes, size);
     if (fd >= 0) {
-        set_usual_mode(fd);
+        set_usual_mode(fd, mode);
         if (!error && fsync(fd) < 0) /* or a crash of the system could leave the new name with nothing in it */
             error = errno;
         if (close(fd) < 0 && !error)
@@ -185,7 +185,7 @@ static int write_in_place(FILE *out, const void *bytes, size_t size)
     return error;
 }
 
-bool tool_write(const char *name, const void *bytes, size_t size)
+static bool write_as(const char *name, const void *bytes, size_t size, mode_t mode)
 {
     struct stat status;
     int error;
@@ -196,8 +196,18 @@ bool tool_write(const char *name, const void *bytes, size_t size)
     else if (stat(name, &status) == 0 && !S_ISREG(status.st_mode))
         error = write_in_place(fopen(name, "wb"), bytes, size);
     else
-        error = write_and_rename(name, bytes, size);
+        error = write_and_rename(name, bytes, size, mode);
     if (error)
         tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(error));
     return error == 0;
+}
+
+bool tool_write(const char *name, const void *bytes, size_t size)
+{
+    return write_as(name, bytes, size, 0666);
+}
+
+bool tool_write_program(const char *name, const void *bytes, size_t size)
+{
+    return write_as(name, bytes, size, 0777);
 }

@@ -29,8 +29,9 @@ static const struct option options[] = {
     {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
     {FOR_BUILD, "--emit", NULL, "KIND", "obj|bc|unopt-bc|asm", ITEM,
      "objects (default), bitcode, bitcode before it is optimised, or assembly; of several, all but obj go to OUT.KIND"},
-    {FOR_BUILD, "--kind", NULL, "KIND", "archive|shared|image", M(kind),
-     "an archive for the system's linker (default), a shared library, or a file for tn_image_open alone"},
+    {FOR_BUILD, "--kind", NULL, "KIND", "archive|shared|image|exe", M(kind),
+     "an archive for the system's linker (default), a shared library, a file for tn_image_open alone, or a static "
+     "executable"},
     {FOR_BUILD, "--name", NULL, "NAME", NULL, M(image_name), "the symbol of the image; default tn_image"},
     {FOR_BUILD, "--root", NULL, "SYM", NULL, ITEM, "keep this symbol and what it leads to; without any, all are kept"},
     {FOR_BUILD, "--trace", NULL, "FILE", NULL, M(trace), "keep the functions that --trace-compile wrote to FILE"},

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A product: one static file with code for every CPU that it may meet.
- *     make run */
+ *     make run      linked by the system's linker, from this file and an image
+ *     make alone    the same without any linker: all of it is an image then */
 
 #include <stdio.h>
 #include <string.h>
 
-#include <tenon_image.h>
-
 #include "heat.h"
+
+#ifndef ALONE
+#include <tenon_image.h>
 
 extern const char tn_image[];
 
@@ -21,6 +23,9 @@ static int open_image(void)
     fprintf(stderr, "running for %s\n", tn_image_target(image, tn_image_chosen(image))->name);
     return 0;
 }
+#else
+#define open_image() 0 /* it was opened before main */
+#endif
 
 static float plate[HEAT_WIDTH * HEAT_HEIGHT], other[HEAT_WIDTH * HEAT_HEIGHT];
 

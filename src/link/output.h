@@ -118,8 +118,9 @@ struct tn__output_options {
     size_t page_size;     /* of segments: the largest that the file is to be loaded with */
     uint64_t file_offset; /* where the first segment begins in the file: a multiple of 4096 */
     bool fixed;
-    uint64_t address;      /* where it begins; not fixed: in the numbering of the file */
-    int64_t tls_offset;    /* fixed: where its thread-local data begins, from the thread pointer */
+    bool program;       /* not fixed, but a part of a program, so what is thread-local has its place in every thread */
+    uint64_t address;   /* where it begins; not fixed: in the numbering of the file */
+    int64_t tls_offset; /* fixed or program: where its thread-local data begins, from the thread pointer */
     tn_resolver *resolver; /* fixed: the addresses of what the objects do not define. Else that is imported */
     void *context;         /* the resolver's, and head's */
     /* What lies beside it in the same program, for the objects to refer to: addresses in the numbering of the file, which move along

@@ -85,6 +85,12 @@ struct tn__output_link {
 
 int tn__output_no_memory(const struct tn__output_link *o);
 
+/* Thread-local data is addressed from the thread pointer where that is known, else from the beginning of its block. */
+static inline uint64_t tn__output_tls_start(const struct tn__output_link *o)
+{
+    return o->options->fixed || o->options->program ? (uint64_t)o->options->tls_offset : 0;
+}
+
 /* output_layout.c: all of arrange(), but what the others are asked for. */
 int tn__output_arrange(struct tn__output_link *o);
 

@@ -84,17 +84,11 @@ int tn__output_list_symbols(struct tn__output_link *o)
     return code == TN_OK ? add_symbols(o, false) : code;
 }
 
-/* Of thread-local data, the block's beginning. */
-static uint64_t tls_start(const struct tn__output_link *o)
-{
-    return o->options->fixed ? (uint64_t)o->options->tls_offset : 0;
-}
-
 void tn__output_finish_symbols(struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->output->symbol_count; i++) {
         struct tn__output_symbol *symbol = &o->output->symbols[i];
-        uint64_t from = symbol->tls ? tls_start(o) : symbol->section == UINT32_MAX ? 0 : o->base;
+        uint64_t from = symbol->tls ? tn__output_tls_start(o) : symbol->section == UINT32_MAX ? 0 : o->base;
         symbol->value = o->link->objects[o->origins[i].object]->plan->addresses[o->origins[i].symbol] - from;
     }
 }
@@ -118,7 +112,9 @@ static uint64_t debug_value(const struct tn__output_link *o, const struct tn__ou
     const struct tn__section *section = &object->data->sections[symbol->section];
     if (!target || (tn__section_is_loaded(section) && object->plan->symbol_flags[index] & TN__SYMBOL_DISCARDED))
         return discarded_in(piece->section->name);
-    uint64_t from = tn__section_is_tls(section) ? tls_start(o) : tn__section_is_loaded(section) ? o->base : 0;
+    uint64_t from = tn__section_is_tls(section)      ? tn__output_tls_start(o)
+                    : tn__section_is_loaded(section) ? o->base
+                                                     : 0;
     return section->address + symbol->value - from;
 }
 

@@ -428,14 +428,13 @@ static void place(struct tn__output_link *o)
 
 /* ---- pieces again ---- */
 
-/* Thread-local data is addressed from the beginning of its block, or from the thread pointer. */
 static uint64_t address_of(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     const struct tn__output *output = o->output;
     const struct tn__output_section *section = &output->sections[piece->out];
     uint64_t address = section->address + piece->offset;
     if (section->tls)
-        return address - output->tls_address + (o->options->fixed ? (uint64_t)o->options->tls_offset : 0);
+        return address - output->tls_address + tn__output_tls_start(o);
     return address;
 }
 

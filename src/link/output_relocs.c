@@ -82,7 +82,7 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
 {
     const struct tn__object_data *data = f->object->data;
     const struct tn__row *row = &data->arch->rows[reloc->type];
-    if (row->flags & TN__R_PROGRAM)
+    if (row->flags & TN__R_PROGRAM && !f->o->options->program)
         return tn__fail(f->o->err, TN_ERANGE,
                         "%s(%s+0x%" PRIx64
                         "): %s is for code of a program, not of a file that is loaded; compile it with "
@@ -109,12 +109,15 @@ static int find_in_section(const struct finder *f, const struct tn__section *sec
 
 static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset)
 {
+    bool tls = kind != TN__SLOT_ADDRESS || f->object->plan->symbol_flags[symbol] & TN__SYMBOL_TLS;
+    if (tls && f->o->options->program)
+        return TN_OK; /* distances from the thread pointer are final */
     switch (kind) {
     case TN__SLOT_TLS_INDEX:
     case TN__SLOT_TLS_BASE:
         return add_site(f, offset, TN__OUTPUT_TLS_MODULE, 0, 0);
     case TN__SLOT_ADDRESS:
-        if (f->object->plan->symbol_flags[symbol] & TN__SYMBOL_TLS)
+        if (tls)
             return add_site(f, offset, TN__OUTPUT_TLS_OFFSET, 0, 0); /* the word has the addend, until it is finished */
         return find_address(f, offset, symbol, true, 0);
     default:
@@ -234,20 +237,13 @@ void tn__output_place_sites(struct tn__output_link *o)
 
 /* ---- finishing ---- */
 
+/* There are few sections, and not all are in the order of their addresses: .tbss takes no room. */
 static uint8_t *word_at(const struct tn__output *output, uint64_t address)
 {
-    size_t low = 0, high = output->section_count;
-    while (high - low > 1) { /* the last one that begins at or before it, among those that are loaded and have bytes */
-        size_t middle = (low + high) / 2;
-        const struct tn__output_section *section = &output->sections[middle];
-        if (section->place == TN__OUTPUT_UNLOADED || section->address > address)
-            high = middle;
-        else
-            low = middle;
-    }
-    while (!output->sections[low].bytes || address - output->sections[low].address >= output->sections[low].size)
-        low--;
-    return output->sections[low].bytes + (address - output->sections[low].address);
+    const struct tn__output_section *section = output->sections;
+    while (!section->bytes || section->place == TN__OUTPUT_UNLOADED || address - section->address >= section->size)
+        section++;
+    return section->bytes + (address - section->address);
 }
 
 static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc)

@@ -3,11 +3,12 @@
 # The runtime for programs that are linked with musl: $(BUILD)/musl/libtenon.a. An archive belongs to one libc, so it is
 # made by a make of its own, with musl's compiler and in a folder of its own.
 
-.PHONY: musl
+.PHONY: musl FORCE
 MUSL_CC ?= musl-gcc
 
 ifneq ($(LIBC),musl)
-musl:
+musl: $(BUILD)/musl/libtenon.a
+$(BUILD)/musl/libtenon.a: FORCE
 	+@$(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD=$(BUILD)/musl \
 		CC="$(MUSL_CC)" SANITIZE= $(BUILD)/musl/libtenon.a
 else

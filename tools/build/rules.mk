@@ -129,6 +129,7 @@ tool_obj := $(call obj,$(tool_src)) $(absent_obj)
 include tools/host_symbols.mk
 include tools/tables.mk
 include tools/unretain.mk
+include tools/stub/rules.mk
 # Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
 # A page off a multiple of 2 MiB, so that the kernel cannot map the page cache's huge pages, each of which would count as
 # 2 MiB of resident memory for the few tables in it that a start reads.

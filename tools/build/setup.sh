@@ -8,7 +8,7 @@
 # alone: mimalloc, SQLite and Lua come as Debian's source packages through a list of ours, see
 # fetch_source.
 #
-# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MIMALLOC_DIR; SUDO (the word before apt-get).
+# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; SUDO (the word before apt-get).
 
 set -eu
 
@@ -29,11 +29,14 @@ llvm_packages() {
     esac
 }
 
+# The command carries programs with musl, unless it is built without.
+musl_of_stubs() { [ "${MUSL_CC-musl-gcc}" != musl-gcc ] || packages_of musl; }
+
 packages_of() {
     case $1-$LLVM in
     build-0) echo gcc libc6-dev libelf-dev xz-utils ;;
     build-*) echo "$(LLVM=0 packages_of build)" g++ zlib1g-dev libzstd-dev "$(llvm_packages 'llvm-%s-dev')" \
-        "$(llvm_packages 'lld-%s')" ;;
+        "$(llvm_packages 'lld-%s')" "$(musl_of_stubs)" ;;
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
         "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build ;;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Writing ELF shared libraries from links laid out as files (link/output.h):
+/* Writing ELF shared libraries and executables from links laid out as files (link/output.h):
  *     link.c        tn_image_link
  *     elf_tables.c  what dynamic linkers read: symbols, hash table, relocations, dynamic section (gABI, chapter 5)
- *     elf_write.c   headers, sections and symbols; the file's bytes, through libelf */
+ *     elf_write.c   headers, sections and symbols; the file's bytes, through libelf
+ *     stub.c        what an executable begins with (stub.h)
+ *     program.c     what an executable is told of its image */
 
 #ifndef TENON_CODEGEN_IMAGE_ELF_H
 #define TENON_CODEGEN_IMAGE_ELF_H
@@ -29,7 +31,7 @@ enum tn__elf_table {
     TN__ELF_TABLES
 };
 
-enum { TN__ELF_DYNAMIC_MOST = 24, TN__ELF_SEGMENTS_MOST = 32, TN__ELF_ID = 16 };
+enum { TN__ELF_DYNAMIC_MOST = 24, TN__ELF_SEGMENTS_MOST = 32, TN__ELF_ID = 16, TN__ELF_PAGE = 4096 };
 
 #define TN__ELF_DYNAMIC_SIZE (TN__ELF_DYNAMIC_MOST * sizeof(Elf64_Dyn))
 
@@ -41,8 +43,11 @@ struct tn__elf_section {
     uint8_t *bytes; /* NULL: none in the file */
 };
 
+struct tn__stub;
+
 struct tn__elf_file {
     const struct tn_image_link_options *options;
+    struct tn__stub *stub; /* of an executable, which needs no tables but RELR; else NULL */
     const struct tn__output *output;
     struct tn__elf_section tables[TN__ELF_TABLES]; /* size 0: there is none */
     uint32_t table_numbers[TN__ELF_TABLES];        /* of their headers, */
@@ -65,6 +70,11 @@ int tn__elf_fill_tables(struct tn__elf_file *file);
 /* The number of a symbol's section header. */
 uint16_t tn__elf_section_number(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
 Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__output_symbol *symbol, uint32_t name);
+
+/* ---- program.c ---- */
+
+/* Checks what was linked for a stub, and tells the stub of it. TN_EUNDEF. */
+int tn__program_settle(struct tn__elf_file *file);
 
 /* ---- elf_write.c ---- */
 

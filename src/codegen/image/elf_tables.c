@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "codegen/image/elf.h"
+#include "codegen/image/stub.h"
 #include "image/format.h"
 #include "link/reloc.h"
 
@@ -79,6 +79,8 @@ static void size_hash_table(struct tn__elf_file *f)
 static uint64_t table_size(const struct tn__elf_file *f, enum tn__elf_table table)
 {
     const struct tn__output *output = f->output;
+    if (f->stub && table != TN__ELF_RELR)
+        return 0;
     switch (table) {
     case TN__ELF_HASH:
         return is_library(f) ? 16 + 8 * (uint64_t)f->bloom_words + 4 * (f->buckets + f->export_count) : 0;
@@ -110,7 +112,7 @@ uint64_t tn__elf_head(void *context, const struct tn__output *output)
         f->export_count += is_exported(f, &output->symbols[i]);
     size_hash_table(f);
     tn__elf_list_segments(f);
-    uint64_t at = sizeof(Elf64_Ehdr) + f->segment_count * sizeof(Elf64_Phdr);
+    uint64_t at = f->stub ? 0 : sizeof(Elf64_Ehdr) + f->segment_count * sizeof(Elf64_Phdr);
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++) {
         struct tn__elf_section *section = &f->tables[t];
         at = tn__align_up(at, tables[t].alignment);
@@ -124,7 +126,7 @@ uint64_t tn__elf_head(void *context, const struct tn__output *output)
                                             .link = tables[t].link};
         at += section->size;
     }
-    return at + BUILD_ID_SIZE; /* which stands at the very end, so that other notes follow it */
+    return f->stub ? at : at + BUILD_ID_SIZE; /* which stands at the very end, so that other notes follow it */
 }
 
 /* ---- symbols ---- */
@@ -193,10 +195,13 @@ Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_s
     unsigned type = symbol->tls ? STT_TLS : symbol->function ? STT_FUNC : symbol->data ? STT_OBJECT : STT_NOTYPE;
     unsigned binding = symbol->local ? STB_LOCAL : symbol->weak ? STB_WEAK : STB_GLOBAL;
     bool is_absolute = symbol->section == UINT32_MAX;
+    uint32_t section = is_absolute              ? SHN_ABS
+                       : symbol->tls && f->stub ? f->stub->tls_section
+                                                : f->section_numbers[symbol->section];
     return (Elf64_Sym){.st_name = name,
                        .st_info = (unsigned char)ELF64_ST_INFO(binding, type),
                        .st_other = symbol->local || symbol->exported ? STV_DEFAULT : STV_HIDDEN,
-                       .st_shndx = is_absolute ? SHN_ABS : (Elf64_Section)f->section_numbers[symbol->section],
+                       .st_shndx = (Elf64_Section)section,
                        .st_value = symbol->value,
                        .st_size = symbol->size};
 }
@@ -334,12 +339,16 @@ static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
 static bool place_tables(struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
-    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
+    for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++) {
         f->tables[t].address = output->head_address + f->tables[t].offset;
+        f->tables[t].offset += output->segments[TN__OUTPUT_RODATA].offset;
+    }
     struct tn__elf_section *id = &f->tables[TN__ELF_BUILD_ID], *dynamic = &f->tables[TN__ELF_DYNAMIC];
-    id->size = BUILD_ID_SIZE;
-    id->offset = output->head_size - BUILD_ID_SIZE;
-    id->address = output->head_address + id->offset;
+    if (!f->stub) {
+        id->size = BUILD_ID_SIZE;
+        id->offset = output->head_size - BUILD_ID_SIZE;
+        id->address = output->head_address + id->offset;
+    }
     if (is_library(f)) {
         dynamic->size = TN__ELF_DYNAMIC_SIZE;
         dynamic->address = output->relro_address;
@@ -354,7 +363,7 @@ static bool place_tables(struct tn__elf_file *f)
 
 static void number_sections(struct tn__elf_file *f)
 {
-    uint32_t next = 1;
+    uint32_t next = f->stub ? (uint32_t)f->stub->section_count + 1 : 1;
     bool apart = is_library(f); /* the dynamic section lies before the first one of the sealed segment */
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
         if (f->tables[t].size && !(t == TN__ELF_DYNAMIC && apart))
@@ -379,9 +388,11 @@ int tn__elf_fill_tables(struct tn__elf_file *f)
     if (!f->section_numbers || !list_exports(f) || !place_tables(f))
         return tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
     number_sections(f);
+    int code = fill_relr(f);
+    if (code != TN_OK || f->stub)
+        return code;
     if (is_library(f))
         fill_hash_table(f);
     fill_dynamic(f, fill_symbols(f));
-    int code = fill_relr(f);
-    return code == TN_OK ? fill_rela(f) : code;
+    return fill_rela(f);
 }

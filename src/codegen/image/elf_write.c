@@ -5,12 +5,10 @@
 #include <libelf.h>
 
 #include "base/os.h"
-#include "codegen/image/elf.h"
+#include "codegen/image/stub.h"
 #include "codegen/llvm.h"
 #include "image/format.h"
 #include "link/reloc.h"
-
-enum { PAGE = 4096 };
 
 /* ---- segments ---- */
 
@@ -28,7 +26,7 @@ static void add_loaded(struct tn__elf_file *f, enum tn__output_place place)
                                      [TN__OUTPUT_RELRO] = PF_R | PF_W,
                                      [TN__OUTPUT_DATA] = PF_R | PF_W};
     const struct tn__output_segment *segment = &f->output->segments[place];
-    bool is_first = place == TN__OUTPUT_RODATA; /* which has the headers */
+    bool is_first = place == TN__OUTPUT_RODATA && !f->stub; /* which has the headers */
     if (segment->size || is_first)
         add_segment(f, (Elf64_Phdr){.p_type = PT_LOAD,
                                     .p_flags = flags[place],
@@ -36,7 +34,7 @@ static void add_loaded(struct tn__elf_file *f, enum tn__output_place place)
                                     .p_vaddr = segment->address,
                                     .p_filesz = segment->file_size,
                                     .p_memsz = segment->size,
-                                    .p_align = f->options->page_size ? f->options->page_size : PAGE});
+                                    .p_align = f->options->page_size ? f->options->page_size : TN__ELF_PAGE});
 }
 
 static void add_range(struct tn__elf_file *f, uint32_t type, uint32_t flags, uint64_t address, uint64_t offset,
@@ -67,34 +65,45 @@ static void add_tls(struct tn__elf_file *f)
         }
 }
 
-void tn__elf_list_segments(struct tn__elf_file *f)
+/* What dynamic linkers ask for. */
+static void add_library(struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
     const struct tn__elf_section *dynamic = &f->tables[TN__ELF_DYNAMIC], *id = &f->tables[TN__ELF_BUILD_ID];
-    f->segment_count = 0;
-    for (enum tn__output_place place = 0; place < TN__OUTPUT_SEGMENTS; place++)
-        add_loaded(f, place);
     add_range(f, PT_DYNAMIC, dynamic->flags & SHF_WRITE ? PF_R | PF_W : PF_R, dynamic->address, dynamic->offset,
               dynamic->size, 8);
     add_tls(f);
     const struct tn__output_segment *sealed = &output->segments[TN__OUTPUT_RELRO];
     if (sealed->size)
         add_range(f, PT_GNU_RELRO, PF_R, sealed->address, sealed->offset, sealed->size, 1);
+    add_range(f, PT_NOTE, PF_R, id->address, id->offset, id->size, 4);
+    add_range(f, PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16);
+}
+
+/* A stub has those of a program. */
+void tn__elf_list_segments(struct tn__elf_file *f)
+{
+    const struct tn__output *output = f->output;
+    f->segment_count = 0;
+    for (size_t i = 0; f->stub && i < f->stub->segment_count; i++)
+        add_segment(f, f->stub->segments[i]);
+    for (enum tn__output_place place = 0; place < TN__OUTPUT_SEGMENTS; place++)
+        add_loaded(f, place);
+    if (!f->stub)
+        add_library(f);
     const struct tn__output_section *frames = tn__output_find(output, ".eh_frame_hdr");
     if (frames)
         add_range(f, PT_GNU_EH_FRAME, PF_R, frames->address, frames->offset, frames->size, 4);
-    add_range(f, PT_NOTE, PF_R, id->address, id->offset, id->size, 4);
     for (size_t i = 0; i < output->section_count; i++) {
         const struct tn__output_section *note = &output->sections[i];
         if (note->kind == TN__OUTPUT_NOTE)
             add_range(f, PT_NOTE, PF_R, note->address, note->offset, note->size, note->alignment);
     }
-    add_range(f, PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16);
 }
 
 /* ---- sections ---- */
 
-static struct tn__elf_section of_output(const struct tn__output_section *section)
+static struct tn__elf_section of_output(const struct tn__elf_file *f, const struct tn__output_section *section)
 {
     static const uint32_t types[] = {[TN__OUTPUT_PLAIN] = SHT_PROGBITS,
                                      [TN__OUTPUT_ZERO] = SHT_NOBITS,
@@ -106,10 +115,13 @@ static struct tn__elf_section of_output(const struct tn__output_section *section
                                      [TN__OUTPUT_RELRO] = SHF_ALLOC | SHF_WRITE,
                                      [TN__OUTPUT_DATA] = SHF_ALLOC | SHF_WRITE,
                                      [TN__OUTPUT_UNLOADED] = 0};
+    bool is_moved = section->tls && f->stub; /* a program's is the stub's: here are only its initial values */
+    if (is_moved && !section->bytes)
+        return (struct tn__elf_section){.name = ".tls_zeros", .type = SHT_NOBITS, .alignment = 1};
     bool array = section->kind == TN__OUTPUT_INIT || section->kind == TN__OUTPUT_FINI;
-    return (struct tn__elf_section){.name = section->name,
+    return (struct tn__elf_section){.name = is_moved ? ".tls_values" : section->name,
                                     .type = types[section->kind],
-                                    .flags = flags[section->place] | (section->tls ? SHF_TLS : 0),
+                                    .flags = flags[section->place] | (section->tls && !is_moved ? SHF_TLS : 0),
                                     .address = section->address,
                                     .offset = section->offset,
                                     .size = section->size,
@@ -141,27 +153,55 @@ static struct tn__elf_section *append(struct tn__elf_file *f, struct sections *a
     return section->bytes ? section : NULL;
 }
 
+/* A symbol table that is being filled, and its names. */
+struct symbols {
+    uint8_t *symbol, *strings;
+    uint32_t end; /* of the names */
+};
+
+static void put_symbol(struct symbols *to, Elf64_Sym symbol, const char *name)
+{
+    size_t length = strlen(name) + 1;
+    symbol.st_name = to->end;
+    memcpy(to->symbol, &symbol, sizeof symbol);
+    memcpy(to->strings + to->end, name, length);
+    to->symbol += sizeof symbol;
+    to->end += (uint32_t)length;
+}
+
+/* The names of a stub are for debuggers; the image may have the same, so they are local. */
+static void put_stub_symbols(struct symbols *to, const struct tn__stub *stub)
+{
+    for (size_t i = 0; i < stub->symbol_count; i++) {
+        Elf64_Sym symbol = stub->symbols[i];
+        symbol.st_info = ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info));
+        symbol.st_other = STV_DEFAULT;
+        put_symbol(to, symbol, stub->definitions[i].name);
+    }
+}
+
 static bool append_symbols(struct tn__elf_file *f, struct sections *all)
 {
     const struct tn__output *output = f->output;
-    uint64_t size = 1, at = 1;
+    size_t of_stub = f->stub ? f->stub->symbol_count : 0;
+    uint64_t size = 1;
     for (size_t i = 0; i < output->symbol_count; i++)
         size += strlen(output->symbols[i].name) + 1;
+    for (size_t i = 0; i < of_stub; i++)
+        size += strlen(f->stub->definitions[i].name) + 1;
     struct tn__elf_section *symbols =
-        append(f, all, ".symtab", SHT_SYMTAB, (output->symbol_count + 1) * sizeof(Elf64_Sym), 8);
+        append(f, all, ".symtab", SHT_SYMTAB, (1 + of_stub + output->symbol_count) * sizeof(Elf64_Sym), 8);
     struct tn__elf_section *strings = append(f, all, ".strtab", SHT_STRTAB, size, 1);
     if (!symbols || !strings)
         return false;
     symbols->entry_size = sizeof(Elf64_Sym);
     symbols->link = (uint32_t)(strings - all->items);
-    symbols->info = (uint32_t)output->local_count + 1;
-    for (size_t i = 0; i < output->symbol_count; i++) {
-        size_t length = strlen(output->symbols[i].name) + 1;
-        const Elf64_Sym symbol = tn__elf_symbol(f, &output->symbols[i], (uint32_t)at);
-        memcpy(symbols->bytes + (i + 1) * sizeof symbol, &symbol, sizeof symbol);
-        memcpy(strings->bytes + at, output->symbols[i].name, length);
-        at += length;
-    }
+    symbols->info = (uint32_t)(1 + of_stub + output->local_count);
+    struct symbols to = {symbols->bytes + sizeof(Elf64_Sym), strings->bytes, 1};
+    if (f->stub)
+        put_stub_symbols(&to, f->stub);
+    for (size_t i = 0; i < output->symbol_count; i++)
+        put_symbol(&to, tn__elf_symbol(f, &output->symbols[i], 0), output->symbols[i].name);
     return true;
 }
 
@@ -184,17 +224,20 @@ static bool append_names(struct tn__elf_file *f, struct sections *all)
 static bool list_sections(struct tn__elf_file *f, struct sections *all)
 {
     const struct tn__output *output = f->output;
-    all->items = tn__arena_array(&f->arena, TN__ELF_TABLES + output->section_count + 4, sizeof *all->items);
+    size_t of_stub = f->stub ? f->stub->section_count : 0;
+    all->items = tn__arena_array(&f->arena, of_stub + TN__ELF_TABLES + output->section_count + 4, sizeof *all->items);
     if (!all->items)
         return false;
-    all->count = 1;
+    for (size_t i = 0; i < of_stub; i++)
+        all->items[1 + i] = f->stub->sections[i];
+    all->count = 1 + of_stub;
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
         if (f->tables[t].size) {
             all->items[f->table_numbers[t]] = f->tables[t];
             all->count++;
         }
     for (size_t i = 0; i < output->section_count; i++)
-        all->items[f->section_numbers[i]] = of_output(&output->sections[i]);
+        all->items[f->section_numbers[i]] = of_output(f, &output->sections[i]);
     all->count += output->section_count;
     all->end = output->end;
     for (size_t i = 0; i < output->section_count; i++)
@@ -254,6 +297,7 @@ static bool put_headers(Elf *elf, const struct tn__elf_file *f, const struct sec
     header->e_type = ET_DYN;
     header->e_machine = f->output->arch->elf_machine;
     header->e_version = EV_CURRENT;
+    header->e_entry = f->stub ? f->stub->header.e_entry : 0;
     header->e_phoff = sizeof *header;
     header->e_shoff = tn__align_up(all->end, 8);
     header->e_shstrndx = (Elf64_Half)(all->count - 1);
@@ -300,10 +344,14 @@ int tn__elf_write(struct tn__elf_file *f, struct tn_buffer *out)
 {
     struct sections all = {.items = NULL};
     tn__elf_list_segments(f);
+    if (f->stub && f->segment_count > f->stub->header.e_phnum)
+        return tn__fail(f->err, TN_ENOTSUP, "%zu segments are too many for the stub's %u", f->segment_count,
+                        f->stub->header.e_phnum);
     if (!list_sections(f, &all))
         return tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
     if (all.count >= SHN_LORESERVE)
         return tn__fail(f->err, TN_ENOTSUP, "%zu sections are too many for one file", all.count);
-    fill_build_id(f, &all);
+    if (!f->stub) /* which has no place for one */
+        fill_build_id(f, &all);
     return write_to_memory(f, &all, out);
 }

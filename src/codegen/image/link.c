@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tn_image_link: objects to a shared library, without a linker of the system. */
+/* tn_image_link: objects to a shared library or an executable, without a linker of the system. */
 
 #include "codegen/codegen.h"
-#include "codegen/image/elf.h"
+#include "codegen/image/stub.h"
 #include "link/reloc.h"
 
 static int check(const struct tn_image_link_options *options, struct tn_error *err)
 {
     uint64_t page = options->page_size;
-    if (options->kind != TN_IMAGE_SHARED && options->kind != TN_IMAGE_LOADABLE)
+    if (options->kind > TN_IMAGE_PROGRAM)
         return tn__fail(err, TN_EINVAL, "unknown kind of file %d", (int)options->kind);
     if (page && (page < 4096 || page > 1 << 20 || page & (page - 1)))
         return tn__fail(err, TN_EINVAL, "pages of %llu bytes; they may have 4096 to 1 MiB, powers of two",
                         (unsigned long long)page);
+    if (options->kind == TN_IMAGE_PROGRAM && !options->stub)
+        return tn__fail(err, TN_EINVAL, "a program needs a stub");
     return TN_OK;
 }
 
@@ -69,26 +71,49 @@ static int add_finish(struct tn_input *all, size_t *count, struct tn_buffer *obj
 
 /* ---- the whole ---- */
 
+/* A program's image lies behind the stub. */
+static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t count, struct tn__output **output)
+{
+    const struct tn_image_link_options *options = file->options;
+    struct tn__output_options how = {
+        .name = options->name ? options->name : "image",
+        .page_size = (size_t)options->page_size,
+        .head = tn__elf_head,
+        .context = file,
+        .relro_room = options->kind == TN_IMAGE_SHARED ? TN__ELF_DYNAMIC_SIZE : 0,
+    };
+    if (file->stub) {
+        how.program = true;
+        how.tls_offset = -(int64_t)tn__stub_tls_size(file->stub);
+        how.address = file->stub->end_address;
+        how.file_offset = tn__align_up(file->stub->end_offset, TN__ELF_PAGE);
+        how.definitions = file->stub->definitions;
+        how.definition_count = file->stub->symbol_count;
+    }
+    int code = tn__output_link(&how, inputs, count, output, file->err);
+    file->output = *output;
+    if (code == TN_OK)
+        code = tn__elf_fill_tables(file);
+    return code == TN_OK && file->stub ? tn__program_settle(file) : code;
+}
+
 static int link_all(struct tn_input *all, size_t count, const struct tn_image_link_options *options,
                     struct tn_buffer *out, struct tn_error *err)
 {
     struct tn_buffer object = {0};
     struct tn__elf_file file = {.options = options, .err = err};
     struct tn__output *output = NULL;
-    const struct tn__output_options how = {
-        .name = options->name ? options->name : "image",
-        .page_size = (size_t)options->page_size,
-        .head = tn__elf_head,
-        .context = &file,
-        .relro_room = options->kind == TN_IMAGE_SHARED ? TN__ELF_DYNAMIC_SIZE : 0,
-    };
-    int code = add_finish(all, &count, &object, err);
+    struct tn__stub stub;
+    int code;
+    if (options->kind == TN_IMAGE_PROGRAM) { /* where the C library sees to destructors */
+        code = tn__stub_read("the stub", options->stub, options->stub_length, &file.arena, &stub, err);
+        file.stub = &stub;
+    } else {
+        code = add_finish(all, &count, &object, err);
+    }
     if (code == TN_OK)
-        code = tn__output_link(&how, all, count, &output, err);
+        code = make(&file, all, count, &output);
     tn_buffer_free(&object);
-    file.output = output;
-    if (code == TN_OK)
-        code = tn__elf_fill_tables(&file);
     if (code == TN_OK)
         code = tn__elf_write(&file, out);
     tn__arena_free(&file.arena);

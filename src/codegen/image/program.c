@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Programs: a stub and an image that was laid out behind it become one file, which the kernel maps as a whole. What the stub has
+ * to do when it starts, it learns from a struct of its own (image/program.h). */
+
+#include "codegen/image/stub.h"
+
+#define FAIL(f, code, ...) tn__fail((f)->err, code, __VA_ARGS__)
+
+/* What the image needs and the stub does not have, all of it. */
+static int check_imports(const struct tn__elf_file *f)
+{
+    bool missing = false;
+    for (size_t i = 0; i < f->output->import_count; i++) {
+        const struct tn__output_import *import = &f->output->imports[i];
+        if (import->weak)
+            continue;
+        if (missing)
+            tn__append(f->err, ", %s", import->name);
+        else
+            FAIL(f, TN_EUNDEF, "nothing that a program comes with has %s", import->name);
+        missing = true;
+    }
+    return missing ? TN_EUNDEF : TN_OK;
+}
+
+static const struct tn__output_symbol *find_symbol(const struct tn__elf_file *f, const char *name)
+{
+    for (size_t i = f->output->local_count; i < f->output->symbol_count; i++)
+        if (strcmp(f->output->symbols[i].name, name) == 0)
+            return &f->output->symbols[i];
+    return NULL;
+}
+
+/* Behind the stub's own, each thread has room for so much. */
+static int check_tls(const struct tn__elf_file *f)
+{
+    const struct tn__output *output = f->output;
+    if (output->tls_size > TN__PROGRAM_TLS || output->tls_alignment > TN__PROGRAM_TLS_ALIGNMENT)
+        return FAIL(
+            f, TN_ENOTSUP,
+            "%llu bytes of thread-local data, at multiples of %llu, are too much for an executable, which has %d at "
+            "multiples of %d; link an archive (--kind=archive) with the system's linker",
+            (unsigned long long)output->tls_size, (unsigned long long)output->tls_alignment, TN__PROGRAM_TLS,
+            TN__PROGRAM_TLS_ALIGNMENT);
+    return TN_OK;
+}
+
+/* ---- what the stub learns ---- */
+
+static struct tn__program_part section_part(const struct tn__elf_file *f, const char *name)
+{
+    const struct tn__output_section *section = tn__output_find(f->output, name);
+    return section ? (struct tn__program_part){section->address, section->size} : (struct tn__program_part){0, 0};
+}
+
+static struct tn__program_part calls_part(const struct tn__elf_file *f, enum tn__output_kind kind)
+{
+    for (size_t i = 0; i < f->output->section_count; i++)
+        if (f->output->sections[i].kind == kind)
+            return (struct tn__program_part){f->output->sections[i].address, f->output->sections[i].size};
+    return (struct tn__program_part){0, 0};
+}
+
+static void fill_program(const struct tn__elf_file *f, const struct tn__output_symbol *image)
+{
+    const struct tn__output *output = f->output;
+    const struct tn__output_segment *segments = output->segments, *data = &segments[TN__OUTPUT_DATA];
+    const struct tn__output_segment *code = &segments[TN__OUTPUT_CODE], *relro = &segments[TN__OUTPUT_RELRO];
+    const struct tn__elf_section *relr = &f->tables[TN__ELF_RELR];
+    const struct tn__program program = {
+        .image = image->value,
+        .relr = {relr->address, relr->size},
+        .relro = {relro->address, relro->size},
+        .tls = {output->tls_address, output->tls_file_size},
+        .init = calls_part(f, TN__OUTPUT_INIT),
+        .fini = calls_part(f, TN__OUTPUT_FINI),
+        .code = {code->address, code->size},
+        .data = {relro->address, data->address + data->size - relro->address},
+        .maps = section_part(f, "tenon_maps"),
+        .roots = section_part(f, "tenon_roots"),
+    };
+    memcpy(f->stub->program, &program, sizeof program);
+}
+
+int tn__program_settle(struct tn__elf_file *f)
+{
+    const char *name = f->options->image ? f->options->image : "tn_image";
+    const struct tn__output_symbol *image = find_symbol(f, name), *main = find_symbol(f, "main");
+    int code = check_imports(f);
+    if (code != TN_OK)
+        return code;
+    if (!image)
+        return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
+    if (!main || !main->exported)
+        return FAIL(f, TN_EUNDEF, "a program needs a public function 'main'");
+    code = check_tls(f);
+    if (code == TN_OK)
+        fill_program(f, image);
+    return code;
+}

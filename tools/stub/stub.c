@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The beginning of every program that `tenon build --kind=exe` writes: a static program that waits for an image. The kernel maps
+ * the image with it, so nothing is opened here, and neither /proc nor a file system is needed. What is left to do is what a
+ * linker leaves to the start of a static PIE: addresses in the image's data, its slots, its initializers. */
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "stub.h"
+#include "tenon_image.h"
+
+/* Volatile: the compiler must not take the zeros for its values. */
+extern const volatile struct tn__program tn__program;
+const volatile struct tn__program tn__program = {0};
+
+extern char __ehdr_start[] __attribute__((visibility("hidden"))); /* the linker's */
+
+enum { PAGE = 4096, CANNOT_RUN = 126 /* what shells say of a file that is there but cannot be executed */ };
+
+static struct tn__program program;
+
+/* Where the image's thread-local data lies, and the initial values of it that libc gives to new threads. */
+static _Thread_local char tn__stub_tls[TN__PROGRAM_TLS]
+    __attribute__((section(".tdata.tn__stub_tls"), aligned(TN__PROGRAM_TLS_ALIGNMENT))) = {0};
+extern char tn__stub_tls_image[] __attribute__((visibility("hidden")));
+
+void *tn__stub_at(uint64_t distance)
+{
+    return __ehdr_start + distance;
+}
+
+/* gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind the last. */
+static void relocate(void)
+{
+    const uint64_t *words = tn__stub_at(program.relr.at), base = (uintptr_t)__ehdr_start;
+    uint64_t *next = NULL;
+    for (size_t i = 0; i < program.relr.size / sizeof *words; i++) {
+        uint64_t word = words[i];
+        if (!(word & 1)) {
+            next = tn__stub_at(word);
+            *next++ += base;
+            continue;
+        }
+        for (uint64_t *target = next; word >>= 1; target++)
+            if (word & 1)
+                *target += base;
+        next += 63;
+    }
+}
+
+/* For this thread, and those to come. */
+static void set_thread_local(void)
+{
+    memcpy(tn__stub_tls, tn__stub_at(program.tls.at), program.tls.size);
+    memcpy(tn__stub_tls_image, tn__stub_at(program.tls.at), program.tls.size);
+}
+
+/* The image counts distances from the thread pointer. In the place of libc's. */
+void *__tls_get_addr(const uint64_t *index);
+void *__tls_get_addr(const uint64_t *index)
+{
+    return (char *)__builtin_thread_pointer() + index[1];
+}
+
+/* If the system refuses, the program runs all the same. */
+static void seal(uint64_t start, uint64_t size)
+{
+    uint64_t begin = start & -(uint64_t)PAGE, end = (start + size + PAGE - 1) & -(uint64_t)PAGE;
+    if (size)
+        mprotect(tn__stub_at(begin), end - begin, PROT_READ);
+}
+
+/* musl does this for dynamic programs only. */
+static void seal_stub(void)
+{
+    const Elf64_Ehdr *file = tn__stub_at(0);
+    const Elf64_Phdr *headers = tn__stub_at(file->e_phoff);
+    for (size_t i = 0; i < file->e_phnum; i++)
+        if (headers[i].p_type == PT_GNU_RELRO)
+            seal(headers[i].p_vaddr, headers[i].p_memsz);
+}
+
+static void finish(void)
+{
+    void (**functions)(void) = tn__stub_at(program.fini.at);
+    for (size_t i = program.fini.size / sizeof *functions; i-- > 0;)
+        functions[i]();
+}
+
+static void initialize(int argc, char **argv, char **envp)
+{
+    void (**functions)(int, char **, char **) = tn__stub_at(program.init.at);
+    atexit(finish); /* before initializers register anything: what comes last runs first */
+    for (size_t i = 0; i < program.init.size / sizeof *functions; i++)
+        functions[i](argc, argv, envp);
+}
+
+static int fail(const char *name, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", name ? name : "program", why);
+    return CANNOT_RUN;
+}
+
+int main(int argc, char **argv, char **envp)
+{
+    struct tn_image *image;
+    struct tn_error err;
+    program = tn__program;
+    if (!program.image)
+        return fail(argv[0], "there is no image in this program");
+    relocate();
+    set_thread_local();
+    seal(program.relro.at, program.relro.size);
+    seal_stub();
+    if (tn_image_open_linked(tn__stub_at(program.image), NULL, &image, &err) ||
+        (tn__stub_manage && tn__stub_manage(&program, &err)))
+        return fail(argv[0], err.text);
+    int (*run)(int, char **, char **) = (int (*)(int, char **, char **))tn_image_lookup(image, "main");
+    if (!run)
+        return fail(argv[0], "the image has no main");
+    initialize(argc, argv, envp);
+    return run(argc, argv, envp);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The parts of a stub: stub.c, and in those with a collector managed.c. */
+
+#ifndef TENON_STUB_H
+#define TENON_STUB_H
+
+#include "image/program.h"
+#include "tenon.h"
+
+/* Where something of the program is. */
+void *tn__stub_at(uint64_t distance);
+
+/* Tells the collector of the image's code and globals. Weak: stubs without one lack it. */
+int tn__stub_manage(const struct tn__program *program, struct tn_error *err) __attribute__((weak));
+
+#endif
