@@ -106,6 +106,12 @@ void *tn__output_import(void *context, const char *name);
 /* Whether an entry is an import, and which. */
 bool tn__output_is_import(const struct tn__output_link *o, const struct tn__entry *entry, uint32_t *number);
 
+/* True of what lies in the output, or beside it in the same file, and not at an absolute address or nowhere. */
+bool tn__output_is_inside(const struct tn__object *object, uint32_t symbol);
+
+/* output_slots.c: takes back the GOT slots that nothing will need, of an object that is not placed yet. */
+int tn__output_drop_slots(struct tn__output_link *o, const struct tn__object *object);
+
 /* output_frames.c */
 /* Counts the functions that unwind data describes, and its bytes without the end mark. TN_EFORMAT. */
 int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece, uint64_t *size);

@@ -223,6 +223,7 @@ static int add_object(struct tn__output_link *o, struct tn__object *object, stru
     as->pieces = tn__arena_array(&o->arena, data->section_count, sizeof *as->pieces);
     if (!as->pieces)
         return tn__output_no_memory(o);
+    code = tn__output_drop_slots(o, object);
     for (uint32_t i = 1; i < data->section_count && code == TN_OK; i++)
         if (is_wanted(&data->sections[i]))
             code = add_section(o, object, i, &as->pieces[i]);
@@ -410,6 +411,16 @@ static void place_sections(struct tn__output_link *o)
     }
 }
 
+/* Everything reaches everything with 32 bits. */
+static int check_size(const struct tn__output_link *o)
+{
+    const struct tn__output_segment *first = &o->output->segments[0],
+                                    *last = &o->output->segments[TN__OUTPUT_SEGMENTS - 1];
+    if (last->address + last->size - first->address < LARGEST)
+        return TN_OK;
+    return tn__fail(o->err, TN_ENOTSUP, "%s: more than 2 GiB", o->options->name);
+}
+
 static void place(struct tn__output_link *o)
 {
     struct tn__output *output = o->output;
@@ -489,6 +500,8 @@ int tn__output_arrange(struct tn__output_link *o)
     if (code != TN_OK)
         return code;
     place(o);
-    settle_all(o);
-    return TN_OK;
+    code = check_size(o);
+    if (code == TN_OK)
+        settle_all(o);
+    return code;
 }

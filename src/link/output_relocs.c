@@ -52,8 +52,7 @@ static int add_site(const struct finder *f, uint64_t offset, enum tn__output_fix
     return TN_OK;
 }
 
-/* True of what lies in the output, or beside it in the same file, and not at an absolute address or nowhere. */
-static bool is_inside(const struct tn__object *object, uint32_t index)
+bool tn__output_is_inside(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     uint8_t flags = object->plan->symbol_flags[index];
@@ -75,7 +74,7 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
     if (f->object->plan->symbol_flags[symbol] & TN__SYMBOL_GIVEN &&
         tn__output_is_import(f->o, f->object->data->symbols[symbol].entry, &import))
         return add_site(f, offset, slot ? TN__OUTPUT_SLOT : TN__OUTPUT_IMPORT, import, addend);
-    return is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
+    return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
 }
 
 static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)

@@ -151,6 +151,39 @@ static void test_relocs(void **state)
     tn__output_free(output);
 }
 
+/* Loads that are rewritten need no slot; one that is not, a call of an import, and a comparison with an address do. */
+static void test_slots(void **state)
+{
+    (void)state;
+    static const uint8_t loads[] = {
+        0x48, 0x8b, 0x05, 0, 0, 0, 0, /* 0: mov one@GOTPCREL(%rip), %rax, */
+        0x48, 0x8d, 0x05, 0, 0, 0, 0, /* lea, which is not what the relocation says, */
+        0x48, 0x3b, 0x05, 0, 0, 0, 0, /* cmp, whose other form has the address in 32 bits, */
+        0xff, 0x15, 0,    0, 0, 0,    /* call */
+    };
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned text = elf_code(&elf, loads, sizeof loads);
+    unsigned one = elf_function(&elf, "one", text, 0), two = elf_function(&elf, "two", text, 1);
+    unsigned three = elf_function(&elf, "three", text, 2), four = elf_function(&elf, "four", text, 3);
+    elf_reloc(&elf, text, 3, one, R_X86_64_REX_GOTPCRELX, -4);
+    elf_reloc(&elf, text, 10, two, R_X86_64_REX_GOTPCRELX, -4);
+    elf_reloc(&elf, text, 17, three, R_X86_64_REX_GOTPCRELX, -4);
+    elf_reloc(&elf, text, 23, four, R_X86_64_GOTPCRELX, -4);
+    const struct tn__output_options options = {.name = "out"};
+    struct tn__output *output = link_good(&options, elf_finish(&elf));
+    const struct tn__output_section *got = find(output, ".got"), *code_out = find(output, ".text");
+    assert_int_equal(got->size, 16);
+    assert_int_equal(output->reloc_count, 2);
+    assert_int_equal(output->relocs[0].addend, code_out->address + 1);
+    assert_int_equal(output->relocs[1].addend, code_out->address + 2);
+    assert_int_equal(code_out->bytes[1], 0x8d); /* lea */
+    assert_int_equal((int32_t)tn__get32(code_out->bytes + 10), got->address - code_out->address - 14);
+    assert_int_equal((int32_t)tn__get32(code_out->bytes + 17), got->address + 8 - code_out->address - 21);
+    assert_int_equal(code_out->bytes[22], 0xe8); /* call, behind a prefix */
+    tn__output_free(output);
+}
+
 /* ---- RELR ---- */
 
 static void test_relr(void **state)
@@ -270,8 +303,9 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places), cmocka_unit_test(test_relocs), cmocka_unit_test(test_relr),
-        cmocka_unit_test(test_fixed),  cmocka_unit_test(test_beside), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_places),  cmocka_unit_test(test_relocs), cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_relr),    cmocka_unit_test(test_fixed),  cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
