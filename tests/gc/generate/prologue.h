@@ -50,7 +50,7 @@ static unsigned long trace;
 static long notes;
 static jmp_buf *target;
 
-static inline void note(long value)
+static __attribute__((noinline)) void note(long value)
 {
     trace = trace * 31 + (unsigned long)value;
     notes++;
@@ -71,7 +71,7 @@ static inline long value(node n)
     return n ? n->value : -1;
 }
 
-static long sum(node list)
+static __attribute__((noinline)) long sum(node list)
 {
     long total = 0, sign = 1;
     for (int i = 0; list && i < 12; i++, list = i % 3 == 2 && list->other ? list->other : list->next) {
@@ -91,7 +91,7 @@ static struct pairs tn_ref *make_pairs(size_t count, node first)
     return pairs;
 }
 
-static long sum_pairs(struct pairs tn_ref *pairs)
+static __attribute__((noinline)) long sum_pairs(struct pairs tn_ref *pairs)
 {
     long total = 0;
     for (size_t i = 0; i < pairs->length; i++)
@@ -116,7 +116,7 @@ static __attribute__((noinline)) void thrower(node list, int depth)
 
 /* ---- more values ---- */
 
-static struct nodes tn_ref *make_nodes(size_t count, node first)
+static __attribute__((noinline)) struct nodes tn_ref *make_nodes(size_t count, node first)
 {
     struct nodes tn_ref *nodes = tn_new_array(struct nodes, items, count);
     for (size_t i = 0; i < count; i++)
