@@ -27,6 +27,7 @@ struct tn_compile_options tool_compile_options(const struct settings *settings)
         .function_sections = settings->function_sections,
         .observer = tool_watch_observer(),
         .polls = settings->polls,
+        .passes = settings->passes,
     };
 }
 

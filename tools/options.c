@@ -119,6 +119,8 @@ static const struct option options[] = {
      "names that match one of these, as in 'host_*,printf'"},
     {FOR_EXPORT_TABLE, "--name", NULL, "NAME", NULL, M(table), "what the table is called; default tn_host_symbols"},
     {FOR_OPT, "--passes", NULL, "NAMES", NULL, M(passes), "the passes, in this order; without it they are listed"},
+    {FOR_COMPILE, "--passes", NULL, "NAMES", NULL, M(passes),
+     "only these passes, as of tenon opt; the list may be empty"},
     {FOR_OPT, "--stats", "-v", NULL, NULL, M(stats), "print what was counted to standard error"},
     {FOR_RUN | FOR_COMPILE | FOR_OPT, "--polls", NULL, "WHERE", "none|entries|loops|all", M(polls),
      "where managed code looks for stop requests besides allocations; default none"},

@@ -47,20 +47,26 @@ static void check_slot(void *context, void **slot)
         check->wrong = "a reference leads to no object after a collection";
 }
 
-static void check_object(void *context, void *object)
+/* What weak objects and ephemerons refer to as well. */
+static void visit_all(void *object, tn_visit_slot *visit, void *context)
 {
-    tn__visit_references(object, check_slot, context);
+    tn__visit_references(object, visit, context);
     switch (tn__type_of(object)->kind) {
     case TN_KIND_EPHEMERON:
-        check_slot(context, (void **)object + 1);
-        check_slot(context, object);
+        visit(context, (void **)object + 1);
+        visit(context, object);
         break;
     case TN_KIND_WEAK:
-        check_slot(context, object);
+        visit(context, object);
         break;
     default:
         break;
     }
+}
+
+static void check_object(void *context, void *object)
+{
+    visit_all(object, check_slot, context);
 }
 
 /* ---- barriers ---- */
@@ -91,7 +97,7 @@ static void note_object(void *context, void *object)
     note_word(snapshot, (uintptr_t)object);
     size_t at = snapshot->count;
     note_word(snapshot, 0);
-    tn__visit_references(object, note_slot, snapshot);
+    visit_all(object, note_slot, snapshot);
     if (snapshot->is_whole)
         snapshot->words[at] = snapshot->count - at - 1;
     *tn__header(object) |= TN_GC_UNLOGGED;
@@ -127,7 +133,7 @@ void tn__verify_barriers(struct tn_heap *heap)
         void *object = (void *)snapshot->words[at];
         struct comparison comparison = {&snapshot->words[at + 2], false};
         if (*tn__header(object) & TN_GC_UNLOGGED)
-            tn__visit_references(object, compare_slot, &comparison);
+            visit_all(object, compare_slot, &comparison);
         if (comparison.differs)
             tn__corrupt(heap, "a reference was stored into an object that is not logged");
     }

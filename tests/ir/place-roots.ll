@@ -74,6 +74,43 @@ define i64 @choice(i1 %c, ptr addrspace(10) %o, ptr addrspace(10) %p, i64 %n) gc
   ret i64 %v
 }
 
+; A phi of bases that is there already serves, and so does that of another derived pointer.
+; CHECK-LABEL: define i64 @walk(
+; CHECK: loop:
+; CHECK-NEXT: [[B:%.*]] = phi ptr addrspace(10) [ %b
+; CHECK-NEXT: [[O:%.*]] = phi ptr addrspace(10) [ %a
+; CHECK-NEXT: [[D:%.*]] = phi ptr addrspace(11)
+; CHECK-NEXT: [[E:%.*]] = phi ptr addrspace(11)
+; CHECK-NEXT: %i = phi
+; CHECK: "gc-live"(ptr addrspace(10) [[B]], ptr addrspace(10) [[O]], ptr addrspace(11) [[D]], ptr addrspace(11) [[E]])
+; CHECK-COUNT-2: gc.relocate.p10(
+; CHECK-COUNT-2: gc.relocate.p11(
+define i64 @walk(ptr addrspace(10) %a, ptr addrspace(10) %b, i1 %c, i64 %n) gc "tenon" {
+entry:
+  %da = addrspacecast ptr addrspace(10) %a to ptr addrspace(11)
+  %far = getelementptr i8, ptr addrspace(11) %da, i64 %n
+  %db = addrspacecast ptr addrspace(10) %b to ptr addrspace(11)
+  br label %loop
+loop:
+  %o = phi ptr addrspace(10) [ %a, %entry ], [ %next, %loop ]
+  %d = phi ptr addrspace(11) [ %far, %entry ], [ %dnext, %loop ]
+  %e = phi ptr addrspace(11) [ %da, %entry ], [ %enext, %loop ]
+  %i = phi i64 [ 0, %entry ], [ %k, %loop ]
+  call void @native(ptr addrspace(10) null)
+  %next = select i1 %c, ptr addrspace(10) %o, ptr addrspace(10) %b
+  %dstep = getelementptr i8, ptr addrspace(11) %d, i64 8
+  %dnext = select i1 %c, ptr addrspace(11) %dstep, ptr addrspace(11) %db
+  %estep = getelementptr i8, ptr addrspace(11) %e, i64 16
+  %enext = select i1 %c, ptr addrspace(11) %estep, ptr addrspace(11) %db
+  %v = load i64, ptr addrspace(11) %d
+  %w = load i64, ptr addrspace(11) %e
+  %j = add i64 %v, %w
+  %k = add i64 %i, %j
+  br i1 %c, label %loop, label %done
+done:
+  ret i64 %k
+}
+
 ; In a loop what comes round is what the last safepoint left.
 ; CHECK-LABEL: define void @loop(
 ; CHECK: loop:
@@ -102,7 +139,7 @@ define i64 @permanent(ptr %raw) gc "tenon" {
 
 ; CHECK: attributes {{.*}} "frame-pointer"="all" "no-realign-stack"
 
-; STATS: 6 safepoints
-; STATS: 4 live references
-; STATS: 2 live derived pointers
+; STATS: 7 safepoints
+; STATS: 6 live references
+; STATS: 4 live derived pointers
 ; STATS: 1 phis and selects of bases

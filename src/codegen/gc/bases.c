@@ -227,6 +227,76 @@ static LLVMValueRef only_choice(LLVMValueRef twin)
     return only;
 }
 
+/* ---- equal choices ---- */
+
+enum { MAX_PAIRS = 16, FAR = 64 };
+
+/* Phis and selects that are taken for equal as long as nothing shows that they are not. */
+struct pairs {
+    LLVMValueRef one[MAX_PAIRS], other[MAX_PAIRS];
+    unsigned count;
+};
+
+static bool is_assumed(const struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
+{
+    for (unsigned i = 0; i < pairs->count; i++)
+        if (pairs->one[i] == a && pairs->other[i] == b)
+            return true;
+    return false;
+}
+
+static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef block)
+{
+    unsigned i = 0;
+    while (LLVMGetIncomingBlock(phi, i) != block)
+        i++;
+    return LLVMGetIncomingValue(phi, i);
+}
+
+/* Constants are equal to nothing: where one is null the other may name no object either. */
+static bool are_equal(struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
+{
+    if (a == b || is_assumed(pairs, a, b))
+        return !LLVMIsConstant(a);
+    if (!LLVMIsAInstruction(a) || !LLVMIsAInstruction(b) ||
+        LLVMGetInstructionParent(a) != LLVMGetInstructionParent(b) || pairs->count == MAX_PAIRS)
+        return false;
+    pairs->one[pairs->count] = a;
+    pairs->other[pairs->count++] = b;
+    if (LLVMIsASelectInst(a) && LLVMIsASelectInst(b))
+        return LLVMGetCondition(a) == LLVMGetCondition(b) &&
+               are_equal(pairs, LLVMGetOperand(a, 1), LLVMGetOperand(b, 1)) &&
+               are_equal(pairs, LLVMGetOperand(a, 2), LLVMGetOperand(b, 2));
+    bool equal = LLVMIsAPHINode(a) && LLVMIsAPHINode(b);
+    for (unsigned i = 0; equal && i < LLVMCountIncoming(a); i++)
+        equal = are_equal(pairs, LLVMGetIncomingValue(a, i), incoming_from(b, LLVMGetIncomingBlock(a, i)));
+    return equal;
+}
+
+static bool may_replace(const struct tn__bases *bases, LLVMValueRef value, LLVMValueRef twin)
+{
+    struct pairs pairs = {.count = 0};
+    return value != twin && tn__space_of(value) == TRACKED && !tn__map_find(&bases->forwarded, value) &&
+           are_equal(&pairs, twin, value);
+}
+
+/* A phi or select that is there already, of the program, of another pass or another twin, or NULL. */
+static LLVMValueRef equal_choice(const struct tn__bases *bases, LLVMValueRef twin)
+{
+    LLVMValueRef i = twin;
+    if (LLVMIsAPHINode(twin)) {
+        for (i = LLVMGetFirstInstruction(LLVMGetInstructionParent(twin)); LLVMIsAPHINode(i);
+             i = LLVMGetNextInstruction(i))
+            if (may_replace(bases, i, twin))
+                return i;
+        return NULL;
+    }
+    for (unsigned far = 0; far < FAR && (i = LLVMGetPreviousInstruction(i)); far++)
+        if (LLVMIsASelectInst(i) && may_replace(bases, i, twin))
+            return i;
+    return NULL;
+}
+
 void tn__bases_simplify(struct tn__bases *bases)
 {
     bool changed = true;
@@ -234,7 +304,8 @@ void tn__bases_simplify(struct tn__bases *bases)
         changed = false;
         for (uint32_t i = 0; i < bases->twin_count; i++) {
             LLVMValueRef twin = bases->twins[i].twin, only;
-            if (!twin || tn__map_find(&bases->forwarded, twin) || !(only = only_choice(twin)))
+            if (!twin || tn__map_find(&bases->forwarded, twin) ||
+                !((only = only_choice(twin)) || (only = equal_choice(bases, twin))))
                 continue;
             LLVMReplaceAllUsesWith(twin, only);
             bases->targets = tn__gc_room(bases->gc, bases->targets, bases->target_count, sizeof *bases->targets);

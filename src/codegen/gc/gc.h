@@ -117,8 +117,9 @@ enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
 /* NULL if the function's type is what its row says, else the type that the row wants, as text. */
 const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
 
-/* The others but `call`, `call2` and `call3` are marked as such, and are called where they were invoked. */
-void tn__intrinsics_throw_nothing(struct tn__gc *gc);
+/* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that they throw nothing, which
+ * of the contract's only `call`, `call2` and `call3` do: the others are called where they were invoked. */
+void tn__annotate_functions(struct tn__gc *gc);
 
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);

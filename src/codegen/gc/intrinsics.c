@@ -66,16 +66,27 @@ static void call_instead_of_invoke(LLVMValueRef function)
     }
 }
 
-void tn__intrinsics_throw_nothing(struct tn__gc *gc)
+static void throws_nothing(struct tn__gc *gc, LLVMValueRef function)
 {
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(gc->context, nounwind, 0));
+    call_instead_of_invoke(function);
+}
+
+void tn__annotate_functions(struct tn__gc *gc)
+{
+    static const char leaf[] = "gc-leaf-function", *const leaves[] = {"tn_pin_object", "tn_unpin_object"};
     for (TN__EACH_FUNCTION(f, gc)) {
         enum tn__intrinsic intrinsic = tn__intrinsic_of(f);
-        if (intrinsic < 0 || (rows[intrinsic].flags & THROWS))
-            continue;
-        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(gc->context, nounwind, 0));
-        call_instead_of_invoke(f);
+        if (intrinsic >= 0 && !(rows[intrinsic].flags & THROWS))
+            throws_nothing(gc, f);
+    }
+    for (size_t i = 0; i < TN_COUNT(leaves); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(gc->module, leaves[i]);
+        if (f)
+            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                    LLVMCreateStringAttribute(gc->context, leaf, sizeof leaf - 1, "", 0));
     }
 }
 

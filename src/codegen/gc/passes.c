@@ -79,7 +79,7 @@ static int verify(struct tn__gc *gc)
 int tn__gc_run(struct tn__gc *gc, const char *list)
 {
     size_t length;
-    tn__intrinsics_throw_nothing(gc);
+    tn__annotate_functions(gc);
     for (const char *at = list; *at; at += length + (at[length] == ',')) {
         length = strcspn(at, ",");
         find(at, length)->run(gc);

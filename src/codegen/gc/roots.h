@@ -125,7 +125,8 @@ struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVM
  * this function knows. May insert phis, selects and casts. */
 LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
 
-/* Takes away phis and selects that choose one value only; then what tn__base_of answered before is void: ask again. */
+/* Takes away phis and selects that choose one value only, or what another one chooses; then what tn__base_of answered before is void: ask
+ * again. */
 void tn__bases_simplify(struct tn__bases *bases);
 
 /* True for bases that were chosen among several, of which one may be none. */
