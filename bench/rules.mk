@@ -10,12 +10,13 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: all start link lazy jit image size
-all: start link lazy jit image size
+.PHONY: all start link lazy jit gc image size
+all: start link lazy jit gc image size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
+gc: $(out)/stop
 image: $(addprefix $(out)/,spawn image many.so sqlite3.bc)
 size:
 $(shell mkdir -p $(out))
@@ -53,6 +54,15 @@ $(out)/X86ISelLowering.symbol: $(out)/X86ISelLowering.cpp.o
 
 $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -w -c $< -o $@
+
+# ---- managed code: a host, and what `tenon compile` makes of collected C ----
+
+$(out)/stop: bench/gc/stop.c $(out)/loop.o bench/measure.c $(headers) $(BUILD)/libtenon.a
+	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
+
+$(out)/loop.o: bench/gc/loop.c include/tenon_managed.h $(BUILD)/tenon
+	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $< -o $@.bc
+	$(BUILD)/tenon compile -O2 --polls=loops $@.bc -o $@
 
 # ---- the JIT, linked with LLVM's archives as a product would be, and its peer with LLVM's shared library ----
 
