@@ -280,6 +280,7 @@ static uint64_t value_found;
 static void look_at_pair(void *context, struct tn_handle *object)
 {
     struct tn_handle *key = copy_of(context, NULL), *value = copy_of(context, NULL);
+    assert_true(step(object));
     assert_int_equal(tn_handle_load(pair_of_the_dead, 0, key, &err), 0);
     assert_true(tn_handle_same(key, object));
     assert_int_equal(tn_handle_load(pair_of_the_dead, 8, value, &err), 0);
@@ -295,14 +296,43 @@ static void finalizers_find_values(void **state)
     pair_of_the_dead = make(heap, &tn_ephemeron_type, 0);
     assert_int_equal(tn_handle_store(pair_of_the_dead, 0, key, &err), 0);
     assert_int_equal(tn_handle_store(pair_of_the_dead, 8, value, &err), 0);
-    assert_int_equal(tn_handle_finalize(key, look_at_pair, heap, &err), 0);
+    struct tn_handle *dead = make_node(heap, &node_type, 0, key);
+    assert_int_equal(tn_handle_finalize(dead, look_at_pair, heap, &err), 0);
     tn_handle_free(value);
     tn_handle_free(key);
+    tn_handle_free(dead);
     value_found = 0;
     tn_heap_collect(heap);
     assert_int_equal(value_found, 2);
     tn_heap_collect(heap);
     assert_int_equal(take_census(heap).count, 1);
+    tn_heap_destroy(heap);
+}
+
+/* One after the other, not one inside the other, however many wait. */
+static int running, finished;
+
+static void allocate(void *heap, struct tn_handle *object)
+{
+    (void)object;
+    assert_int_equal(running++, 0);
+    tn_handle_free(make(heap, &node_type, 0));
+    tn_heap_collect(heap);
+    running--;
+    finished++;
+}
+
+static void finalizers_do_not_nest(void **state)
+{
+    enum { COUNT = 5 };
+    struct tn_heap *heap = make_heap(state, 0);
+    running = finished = 0;
+    tn_scope_begin();
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(tn_handle_finalize(make(heap, &node_type, 0), allocate, heap, &err), 0);
+    tn_scope_end();
+    tn_heap_collect(heap);
+    assert_int_equal(finished, COUNT);
     tn_heap_destroy(heap);
 }
 
@@ -387,6 +417,7 @@ int main(void)
         BOTH(ephemerons_do_not_keep_keys),
         BOTH(finalizers_find_objects_whole),
         BOTH(finalizers_find_values),
+        BOTH(finalizers_do_not_nest),
         BOTH(managed_code_runs_out),
         cmocka_unit_test(options_from_the_environment),
     };
