@@ -48,9 +48,13 @@ if command -v qemu-x86_64 >/dev/null; then
         says "on an emulated $cpu" "$target: $results" qemu-x86_64 -cpu "$cpu" "$work/static"
     done <<'END'
 qemu64 x86-64
+core2duo x86-64
 Nehalem x86-64-v2
-Haswell haswell
 IvyBridge x86-64-v2
+Denverton x86-64-v2
+Opteron_G5 x86-64-v2
+Haswell haswell
+EPYC-Rome haswell
 END
 else
     echo "ok on emulated CPUs # SKIP no qemu-user"

@@ -10,9 +10,18 @@
 
 #ifdef LINKED
 extern const char tn_image[];
+const char *where(int);
 double squares(const double *, size_t, size_t), length(const double *, size_t);
 int through(int, int), same_address(void), other_name(int);
 long many(long, long, long, long, long, long, long, double, const long *), some(int, ...);
+/* The versions by target, of at most five. */
+#define VERSION(n) extern const char where_##n[] __asm__("where.tn_image." #n) __attribute__((weak))
+VERSION(0);
+VERSION(1);
+VERSION(2);
+VERSION(3);
+VERSION(4);
+static const char *const versions[] = {where_0, where_1, where_2, where_3, where_4};
 #endif
 
 static int fail(const struct tn_error *err)
@@ -37,6 +46,20 @@ static int open_image(int argc, char **argv, struct tn_image **image, struct tn_
 #endif
 }
 
+/* Whether it is the version for the chosen target that runs. */
+static int runs_chosen(const struct tn_image *image)
+{
+    const char *chosen = tn_image_lookup(image, "where");
+#ifdef LINKED
+    if (chosen != versions[tn_image_chosen(image)])
+        return 0;
+#else
+    const char *(*where)(int) = (const char *(*)(int))tn_image_lookup(image, "where");
+#endif
+    const char *at = where(1);
+    return at >= chosen && at < chosen + 64;
+}
+
 int main(int argc, char **argv)
 {
     static const double a[6] = {1, 2, 3, 4, 5, 6};
@@ -59,6 +82,8 @@ int main(int argc, char **argv)
            some(3, 1L, 2L, 3L));
     if (!tn_image_lookup(image, "length") || tn_image_lookup(image, "dot") || tn_image_lookup(image, "nothing"))
         return printf("wrong functions are public\n"), 1;
+    if (!runs_chosen(image))
+        return printf("another version runs\n"), 1;
     tn_image_close(image);
     return 0;
 }

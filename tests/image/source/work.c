@@ -78,3 +78,12 @@ long some(int count, ...)
 }
 
 extern __typeof(bits) other_name __attribute__((alias("bits")));
+
+/* Where the version lies that runs. */
+const char *where(int n)
+{
+    const char *at = 0;
+    for (; n; n--)
+        __asm__ volatile("lea (%%rip), %0" : "=r"(at));
+    return at;
+}
