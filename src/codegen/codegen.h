@@ -13,6 +13,7 @@
  *     dwarf.cpp      the same for debug information
  *     disasm.c       LLVM's disassembler, for the command
  *     pipeline.cpp   the passes of each level
+ *     emitter.cpp    from a module to its object, by passes that are used again
  *     split.cpp      taking a module apart, so that its functions are compiled when they are called
  *     extract.cpp    copying one part of it
  *     gc/            managed code: the contract of doc/IR.md, roots, stack maps
@@ -62,6 +63,8 @@ struct tn__target {
     bool cpu_given;              /* the client's CPU replaces that of the functions */
     struct tn__subtarget *names; /* the CPUs and features this target knows */
     LLVMTargetMachineRef machine;
+    struct tn__emitter *emitter; /* what an earlier compilation has set up for the machine, or NULL */
+    bool spent;                  /* the machine remembers what would change the objects of other modules */
 };
 
 /* Fills a zeroed *target; `module_triple` counts when the options name none and may be empty. The options' strings are

@@ -151,22 +151,26 @@ static int fill_from(struct compilation *c, LLVMMemoryBufferRef buffer)
     return code;
 }
 
-static int emit_machine_code(struct compilation *c, LLVMCodeGenFileType type)
+static int emit_assembly(struct compilation *c)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, c->unit->module, type, &message, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, c->unit->module, LLVMAssemblyFile, &message,
+                                            &buffer)) {
         tn__fail(c->err, TN_ECOMPILE, "%s: error: %s", c->name, message);
         LLVMDisposeMessage(message);
         return TN_ECOMPILE;
     }
-    /* Errors in inline assembly do not stop LLVM from finishing the object. */
-    if (c->unit->diagnostics.errors) {
-        if (buffer)
-            LLVMDisposeMemoryBuffer(buffer);
-        return TN_ECOMPILE;
-    }
     return fill_from(c, buffer);
+}
+
+static int emit_object(struct compilation *c)
+{
+    struct tn__target *target = c->unit->target;
+    bool good = tn__llvm_emit(&target->emitter, target->machine, c->unit->module, c->out);
+    if (c->unit->diagnostics.errors)
+        tn__llvm_emitter_free(&target->emitter);
+    return good ? TN_OK : fill_from(c, NULL);
 }
 
 static int emit_text(struct compilation *c)
@@ -181,15 +185,18 @@ static int emit_text(struct compilation *c)
 
 static int emit(struct compilation *c)
 {
+    /* LLVM keeps the addresses of what is in this list with the machine, for good. */
+    if (LLVMGetNamedGlobal(c->unit->module, "llvm.used"))
+        c->unit->target->spent = true;
     switch (c->options.emit) {
     case TN_EMIT_ASM:
-        return emit_machine_code(c, LLVMAssemblyFile);
+        return emit_assembly(c);
     case TN_EMIT_LLVM:
         return emit_text(c);
     case TN_EMIT_BITCODE:
         return tn__llvm_write_bitcode(c->unit->module, c->out) ? TN_OK : fill_from(c, NULL);
     default:
-        return emit_machine_code(c, LLVMObjectFile);
+        return emit_object(c);
     }
 }
 
@@ -238,6 +245,8 @@ static int run(struct compilation *c)
         return code;
     begin = tn__os_now_ns();
     code = emit(c);
+    if (c->unit->diagnostics.errors) /* some, as in inline assembly, do not stop LLVM from finishing the object */
+        code = TN_ECOMPILE;
     c->stats.emit_ns = report_phase(c, TN_PHASE_EMIT, begin);
     if (code == TN_OK && c->options.emit == TN_EMIT_OBJECT) {
         if (wants(c, TN_STAGE_OBJECT))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp, pipeline.cpp
- * and dwarf.cpp. */
+/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp, pipeline.cpp,
+ * emitter.cpp and dwarf.cpp. */
 
 #ifndef TENON_CODEGEN_LLVM_H
 #define TENON_CODEGEN_LLVM_H
@@ -67,6 +67,19 @@ struct tn_compile_observer;
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
                        const struct tn_compile_observer *observer);
 
+/* ---- code generation (emitter.cpp) ---- */
+
+/* The passes that write objects for one machine, set up once for many modules. */
+struct tn__emitter;
+
+/* Writes a module's object into an empty buffer; the module is used up. *kept is NULL, or what an earlier call for the same
+ * machine has left there. False if the target has no objects or memory is out. After an error that was reported to the
+ * context's handler *kept has to be freed. */
+struct tn_buffer;
+bool tn__llvm_emit(struct tn__emitter **kept, LLVMTargetMachineRef machine, LLVMModuleRef module,
+                   struct tn_buffer *out);
+void tn__llvm_emitter_free(struct tn__emitter **kept); /* *kept may be NULL, which it is afterwards */
+
 /* ---- debug information (dwarf.cpp) ---- */
 
 /* A file's debug information; its bytes are borrowed. NULL if LLVM cannot read the file. `relocate`: its debug sections have
@@ -84,7 +97,6 @@ bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address,
 /* ---- output (compile.c) ---- */
 
 /* Fills an empty buffer with a copy; false if memory is out. */
-struct tn_buffer;
 bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
 
 /* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer than the

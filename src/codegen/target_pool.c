@@ -118,6 +118,10 @@ void tn__target_give(struct tn__target *target)
     if (!target)
         return;
     struct entry *entry = (struct entry *)(void *)target, *surplus = NULL;
+    if (target->spent) {
+        dispose(entry);
+        return;
+    }
     pthread_mutex_lock(&pool.lock);
     entry->next = pool.idle;
     pool.idle = entry;

@@ -284,6 +284,7 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
 
 void tn__target_close(struct tn__target *target)
 {
+    tn__llvm_emitter_free(&target->emitter);
     if (target->machine)
         LLVMDisposeTargetMachine(target->machine);
     if (target->names)

@@ -3,6 +3,7 @@
 /* Running out of memory in the middle of a compilation. A program of its own: its heap has to be small at the start. */
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,12 +46,18 @@ void *realloc(void *block, size_t size)
 static const char good[] = "define i64 @f(i64 %a, ptr %p) {\n  %b = load i64, ptr %p\n  %c = add i64 %a, %b\n"
                            "  ret i64 %c\n}\n";
 
-static int compile_good(void)
+static int compile_at(int level)
 {
+    const struct tn_compile_options options = {DEFAULTS, .opt_level = level};
     struct tn_buffer out;
-    int code = tn_compile("good.ll", good, sizeof good - 1, NULL, &out, NULL, &(struct tn_error){0});
+    int code = tn_compile("good.ll", good, sizeof good - 1, &options, &out, NULL, &(struct tn_error){0});
     tn_buffer_free(&out);
     return code;
+}
+
+static int compile_good(void)
+{
+    return compile_at(2);
 }
 
 /* Answers the exit status of `body` in a child, which ends within 20 seconds and by no signal. */
@@ -69,31 +76,46 @@ static int status_of_child(int (*body)(const void *), const void *argument)
     return WEXITSTATUS(status);
 }
 
+/* A compilation with one request refused, or none; `made` is shared with the parent: so many were there. */
+struct attempt {
+    int level;
+    unsigned long number, *made;
+};
+
 /* 0: it worked all the same; 1: out of memory; 2: something else. In any case the next compilation works. */
-static int refuse_one(const void *number)
+static int refuse_one(const void *argument)
 {
+    const struct attempt *attempt = argument;
     requests = 0;
-    refused = *(const unsigned long *)number;
-    int code = compile_good();
+    refused = attempt->number;
+    int code = compile_at(attempt->level);
     refused = 0;
-    return compile_good() != TN_OK ? 2 : code == TN_OK ? 0 : code == TN_ENOMEM ? 1 : 2;
+    *attempt->made = requests;
+    return compile_at(attempt->level) != TN_OK ? 2 : code == TN_OK ? 0 : code == TN_ENOMEM ? 1 : 2;
 }
 
-/* Any request of a compilation may be refused. Setting up LLVM is over before: it is not that robust (fatal.c). */
+/* Any request of a compilation may be refused, with a target and passes that were used before (level 2) and with new ones.
+ * Setting up LLVM is over before: it is not that robust (fatal.c). */
 static void each_request_refused(void **state)
 {
     (void)state;
+    unsigned long *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(made != MAP_FAILED);
     assert_int_equal(compile_good(), TN_OK);
-    requests = 0;
-    assert_int_equal(compile_good(), TN_OK);
-    unsigned long all = requests, out_of_memory = 0;
-    for (unsigned long number = 1; number <= all; number += 5) {
-        int status = status_of_child(refuse_one, &number);
-        if (status == 2)
-            fail_msg("request %lu of %lu", number, all);
-        out_of_memory += status == 1;
+    for (int level = 1; level <= 2; level++) {
+        struct attempt attempt = {level, 0, made};
+        assert_int_equal(status_of_child(refuse_one, &attempt), 0);
+        unsigned long all = *made, out_of_memory = 0;
+        for (attempt.number = 1; attempt.number <= all; attempt.number += 7) {
+            int status = status_of_child(refuse_one, &attempt);
+            if (status == 2)
+                fail_msg("level %d, request %lu of %lu", level, attempt.number, all);
+            out_of_memory += status == 1;
+        }
+        if (all < (level == 1 ? 500 : 80) || out_of_memory < all / 9)
+            fail_msg("level %d: %lu requests, memory was out %lu times", level, all, out_of_memory);
     }
-    assert_true(all > 300 && out_of_memory > all / 6);
+    munmap(made, sizeof *made);
 }
 
 /* A function of 40,000 operations: too much for the smaller of the limits below. */

@@ -21,6 +21,11 @@ corpus_ir := $(foreach way,$(front_ends),$(corpus:%=$(codegen_data)/%.$(way).bc)
 extra_of_corpus := -DCORPUS='$(foreach name,$(corpus),"$(codegen_data)/$(name)",)'
 $(BUILD)/tests/codegen/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)/%.o)
 
+# ---- reuse.c: the same programs and the IR of the tests of passes, one after the other ----
+
+extra_of_reuse := -DREUSE='$(foreach file,$(corpus_ir) $(wildcard tests/ir/*.ll),"$(file)",)'
+$(BUILD)/tests/codegen/reuse: | $(corpus_ir)
+
 # ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator ----
 
 extra_of_split := $(extra_of_corpus) -isystem $(word 2,$(llvm))

@@ -330,9 +330,10 @@ class function_map {
     }
 };
 
+/* Lives as long as the list of passes, and so through many modules. */
 class printer : public GCMetadataPrinter {
     frames known;
-    Module *module = nullptr;
+    Module *module = nullptr; /* the present one; the first comes with the handler */
 
     /* The section of maps that belongs to a section of code. */
     static MCSection *section_for(const frame &frame, const MCSymbol *function,
@@ -354,8 +355,10 @@ class printer : public GCMetadataPrinter {
   public:
     void beginAssembly(Module &of, GCModuleInfo &, AsmPrinter &asm_printer) override
     {
+        known.clear();
+        if (!module)
+            asm_printer.addAsmPrinterHandler(std::make_unique<handler>(asm_printer, known));
         module = &of;
-        asm_printer.addAsmPrinterHandler(std::make_unique<handler>(asm_printer, known));
     }
 
     bool emitStackMaps(StackMaps &maps, AsmPrinter &asm_printer) override
