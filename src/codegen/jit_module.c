@@ -49,7 +49,8 @@ static int compile_part(const struct tn__jit_module *m, size_t part, const char 
     struct tn__jit_watch watch = {jit, m};
     struct tn_compile_observer observer;
     tn__jit_watch(&watch, &observer);
-    const struct tn__extraction how = {.stubs = true, .inline_size = jit->compile.opt_level >= 2 ? INLINE_SIZE : 0};
+    bool inlines = jit->compile.opt_level >= 2 && !jit->compile.passes;
+    const struct tn__extraction how = {.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
     uint64_t extract_ns;
     struct tn_compile_stats stats = {.size = sizeof stats};
     int code = tn__module_compile_part(m->module, part, name, &how, &observer, object, &extract_ns, &stats, err);

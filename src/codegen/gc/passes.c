@@ -87,7 +87,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
         if (gc->diagnostics->errors)
             return TN_ECOMPILE;
     }
-    return gc->options->passes ? verify(gc) : TN_OK;
+    return gc->options->passes && *list ? verify(gc) : TN_OK;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
