@@ -100,6 +100,21 @@ static int check_libraries(const struct definitions *all, struct tn_error *err)
     return code || !all->source ? code : tn__library_check(all->source, err);
 }
 
+/* The names stay where they are while the lock is given up. */
+static void hold(const struct definitions *all)
+{
+    tn__library_hold(all->library);
+    if (all->source)
+        tn__library_hold(all->source);
+}
+
+static void drop(const struct definitions *all)
+{
+    if (all->source)
+        tn__library_drop(all->source);
+    tn__library_drop(all->library);
+}
+
 /* Under the lock, which is given up while a link holds on to one of the names. All or none. */
 static int enter_all(const struct definitions *all, struct tn_error *err)
 {
@@ -107,10 +122,12 @@ static int enter_all(const struct definitions *all, struct tn_error *err)
     struct tn__journal journal = {.arena.from = session->allocator};
     struct tn__object *owner = NULL;
     int code = check_libraries(all, err);
+    hold(all);
     while (!code && any_held(all)) {
         pthread_cond_wait(&session->idle, &session->lock);
-        code = check_libraries(all, err); /* a removed one has no entries */
+        code = check_libraries(all, err); /* a removed one defines nothing */
     }
+    drop(all);
     if (!code && all->owner && !(owner = new_owner(all->owner, all->count)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (!code)

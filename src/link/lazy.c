@@ -233,6 +233,23 @@ static bool lead_away(const struct tn__lazy_pool *pool, const struct tn__places 
     return tn__lazy_each(pool, lead_slot_away, places);
 }
 
+static void each_of(const struct tn__list *batches, const struct tn_library *library, tn__lazy_name *visit,
+                    void *context)
+{
+    for (struct tn__list *node = batches->next; node != batches; node = node->next) {
+        const struct batch *batch = tn__container_of(node, struct batch, owned);
+        for (size_t i = 0; batch->library == library && i < batch->count; i++)
+            visit(context, batch->records[i].entry);
+    }
+}
+
+static void each_name(const struct tn__lazy_pool *pool, struct tn_library *library, tn__lazy_name *visit, void *context)
+{
+    each_of(&pool->removed, library, visit, context);
+    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        each_of(&tracker->lazy, library, visit, context);
+}
+
 /* The trackers are empty already; calls that a fork has ended may have left batches behind. */
 static void close_pool(struct tn_session *session)
 {
@@ -257,6 +274,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     pool->forget = forget;
     pool->hide = hide;
     pool->lead_away = lead_away;
+    pool->each_name = each_name;
     pool->close = close_pool;
     pool->entry = (uintptr_t)tn__lazy_machine.entry();
     tn__list_init(&pool->removed);
@@ -275,14 +293,16 @@ static int wait_for_names(const struct batch *batch, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
     int code = 0;
+    tn__library_hold(batch->library); /* the names stay where they are while the lock is given up */
     for (size_t i = 0; !code && i < batch->count;) {
         bool held = tn__entry_is_held(batch->records[i].entry);
         if (held) {
             pthread_cond_wait(&session->idle, &session->lock);
-            code = check_libraries(batch, err); /* a removed one has no entries */
+            code = check_libraries(batch, err);
         }
         i = held ? 0 : i + 1;
     }
+    tn__library_drop(batch->library);
     return code;
 }
 

@@ -161,6 +161,7 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
     if (!code) {
         withdraw_code(library);
         clear(library);
+        tn__library_sweep_if_due(library);
     }
     tn__session_unlock(session);
     tn__query_continue(session);
@@ -274,6 +275,7 @@ static int create_library(struct tn_session *session, const char *name, struct t
     library->name = memcpy(copy, name, name_size);
     library->session = session;
     library->symtab.arena.from = session->allocator;
+    library->symtab.sweep_at = TN__SWEEP_LEAST;
     library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
     tn__tracker_init(&library->own, library);
     tn__list_init(&library->trackers);

@@ -43,10 +43,12 @@ static int intern_symbols(struct tn_library *library, const struct tn_materializ
     for (size_t i = 0; !code && i < m->count; i++)
         if (!(entries[i] = tn__symtab_intern(&library->symtab, m->symbols[i].name)))
             code = tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
+    tn__library_hold(library); /* the names stay where they are while the lock is given up */
     while (!code && any_held(entries, m->count)) {
         pthread_cond_wait(&session->idle, &session->lock);
-        code = tn__library_check(library, err); /* a removed one has no entries */
+        code = tn__library_check(library, err);
     }
+    tn__library_drop(library);
     return code;
 }
 

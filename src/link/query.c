@@ -324,6 +324,14 @@ static void end(struct tn__query *query)
     tn__free(query->session->allocator, query->asked_of);
 }
 
+/* Names that were looked for in vain have entries, too. */
+static void sweep_after(const struct tn__request *request, int code)
+{
+    if (code)
+        request->library->symtab.swept_revision = UINT64_MAX;
+    tn__library_sweep_if_due(request->library);
+}
+
 /* ---- going on ---- */
 
 static void step(struct tn__query *query);
@@ -469,6 +477,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
         free_needs(session, &needs);
     } while (code == TN__WAIT);
     end(&query);
+    sweep_after(request, code);
     tn__session_unlock(session);
     tn__query_continue(session);
     pthread_cond_destroy(&settled);
@@ -495,8 +504,10 @@ static void step(struct tn__query *query)
         code = attempt(query, &needs, &err);
     else
         needs = (struct tn__needs){0};
-    if (code != TN__WAIT)
+    if (code != TN__WAIT) {
         end(query);
+        sweep_after(&query->request, code);
+    }
     tn__session_unlock(session);
     if (code == TN__WAIT)
         tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */

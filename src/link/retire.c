@@ -109,6 +109,7 @@ static void remove_hidden(struct retirement *r)
     tn__calls_run(&r->finalizers);
     tn__session_lock(session);
     tn__tracker_empty(r->going);
+    tn__library_sweep_if_due(r->going->library);
     tn__session_unlock(session);
 }
 

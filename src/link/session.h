@@ -45,6 +45,7 @@ struct tn__entry {
     bool hidden;
     bool thread_local;         /* OBJECT, LINKED, ABSOLUTE: its address is a distance from the thread pointer */
     bool wanted : 1;           /* PROMISED: somebody needs it */
+    bool in_use : 1;           /* while the table is swept: something points here */
     bool aliased : 1;          /* some alias leads here, or has led here */
     bool contested : 1;        /* some definition, or copy of the group, has given way to the one that is taken */
     uint16_t asked;            /* UNDEFINED: generators that did not know it, while a query goes on */
@@ -65,10 +66,18 @@ struct tn__entry {
     struct tn__object *group_owner; /* whose copy of the COMDAT group of this name is kept */
 };
 
+enum {
+    TN__SYMTAB_CLASSES = 48, /* sizes of entries with their names, see symtab.c */
+    TN__SWEEP_LEAST = 1024,  /* entries that are worth sweeping */
+};
+
 struct tn__symtab {
     struct tn__entry **slots;
     size_t mask, count;
+    size_t sweep_at;         /* so many entries, */
+    uint64_t swept_revision; /* and definitions have gone since the session had this revision: see sweep.c */
     struct tn__arena arena;
+    struct tn__entry *unused[TN__SYMTAB_CLASSES]; /* by size, linked by `target` */
 };
 
 /* Old values of entries, so that a failed addition or link can be undone. */
@@ -90,6 +99,8 @@ struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key);
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name);
 struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key);
+/* Takes out the entries of which this is true, to be used for new names. If memory is out, it is only called for all. */
+void tn__symtab_filter(struct tn__symtab *table, bool (*is_unused)(struct tn__entry *));
 void tn__symtab_free(struct tn__symtab *table);
 
 /* True if it was found in another library's table, and says nothing itself. */
@@ -415,6 +426,17 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
 int tn__library_check(const struct tn_library *library, struct tn_error *err);
 /* Enters what was read, once no link at work holds what it defines; takes the lock. */
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
+/* Gives back what the library's table holds for names that are not used any more. Under the lock, by a thread that holds on to
+ * no entry of it. */
+void tn__library_sweep(struct tn_library *library);
+
+static inline void tn__library_sweep_if_due(struct tn_library *library)
+{
+    const struct tn__symtab *table = &library->symtab;
+    if (table->count >= table->sweep_at && table->swept_revision != library->session->revision)
+        tn__library_sweep(library);
+}
+
 /* Nobody defines it any more. */
 void tn__entry_forget(struct tn_library *library, struct tn__entry *entry);
 /* After definitions were taken away: those of pending objects that had given way to them take their places, and copies of

@@ -62,6 +62,59 @@ static bool grow(struct tn__symtab *table)
     return true;
 }
 
+/* Entries are used again by others of the same size: of multiples of 16 bytes up to 512, of powers of two from there on. */
+static unsigned class_of(size_t *size)
+{
+    enum { STEP = 16, STEPS = 32 };
+    size_t steps = (*size + STEP - 1) / STEP;
+    unsigned class = steps <= STEPS ? (unsigned)steps - 1 : 26 + 64 - (unsigned)__builtin_clzll(steps - 1);
+    *size = STEP * (steps <= STEPS ? steps : (size_t)1 << (class - 26));
+    return class;
+}
+
+static struct tn__entry *new_entry(struct tn__symtab *table, uint64_t key)
+{
+    size_t size = sizeof(struct tn__entry) + size_of(key);
+    unsigned class = class_of(&size);
+    if (class >= TN__SYMTAB_CLASSES)
+        return NULL;
+    struct tn__entry *entry = table->unused[class];
+    if (!entry)
+        return tn__arena_alloc(&table->arena, size);
+    table->unused[class] = entry->target;
+    return entry;
+}
+
+static void give_back(struct tn__symtab *table, struct tn__entry *entry)
+{
+    size_t size = sizeof *entry + size_of(entry->key);
+    unsigned class = class_of(&size);
+    entry->target = table->unused[class];
+    table->unused[class] = entry;
+    table->count--;
+}
+
+void tn__symtab_filter(struct tn__symtab *table, bool (*is_unused)(struct tn__entry *))
+{
+    struct tn__entry **old = table->slots;
+    if (!old)
+        return;
+    size_t size = table->mask + 1;
+    struct tn__entry **slots = tn__alloc_zeroed(table->arena.from, size, sizeof *slots);
+    for (size_t i = 0; i < size; i++)
+        if (old[i] && is_unused(old[i]) && slots) {
+            give_back(table, old[i]);
+            old[i] = NULL;
+        }
+    if (!slots)
+        return;
+    table->slots = slots;
+    for (size_t i = 0; i < size; i++)
+        if (old[i])
+            *probe(table, old[i]->name, old[i]->key) = old[i];
+    tn__free(table->arena.from, old);
+}
+
 struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *name, uint64_t key)
 {
     if (!key || (table->count * 4 >= (table->slots ? table->mask + 1 : 0) * 3 && !grow(table)))
@@ -69,7 +122,7 @@ struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *na
     struct tn__entry **slot = probe(table, name, key);
     if (*slot)
         return *slot;
-    struct tn__entry *entry = tn__arena_alloc(&table->arena, sizeof *entry + size_of(key));
+    struct tn__entry *entry = new_entry(table, key);
     if (!entry)
         return NULL;
     *entry = (struct tn__entry){.name = memcpy(entry + 1, name, size_of(key)), .key = key};

@@ -112,6 +112,7 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     if (!code) {
         tn__tracker_empty(tracker);
         tn__library_fall_back(tracker->library);
+        tn__library_sweep_if_due(tracker->library);
     }
     tn__session_unlock(session);
     tn__query_continue(session);
