@@ -5,6 +5,7 @@
 
 #include "support.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -360,7 +361,23 @@ static void end(void *context, const char *what)
     _exit(strstr(what, context) ? FOUND : FOUND_ANOTHER);
 }
 
-enum { NO_BARRIER, WITH_BARRIER, NULL_WITHOUT, STORES };
+enum { NO_BARRIER, WITH_BARRIER, NULL_WITHOUT, LEFT_FORWARDED, LOST_ROOT, STORES };
+
+/* What a collector that is broken could leave behind: done here behind its back, while it looks at an object. */
+static int how_broken;
+static void *root;
+
+static void visit_and_break(void *object, tn_visit_slot *slot, void *context)
+{
+    (void)slot, (void)context;
+    if (how_broken == LEFT_FORWARDED)
+        ((uint64_t *)object)[-1] |= 1; /* TN_GC_FORWARDED */
+    else
+        root = (char *)object + 8;
+}
+
+static const struct tn_type breaking_type = {
+    .kind = TN_KIND_CUSTOM, .alignment = 8, .size = 16, .visit = visit_and_break};
 
 /* Stores as compiled code would, well or badly, and collects: in a process of its own. */
 static void store_and_collect(uint64_t flags, int how, char *expected)
@@ -373,7 +390,13 @@ static void store_and_collect(uint64_t flags, int how, char *expected)
     struct tn_handle *a = make(heap, &node_type, 0), *b = make_node(heap, &node_type, 1, NULL);
     tn_heap_collect(heap);
     struct node *raw = tn_handle_object(a), *other = tn_handle_object(b);
+    assert_int_equal(tn_roots_add(&root, 1, &err), 0);
+    how_broken = how;
     switch (how) {
+    case LEFT_FORWARDED:
+    case LOST_ROOT:
+        make(heap, &breaking_type, 0);
+        break;
     case NO_BARRIER:
         raw->next = other;
         break;
@@ -392,8 +415,11 @@ static void verification_finds(void **state)
     static const struct {
         char *what;
         int status;
-    } expected[STORES] = {
-        [NO_BARRIER] = {"an object that is not logged", FOUND}, [WITH_BARRIER] = {"", 0}, [NULL_WITHOUT] = {"", 0}};
+    } expected[STORES] = {[NO_BARRIER] = {"an object that is not logged", FOUND},
+                          [WITH_BARRIER] = {"", 0},
+                          [NULL_WITHOUT] = {"", 0},
+                          [LEFT_FORWARDED] = {"its object went elsewhere", FOUND},
+                          [LOST_ROOT] = {"a reference leads to no object", FOUND}};
     for (int how = 0; how < STORES; how++) {
         int status;
         pid_t child = fork();
@@ -403,6 +429,28 @@ static void verification_finds(void **state)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), expected[how].status);
     }
+}
+
+/* Nothing is where an object was before it moved. */
+static void read_stale(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 0);
+    struct tn_handle *node = make_node(heap, &node_type, 5, NULL);
+    const volatile struct node *raw = tn_handle_object(node);
+    tn_heap_collect(heap);
+    signal(SIGSEGV, SIG_DFL);
+    _exit(raw->value == 5);
+}
+
+static void stale_references_fault(void **state)
+{
+    int status;
+    pid_t child = fork();
+    if (!child)
+        read_stale(state);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSEGV);
 }
 
 int main(void)
@@ -422,6 +470,7 @@ int main(void)
         BOTH(threads_share_a_heap),
         BOTH(heaps_are_apart),
         BOTH(verification_finds),
+        {"stale_references_fault", stale_references_fault, NULL, NULL, &stress},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,14 +16,20 @@ struct linking {
     struct tn_tracker *tracker;
 };
 
-static struct linking open_linking(void)
+static struct linking observe(struct tn_session *session)
 {
-    struct linking l;
-    assert_int_equal(tn_session_create(NULL, &l.session, &err), 0);
+    struct linking l = {.session = session};
     assert_int_equal(tn_library_create(l.session, "library", &l.library, &err), 0);
     assert_int_equal(tn_tracker_create(l.library, &l.tracker, &err), 0);
     assert_int_equal(tn_observe_managed_code(l.session, &err), 0);
     return l;
+}
+
+static struct linking open_linking(void)
+{
+    struct tn_session *session;
+    assert_int_equal(tn_session_create(NULL, &session, &err), 0);
+    return observe(session);
 }
 
 /* What is read lives until the object is linked. */
@@ -102,6 +108,15 @@ static void tables_come_and_go(void **state)
     tn_heap_destroy(heap);
 }
 
+/* Where the code of what is linked lies. */
+static int note_code(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *error)
+{
+    (void)error;
+    assert_int_equal(count, 1);
+    *(const char **)context = (const char *)(uintptr_t)objects[0]->zones[0].address;
+    return 0;
+}
+
 static const struct {
     const char *object, *text;
 } malformed[] = {
@@ -115,13 +130,21 @@ static void malformed_tables_fail_links(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TN_COUNT(malformed); i++) {
-        struct linking l = open_linking();
+        struct tn_session *session;
+        const char *code_of = NULL;
+        const struct tn_observer observer = {.size = sizeof observer, .context = &code_of, .linked = note_code};
+        assert_int_equal(tn_session_create(NULL, &session, &err), 0);
+        assert_int_equal(tn_add_observer(session, &observer, &err), 0);
+        struct linking l = observe(session);
         void *function;
         add(&l, malformed[i].object);
         int code = tn_lookup(l.library, "managed", &function, &err);
         if (code != TN_EFORMAT || !strstr(err.text, malformed[i].text))
             fail_msg("%s: %d %s", malformed[i].object, code, err.text);
         assert_int_equal(root_count(), 0);
+        assert_non_null(code_of);
+        for (uint64_t offset = 0; offset < 64; offset++)
+            assert_false(is_known(code_of, offset));
         tn_session_destroy(l.session);
     }
 }

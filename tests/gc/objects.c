@@ -370,6 +370,29 @@ static void managed_code_runs_out(void **state)
     tn_heap_destroy(heap);
 }
 
+/* ---- moves of memory ---- */
+
+/* As memmove, for every overlap and alignment; whole words where there are any. */
+static void moves_are_moves(void **state)
+{
+    enum { SIZE = 64 };
+    unsigned char bytes[SIZE], expected[SIZE];
+    (void)state;
+    for (size_t to = 0; to < SIZE; to += 3)
+        for (size_t from = 0; from < SIZE; from++)
+            for (size_t size = 0; size <= SIZE - tn__max64(to, from); size++) {
+                for (size_t i = 0; i < SIZE; i++)
+                    bytes[i] = expected[i] = (unsigned char)(i * 37);
+                memmove(expected + to, expected + from, size);
+                tn__gc_move(NULL, bytes + to, bytes + from, size);
+                assert_memory_equal(bytes, expected, SIZE);
+            }
+    uint64_t object[3] = {(uintptr_t)&node_type | TN_GC_UNLOGGED | TN_GC_HASHED, 1, 2};
+    tn__gc_move(&object[1], &object[2], &object[1], 8);
+    assert_int_equal(object[0], (uintptr_t)&node_type | TN_GC_HASHED);
+    assert_int_equal(object[2], 1);
+}
+
 /* ---- options ---- */
 
 static void options_from_the_environment(void **state)
@@ -419,6 +442,7 @@ int main(void)
         BOTH(finalizers_find_values),
         BOTH(finalizers_do_not_nest),
         BOTH(managed_code_runs_out),
+        cmocka_unit_test(moves_are_moves),
         cmocka_unit_test(options_from_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -293,13 +293,64 @@ static void all_collect(void **state)
     tn_heap_destroy(heap);
 }
 
+/* What was read in between stays where it is, however these nest and whoever collects. */
+static void *read_raw(void *argument)
+{
+    struct meeting *m = argument;
+    assert_int_equal(tn_heap_attach(m->heap, &err), 0);
+    while (sem_trywait(&m->go_on)) {
+        tn_managed_begin();
+        tn_managed_begin();
+        tn_managed_end();
+        const struct node *node = tn_handle_object(m->kept);
+        for (int i = 0; i < 50; i++)
+            assert_int_equal(((const volatile struct node *)node)->value, 5);
+        tn_managed_end();
+    }
+    return NULL;
+}
+
+static void raw_references_hold(void **state)
+{
+    struct meeting m;
+    pthread_t threads[THREADS];
+    open_meeting(&m, state);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_raw, &m), 0);
+    for (int i = 0; i < 300; i++)
+        tn_heap_collect(m.heap);
+    for (int i = 0; i < THREADS; i++)
+        sem_post(&m.go_on);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    close_meeting(&m);
+}
+
+static void *make_and_leave(void *argument)
+{
+    struct meeting *m = argument;
+    assert_int_equal(tn_heap_attach(m->heap, &err), 0);
+    m->kept = make_node(m->heap, &node_type, 6, m->kept);
+    return NULL;
+}
+
+static void objects_outlive_threads(void **state)
+{
+    struct meeting m;
+    pthread_t thread;
+    open_meeting(&m, state);
+    assert_int_equal(pthread_create(&thread, NULL, make_and_leave, &m), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(take_census(m.heap).count, 2);
+    assert_int_equal(value_of(m.kept), 6);
+    close_meeting(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(a_graph_is_shared),
-        BOTH(threads_come_and_go),
-        BOTH(blocked_threads_stop_nobody),
-        BOTH(all_collect),
+        BOTH(a_graph_is_shared), BOTH(threads_come_and_go), BOTH(blocked_threads_stop_nobody),
+        BOTH(all_collect),       BOTH(raw_references_hold), BOTH(objects_outlive_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
