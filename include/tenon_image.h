@@ -28,7 +28,12 @@ struct tn_image_load_options {
     const struct tn_cpu *cpu; /* to choose a target for; NULL: this machine */
     tn_resolver *resolver;    /* of what a file needs from the program, as tn_resolve_dlsym; NULL: it gets nothing */
     void *context;            /* its first argument */
+    uint64_t flags;           /* TN_IMAGE_... */
 };
+
+/* Compares the checksum of everything that is loaded of a file, which takes as long as reading it; otherwise that of header and
+ * tables is. Only files of `tenon build` and tn_image_link have it: TN_ENOTSUP for others. Means nothing for what is linked in. */
+#define TN_IMAGE_VERIFY UINT64_C(1)
 
 /* Opens an image that is part of this process: linked in, or in a library that dlopen has loaded. `options` may be NULL.
  * TN_EFORMAT (it is damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no

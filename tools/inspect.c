@@ -308,7 +308,7 @@ static bool is_linked(const struct file *file)
     return type == ET_DYN || type == ET_EXEC;
 }
 
-static bool inspect(const char *name)
+static bool inspect(const char *name, const struct settings *settings)
 {
     struct file file;
     struct view view = {0};
@@ -321,6 +321,8 @@ static bool inspect(const char *name)
     struct tn__arena arena = {.from = NULL};
     struct tn_error err;
     bool has_image = tool_find_image(&file, &arena, &image, &err), good = true;
+    if (settings->verify_sums && tn__image_verify(name, file.bytes, file.size, &err) != TN_OK)
+        return tool_fail(STATUS_FAILURE, "%s", err.text), tn__arena_free(&arena), false;
     if (file.kind == FILE_ARCHIVE)
         good = inspect_archive(&file, &view);
     else
@@ -339,7 +341,7 @@ int command_inspect(struct settings *settings)
     for (int i = 0; i < settings->file_count; i++) {
         if (i)
             putchar('\n');
-        if (!inspect(settings->files[i]))
+        if (!inspect(settings->files[i], settings))
             status = STATUS_FAILURE;
     }
     return status;

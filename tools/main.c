@@ -17,7 +17,7 @@ static const struct command commands[] = {
     {"compile", "[OPTION...] FILE -o OUT", "compile LLVM IR to an object, assembly, IR or bitcode",
      "FILE is LLVM IR, text or bitcode; - is standard input. OUT is complete or is not written at all.\n", FOR_COMPILE,
      true, command_compile},
-    {"inspect", "FILE...", "show what the linker sees in an object or archive",
+    {"inspect", "[OPTION...] FILE...", "show what the linker sees in an object or archive",
      "Sections, symbols, relocations by type, and what would be undefined; targets and functions of an image.\n",
      FOR_INSPECT, true, command_inspect},
     {"export-table", "(--map FILE | FILE...) -o OUT.c", "make a table of symbols for loaded code",

@@ -107,6 +107,8 @@ static const struct option options[] = {
     {FOR_RUN | FOR_COMPILE, "--time-passes", NULL, NULL, NULL, M(time_passes), "at exit, print the time of each pass"},
     {FOR_RUN | FOR_COMPILE, "--time-trace", NULL, "FILE", NULL, M(time_trace),
      "at exit, write what was done when, for Chrome's and Perfetto's viewers"},
+    {FOR_INSPECT, "--verify", NULL, NULL, NULL, M(verify_sums),
+     "compare the checksum of all that is loaded of an image"},
     {FOR_DISASM, "-l", "--line-numbers", NULL, NULL, M(lines), "show source lines, where there is debug information"},
     {FOR_DISASM, "--linked", NULL, NULL, NULL, M(linked), "link the FILEs and show all their functions"},
     {FOR_DISASM, "--intel", NULL, NULL, NULL, M(intel), "Intel's syntax"},

@@ -25,6 +25,7 @@ struct settings {
     int opt_level, emit, reloc_model, code_model; /* indices of the row's choices */
     const char *slab_address, *slab_size, *slab_page_size, *dump;
     int intel, lines, linked; /* flags of disasm */
+    int verify_sums;          /* of inspect */
     int gdb, perf;            /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
     const char *trace_compile, *dump_stages, *dump_folder, *time_trace;

@@ -76,16 +76,20 @@ enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 /* What a shard begins with that one process has compiled for another (src/codegen/image/shard.c). */
 #define TN__IMAGE_SHARD_MAGIC "\211TNS\r\n\032\n"
 
-/* The note by which files are searched: name "Tenon", this type, and 8 bytes: the distance from the note's beginning to the
- * header, as a signed 32-bit number, and zeros. */
+/* The note by which files are searched: name "Tenon", this type, and 16 bytes: the distance from the note's beginning to the
+ * header, as a signed 32-bit number, zeros, and the checksum of the whole file (verify.c), 0 if whoever linked it made none. */
 #define TN__IMAGE_NOTE_NAME "Tenon"
-enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE = 28 };
+enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_SIZE = 16, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE_SUM = 28 };
 
 /* Any 8 bytes more or less, and any 8 aligned bytes changed, give another sum (checksum.c). */
 uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 
 /* That of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
 uint64_t tn__image_header_checksum(const uint8_t *header, size_t size);
+
+/* The checksum of all that is loaded of a file, and where in the file its own place is (verify.c). False: it is no file with an
+ * image, or it is truncated. */
+bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at);
 
 #pragma GCC visibility pop
 #endif

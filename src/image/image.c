@@ -15,6 +15,8 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
     int code = tn__take_options(options, sizeof *options, given, "struct tn_image_load_options", err);
     if (code != TN_OK)
         return code;
+    if (options->flags & ~TN_IMAGE_VERIFY)
+        return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
     *out = tn__alloc_zeroed(NULL, sizeof **out, 1);
     return *out ? TN_OK : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
 }

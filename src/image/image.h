@@ -4,6 +4,7 @@
  *     tables.c    header and tables: every count and offset is checked here, once
  *     image.c     tn_image: the choice of a target, slots, lookups
  *     mapping.c   a file's segments in memory
+ *     verify.c    the checksum of all that is loaded of it
  *     relocate.c  what its dynamic section asks for
  *     frames.c    its unwind table
  *     linked.c    tn_image_open_linked
@@ -85,11 +86,18 @@ struct tn__image_mapping {
 /* Maps a file and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP, TN_EPERM, TN_ENOMEM, TN_EIO. */
 int tn__image_map(const char *name, int fd, struct tn__image_mapping *mapping, struct tn_error *err);
 void tn__image_unmap(struct tn__image_mapping *mapping);
+/* Whether one of these notes is an image's, and where it begins. */
+bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
 
 /* Memory that lies inside one segment, or NULL; `prot` says what the segment has to allow. */
 void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot);
 /* The same, of what comes from the file and is never written; *available: how many bytes of it there are. */
 const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
+
+/* ---- verify.c ---- */
+
+/* Compares the checksum of a file. TN_EFORMAT, TN_ENOTSUP (the file has none). */
+int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err);
 
 /* ---- relocate.c ---- */
 

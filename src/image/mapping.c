@@ -149,17 +149,17 @@ const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uin
     return NULL;
 }
 
-/* Answers whether one of the notes in these bytes is ours, and where the header is. */
-static bool search_notes(const uint8_t *notes, uint64_t size, uint64_t address, uint64_t *header)
+bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *found)
 {
     for (uint64_t at = 0; tn__inside(at, 12, size);) {
         uint32_t name = tn__get32(notes + at), content = tn__get32(notes + at + 4);
         uint64_t next = 12 + tn__align_up(name, 4) + tn__align_up(content, 4);
         if (!tn__inside(at, next, size))
             return false;
-        if (name == sizeof TN__IMAGE_NOTE_NAME && content == 8 && tn__get32(notes + at + 8) == TN__IMAGE_NOTE_TYPE &&
+        if (name == sizeof TN__IMAGE_NOTE_NAME && content == TN__IMAGE_NOTE_SIZE &&
+            tn__get32(notes + at + 8) == TN__IMAGE_NOTE_TYPE &&
             memcmp(notes + at + 12, TN__IMAGE_NOTE_NAME, name) == 0) {
-            *header = address + at + (uint64_t)(int64_t)(int32_t)tn__get32(notes + at + TN__IMAGE_NOTE_AT);
+            *found = at;
             return true;
         }
         at += next;
@@ -170,11 +170,14 @@ static bool search_notes(const uint8_t *notes, uint64_t size, uint64_t address, 
 static int find_image(const struct parser *p)
 {
     for (size_t i = 0; i < p->note_count; i++) {
-        uint64_t available;
+        uint64_t available, note;
         const struct tn__image_segment *range = &p->notes[i];
         const uint8_t *notes = tn__image_file_bytes(p->mapping, range->address, &available);
-        if (notes && search_notes(notes, tn__min64(available, range->file_size), range->address, &p->mapping->header))
-            return TN_OK;
+        if (!notes || !tn__image_find_note(notes, tn__min64(available, range->file_size), &note))
+            continue;
+        int32_t distance = (int32_t)tn__get32(notes + note + TN__IMAGE_NOTE_AT);
+        p->mapping->header = range->address + note + (uint64_t)(int64_t)distance;
+        return TN_OK;
     }
     return FAIL(p, "%s: there is no image in it: no note of Tenon's", p->name);
 }

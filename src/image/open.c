@@ -89,11 +89,24 @@ static int check(struct tn_image *image, const struct tn_image_load_options *opt
     return code == TN_OK ? check_places(image, header + image->view.size, available - image->view.size, err) : code;
 }
 
+static int verify(const char *name, int fd, struct tn_error *err)
+{
+    struct tn__os_file file;
+    int error = tn__os_map_open_file(fd, &file);
+    if (error)
+        return tn__fail(err, TN_EIO, "%s: cannot be read: %s", name, strerror(error));
+    int code = tn__image_verify(name, file.bytes, file.size, err);
+    tn__os_unmap_file(&file);
+    return code;
+}
+
 static int load(struct tn_image *image, int fd, const char *name, const struct tn_image_load_options *options,
                 struct tn_error *err)
 {
     struct tn__image_file *file = image->file;
-    int code = tn__image_map(name, fd, &file->mapping, err);
+    int code = options->flags & TN_IMAGE_VERIFY ? verify(name, fd, err) : TN_OK;
+    if (code == TN_OK)
+        code = tn__image_map(name, fd, &file->mapping, err);
     if (code == TN_OK)
         code = check(image, options, err);
     if (code == TN_OK)

@@ -92,6 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         read_tables(copy, size);
         tn__free(NULL, copy);
     } else if (size) {
+        struct tn_error err;
+        tn__image_verify("fuzz", bytes, size, &err);
         load(bytes, size);
     }
     return 0;

@@ -98,3 +98,39 @@ if unshare --mount true 2>/dev/null; then
 else
     echo "ok it is loaded from a read-only file system # SKIP needs the right to mount"
 fi
+
+# The checksum of all that is loaded: kept by strip, missed by no byte, known of our own files only.
+cat >"$work/verified.c" <<'END'
+#include <stdio.h>
+#include "tenon_image.h"
+int main(int argc, char **argv)
+{
+    struct tn_image_load_options options = {.size = sizeof options, .flags = TN_IMAGE_VERIFY};
+    struct tn_image *image;
+    struct tn_error err;
+    printf("%s\n", tn_image_open(argv[argc - 1], &options, &image, &err) ? err.text : "sound");
+    return 0;
+}
+END
+link "$work/verified.c" "$BUILD/libtenon.a" -o "$work/verified"
+for kind in shared image; do
+    file=$work/work.$kind
+    for copy in "$file" "$work/$kind.strip" "$work/$kind.objcopy" "$work/$kind.eu-strip"; do
+        succeeds "$(basename "$copy") is what was written" "$tenon" inspect --verify "$copy"
+    done
+    missed=
+    while read -r _ at _ _ size _; do
+        for share in 0 1 2 3; do
+            byte=$((size ? at + (size - 1) * share / 3 : 64)) && [ $byte -lt 64 ] && byte=64
+            cp "$file" "$work/spoiled"
+            old=$(od -An -tu1 -j $byte -N 1 "$file")
+            printf "\\x$(printf %x $((old ^ 16)))" | dd of="$work/spoiled" bs=1 seek=$byte conv=notrunc status=none
+            "$work/verified" "$work/spoiled" | grep -q -e 'checksum of the whole' -e truncated || missed="$missed $byte"
+        done
+    done < <(readelf --wide --segments "$file" | grep " LOAD ")
+    none "$kind: every byte that is loaded counts" "$missed"
+    says "$kind: and it opens" sound "$work/verified" "$file"
+done
+"$tenon" build --targets "$targets" -o "$work/work.a" "$work/work.bc"
+link -shared -Wl,--whole-archive "$work/work.a" -Wl,--no-whole-archive -o "$work/work.so"
+some "a file by another linker has none" "$("$work/verified" "$work/work.so" | grep 'no checksum of the whole')"

@@ -279,7 +279,7 @@ static void refuses_bad_files(void **state)
         {SEGMENT + 6 * NEXT + 42, 1, TN_ENOMEM, "65544 bytes of thread-local storage do not fit"},
         {SEGMENT + 6 * NEXT + 17, 0x30, TN_EFORMAT, "PT_TLS lies outside"},
         {SEGMENT + 6 * NEXT + 32, 9, TN_EFORMAT, "PT_TLS lies outside"},
-        {0x380 + 12, 't', TN_EFORMAT, "no note of Tenon's"},
+        {0x36c + 12, 't', TN_EFORMAT, "no note of Tenon's"},
         {SEGMENT + 5 * NEXT + 17, 0x20, TN_EFORMAT, "index of its unwind table"},
         {0x3e0, 2, TN_EFORMAT, "index of its unwind table"},
         {0x3e0 + 1, 0x1c, TN_EFORMAT, "index of its unwind table"},

@@ -337,6 +337,9 @@ static int write_to_memory(const struct tn__elf_file *f, const struct sections *
                    ? TN_OK
                    : tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
     tn__os_unmap_file(&file);
+    uint64_t sum, at;
+    if (code == TN_OK && tn__image_file_sum((const uint8_t *)out->data, out->size, &sum, &at))
+        tn__put64((uint8_t *)out->data + at, sum);
     return code;
 }
 

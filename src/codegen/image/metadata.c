@@ -279,9 +279,9 @@ static void list_places(const struct module *m, LLVMValueRef *places)
 /* The note by which a file is searched for its image (format.h). */
 static void define_note(const struct module *m)
 {
-    LLVMValueRef words[] = {LLVMConstInt(m->i32, sizeof TN__IMAGE_NOTE_NAME, 0), LLVMConstInt(m->i32, 8, 0),
-                            LLVMConstInt(m->i32, TN__IMAGE_NOTE_TYPE, 0)};
-    LLVMTypeRef types[] = {m->i32, m->i32, m->i32, LLVMArrayType2(m->i8, 8), m->i32, m->i32};
+    LLVMValueRef words[] = {LLVMConstInt(m->i32, sizeof TN__IMAGE_NOTE_NAME, 0),
+                            LLVMConstInt(m->i32, TN__IMAGE_NOTE_SIZE, 0), LLVMConstInt(m->i32, TN__IMAGE_NOTE_TYPE, 0)};
+    LLVMTypeRef types[] = {m->i32, m->i32, m->i32, LLVMArrayType2(m->i8, 8), m->i32, m->i32, m->i64};
     LLVMTypeRef type = LLVMStructTypeInContext(m->context, types, TN_COUNT(types), 1);
     LLVMValueRef note = LLVMAddGlobal(m->module, type, "tenon.note");
     char name[8] = TN__IMAGE_NOTE_NAME;
@@ -290,7 +290,8 @@ static void define_note(const struct module *m)
                              words[2],
                              LLVMConstStringInContext2(m->context, name, sizeof name, 1),
                              distance(m, m->image, note),
-                             LLVMConstInt(m->i32, 0, 0)};
+                             LLVMConstInt(m->i32, 0, 0),
+                             LLVMConstInt(m->i64, 0, 0)};
     LLVMSetLinkage(note, LLVMInternalLinkage);
     LLVMSetInitializer(note, LLVMConstStructInContext(m->context, fields, TN_COUNT(fields), 1));
     LLVMSetSection(note, ".note.tenon");

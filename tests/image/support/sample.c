@@ -32,7 +32,7 @@ static void write_elf(uint8_t *bytes, uint16_t machine)
     add_segment(bytes, 1, PT_LOAD, PF_R | PF_X, SAMPLE_CODE, 0x1000);
     add_segment(bytes, 2, PT_LOAD, PF_R | PF_W, SAMPLE_DATA, 0x1000);
     add_segment(bytes, 3, PT_DYNAMIC, PF_R, 0x300, 4 * sizeof(Elf64_Dyn));
-    add_segment(bytes, 4, PT_NOTE, PF_R, 0x380, 28);
+    add_segment(bytes, 4, PT_NOTE, PF_R, 0x36c, 36);
     add_segment(bytes, 5, PT_GNU_EH_FRAME, PF_R, 0x3e0, 12);
     add_segment(bytes, 6, PT_TLS, PF_R, 0x3f8, 8);
     static const uint8_t frames[20] = {1, 0x1b, 3, 0x3b,
@@ -44,12 +44,12 @@ static void write_elf(uint8_t *bytes, uint16_t machine)
         [EM_X86_64] = R_X86_64_RELATIVE, [EM_AARCH64] = R_AARCH64_RELATIVE, [EM_RISCV] = R_RISCV_RELATIVE};
     Elf64_Rela rela = {SAMPLE_DATA, ELF64_R_INFO(0, relative[machine]), SAMPLE_CODE};
     memcpy(bytes + 0x3a0, &rela, sizeof rela);
-    uint8_t *note = bytes + 0x380;
+    uint8_t *note = bytes + 0x36c;
     put(note, 6, 4);
-    put(note + 4, 8, 4);
+    put(note + 4, 16, 4);
     put(note + 8, 1, 4);
     memcpy(note + 12, "Tenon", 6);
-    put(note + 20, SAMPLE_IMAGE - 0x380, 4);
+    put(note + 20, SAMPLE_IMAGE - 0x36c, 4);
 }
 
 static void write_target(uint8_t *row, uint32_t name, uint32_t flags)
