@@ -430,6 +430,27 @@ static void options_from_the_environment(void **state)
     }
 }
 
+/* The default heap is one that is there. */
+static void the_default_heap(void **state)
+{
+    struct tn_heap *heap = make_heap(state, 0), *found, *made, *again;
+    tn_heap_set_default(heap);
+    assert_int_equal(tn_heap_default(&found, &err), 0);
+    assert_ptr_equal(found, heap);
+    tn_heap_destroy(heap);
+    setenv("TENON_GC_LIMIT", "none", 1);
+    assert_int_equal(tn_heap_default(&made, &err), TN_EINVAL);
+    setenv("TENON_GC_LIMIT", "1048576", 1);
+    assert_int_equal(tn_heap_default(&made, &err), 0);
+    unsetenv("TENON_GC_LIMIT");
+    assert_int_equal(tn_heap_default(&again, &err), 0);
+    assert_ptr_equal(again, made);
+    assert_int_equal(tn_heap_attach(made, &err), 0);
+    struct tn_handle *large;
+    assert_int_equal(tn_handle_new(made, &bytes_type, 2 << 20, &large, &err), TN_ENOMEM);
+    tn_heap_destroy(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +463,7 @@ int main(void)
         BOTH(finalizers_find_values),
         BOTH(finalizers_do_not_nest),
         BOTH(managed_code_runs_out),
+        BOTH(the_default_heap),
         cmocka_unit_test(moves_are_moves),
         cmocka_unit_test(options_from_the_environment),
     };

@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 10 barriers
+; STATS: 11 barriers
 ; STATS: 3 stores without barrier
 
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
@@ -29,6 +29,17 @@ define void @store(ptr addrspace(10) %o, ptr addrspace(10) %x) {
   %p = getelementptr i8, ptr addrspace(11) %d, i64 8
   store ptr addrspace(10) %x, ptr addrspace(11) %p
   call void (ptr addrspace(10), ...) @julia.write_barrier(ptr addrspace(10) %o, ptr addrspace(10) %x)
+  ret void
+}
+
+; What is stored may be no object of the heap; what it overwrites may.
+; CHECK-LABEL: define void @permanent(
+; CHECK: call preserve_mostcc void @tn__gc_log
+; CHECK: store ptr addrspace(10) addrspacecast (ptr @outside to ptr addrspace(10)), ptr addrspace(10) %o
+; CHECK: ret void
+@outside = constant i64 0
+define void @permanent(ptr addrspace(10) %o) {
+  store ptr addrspace(10) addrspacecast (ptr @outside to ptr addrspace(10)), ptr addrspace(10) %o
   ret void
 }
 

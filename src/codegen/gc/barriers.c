@@ -144,7 +144,7 @@ static bool is_needed(struct barriers *b, LLVMValueRef store)
     bool needed = false;
     if (!parent && LLVMIsAArgument(origin(address)) && tn__space_of(origin(address)) != 0)
         tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
-    else if (parent && !LLVMIsConstant(value)) {
+    else if (parent && !LLVMIsNull(value)) {
         needed = !is_covered(b, store, parent);
         note(b, store, parent);
     }

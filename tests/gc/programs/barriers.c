@@ -191,6 +191,22 @@ static APART void weak(void)
     printf("weak %ld %ld %ld\n", found->value, n->value, m->value);
 }
 
+/* ---- an object that no heap has ---- */
+
+static struct {
+    const struct tn_type *type;
+    struct node node;
+} permanent = {&TN__NAME(struct node), {NULL, NULL, 70}};
+
+static APART void outside(void)
+{
+    node n = make(7);
+    collect();
+    n->next = (node)&permanent.node;
+    collect();
+    printf("outside %ld\n", n->next->value + n->value);
+}
+
 int main(void)
 {
     fields();
@@ -198,5 +214,6 @@ int main(void)
     lists();
     arrays();
     weak();
+    outside();
     return 0;
 }
