@@ -13,7 +13,7 @@
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps what it found
 #   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
-#   make bench    the figures of README.md; make bench-link, bench-jit, bench-image: a part of them
+#   make bench    the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: a part of them
 #   make size     text and data of each member of libtenon.a, bytes of the tool; with TARGETS=X86 BUILD=build/x86 it has a limit
 #   make clean    removes what was built, keeps what was fetched; make distclean removes both
 #
@@ -45,7 +45,7 @@ setup = tools/build/setup.sh
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: leave LLVM=0 away" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image size clean distclean help
+.PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -90,7 +90,7 @@ demo:
 	@$(setup) install build demo
 	@$(make_in) demo
 
-bench bench-link bench-jit bench-image:
+bench bench-link bench-jit bench-image bench-gc:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) $@

@@ -16,10 +16,11 @@ start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
-gc: $(out)/stop
 image: $(addprefix $(out)/,spawn image many.so sqlite3.bc)
+gc_names := bt gcbench lru young latency
+gc: $(out)/stop $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin))
 size:
-$(shell mkdir -p $(out))
+$(shell mkdir -p $(out)/gc)
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
@@ -99,3 +100,26 @@ $(out)/many.a: $(out)/many.bc $(BUILD)/tenon
 
 $(out)/many.so: $(out)/many.a
 	$(CC) -shared -nostdlib -Wl,--whole-archive $< -o $@
+
+# ---- collected C: managed, the same without barriers, and its unmanaged twin; for a CPU that valgrind knows ----
+
+collected = $(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -fno-omit-frame-pointer -Iinclude -emit-llvm -c $<
+native := $(BUILD)/tenon compile -O2 --cpu x86-64
+.SECONDARY:
+
+$(out)/gc/%.bc: bench/gc/%.c bench/gc/workload.h include/tenon_managed.h
+	$(collected) -o $@
+$(out)/gc/%.twin.bc: bench/gc/%.c bench/gc/twin.h bench/gc/workload.h include/tenon_managed.h
+	$(collected) -include bench/gc/twin.h -o $@
+$(out)/gc/%.ll: $(out)/gc/%.bc $(BUILD)/tenon
+	$(native) --emit llvm $< -o $@
+$(out)/gc/%.bare.ll: $(out)/gc/%.ll
+	sed 's/^  br i1 [^,]*, label \([^,]*\), label %log[0-9]*, .*/  br label \1/' $< >$@
+$(out)/gc/%.managed.o: $(out)/gc/%.ll
+	$(native) --passes= $< -o $@
+$(out)/gc/%.bare.o: $(out)/gc/%.bare.ll
+	$(native) --passes= $< -o $@
+$(out)/gc/%.twin.o: $(out)/gc/%.twin.bc $(BUILD)/tenon
+	$(native) $< -o $@
+$(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
+	$(CC) -static $^ -lpthread -o $@

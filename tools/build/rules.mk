@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow demo bench bench-link bench-jit bench-image size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow demo bench bench-link bench-jit bench-image bench-gc size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -225,7 +225,7 @@ bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
 bench-link: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run link
-bench-jit bench-image: all
+bench-jit bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
 # The smallest tool has a limit.

@@ -42,7 +42,7 @@ packages_of() {
         "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build ;;
     slow-*) echo spin ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
-    bench-*) echo tcl "$(llvm_packages 'clang-%s')" ;;
+    bench-*) echo tcl valgrind "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     qemu-*) echo qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross ;;
