@@ -98,31 +98,14 @@ static int read_function(struct reader *r, int (*visit)(void *context, const str
     return TN_OK;
 }
 
-static bool is_padding(const struct reader *r)
-{
-    return has(r, 4) && !tn__get32(r->section + r->at) && (!has(r, 8) || !tn__get32(r->section + r->at + 4));
-}
-
 int tn__maps_read(const uint8_t *section, size_t size, struct tn_range code,
                   int (*safepoint)(void *context, const struct tn__map *map), void *context, struct tn_error *err)
 {
     struct reader r = {section, size, 0, code, err};
-    while (r.at < size) {
-        size_t aligned = (size_t)tn__align_up(r.at, 4);
-        for (; r.at < aligned && r.at < size; r.at++)
-            if (section[r.at])
-                return malformed(&r, "what lies between functions is not zero");
-        if (r.at == size)
-            break;
-        if (is_padding(&r)) {
-            r.at += 4;
-            continue;
-        }
-        int failure = read_function(&r, safepoint, context);
-        if (failure)
-            return failure;
-    }
-    return TN_OK;
+    int failure = TN_OK;
+    while (!failure && r.at < size)
+        failure = read_function(&r, safepoint, context);
+    return failure;
 }
 
 struct tn__frame_map tn__map_decode(const struct tn__map *map)

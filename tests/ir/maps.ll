@@ -15,7 +15,7 @@ target triple = "x86_64-unknown-linux-gnu"
 declare void @native()
 
 ; SECTIONS: .text PROGBITS
-; SECTIONS: tenon_maps PROGBITS {{.*}} AL {{ *}}2 {{ *}}0 {{ *}}4
+; SECTIONS: tenon_maps PROGBITS {{.*}} AL {{ *}}2 {{ *}}0 {{ *}}2
 ; SECTIONS: .relatenon_maps
 
 ; MANY-DAG: tenon_maps PROGBITS {{.*}} AL {{.*}}

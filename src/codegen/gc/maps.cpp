@@ -302,7 +302,7 @@ class function_map {
         auto number = [&](int64_t value, unsigned size) {
             out.emitIntValue((uint64_t)value & maskTrailingOnes<uint64_t>(8 * size), size);
         };
-        out.emitValueToAlignment(Align(4));
+        out.emitValueToAlignment(Align(2));
         MCSymbol *here = mc.createTempSymbol();
         out.emitLabel(here);
         const MCExpr *code = cast<MCBinaryExpr>(safepoints.front().place)->getRHS();
