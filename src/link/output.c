@@ -64,13 +64,17 @@ static const struct tn__elsewhere how = {.arrange = arrange, .finish = finish};
 
 /* ---- inputs ---- */
 
-/* Notes are for who has the file: in memory the linker leaves them out. Those about the file's own properties are about
- * the objects. */
-static void keep_notes(struct tn__object_data *data)
+/* Before anything refers to them. Notes are for who has the file: in memory the linker leaves them out. Those about the file's own
+ * properties are about the objects. */
+static void adapt_sections(struct tn__object_data *data)
 {
-    for (uint32_t i = 1; i < data->section_count; i++)
-        if (data->sections[i].note && strcmp(data->sections[i].name, ".note.gnu.property") != 0)
-            data->sections[i].kind = TN__SECTION_RODATA;
+    for (uint32_t i = 1; i < data->section_count; i++) {
+        struct tn__section *section = &data->sections[i];
+        if (section->note && strcmp(section->name, ".note.gnu.property") != 0)
+            section->kind = TN__SECTION_RODATA;
+        if (section->role == TN__ROLE_UNWIND && section->bytes)
+            section->size = tn__output_frames_size(section);
+    }
 }
 
 static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
@@ -119,7 +123,7 @@ static int add_inputs(struct tn_library *library, const struct tn_input *inputs,
         code = tn__archive_claims(inputs[i].bytes, inputs[i].length) ? add_archive(library, &inputs[i], err)
                                                                      : add_object(library, &inputs[i], err);
     for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next)
-        keep_notes(tn__container_of(node, struct tn__object, queued)->data);
+        adapt_sections(tn__container_of(node, struct tn__object, queued)->data);
     if (code == TN_OK && tn__list_is_empty(&library->queue))
         code = tn__fail(err, TN_EINVAL, "there is nothing to link");
     return code;

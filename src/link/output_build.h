@@ -32,6 +32,7 @@ enum tn__output_class {
     TN__CLASS_NAMED_DATA,
     TN__CLASS_DATA,
     TN__CLASS_ZERO,
+    TN__CLASS_NAMED_ZERO,
     TN__CLASS_DEBUG,
     TN__CLASSES
 };
@@ -113,8 +114,10 @@ bool tn__output_is_inside(const struct tn__object *object, uint32_t symbol);
 int tn__output_drop_slots(struct tn__output_link *o, const struct tn__object *object);
 
 /* output_frames.c */
-/* Counts the functions that unwind data describes, and its bytes without the end mark. TN_EFORMAT. */
-int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece, uint64_t *size);
+/* How large unwind data is without its end mark, which would hide what follows it in a file. */
+uint64_t tn__output_frames_size(const struct tn__section *section);
+/* Counts the functions that unwind data describes. TN_EFORMAT. */
+int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece);
 uint64_t tn__output_frame_index_size(const struct tn__output_link *o);
 /* Fills the index, when all values are there. */
 int tn__output_index_frames(struct tn__output_link *o);

@@ -28,21 +28,27 @@ static bool read_entry(const uint8_t *at, const uint8_t *end, struct entry *entr
     return length != 0;
 }
 
-int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece, uint64_t *size)
+uint64_t tn__output_frames_size(const struct tn__section *section)
+{
+    struct entry entry;
+    const uint8_t *at = section->bytes, *end = at + section->size;
+    if (!section->size || !tn__unwind_data_is_sound(at, section->size))
+        return section->size;
+    while (read_entry(at, end, &entry))
+        at += 4 + entry.length;
+    return (uint64_t)(at - section->bytes);
+}
+
+int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     const struct tn__section *section = piece->section;
-    *size = 0;
-    if (!section->size)
-        return TN_OK;
     struct entry entry;
-    const uint8_t *end = section->bytes + section->size;
-    if (section->size > UINT32_MAX || !tn__unwind_data_is_sound(section->bytes, section->size))
+    const uint8_t *at = section->bytes, *end = at + section->size;
+    if (section->size && !tn__unwind_data_is_sound(at, section->size))
         return tn__fail(o->err, TN_EFORMAT, "%s: section %s: malformed unwind data", piece->object->name,
                         section->name);
-    while (read_entry(section->bytes + *size, end, &entry)) {
-        *size += 4 + entry.length;
+    for (; read_entry(at, end, &entry); at += 4 + entry.length)
         o->functions += entry.common != NULL;
-    }
     return TN_OK;
 }
 

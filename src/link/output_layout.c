@@ -35,6 +35,7 @@ static const struct {
     [TN__CLASS_NAMED_DATA] = {NULL, TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_DATA] = {".data", TN__OUTPUT_DATA, TN__OUTPUT_PLAIN, false},
     [TN__CLASS_ZERO] = {".bss", TN__OUTPUT_DATA, TN__OUTPUT_ZERO, false},
+    [TN__CLASS_NAMED_ZERO] = {NULL, TN__OUTPUT_DATA, TN__OUTPUT_ZERO, false},
     [TN__CLASS_DEBUG] = {NULL, TN__OUTPUT_UNLOADED, TN__OUTPUT_PLAIN, false},
 };
 
@@ -86,7 +87,7 @@ static uint8_t class_of(const struct tn__output_piece *piece)
     case TN__SECTION_DATA:
         return usual ? TN__CLASS_DATA : TN__CLASS_NAMED_DATA;
     case TN__SECTION_ZERO:
-        return usual ? TN__CLASS_ZERO : TN__CLASS_NAMED_DATA;
+        return usual ? TN__CLASS_ZERO : TN__CLASS_NAMED_ZERO;
     case TN__SECTION_TLS:
         return TN__CLASS_TLS;
     case TN__SECTION_TLS_ZERO:
@@ -96,20 +97,27 @@ static uint8_t class_of(const struct tn__output_piece *piece)
     }
 }
 
-/* Sections of one name that is not usual stay together, whatever they are: __start_NAME and __stop_NAME frame them. */
+/* Sections of one name that is not usual stay together, what they hold of data: __start_NAME and __stop_NAME frame them. */
 static uint8_t common_class(uint8_t a, uint8_t b)
 {
+    if (a == b || a == TN__CLASS_NAMED_CODE || b == TN__CLASS_NAMED_CODE)
+        return a;
+    if (a == TN__CLASS_NAMED_ZERO || b == TN__CLASS_NAMED_ZERO)
+        return TN__CLASS_NAMED_DATA;
     return a > b ? a : b;
 }
 
-static void join_named(const struct tn__output_link *o, struct tn__output_piece *piece)
+static bool is_named(const struct tn__output_piece *piece)
 {
-    for (size_t i = 0; i < o->piece_count; i++) {
-        struct tn__output_piece *other = &o->pieces[i];
-        bool is_named = other->section && !classes[other->class].name && other->class != TN__CLASS_DEBUG;
-        if (is_named && !strcmp(other->name, piece->name))
-            piece->class = other->class = common_class(piece->class, other->class);
-    }
+    return piece->section && !classes[piece->class].name && piece->class != TN__CLASS_DEBUG;
+}
+
+static void join_named(const struct tn__output_link *o)
+{
+    for (size_t i = 0; i < o->piece_count; i++)
+        for (size_t k = 0; is_named(&o->pieces[i]) && k < o->piece_count; k++)
+            if (is_named(&o->pieces[k]) && !strcmp(o->pieces[k].name, o->pieces[i].name))
+                o->pieces[i].class = common_class(o->pieces[i].class, o->pieces[k].class);
 }
 
 static void classify(const struct tn__output_link *o)
@@ -125,18 +133,20 @@ static void classify(const struct tn__output_link *o)
         else if (piece->class == TN__CLASS_DATA)
             piece->rank = !piece->fixups;
     }
-    for (size_t i = 0; i < o->piece_count; i++)
-        if (o->pieces[i].section && !classes[o->pieces[i].class].name && o->pieces[i].class != TN__CLASS_DEBUG)
-            join_named(o, &o->pieces[i]);
+    join_named(o);
 }
 
 /* ---- pieces ---- */
 
 static int add_piece(struct tn__output_link *o, const struct tn__output_piece *piece, uint32_t *number)
 {
-    if (piece->size > LARGEST || piece->alignment > LARGEST || o->piece_count > UINT32_MAX / 2)
-        return tn__fail(o->err, TN_ENOTSUP, "%s: a section of %llu bytes is too large", piece->object->name,
+    if (piece->size > LARGEST || o->piece_count > UINT32_MAX / 2)
+        return tn__fail(o->err, TN_ENOTSUP, "%s: %llu bytes in one section are too many", piece->object->name,
                         (unsigned long long)piece->size);
+    if (piece->alignment > o->options->page_size)
+        return tn__fail(o->err, TN_ENOTSUP,
+                        "%s: something is aligned to %llu bytes, but files are loaded at multiples of %zu",
+                        piece->object->name, (unsigned long long)piece->alignment, o->options->page_size);
     if (!tn__grow(NULL, &o->pieces, &o->piece_capacity, o->piece_count + 1, sizeof *o->pieces))
         return tn__output_no_memory(o);
     o->pieces[o->piece_count++] = *piece;
@@ -163,7 +173,7 @@ static int add_section(struct tn__output_link *o, struct tn__object *object, uin
     int code = TN_OK;
     if (section->role == TN__ROLE_UNWIND) {
         piece.alignment = 1; /* nothing may lie between two entries, and none is read as if it were aligned */
-        code = tn__output_count_frames(o, &piece, &piece.size);
+        code = tn__output_count_frames(o, &piece);
     }
     if (code == TN_OK && (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI) &&
         section->reversed != (section->role == TN__ROLE_FINI))
@@ -282,8 +292,14 @@ static struct tn__output_section section_for(const struct tn__output_piece *piec
                                        .alignment = 1};
 }
 
+/* Zeros that share a section with other data become bytes of the file; so many are nobody's intention. */
+enum { MOST_ZEROS = 64 << 20 };
+
 static int append(const struct tn__output_link *o, struct tn__output_section *section, struct tn__output_piece *piece)
 {
+    if (section->kind != TN__OUTPUT_ZERO && piece->section && !piece->section->bytes && piece->size > MOST_ZEROS)
+        return tn__fail(o->err, TN_ENOTSUP, "%s: %llu zeros in section %s, which has other bytes too",
+                        piece->object->name, (unsigned long long)piece->size, section->name);
     piece->offset = tn__align_up(section->size, piece->alignment);
     section->size = piece->offset + piece->size;
     section->alignment = tn__max64(section->alignment, piece->alignment);

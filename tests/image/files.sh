@@ -51,6 +51,11 @@ for kind in shared image; do
 done
 some "a library's functions can be looked up" "$(readelf --wide --dyn-syms "$work/work.shared" | grep ' FUNC .* squares$')"
 none "those of the leaner file only by tn_image_lookup" "$(readelf --wide --dyn-syms "$work/work.image" | grep squares)"
+compile -g $source/work.c -o "$work/debug.bc" && "$tenon" build --kind=shared --shards 2 --targets "$targets" -o "$work/debug.shared" "$work/debug.bc"
+some "a debugger finds lines" "$(gdb --batch --ex 'info line squares.tn_image.1' "$work/debug.shared" 2>&1 | grep 'Line 1[0-9] of .*work.c')"
+some "debug data is in order" "$("$LLVM_BIN/llvm-dwarfdump" --verify "$work/debug.shared" | grep '^No errors')"
+perf=$(ls /usr/bin/perf_* /usr/bin/perf 2>/dev/null | head -n 1)
+some "a profiler finds versions" "$("${perf:-perf}" probe --exec "$work/work.shared" --funcs 2>/dev/null | grep -x 'squares.tn_image.1')"
 some "a debugger finds versions" "$(gdb --batch --ex 'info line squares.tn_image.1' "$work/work.shared" 2>&1 | grep 'squares.tn_image.1')"
 
 # What a file may have, the same however it was made and however it is loaded.

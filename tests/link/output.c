@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/os.h"
 #include "link/output.h"
 
 static const uint8_t code[64] = {0xc3};
@@ -267,6 +268,28 @@ static void test_beside(void **state)
     tn__output_free(output);
 }
 
+/* ---- when memory is out ---- */
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    const struct tn__output_options options = {.name = "out"};
+    struct tn__output *output = NULL;
+    struct tn_error err;
+    int rc = TN_ENOMEM, failures = 0;
+    for (int n = 1; rc != TN_OK; n++, failures++) {
+        char plan[16];
+        struct bytes object = make_object();
+        snprintf(plan, sizeof plan, "a%d", n);
+        assert_int_equal(tn__os_set_faults(plan), 0);
+        rc = link_output(&options, object, &output, &err);
+        tn__os_set_faults(NULL);
+        assert_true(rc == TN_OK || (rc == TN_ENOMEM && !output));
+    }
+    tn__output_free(output);
+    assert_true(failures >= 5);
+}
+
 /* ---- what does not go ---- */
 
 static void test_refuses(void **state)
@@ -303,9 +326,9 @@ static void test_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),  cmocka_unit_test(test_relocs), cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_relr),    cmocka_unit_test(test_fixed),  cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_relocs),  cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),   cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

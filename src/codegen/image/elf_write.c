@@ -2,6 +2,7 @@
 
 /* The file itself: libelf is told every offset, and writes into memory. */
 
+#include <errno.h>
 #include <libelf.h>
 
 #include "base/os.h"
@@ -327,7 +328,7 @@ static int write_to_memory(const struct tn__elf_file *f, const struct sections *
     int fd, error = tn__os_memfd(0, &fd);
     struct tn__os_file file;
     if (error)
-        return tn__fail(f->err, TN_EIO, "no file in memory: %s", strerror(error));
+        return tn__fail(f->err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "no file in memory: %s", strerror(error));
     bool good = put_all(fd, f, all);
     error = good ? tn__os_map_open_file(fd, &file) : 0;
     tn__os_close(fd);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Any bytes as objects of a file: one that may lie anywhere, and a part of a program. */
+
+#include "fuzz.h"
+#include "link/output.h"
+
+static void *anything(void *unused, const char *name)
+{
+    (void)unused;
+    return (void *)(uintptr_t)(0x40000000U + strlen(name) * 16);
+}
+
+static uint64_t head(void *unused, const struct tn__output *output)
+{
+    (void)unused;
+    return 0x100 + 8 * tn__output_relr(output, NULL, 0);
+}
+
+static void link_output(const struct tn__output_options *options, const uint8_t *bytes, size_t size)
+{
+    const struct tn_input input = {.size = sizeof input, .name = "fuzz.o", .bytes = bytes, .length = size};
+    struct tn__output *output;
+    struct tn_error err;
+    if (tn__output_link(options, &input, 1, &output, &err) == TN_OK)
+        tn__output_free(output);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const struct tn__output_options anywhere = {.name = "out", .head = head, .relro_room = 64};
+    const struct tn__output_options fixed = {.name = "out", .fixed = true, .address = 0x10000000, .resolver = anything};
+    link_output(&anywhere, bytes, size);
+    link_output(&fixed, bytes, size);
+    return 0;
+}
