@@ -51,6 +51,8 @@ static struct fixture begin(struct run *run)
     f.session = run->session;
     assert_int_equal(tn_library_create(f.session, "spoiled", &f.library, &err), 0);
     assert_int_equal(tn_add_resolver(f.library, run->where == SPOIL_HERE ? tn_resolve_dlsym : anything, NULL, &err), 0);
+    if (run->where == SPOIL_ELSEWHERE) /* matrix_a's hidden reference is not for resolvers */
+        assert_int_equal(tn_define(f.library, "hidden_b", anything(NULL, "hidden_b"), &err), 0);
     return f;
 }
 
