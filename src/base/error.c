@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The one error list of tenon.h, and the only place that formats error texts. */
+/* The one error list of tenon/base.h, and the only place that formats error texts. */
 
 #include <stdio.h>
 

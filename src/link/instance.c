@@ -2,7 +2,7 @@
 
 /* Code instances: how compiled code gets to its callers, while others call, compile, replace and remove it.
  *
- * The words invoke, specptr and specsigflags are read without a lock, by generated code as well; tenon.h has the states and
+ * The words invoke, specptr and specsigflags are read without a lock, by generated code as well; tenon/instance.h has the states and
  * the protocols of readers and invoke entries. Those who write are ours alone and hold one lock, which also guards the
  * leases and the lists of trackers; they still write as if there was none, for the sake of readers:
  *
@@ -161,7 +161,7 @@ static void wait_until_ready(const struct tn_instance *instance)
 
 /* ---- reading ---- */
 
-/* The steps have the numbers of tenon.h. False: start over. */
+/* The steps have the numbers of tenon/instance.h. False: start over. */
 static bool try_to_read(const struct tn_instance *instance, bool wait, struct tn_instance_code *code)
 {
     *code = (struct tn_instance_code){.invoke = get_invoke(instance)};         /* 1 */

@@ -14,6 +14,19 @@ some "make install installs" "$(files "$root" | grep -x lib/libtenon_codegen.a)"
 none "what belongs to the code generator is there" "$(files "$root" | comm -13 - <(sort <<'END'
 bin/tenon
 include/tenon.h
+include/tenon/base.h
+include/tenon/define.h
+include/tenon/host.h
+include/tenon/instance.h
+include/tenon/lazy.h
+include/tenon/library.h
+include/tenon/lookup.h
+include/tenon/materialize.h
+include/tenon/memory.h
+include/tenon/observe.h
+include/tenon/session.h
+include/tenon/thread.h
+include/tenon/tracker.h
 include/tenon_codegen.h
 include/tenon_cpu.h
 include/tenon_heap.h

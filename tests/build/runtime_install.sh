@@ -10,6 +10,19 @@ succeeds "it installs" install_tree tools/build/install.sh install
 
 none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'END'
 include/tenon.h
+include/tenon/base.h
+include/tenon/define.h
+include/tenon/host.h
+include/tenon/instance.h
+include/tenon/lazy.h
+include/tenon/library.h
+include/tenon/lookup.h
+include/tenon/materialize.h
+include/tenon/memory.h
+include/tenon/observe.h
+include/tenon/session.h
+include/tenon/thread.h
+include/tenon/tracker.h
 include/tenon_cpu.h
 include/tenon_heap.h
 include/tenon_image.h
@@ -38,7 +51,7 @@ END
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)" -e "$work/stage" "$root")"
 some "the archive that was built does" "$(grep -lF "$(pwd -P)" "$BUILD/libtenon.a")"
 none "every file can be read by all" "$(find "$root" -type f ! -perm -444)"
-answers "the version is that of the header" "$(sed -n 's/^#define TN_VERSION_STRING "\(.*\)"/\1/p' include/tenon.h)" \
+answers "the version is that of the header" "$(sed -n 's/^#define TN_VERSION_STRING "\(.*\)"/\1/p' include/tenon/base.h)" \
     pkg-config --modversion tenon
 
 # ---- a product ----

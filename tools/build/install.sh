@@ -45,7 +45,7 @@ put_archive() {
     put 644 "$work/archive" "$2" "${1##*/}"
 }
 
-number() { sed -n "s/^#define TN_VERSION_$1 *//p" include/tenon.h; }
+number() { sed -n "s/^#define TN_VERSION_$1 *//p" include/tenon/base.h; }
 version_minor=$(number MAJOR).$(number MINOR)
 version=$version_minor.$(number PATCH)
 
@@ -67,6 +67,17 @@ filled() {
         -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
         -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
         -e "s|@LLVM_LIBS@|${LLVM_LINK-}|; s|@LLVM_FOLDERS@|$(llvm_words -L)|; s|@LLVM_NAMES@|$(llvm_words -l)|" "$1"
+}
+
+# What needs no LLVM.
+put_headers() {
+    for header in include/tenon/*.h; do
+        put 644 "$header" "$INCLUDEDIR/tenon"
+    done
+    [ $action = install ] || rmdir "$DESTDIR$INCLUDEDIR/tenon" 2>/dev/null || true
+    for header in tenon tenon_cpu tenon_heap tenon_managed tenon_image; do
+        put 644 "include/$header.h" "$INCLUDEDIR"
+    done
 }
 
 # put_filled FILE.in FOLDER NAME
@@ -94,11 +105,7 @@ fi
 # An archive belongs to one libc: musl's lies beside the system's, with a description of its own.
 if [ "$part" = musl ]; then
     libdir=$LIBDIR/tenon-musl
-    put 644 include/tenon.h "$INCLUDEDIR"
-    put 644 include/tenon_cpu.h "$INCLUDEDIR"
-    put 644 include/tenon_heap.h "$INCLUDEDIR"
-    put 644 include/tenon_managed.h "$INCLUDEDIR"
-    put 644 include/tenon_image.h "$INCLUDEDIR"
+    put_headers
     put_archive "$BUILD/musl/libtenon.a" "$libdir"
     put_filled "$work/tenon-musl.pc.in" "$LIBDIR/pkgconfig" tenon-musl.pc
     [ $action = install ] || rmdir "$DESTDIR$libdir" 2>/dev/null || true
@@ -106,11 +113,7 @@ if [ "$part" = musl ]; then
 fi
 
 libdir=$LIBDIR
-put 644 include/tenon.h "$INCLUDEDIR"
-put 644 include/tenon_cpu.h "$INCLUDEDIR"
-put 644 include/tenon_heap.h "$INCLUDEDIR"
-put 644 include/tenon_managed.h "$INCLUDEDIR"
-put 644 include/tenon_image.h "$INCLUDEDIR"
+put_headers
 put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
 put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake

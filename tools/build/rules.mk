@@ -240,7 +240,7 @@ run_install = LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
 
 # The build tree is described like an installation, so that examples and products can be built from it.
 all: $(BUILD)/pkgconfig/tenon.pc
-$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon.h $(call stamp,run_install)
+$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon/base.h $(call stamp,run_install)
 	$(call step,GEN)$(run_install) describe
 
 install: all

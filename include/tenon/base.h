@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Versions, errors and structs: what every other page builds on.
+ *
+ * Every function that can fail returns 0 or a negative code of enum tn_code and, when `err` is not NULL, describes the failure
+ * there; `err` is left alone on success. It belongs to the caller, so threads do not share one.
+ *
+ *     struct tn_error err;
+ *     if (tn_link(library, &err))
+ *         fprintf(stderr, "%s: %s\n", tn_error_name(err.code), err.text);
+ *
+ * Structs with a member `size` first are set to their sizeof by the caller, and later versions only add members at the end.
+ * So callers of another version work: what an older, smaller struct lacks is taken as zero, which asks for the default; a
+ * newer, larger one is accepted if what this version does not know is zero, else TN_EINVAL, never ignored. In structs that
+ * report, what this version does not know is set to zero and `size` to what was filled. */
+
+#ifndef TENON_API_BASE_H
+#define TENON_API_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TN_VERSION_MAJOR  0
+#define TN_VERSION_MINOR  1
+#define TN_VERSION_PATCH  0
+#define TN_VERSION_STRING "0.1.0"
+
+/* Number of the contract between compiled code and this runtime; images carry it. */
+#define TN_RUNTIME_ABI 1
+
+#if defined(__GNUC__)
+#define TN_API __attribute__((visibility("default")))
+#else
+#define TN_API
+#endif
+
+/* The one error list: name, code, text. */
+#define TN_ERROR_LIST(X)                                                                                               \
+    X(TN_EINVAL, -1, "invalid argument")                                                                               \
+    X(TN_ENOMEM, -2, "out of memory")                                                                                  \
+    X(TN_EPERM, -3, "executable memory refused")                                                                       \
+    X(TN_EIO, -4, "input or output failed")                                                                            \
+    X(TN_EFORMAT, -5, "malformed or foreign input")                                                                    \
+    X(TN_ENOTSUP, -6, "valid input that is not supported")                                                             \
+    X(TN_ERANGE, -7, "value out of a relocation's or field's range")                                                   \
+    X(TN_EUNDEF, -8, "undefined symbol")                                                                               \
+    X(TN_EDUP, -9, "duplicate definition")                                                                             \
+    X(TN_ECOMPILE, -10, "the IR was rejected")                                                                         \
+    X(TN_EFATAL, -11, "the code generator gave up")                                                                    \
+    X(TN_ECYCLE, -12, "would wait for itself")                                                                         \
+    X(TN_EREMOVED, -13, "removed meanwhile")
+
+enum tn_code {
+    TN_OK = 0,
+#define TN_X(name, code, text) name = code,
+    TN_ERROR_LIST(TN_X)
+#undef TN_X
+};
+
+/* Owned by the caller; need not be initialised. `text` is NUL-terminated, one sentence or several lines, and cut with an
+ * ellipsis where it does not fit. */
+struct tn_error {
+    int code; /* enum tn_code */
+    char text[2044];
+};
+
+TN_API const char *tn_version(void);          /* "0.1.0", static */
+TN_API const char *tn_error_name(int code);   /* "TN_EUNDEF"; "TN_?" for a number not in the list; static */
+TN_API const char *tn_error_string(int code); /* the list's text; static */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Definitions: what a library is made of.
+ *
+ * Relocatable objects and archives, as compilers and `ar` write them; sections of the client's; addresses; other names for
+ * what there is, here or in another library. Adding only enters what they define: linking comes when something is needed.
+ *
+ *     struct tn_input object = {.size = sizeof object, .name = "f.o", .bytes = bytes, .length = length};
+ *     tn_add_object(library, &object, &err);
+ *     tn_add_file(library, "libm.a", &err);
+ *     tn_define(library, "log_line", (const void *)log_line, &err);
+ *     tn_define_alias(library, "print", "log_line", &err); */
+
+#ifndef TENON_API_DEFINE_H
+#define TENON_API_DEFINE_H
+
+#include "tenon/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn_library;
+struct tn_tracker;
+
+/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (objects: once linked;
+ * archives: when the session ends). If adding fails, `release` is not called and nothing is kept. */
+struct tn_input {
+    size_t size;      /* sizeof(struct tn_input) */
+    const char *name; /* for errors; copied */
+    const void *bytes;
+    size_t length;                                                    /* in bytes */
+    void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
+    void *context;
+    struct tn_tracker *owner; /* objects: who owns it; NULL: the library */
+    uint64_t flags;           /* TN_INPUT_... */
+};
+
+enum {
+    TN_INPUT_HIDDEN = 1, /* what it defines is seen by its own library only */
+    TN_INPUT_WEAK = 2,   /* what it defines gives way to other definitions, as if it were weak */
+};
+
+/* Enters the definitions of one relocatable object (ELF, 64-bit, little-endian). It is linked when something needs it.
+ * TN_EFORMAT (the text names section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects), TN_ENOMEM. */
+TN_API int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
+
+/* Enters an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is needed.
+ * Members of thin archives are read from files beside `name`. TN_EFORMAT, TN_ENOMEM. */
+TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
+
+/* Maps the file and adds it as an object or an archive, whichever its first bytes say. TN_EIO besides the codes above. */
+TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
+
+/* A section of the client's own, as if an object had brought it. */
+enum tn_section_kind { TN_SECTION_READ_ONLY = 0, TN_SECTION_DATA = 1, TN_SECTION_CODE = 2 };
+
+struct tn_section_symbol {
+    const char *name; /* copied */
+    size_t offset;    /* in the section */
+};
+
+struct tn_section {
+    size_t size;      /* sizeof(struct tn_section) */
+    const char *name; /* copied; appears in errors, and __start_NAME and __stop_NAME frame it */
+    enum tn_section_kind kind;
+    const void *bytes; /* copied; NULL: zeros */
+    size_t length;     /* in bytes */
+    size_t alignment;  /* a power of two; 0: 16 */
+    const struct tn_section_symbol *symbols;
+    size_t symbol_count;
+    struct tn_tracker *owner; /* NULL: the library */
+};
+
+/* Adds it; it is linked like an object. TN_EINVAL, TN_EDUP, TN_ENOMEM. */
+TN_API int tn_add_section(struct tn_library *library, const struct tn_section *section, struct tn_error *err);
+
+/* Defines an absolute symbol. TN_EDUP, TN_ENOMEM. */
+TN_API int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
+
+/* Makes `name` another name of `of`, which the library may get to know later; whoever needs the one needs the other.
+ * TN_EDUP, TN_EINVAL (an alias of itself, also through others), TN_ENOMEM. */
+TN_API int tn_define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err);
+
+enum {
+    TN_SYMBOL_WEAK = 1,   /* gives way to other definitions */
+    TN_SYMBOL_HIDDEN = 2, /* seen by its own library only */
+    /* Of a definition: a thread-local variable of the program's own, the same in every thread; instead of an address its distance
+     * from the thread pointer (__builtin_thread_pointer). */
+    TN_SYMBOL_THREAD_LOCAL = 4,
+};
+
+struct tn_definition {
+    const char *name; /* copied */
+    const void *address;
+    uint64_t flags; /* TN_SYMBOL_... */
+};
+
+/* Defines absolute symbols that belong to `owner` (NULL: the library). All or none. TN_EDUP, TN_EINVAL, TN_ENOMEM. */
+TN_API int tn_define_all(struct tn_library *library, const struct tn_definition *definitions, size_t count,
+                         struct tn_tracker *owner, struct tn_error *err);
+
+struct tn_reexport {
+    const char *name;   /* copied */
+    const char *target; /* its name in the other library; NULL: the same */
+    uint64_t flags;     /* TN_SYMBOL_... */
+};
+
+/* Makes symbols of `source` symbols of `library` too, with the same addresses; it may get to know them later.
+ * All or none. TN_EDUP, TN_EINVAL (an alias of itself), TN_EREMOVED, TN_ENOMEM. */
+TN_API int tn_reexport(struct tn_library *library, const struct tn_reexport *symbols, size_t count,
+                       struct tn_library *source, struct tn_tracker *owner, struct tn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
