@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
 #include "build_image.h"
 #include "tenon_cpu.h"
+#include "watch.h"
 
 /* By the words of --emit. */
 static const struct {
@@ -50,7 +50,7 @@ static size_t default_threads(void)
         return threads;
     if (wish && *wish)
         tool_fail(STATUS_OK, "warning: TENON_IMAGE_THREADS is '%s', not a number from 1 to %d", wish, MOST_THREADS);
-    return tn__os_cores();
+    return tool_default_threads();
 }
 
 static uint64_t wanted_outputs(const struct settings *settings)
@@ -62,6 +62,25 @@ static uint64_t wanted_outputs(const struct settings *settings)
                 outputs |= UINT64_C(1) << kinds[k].output;
     return outputs ? outputs : 1 << TN_IMAGE_OBJECTS;
 }
+
+/* ---- while it lasts ---- */
+
+/* The first call comes before any shard. */
+static void note_progress(void *context, const struct tn_image_progress *p)
+{
+    const struct job *job = context;
+    tool_progress_parts(p->done, p->shards);
+    if (!job->settings->timings)
+        return;
+    if (!p->extract_ns)
+        fputs("shard     weight  extract ms    parse ms  optimise ms     emit ms\n", stderr);
+    else
+        fprintf(stderr, "%5" PRIu64 " %10" PRIu64 " %11.3f %11.3f %12.3f %11.3f\n", p->shard, p->weight,
+                (double)p->extract_ns / 1e6, (double)p->parse_ns / 1e6, (double)p->optimize_ns / 1e6,
+                (double)p->emit_ns / 1e6);
+}
+
+/* ---- taking options ---- */
 
 static bool take_options(struct job *job)
 {
@@ -76,6 +95,8 @@ static bool take_options(struct job *job)
         .outputs = wanted_outputs(settings),
         .unknown_root = tool_unknown_root,
         .context = job,
+        .observer = tool_watch_observer(),
+        .progress = note_progress,
     };
     if (!settings->output)
         return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)"), false;
@@ -169,14 +190,15 @@ static bool write_all(const struct job *job)
     return true;
 }
 
-static void print_stats(const struct tn_image_stats *stats)
+static void print_stats(const struct job *job, const struct tn_image_stats *stats)
 {
     fprintf(stderr,
             "functions in the tables  %" PRIu64 "\nversions                 %" PRIu64
             "\nslots                    %" PRIu64 "\nshards                   %" PRIu64
-            "\nprepare                  %.3f ms\ncompile                  %.3f ms\nwrite                    %.3f ms\n",
-            stats->functions, stats->versions, stats->slots, stats->shards, (double)stats->prepare_ns / 1e6,
-            (double)stats->compile_ns / 1e6, (double)stats->write_ns / 1e6);
+            "\nthreads                  %zu\nprepare                  %.3f ms\ncompile                  %.3f ms\nwrite "
+            "                   %.3f ms\n",
+            stats->functions, stats->versions, stats->slots, stats->shards, job->options.threads,
+            (double)stats->prepare_ns / 1e6, (double)stats->compile_ns / 1e6, (double)stats->write_ns / 1e6);
 }
 
 /* ---- the three ways ---- */
@@ -189,7 +211,7 @@ static int build_image(struct job *job)
         return tool_fail(STATUS_FAILURE, "%s", err.text);
     tool_warn_unknown_roots(job);
     if (job->settings->stats)
-        print_stats(&stats);
+        print_stats(job, &stats);
     return tool_make_file(job) && write_all(job) ? STATUS_OK : STATUS_FAILURE;
 }
 
@@ -200,7 +222,7 @@ static int build_shard(struct job *job)
     if (tn_image_build_shard(job->inputs, job->input_count, &job->options, job->shard, job->out, &stats, &err))
         return tool_fail(STATUS_FAILURE, "%s", err.text);
     if (job->settings->stats)
-        print_stats(&stats);
+        print_stats(job, &stats);
     return tool_write(job->settings->output, job->out->data, job->out->size) ? STATUS_OK : STATUS_FAILURE;
 }
 
@@ -218,7 +240,7 @@ static int build(struct job *job)
 {
     struct tn_error err;
     struct tn_cpu host = {.size = sizeof host};
-    if (!read_all(job))
+    if (!tool_watch_image(job->settings) || !read_all(job))
         return STATUS_FAILURE;
     if (tn_cpu_host(&host, &err) || tn_cpu_limit(&host, getenv("TENON_CPU"), &err))
         return tool_fail(STATUS_FAILURE, "%s", err.text);
@@ -233,6 +255,7 @@ int command_build(struct settings *settings)
     settings->targets = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
     struct job job = {.settings = settings};
     int status = take_options(&job) ? build(&job) : STATUS_USAGE;
+    tool_progress_stop();
     for (size_t i = 0; i < TN_IMAGE_OUTPUTS; i++)
         tn_buffer_free(&job.out[i]);
     for (int i = 0; job.files && i < settings->file_count; i++)

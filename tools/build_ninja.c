@@ -8,7 +8,8 @@
 #include "build_image.h"
 
 /* Options that the commands get in other ways, or that are not about what is built. */
-static const char *const left_out[] = {"-o", "--ninja", "--shard", "--shards", "--threads", "--stats", "--help"};
+static const char *const left_out[] = {"-o",      "--ninja",   "--shard",      "--shards", "--threads",
+                                       "--stats", "--timings", "--time-trace", "--help"};
 
 /* ---- quoting ---- */
 

@@ -20,12 +20,23 @@ static struct {
     char module[60];
     const char *doing;
     atomic_uint functions;
+    size_t done, parts; /* 0: they are not counted */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "reading"};
+
+static void draw_bar(void)
+{
+    static const char full[] = "####################";
+    int width = (int)sizeof full - 1, filled = (int)(self.done * (size_t)width / self.parts);
+    fprintf(stderr, "\r\033[K[%.*s%*s] %zu of %zu shards", filled, full, width - filled, "", self.done, self.parts);
+}
 
 static void draw(void)
 {
-    double seconds = (double)(tool_now_ns() - self.begun) / 1e9;
-    fprintf(stderr, "\r\033[K%s %s  %.0f s", self.doing, self.module, seconds);
+    if (self.parts)
+        draw_bar();
+    else
+        fprintf(stderr, "\r\033[K%s %s", self.doing, self.module);
+    fprintf(stderr, "  %.0f s", (double)(tool_now_ns() - self.begun) / 1e9);
     if (self.functions)
         fprintf(stderr, "  %u functions compiled", self.functions);
     fflush(stderr);
@@ -73,6 +84,14 @@ void tool_progress_phase(const char *module, enum tn_phase ended)
 void tool_progress_function(void)
 {
     self.functions++;
+}
+
+void tool_progress_parts(size_t done, size_t parts)
+{
+    pthread_mutex_lock(&self.lock);
+    self.done = done;
+    self.parts = parts;
+    pthread_mutex_unlock(&self.lock);
 }
 
 void tool_progress_stop(void)

@@ -30,7 +30,7 @@ struct settings {
     const char *perf_folder;
     const char *trace_compile, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
-    int time_passes, lazy;
+    int time_passes, lazy, timings;
     const char *threads;
     const char *passes;
     int polls, weak;
@@ -128,7 +128,14 @@ void tool_use_built_in_name_services(void);
 /* Prepares what the options show of compilations, and sets LLVM's options from TENON_LLVM_ARGS. What is wrong is reported and
  * false answered. */
 bool tool_watch(const struct settings *settings);
+/* The same for images: no traces, passes or dumps. */
+bool tool_watch_image(const struct settings *settings);
 const struct tn_compile_observer *tool_watch_observer(void);
+
+/* ---- resources (resources.c) ---- */
+
+/* As many as there are cores to run on, and memory for; at least 1. */
+size_t tool_default_threads(void);
 
 /* ---- compiling (compile.c) ---- */
 

@@ -190,14 +190,32 @@ static bool take_llvm_arguments(void)
     return tool_fail(STATUS_FAILURE, "TENON_LLVM_ARGS was not understood%s%s", *message ? ": " : "", message), false;
 }
 
-bool tool_watch(const struct settings *settings)
+/* What all commands have. */
+static bool start(const struct settings *settings)
 {
     self.settings = *settings;
-    bool timed = settings->time_trace != NULL, progress = tool_progress_start();
-    bool passes = settings->stop_before || settings->print_before;
-    if (timed)
+    if (settings->time_trace)
         tool_time_start();
     if (!take_llvm_arguments())
+        return false;
+    if ((settings->stop_before || settings->time_passes || settings->time_trace) && atexit(finish) != 0)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    return true;
+}
+
+bool tool_watch_image(const struct settings *settings)
+{
+    if (!settings->timings) /* whose lines are progress enough */
+        tool_progress_start();
+    self.observer.phase = settings->time_trace ? phase : NULL;
+    return start(settings);
+}
+
+bool tool_watch(const struct settings *settings)
+{
+    bool timed = settings->time_trace != NULL, progress = tool_progress_start();
+    bool passes = settings->stop_before || settings->print_before;
+    if (!start(settings))
         return false;
     if (settings->dump_stages && !(self.observer.stages = parse_stages(settings->dump_stages)))
         return false;
@@ -210,8 +228,6 @@ bool tool_watch(const struct settings *settings)
     self.observer.stage = settings->dump_stages ? dump : NULL;
     self.observer.before_pass = passes ? before_pass : NULL;
     self.observer.after_pass = settings->print_after || settings->time_passes ? after_pass : NULL;
-    if ((settings->stop_before || settings->time_passes || timed) && atexit(finish) != 0)
-        return tool_fail(STATUS_FAILURE, "out of memory"), false;
     return true;
 }
 

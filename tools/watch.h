@@ -25,6 +25,8 @@ void tool_print_pass_times(FILE *out);
 bool tool_progress_start(void);
 void tool_progress_phase(const char *module, enum tn_phase ended);
 void tool_progress_function(void);
+/* So many parts of so many are done: a bar takes the place of what happens to modules. */
+void tool_progress_parts(size_t done, size_t parts);
 /* Takes the line away: the program runs. */
 void tool_progress_stop(void);
 

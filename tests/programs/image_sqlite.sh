@@ -13,7 +13,14 @@ bitcode="$out/sqlite.bc $out/sqlite3.bc"
 input=$out/orders.sql
 awk -f $here/orders.awk >"$input"
 record "$out/ordinary" sqlite3 :memory: <"$input"
-build --shard 0 -o "$out/shard" || exit 1
+# On a terminal, which shows how far it is.
+script -qec "'$BUILD/tenon' build $level --targets '$targets' --shards 1 --shard 0 -o '$out/shard' $bitcode" "$out/progress" \
+    >/dev/null 2>&1 || exit 1
+if tr '\r' '\n' <"$out/progress" | grep -q '\[ *\] 0 of 1 shards  [1-9][0-9]* s'; then
+    echo "ok image_sqlite: progress"
+else
+    echo "not ok image_sqlite: progress: $(tail -n 3 "$out/progress")"
+fi
 for way in shared image archive; do
     check_image image_sqlite "$out/ordinary" $way
 done

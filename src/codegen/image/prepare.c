@@ -140,7 +140,7 @@ static void mix_text(struct tn__image_build *b, const char *text)
     mix(b, text, strlen(text));
 }
 
-/* Everything that the contents of a shard depend on, besides its number. Names of inputs are not: another machine may have
+/* Everything that the contents of a shard depend on, besides its number and LLVM's own options. Names of inputs are not: another machine may have
  * them elsewhere. */
 static void take_fingerprint(struct tn__image_build *b)
 {
