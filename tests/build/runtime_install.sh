@@ -46,6 +46,11 @@ share/doc/tenon/examples/plugin/Makefile
 share/doc/tenon/examples/plugin/double.c
 share/doc/tenon/examples/plugin/host.c
 share/doc/tenon/examples/plugin/square.c
+share/doc/tenon/examples/rules/Makefile
+share/doc/tenon/examples/rules/discount.c
+share/doc/tenon/examples/rules/host.c
+share/doc/tenon/examples/rules/price.c
+share/doc/tenon/examples/rules/shipping.c
 END
 ))"
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)" -e "$work/stage" "$root")"
@@ -130,9 +135,19 @@ some "CMake refuses another version" "$(with_cmake "$work/product" 2>&1 | grep '
 answers "the example runs from there" "out/double.o answers 40" \
     bash -c "cd '$root/share/doc/tenon/examples/plugin' && make -s run CC='$CC' | sed -n 2p"
 
+succeeds "another one is built there" make -s -C "$root/share/doc/tenon/examples/rules" run CC="$CC"
+none "its rules are read when they are needed, and replaced" "$(make -s -C "$root/share/doc/tenon/examples/rules" run |
+    diff - <(
+        for version in 1:95 2:80; do
+            echo "out/version-${version%:*}"
+            printf '  out/version-%s/%s.o is read\n' "${version%:*}" price "${version%:*}" discount
+            printf '  a price is asked for\n  price(100) = %s\n' "${version#*:}" "${version#*:}"
+        done
+    ))"
+
 # ---- and away again ----
 
-rm -rf "$root/share/doc/tenon/examples/plugin/out"
+rm -rf "$root"/share/doc/tenon/examples/{plugin,rules}/out
 PREFIX=$root tools/build/install.sh uninstall >/dev/null
 PREFIX=$root tools/build/install.sh uninstall musl >/dev/null
 none "uninstalling takes every file away" "$(find "$root" -type f)"

@@ -122,7 +122,7 @@ for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md doc/CPU.md doc/I
     put 644 "$document" "$DOCDIR"
 done
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
-examples="plugin heap"
+examples="plugin rules heap"
 
 if [ -n "${LLVM_LINK-}" ]; then
     put 755 "$BUILD/tenon" "$BINDIR"
