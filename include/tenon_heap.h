@@ -182,7 +182,8 @@ TN_API size_t tn_run_pending_finalizers(struct tn_heap *heap);
 
 /* In between, collections wait for the calling thread, and raw references stay good until it calls something that is a
  * safepoint: managed functions, tn_heap_collect, tn_handle_new. For passing references to managed functions. Nests. Only for
- * attached threads. After a longjmp or a throw out of managed code the end also makes the thread one that no collection waits for. */
+ * attached threads. Native code to which a longjmp or a throw out of managed code has led calls tn_managed_end there, before it goes
+ * on: that ends what was left behind. */
 TN_API void tn_managed_begin(void);
 TN_API void tn_managed_end(void);
 TN_API void *tn_handle_object(const struct tn_handle *handle);

@@ -154,6 +154,8 @@ int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
         {"tn_call_blocking", (const void *)(uintptr_t)tn_call_blocking, 0},
         {"tn_pin_object", (const void *)(uintptr_t)tn_pin_object, 0},
         {"tn_unpin_object", (const void *)(uintptr_t)tn_unpin_object, 0},
+        {"tn_managed_begin", (const void *)(uintptr_t)tn_managed_begin, 0},
+        {"tn_managed_end", (const void *)(uintptr_t)tn_managed_end, 0},
         {"tn_heap_current", (const void *)(uintptr_t)tn_heap_current, 0},
         {"tn_heap_collect", (const void *)(uintptr_t)tn_heap_collect, 0},
         {"tn_heap_stats", (const void *)(uintptr_t)tn_heap_stats, 0},
