@@ -137,9 +137,32 @@ define i64 @permanent(ptr %raw) gc "tenon" {
   ret i64 %v
 }
 
+; What was loaded before a safepoint is not what is there behind it, so a reference is never invariant; numbers may be.
+; CHECK-LABEL: define i64 @invariant(
+; CHECK: load ptr addrspace(10), ptr @slot, align 8{{$}}
+; CHECK: load ptr addrspace(10), ptr @slot, align 8{{$}}
+; CHECK: load ptr addrspace(10), ptr @slot, align 8, !tbaa
+; CHECK: load i64, ptr addrspace(10) %{{.*}}, align 8, !tbaa !{{[0-9]+}}, !invariant.load
+@slot = external global ptr addrspace(10)
+define i64 @invariant() gc "tenon" {
+  call void @native(ptr addrspace(10) null)
+  %a = load ptr addrspace(10), ptr @slot, !invariant.load !0
+  %b = load ptr addrspace(10), ptr @slot, !tbaa !1
+  %c = load ptr addrspace(10), ptr @slot, !tbaa !4
+  %n = load i64, ptr addrspace(10) %a, !tbaa !1, !invariant.load !0
+  call void @leaf(ptr addrspace(10) %b)
+  call void @leaf(ptr addrspace(10) %c)
+  ret i64 %n
+}
+!0 = !{}
+!1 = !{!2, !2, i64 0, i64 1}
+!2 = !{!"constant", !3}
+!3 = !{!"root"}
+!4 = !{!2, !2, i64 0}
+
 ; CHECK: attributes {{.*}} "frame-pointer"="all" "no-realign-stack"
 
-; STATS: 7 safepoints
+; STATS: 8 safepoints
 ; STATS: 6 live references
 ; STATS: 4 live derived pointers
 ; STATS: 1 phis and selects of bases

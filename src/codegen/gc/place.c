@@ -82,6 +82,25 @@ static void define_operands(LLVMValueRef instruction)
     }
 }
 
+static bool says_constant(LLVMValueRef tbaa)
+{
+    LLVMValueRef operands[4];
+    if (!tbaa || LLVMGetMDNodeNumOperands(tbaa) != TN_COUNT(operands))
+        return false;
+    LLVMGetMDNodeOperands(tbaa, operands);
+    return LLVMIsAConstantInt(operands[3]) && LLVMConstIntGetZExtValue(operands[3]);
+}
+
+/* LLVM may load what never changes in front of a safepoint instead of behind it; a reference does change there. */
+static void make_variable(struct tn__roots *roots, LLVMValueRef load)
+{
+    unsigned invariant = LLVMGetMDKindIDInContext(roots->gc->context, "invariant.load", strlen("invariant.load"));
+    unsigned tbaa = LLVMGetMDKindIDInContext(roots->gc->context, "tbaa", strlen("tbaa"));
+    LLVMSetMetadata(load, invariant, NULL);
+    if (says_constant(LLVMGetMetadata(load, tbaa)))
+        LLVMSetMetadata(load, tbaa, NULL);
+}
+
 /* What an invoke of a safepoint returns normally has to be relocated in a block where only that way leads. */
 static void split_normal_way(LLVMValueRef invoke)
 {
@@ -110,6 +129,8 @@ static bool prepare(struct tn__roots *roots)
             define_operands(i);
             if (LLVMIsAAllocaInst(i))
                 check_variable(roots, i);
+            if (LLVMIsALoadInst(i) && tn__type_holds(LLVMTypeOf(i), IN_MANAGED))
+                make_variable(roots, i);
             if (!tn__is_safepoint(i))
                 continue;
             any = true;
