@@ -164,6 +164,9 @@ bool tool_read_roots(struct job *job)
         if (tool_is_item(&settings->items[i], "--root") &&
             !add_root(job, settings->items[i].value, strlen(settings->items[i].value)))
             return false;
+    /* All of a program is what its main leads to, if nothing else in it is compiled already. */
+    if (settings->kind == KIND_EXE && job->object_count == 1 && !add_root(job, "main", strlen("main")))
+        return false;
     job->asked_for = job->root_count;
     if (settings->trace && !read_trace(job, settings->trace))
         return false;

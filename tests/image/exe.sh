@@ -95,6 +95,23 @@ for stress in 0 1; do
 done
 some "the list is not empty" "$(grep ' word$' "$work/expected")"
 
+# Objects that the compiler made, and destructors of C++.
+cat >"$work/noisy.cpp" <<'END'
+extern "C" int puts(const char *), from_object(const char *);
+struct noisy {
+    const char *end;
+    noisy(const char *begin, const char *end) : end(end) { from_object(begin); }
+    ~noisy() { puts(end); }
+};
+static noisy one("+one", "-one"), two("+two", "-two");
+extern "C" int shared_by_both() { return 7; }
+int main() { return shared_by_both(); }
+END
+echo 'int puts(const char *), shared_by_both(void); int from_object(const char *s) { return puts(s) + shared_by_both(); }' >"$work/object.c"
+"$LLVM_BIN/clang++" --target=x86_64-linux-musl -O1 -Xclang -disable-llvm-passes -fno-exceptions -emit-llvm -c "$work/noisy.cpp" \
+    -o "$work/noisy.bc" && "$CC" -O2 -fPIE -c "$work/object.c" -o "$work/object.o" && exe -o "$work/noisy" "$work/noisy.bc" "$work/object.o"
+says "C++ and an object" 7 $'+one\n+two\n-two\n-one' "$work/noisy"
+
 cp -r examples/product "$work/product"
 if make -s -C "$work/product" alone TENON="$PWD/$tenon" CLANG="$LLVM_BIN/clang" >"$work/plate" 2>"$work/log"; then
     some "the example is built without a linker" "$(sed -n 2p "$work/plate" | grep -F '=*#%%%%%@@@@')"

@@ -47,7 +47,7 @@ static int read_segments(struct reader *r)
             continue;
         }
         if (stub->room || !tn__inside(segment.p_offset, segment.p_filesz, r->size) ||
-            segment.p_vaddr + segment.p_memsz > INT32_MAX || segment.p_filesz > segment.p_memsz)
+            !tn__inside(segment.p_vaddr, segment.p_memsz, INT32_MAX) || segment.p_filesz > segment.p_memsz)
             return FAIL(r, "a segment of it lies outside of the file, or behind the free ones");
         stub->segments[stub->segment_count++] = segment;
         if (segment.p_type == PT_LOAD) {
@@ -72,9 +72,9 @@ static Elf64_Shdr section_header(const struct reader *r, size_t index)
     return header;
 }
 
-static bool has_bytes(const struct reader *r, const Elf64_Shdr *header)
+static bool is_inside(const struct reader *r, const Elf64_Shdr *header)
 {
-    return header->sh_type == SHT_NOBITS || tn__inside(header->sh_offset, header->sh_size, r->size);
+    return tn__inside(header->sh_offset, header->sh_size, r->size);
 }
 
 /* Text in a table that ends with a NUL. */
@@ -89,7 +89,7 @@ static int read_section(struct reader *r, size_t index)
     struct tn__stub *stub = r->stub;
     Elf64_Shdr header = section_header(r, index);
     const char *name = text_in(r, &r->names, header.sh_name);
-    if (!name || !has_bytes(r, &header))
+    if (!name || (header.sh_type != SHT_NOBITS && !is_inside(r, &header)))
         return FAIL(r, "a section of it lies outside of the file");
     if (header.sh_type == SHT_SYMTAB)
         r->symbols = header;
@@ -122,7 +122,7 @@ static int read_sections(struct reader *r, struct tn__arena *arena)
     stub->sections = tn__arena_array(arena, count, sizeof *stub->sections);
     if (!stub->sections)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", r->name);
-    int code = has_bytes(r, &r->names) && r->names.sh_size ? TN_OK : FAIL(r, "the names of its sections");
+    int code = is_inside(r, &r->names) && r->names.sh_size ? TN_OK : FAIL(r, "the names of its sections");
     for (size_t i = 1; i < count && code == TN_OK; i++)
         code = read_section(r, i);
     if (code != TN_OK)
@@ -130,7 +130,7 @@ static int read_sections(struct reader *r, struct tn__arena *arena)
     if (r->symbols.sh_type != SHT_SYMTAB || r->symbols.sh_link >= count)
         return FAIL(r, "it has no symbols");
     r->strings = section_header(r, r->symbols.sh_link);
-    return has_bytes(r, &r->strings) && r->strings.sh_size ? TN_OK : FAIL(r, "the names of its symbols");
+    return is_inside(r, &r->strings) && r->strings.sh_size ? TN_OK : FAIL(r, "the names of its symbols");
 }
 
 /* ---- symbols ---- */
