@@ -6,12 +6,13 @@ BUILD ?= build
 CC ?= gcc
 LLVM_BIN ?= $(shell llvm-config-22 --bindir)
 out ?= $(BUILD)/bench
+MUSL_INCLUDE ?= /usr/include/x86_64-linux-musl
 llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: all start link lazy jit gc image size
-all: start link lazy jit gc image size
+.PHONY: all start link lazy jit gc image exe size
+all: start link lazy jit gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
@@ -19,6 +20,7 @@ jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 image: $(addprefix $(out)/,spawn image many.so sqlite3.bc)
 gc_names := bt gcbench lru young latency
 gc: $(out)/stop $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin))
+exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
 $(shell mkdir -p $(out)/gc)
 
@@ -123,3 +125,17 @@ $(out)/gc/%.twin.o: $(out)/gc/%.twin.bc $(BUILD)/tenon
 	$(native) $< -o $@
 $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
 	$(CC) -static $^ -lpthread -o $@
+# ---- executables that are written without a linker ----
+
+$(out)/one.exe: bench/one.ll
+$(out)/words.exe: $(out)/words.bc
+$(out)/%.exe: $(BUILD)/tenon
+	$(BUILD)/tenon build --kind=exe -o $@ $(filter-out $(BUILD)/tenon,$^) && strip $@
+
+$(out)/words.bc: examples/collected/words.c
+	$(LLVM_BIN)/clang --target=x86_64-linux-musl -nostdlibinc -isystem $(MUSL_INCLUDE) -Iinclude -O1 -Xclang -disable-llvm-passes \
+		-emit-llvm -c $< -o $@
+
+# The peer.
+$(out)/one.musl: bench/one.ll $(BUILD)/tenon
+	$(BUILD)/tenon compile $< -o $@.o && musl-gcc -static -s $@.o -o $@
