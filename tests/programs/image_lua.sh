@@ -13,7 +13,7 @@ bitcode=$(ls "$out"/*.bc)
 
 build --shard 0 -o "$out/shard" || exit 1
 record "$out/ordinary" lua5.4 $here/strings.lua
-for way in shared image archive; do
+for way in exe shared image archive; do
     check_image image_lua "$out/ordinary" $way $here/strings.lua
 done
 on_cpus image_lua "$out/ordinary" $here/strings.lua

@@ -16,18 +16,22 @@ build() {
     "$BUILD/tenon" build $level --targets "$targets" --shards 1 "$@" $bitcode
 }
 build_archive() {
+    command=("$out/archive")
     build -o "$out/image.a" "$out/shard" &&
         link -static $image_source/open.c "$out/image.a" "$BUILD/libtenon.a" -lm -o "$out/archive" 2>/dev/null
-    command=("$out/archive")
 }
 build_shared() {
+    command=("$out/shared")
     build --kind=shared -o "$out/libimage.so" "$out/shard" &&
         link -fPIC $image_source/open.c "$out/libimage.so" -Wl,-rpath,"$PWD/$out" "$BUILD/libtenon.a" -lm -o "$out/shared"
-    command=("$out/shared")
 }
 build_image() {
-    build --kind=image -o "$out/image" "$out/shard"
     command=("$out/run_image" "$out/image")
+    build --kind=image -o "$out/image" "$out/shard"
+}
+build_exe() { # compiled again: only what main leads to is part of it
+    command=("$out/exe")
+    build --kind=exe -o "$out/exe"
 }
 
 # One check: what does the program say, compared with the record of the ordinary one? $1 name, $2 record, the rest: what runs it.
