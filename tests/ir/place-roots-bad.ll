@@ -7,6 +7,8 @@
 ; RUN: FileCheck %t/place.ll --input-file=%t/err
 ; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/manage.ll 2>%t/err
 ; RUN: FileCheck %t/manage.ll --input-file=%t/err
+; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/variadic.ll 2>%t/err
+; RUN: FileCheck %t/variadic.ll --input-file=%t/err --implicit-check-not=error:
 ; RUN: not %tenon opt --passes=insert-barriers - <%t/barrier.ll 2>%t/err
 ; RUN: FileCheck %t/barrier.ll --input-file=%t/err
 ; RUN: not %tenon opt --passes=nothing,place-roots %t/barrier.ll 2>&1 | FileCheck %s --check-prefix=UNKNOWN
@@ -54,6 +56,20 @@ define void @wrong() "gc-leaf-function" {
 ; CHECK: error: 'other': {{.*}} [gc]
 define void @other() gc "shadow-stack" {
   call void @native()
+  ret void
+}
+
+;--- variadic.ll
+declare void @native()
+declare void @llvm.va_start(ptr)
+; CHECK: error: 'collects': {{.*}} [variable-arguments]
+define void @collects(i64 %n, ...) {
+  call void @native()
+  ret void
+}
+define void @collects_not(i64 %n, ...) {
+  %list = alloca [4 x i64]
+  call void @llvm.va_start(ptr %list)
   ret void
 }
 
