@@ -394,6 +394,84 @@ static void coming_and_going(void **state)
     close_fixture(&s.f);
 }
 
+/* ---- circles ---- */
+
+/* Looks `other` up while it is made. */
+struct cyclic {
+    const char *name, *other;
+    struct tn_library *library;
+    pthread_barrier_t *start;
+    _Atomic int made;
+    int code;
+};
+
+static int make_cyclic(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
+{
+    struct cyclic *c = context;
+    void *address;
+    c->made++;
+    int code = c->other ? tn_lookup(c->library, c->other, &address, err) : 0;
+    if (code)
+        return code;
+    struct tn_input input = input_of(c->name, function_object(c->name, 1, NULL));
+    return tn_responsibility_add_object(responsibility, &input, err);
+}
+
+static void *look_up_cyclic(void *context)
+{
+    struct cyclic *c = context;
+    struct tn_error err;
+    void *address;
+    pthread_barrier_wait(c->start);
+    c->code = tn_lookup(c->library, c->name, &address, &err);
+    return NULL;
+}
+
+static void promise_cyclic(struct cyclic *c)
+{
+    struct tn_error err;
+    const struct tn_promised symbol = {c->name, 0};
+    assert_ok(tn_add_materializer(c->library,
+                                  &(struct tn_materializer){.size = sizeof(struct tn_materializer),
+                                                            .name = c->name,
+                                                            .context = c,
+                                                            .symbols = &symbol,
+                                                            .count = 1,
+                                                            .materialize = make_cyclic},
+                                  &err),
+              &err);
+}
+
+/* Each of two threads makes what needs what the other one makes: neither waits for ever, and both are told the reason. If
+ * only one needs the other, both get what they want. */
+static void two_in_a_circle(void **state)
+{
+    (void)state;
+    enum { TIMES = 100 };
+    alarm(120);
+    for (int i = 0; i < TIMES; i++) {
+        const struct tn_session_options options = {.size = sizeof options, .threads = (size_t)(i % 3)};
+        struct fixture f = open_fixture(&options);
+        pthread_barrier_t start;
+        assert_int_equal(pthread_barrier_init(&start, NULL, 2), 0);
+        bool circle = i % 2;
+        struct cyclic c[] = {{"a", "b", f.library, &start}, {"b", circle ? "a" : NULL, f.library, &start}};
+        pthread_t threads[2];
+        promise_cyclic(&c[0]);
+        promise_cyclic(&c[1]);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(pthread_create(&threads[k], NULL, look_up_cyclic, &c[k]), 0);
+        for (int k = 0; k < 2; k++) {
+            pthread_join(threads[k], NULL);
+            assert_int_equal(c[k].code, circle ? TN_ECYCLE : 0);
+            assert_int_equal(c[k].made, 1);
+        }
+        pthread_barrier_destroy(&start);
+        close_fixture(&f);
+    }
+    alarm(0);
+}
+
 /* ---- forks ---- */
 
 static _Atomic int let_go;
@@ -468,6 +546,7 @@ int main(void)
         cmocka_unit_test(fork_while_making),
         cmocka_unit_test(storms),
         cmocka_unit_test(coming_and_going),
+        cmocka_unit_test(two_in_a_circle),
     };
     return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);
 }
