@@ -100,6 +100,8 @@ int tn__output_arrange(struct tn__output_link *o);
 int tn__output_find_sites(struct tn__output_link *o);
 /* Tells where they are, from where the pieces are. */
 void tn__output_place_sites(struct tn__output_link *o);
+/* TN_EFORMAT: some overlap. */
+int tn__output_check_sites(const struct tn__output_link *o);
 /* Makes their words what the file has. */
 void tn__output_finish_sites(struct tn__output_link *o);
 /* An address beyond anything that can be reached stands for each import. */

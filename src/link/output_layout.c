@@ -518,6 +518,8 @@ int tn__output_arrange(struct tn__output_link *o)
     place(o);
     code = check_size(o);
     if (code == TN_OK)
+        code = tn__output_check_sites(o);
+    if (code == TN_OK)
         settle_all(o);
     return code;
 }

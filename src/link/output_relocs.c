@@ -234,6 +234,18 @@ void tn__output_place_sites(struct tn__output_link *o)
     qsort(output->relocs, output->reloc_count, sizeof *output->relocs, by_address);
 }
 
+/* The file would be changed twice where it is changed once in memory. */
+int tn__output_check_sites(const struct tn__output_link *o)
+{
+    const struct tn__output *output = o->output;
+    for (size_t i = 1; i < output->reloc_count; i++)
+        if (output->relocs[i].address - output->relocs[i - 1].address < 8)
+            return tn__fail(o->err, TN_EFORMAT,
+                            "%s: two addresses overlap each other in data, 0x%" PRIx64 " bytes from its beginning",
+                            o->options->name, output->relocs[i].address - o->base);
+    return TN_OK;
+}
+
 /* ---- finishing ---- */
 
 /* There are few sections, and not all are in the order of their addresses: .tbss takes no room. */
@@ -273,8 +285,8 @@ size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t 
     for (size_t i = 0; i <= output->reloc_count; i++) {
         const struct tn__output_reloc *reloc = &output->relocs[i];
         bool is_end = i == output->reloc_count;
-        if (!is_end && (reloc->fixup != TN__OUTPUT_RELATIVE || reloc->address % 8))
-            continue;
+        if (!is_end && (reloc->fixup != TN__OUTPUT_RELATIVE || reloc->address % 8 || reloc->address < next))
+            continue; /* no two words are the same: see tn__output_check_sites */
         while (bitmap && (is_end || reloc->address >= next + BITS * 8)) {
             if (count++ < room)
                 words[count - 1] = bitmap << 1 | 1;

@@ -323,12 +323,35 @@ static void test_refuses(void **state)
     }
 }
 
+/* Two words that overlap would be changed twice. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    for (uint64_t second = 0; second <= 16; second++) {
+        static struct elf elf;
+        memset(&elf, 0, sizeof elf);
+        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 32);
+        unsigned thing = elf_symbol(&elf, "thing", STB_GLOBAL, STT_OBJECT, data, 0, 8);
+        elf_reloc(&elf, data, 8, thing, R_X86_64_64, 0);
+        elf_reloc(&elf, data, second, thing, R_X86_64_64, 0);
+        struct tn__output *output;
+        struct tn_error err;
+        const struct tn__output_options options = {.name = "out"};
+        int rc = link_output(&options, elf_finish(&elf), &output, &err);
+        if (second == 0 || second == 16)
+            assert_ok(rc, &err);
+        else
+            assert_error(rc, TN_EFORMAT, &err, "overlap");
+        tn__output_free(output);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),        cmocka_unit_test(test_relocs),  cmocka_unit_test(test_slots),
         cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),   cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses), cmocka_unit_test(test_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
