@@ -243,6 +243,12 @@ struct tn_image_shard {
     size_t length;
 };
 
+/* Another image, without which this one is not opened: its name, and which build of it. */
+struct tn_image_dependency {
+    const char *name;
+    unsigned char build_id[16]; /* as tn_image_build_id has it */
+};
+
 struct tn_image_progress {
     size_t size;           /* of this struct */
     uint64_t done, shards; /* so many of so many */
@@ -272,6 +278,8 @@ struct tn_image_options {
     const struct tn_compile_observer *observer; /* NULL: nobody watches. Modules are called as members of the archive */
     /* NULL, or called with the context before the first shard is compiled and after each; one call at a time. */
     void (*progress)(void *context, const struct tn_image_progress *progress);
+    const struct tn_image_dependency *dependencies;
+    size_t dependency_count;
 };
 
 struct tn_image_stats {

@@ -29,6 +29,8 @@ struct tn_image_load_options {
     tn_resolver *resolver;    /* of what a file needs from the program, as tn_resolve_dlsym; NULL: it gets nothing */
     void *context;            /* its first argument */
     uint64_t flags;           /* TN_IMAGE_... */
+    struct tn_image *const *images; /* open ones, which it may depend on; they have to stay open longer */
+    size_t image_count;
 };
 
 /* Compares the checksum of everything that is loaded of a file, which takes as long as reading it; otherwise that of header and
@@ -37,12 +39,13 @@ struct tn_image_load_options {
 
 /* Opens an image that is part of this process: linked in, or in a library that dlopen has loaded. `options` may be NULL.
  * TN_EFORMAT (it is damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
- * target fits, and the text lists what the CPU lacks for each), TN_ENOMEM. */
+ * target fits, and the text lists what the CPU lacks for each; it depends on an image that was built anew since), TN_EUNDEF (it
+ * depends on an image that is not among `images`), TN_ENOMEM, TN_EINVAL (of `options`). */
 TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 
 /* Loads a shared library with an image in it and opens that: maps it, with its code as the file has it, binds its symbols by
- * the resolver alone (libraries that it names are not loaded), runs its initializers. Exceptions pass through its code. Its
+ * public functions of `images` and by the resolver, in this order (libraries that it names are not loaded), runs its initializers. Exceptions pass through its code. Its
  * thread-local variables (x86-64) lie in the program's reserve, as those of tn_add_object do (TN_TLS_RESERVE): threads that are
  * there already have to be attached.
  * Besides the errors above: TN_EIO, TN_EPERM (the system refuses to map the code), TN_EUNDEF (the text lists the symbols that

@@ -154,7 +154,7 @@ static bool read_all(struct job *job)
         return tool_fail(STATUS_FAILURE, "there is no LLVM IR among the files, which shards are of"), false;
     job->options.finished = job->finished;
     job->options.finished_count = job->finished_count;
-    return tool_read_roots(job);
+    return tool_read_roots(job) && tool_read_dependencies(job);
 }
 
 /* ---- what comes out ---- */
@@ -247,6 +247,8 @@ static int build(struct job *job)
     job->options.native = &host;
     job->options.roots = (const char *const *)job->roots;
     job->options.root_count = job->root_count;
+    job->options.dependencies = job->dependencies;
+    job->options.dependency_count = job->dependency_count;
     return job->settings->ninja ? write_ninja(job) : job->settings->shard ? build_shard(job) : build_image(job);
 }
 
@@ -262,6 +264,7 @@ int command_build(struct settings *settings)
         if (job.files[i].bytes)
             tool_release(&job.files[i]);
     tool_free_roots(&job);
+    tool_free_dependencies(&job);
     free(job.files);
     free(job.inputs);
     free(job.finished);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_ninja.c the work as a build file,
+/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_depends.c
+ * what it depends on, build_ninja.c the work as a build file,
  * build_file.c what becomes of the image in the end. */
 
 #ifndef TENON_TOOL_BUILD_IMAGE_H
@@ -22,6 +23,8 @@ struct job {
     char **roots;
     size_t root_count, root_capacity;
     size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
+    struct tn_image_dependency *dependencies;
+    size_t dependency_count;
     struct tn_image_options options;
     size_t shard; /* of --shard */
     struct tn_buffer out[TN_IMAGE_OUTPUTS];
@@ -41,6 +44,12 @@ void tool_free_roots(struct job *job);
 /* For struct tn_image_options; the context is the job. */
 int tool_unknown_root(void *context, size_t index, int is_local);
 void tool_warn_unknown_roots(const struct job *job);
+
+/* ---- build_depends.c ---- */
+
+/* Finds the images that --depends names. What is wrong is reported and false answered. */
+bool tool_read_dependencies(struct job *job);
+void tool_free_dependencies(struct job *job);
 
 /* ---- build_file.c ---- */
 

@@ -24,12 +24,17 @@ bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn
     return false;
 }
 
+static void print_bytes(const uint8_t id[16])
+{
+    for (size_t i = 0; i < 16; i++)
+        printf("%02x", id[i]);
+}
+
 static void print_id(const struct tn__image_view *view)
 {
     printf("image: %s, format version %d, ELF machine %u, build id ", tn__image_name(view), TN__IMAGE_VERSION,
            view->machine);
-    for (size_t i = 0; i < 16; i++)
-        printf("%02x", view->header[TN__IMAGE_AT_BUILD_ID + i]);
+    print_bytes(view->header + TN__IMAGE_AT_BUILD_ID);
     putchar('\n');
 }
 
@@ -101,10 +106,22 @@ static void print_needs(const struct tn__image_view *view)
         printf("  %s\n", view->text + tn__get32(table->rows + 4 * (size_t)i));
 }
 
+static void print_dependencies(const struct tn__image_view *view)
+{
+    const struct tn__image_rows *table = &view->tables[TN__IMAGE_DEPENDENCY_TABLE];
+    for (uint32_t i = 0; i < table->count; i++) {
+        const uint8_t *row = table->rows + TN__IMAGE_DEPENDENCY * (size_t)i;
+        printf("%s  %s, build id ", i ? "" : "\ndepends on\n", view->text + tn__get32(row));
+        print_bytes(row + TN__IMAGE_DEPENDENCY_ID);
+        putchar('\n');
+    }
+}
+
 void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes)
 {
     print_id(view);
     print_targets(view);
     print_functions(view, sizes);
     print_needs(view);
+    print_dependencies(view);
 }

@@ -37,6 +37,7 @@ static const struct option options[] = {
     {FOR_BUILD, "--trace", NULL, "FILE", NULL, M(trace), "keep the functions that --trace-compile wrote to FILE"},
     {FOR_BUILD, "--workload", NULL, "CMD", NULL, ITEM,
      "run a command of the shell, and keep the functions that 'tenon run' compiles in it"},
+    {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM, "open the image only beside this one, as it is now"},
     {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
      "compile on N threads; default one per core, or TENON_IMAGE_THREADS of the environment"},
     {FOR_BUILD, "--shards", NULL, "N", NULL, M(shards),

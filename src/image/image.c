@@ -3,6 +3,7 @@
 /* An open image: which target it runs for, its slots, its functions. */
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/os.h"
@@ -50,6 +51,49 @@ int tn__image_choose(struct tn_image *image, const char *name, const struct tn_i
         return tn__fail(err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
                         arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
     code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, err);
+    return code;
+}
+
+/* ---- dependencies ---- */
+
+enum { ID = 16, ID_TEXT = 2 * ID + 1 };
+
+static void write_id(const uint8_t *id, char text[ID_TEXT])
+{
+    for (size_t i = 0; i < ID; i++)
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+static int check_dependency(const struct tn_image *image, const char *name, const uint8_t *row,
+                            const struct tn_image_load_options *options, struct tn_error *err)
+{
+    const char *wanted = image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME);
+    const struct tn_image *other = NULL;
+    for (size_t i = 0; i < options->image_count; i++) {
+        const struct tn_image *open = options->images[i];
+        if (strcmp(tn__image_name(&open->view), wanted) != 0)
+            continue;
+        if (memcmp(tn_image_build_id(open), row + TN__IMAGE_DEPENDENCY_ID, ID) == 0)
+            return TN_OK;
+        other = open;
+    }
+    if (!other)
+        return tn__fail(err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones", name,
+                        wanted);
+    char ids[2][ID_TEXT];
+    write_id(row + TN__IMAGE_DEPENDENCY_ID, ids[0]);
+    write_id(tn_image_build_id(other), ids[1]);
+    return tn__fail(err, TN_ENOTSUP, "%s: it depends on the image '%s' with the build id %s; the open one has %s", name,
+                    wanted, ids[0], ids[1]);
+}
+
+int tn__image_check_dependencies(const struct tn_image *image, const char *name,
+                                 const struct tn_image_load_options *options, struct tn_error *err)
+{
+    const struct tn__image_rows *table = &image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
+    int code = TN_OK;
+    for (uint32_t i = 0; i < table->count && code == TN_OK; i++)
+        code = check_dependency(image, name, table->rows + (size_t)i * TN__IMAGE_DEPENDENCY, options, err);
     return code;
 }
 

@@ -116,7 +116,7 @@ struct tn__image_file {
 
 /* Applies the relocations of a mapped file, gives its thread-local variables their place, and says what is to be called then
  * and in the end. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
-int tn__image_relocate(struct tn__image_file *file, tn_resolver *resolver, void *context, struct tn_error *err);
+int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
 
 /* ---- frames.c ---- */
 
@@ -141,6 +141,9 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
 /* Checks that the image fits this process, and chooses a target. */
 int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
                      struct tn_error *err);
+/* Checks that what it depends on is open. TN_EUNDEF, TN_ENOTSUP. */
+int tn__image_check_dependencies(const struct tn_image *image, const char *name,
+                                 const struct tn_image_load_options *options, struct tn_error *err);
 /* Writes the slots; the places were checked, or are the program's own. */
 void tn__image_fill_slots(const struct tn_image *image);
 

@@ -18,6 +18,8 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
     code = tn__image_read(name, header, INT32_MAX, &image->arena, &image->view, err);
     if (code == TN_OK)
         code = tn__image_choose(image, name, &options, err);
+    if (code == TN_OK)
+        code = tn__image_check_dependencies(image, name, &options, err);
     if (code != TN_OK) {
         tn_image_close(image);
         return code;

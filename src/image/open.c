@@ -86,6 +86,8 @@ static int check(struct tn_image *image, const struct tn_image_load_options *opt
                         image->view.machine, m->machine);
     if (code == TN_OK)
         code = tn__image_choose(image, m->name, options, err);
+    if (code == TN_OK)
+        code = tn__image_check_dependencies(image, m->name, options, err);
     return code == TN_OK ? check_places(image, header + image->view.size, available - image->view.size, err) : code;
 }
 
@@ -110,7 +112,7 @@ static int load(struct tn_image *image, int fd, const char *name, const struct t
     if (code == TN_OK)
         code = check(image, options, err);
     if (code == TN_OK)
-        code = tn__image_relocate(file, options->resolver, options->context, err);
+        code = tn__image_relocate(file, options, err);
     if (code == TN_OK)
         code = tn__image_register_frames(file, err);
     if (code != TN_OK) {

@@ -62,8 +62,7 @@ struct relocator {
     const struct tn__image_mapping *mapping;
     uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
     struct dynamic tables[TABLES];
-    tn_resolver *resolver;
-    void *context;
+    const struct tn_image_load_options *options; /* who knows symbols */
     size_t undefined;
     struct tn_error *err;
 };
@@ -150,7 +149,12 @@ static uint64_t ask(const struct relocator *r, const char *name)
 {
     if (strcmp(name, "__tls_get_addr") == 0)
         return (uintptr_t)tls_get_addr;
-    return r->resolver ? (uint64_t)(uintptr_t)r->resolver(r->context, name) : 0;
+    void *address = NULL;
+    for (size_t i = 0; i < r->options->image_count && !address; i++)
+        address = tn_image_lookup(r->options->images[i], name);
+    if (!address && r->options->resolver)
+        address = r->options->resolver(r->options->context, name);
+    return (uintptr_t)address;
 }
 
 /* Undefined ones are listed, all of them. */
@@ -362,9 +366,9 @@ static int apply_all(struct relocator *r)
     return code == TN_OK && r->undefined ? TN_EUNDEF : code;
 }
 
-int tn__image_relocate(struct tn__image_file *file, tn_resolver *resolver, void *context, struct tn_error *err)
+int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    struct relocator r = {.mapping = &file->mapping, .resolver = resolver, .context = context, .err = err};
+    struct relocator r = {.mapping = &file->mapping, .options = options, .err = err};
     int code = read_dynamic(&r);
     if (code == TN_OK)
         code = place_variables(&r, file);

@@ -84,9 +84,6 @@ static int find_tables(const struct reader *r)
     v->text = (const char *)text->rows;
     if (!text->count || v->text[text->count - 1])
         return FAIL(r, "%s: the table of text does not end with a zero", r->name);
-    if (v->tables[TN__IMAGE_DEPENDENCY_TABLE].count)
-        return tn__fail(r->err, TN_ENOTSUP, "%s: it depends on other images, which this runtime does not know of",
-                        r->name);
     return TN_OK;
 }
 
@@ -152,9 +149,16 @@ static int check_counts(const struct reader *r)
     if (v->places != places)
         return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
                     targets, functions, (unsigned long long)places);
-    for (uint32_t i = 0; i < v->tables[TN__IMAGE_NEED_TABLE].count; i++)
-        if (!text_at(v, v->tables[TN__IMAGE_NEED_TABLE].rows + 4 * (size_t)i))
-            return FAIL(r, "%s: host symbol %u: its name lies outside of the text", r->name, i);
+    return TN_OK;
+}
+
+/* Rows that begin with a name. */
+static int check_names(const struct reader *r, enum tn__image_table table, size_t row, const char *what)
+{
+    const struct tn__image_rows *rows = &r->view->tables[table];
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (!text_at(r->view, rows->rows + row * i))
+            return FAIL(r, "%s: %s %u: its name lies outside of the text", r->name, what, i);
     return TN_OK;
 }
 
@@ -238,5 +242,9 @@ int tn__image_read(const char *name, const uint8_t *header, uint64_t available, 
         code = find_tables(&r);
     if (code == TN_OK)
         code = read_targets(&r, arena);
-    return code == TN_OK ? check_counts(&r) : code;
+    if (code == TN_OK)
+        code = check_counts(&r);
+    if (code == TN_OK)
+        code = check_names(&r, TN__IMAGE_NEED_TABLE, 4, "host symbol");
+    return code == TN_OK ? check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, TN__IMAGE_DEPENDENCY, "dependency") : code;
 }

@@ -65,6 +65,7 @@ static void load(const uint8_t *bytes, size_t size)
     uint64_t available;
     struct tn_error err;
     struct tn__image_file file = {.tls = NULL};
+    struct tn_image_load_options options = {.resolver = resolve, .context = &file};
     struct tn__image_mapping *mapping = &file.mapping;
     if (tn__os_memfd(size, &fd))
         return;
@@ -72,7 +73,7 @@ static void load(const uint8_t *bytes, size_t size)
         tn__image_map("fuzz", fd, mapping, &err) == TN_OK) {
         sign_file(mapping, fd);
         read_tables(tn__image_file_bytes(mapping, mapping->header, &available), available);
-        if (tn__image_relocate(&file, resolve, &fd, &err) == TN_OK)
+        if (tn__image_relocate(&file, &options, &err) == TN_OK)
             tn__image_register_frames(&file, &err);
         tn__image_forget_frames(&file);
         if (file.tls)

@@ -202,7 +202,8 @@ static void names_what_differs(void **state)
         {SAMPLE_IMAGE + 56, 3, TN_EFORMAT, "3 slots for 2 functions"},
         {SAMPLE_IMAGE + 60, 5, TN_EFORMAT, "5 places; 1 slots, 2 targets and 2 functions need 4"},
         {SAMPLE_IMAGE + 64 + 4, 65, TN_EFORMAT, "table of targets"},
-        {SAMPLE_IMAGE + 100, 1, TN_ENOTSUP, "depends on other images"},
+        {SAMPLE_IMAGE + 100, 1, TN_EUNDEF, "depends on the image 'sample', which is not among the open ones"},
+        {SAMPLE_IMAGE + 100, 2, TN_EFORMAT, "table of dependencies"},
         {SAMPLE_IMAGE + 112, 40, TN_EFORMAT, "the image's name lies outside"},
         {SAMPLE_IMAGE + 116, 1, TN_EFORMAT, "byte 116 of the header is not zero"},
         {SAMPLE_TARGETS, 40, TN_EFORMAT, "target 0: its name lies outside"},
@@ -250,6 +251,29 @@ static void finds_wrong_functions(void **state)
         tn_image_close(image);
         bytes[rows[i].at] = old;
     }
+}
+
+/* Of another image: what is open, what is not, and what was built anew since. */
+static void checks_what_it_depends_on(void **state)
+{
+    (void)state;
+    struct tn_image *other, *image;
+    struct tn_error err;
+    struct tn_image_load_options options = {.size = sizeof options, .images = &other, .image_count = 1};
+    assert_int_equal(open_sample(SAMPLE_SIZE, &other, &err), TN_OK);
+    bytes[SAMPLE_IMAGE + 100] = 1;
+    sample_sign(bytes);
+    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), TN_OK);
+    tn_image_close(image);
+    bytes[SAMPLE_DEPENDENCY + 4 + 15] = 1;
+    sample_sign(bytes);
+    assert_int_equal(tn_image_open_memory("sample", bytes, SAMPLE_SIZE, &options, &image, &err), TN_ENOTSUP);
+    assert_string_equal(err.text,
+                        "sample: it depends on the image 'sample' with the build id "
+                        "00000000000000000000000000000001; the open one has 00000000000000000000000000000000");
+    bytes[SAMPLE_DEPENDENCY] = 40;
+    expect(TN_EFORMAT, "dependency 0: its name lies outside of the text");
+    tn_image_close(other);
 }
 
 /* Both targets ask for a feature that no table has. */
@@ -341,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup(refuses_every_truncation, fresh),
         cmocka_unit_test_setup(names_what_differs, fresh),
         cmocka_unit_test_setup(finds_wrong_functions, fresh),
+        cmocka_unit_test_setup(checks_what_it_depends_on, fresh),
         cmocka_unit_test_setup(lists_what_is_missing, fresh),
         cmocka_unit_test_setup(refuses_bad_files, fresh),
         cmocka_unit_test_setup(gives_up_cleanly, fresh),

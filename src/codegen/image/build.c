@@ -188,6 +188,8 @@ static int write_metadata(struct tn__image_build *b)
         }
     contents.needs = needs;
     contents.need_count = need_count;
+    contents.dependencies = b->options.dependencies;
+    contents.dependency_count = b->options.dependency_count;
     for (size_t i = 0; i < b->shard_count && tn__image_wants(b, TN_IMAGE_OBJECTS); i++)
         for (size_t half = 0; half < 2; half++)
             contents.build_id[half] =

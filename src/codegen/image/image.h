@@ -65,6 +65,8 @@ struct tn__image_contents {
     bool has_constructors;    /* that may run before slots are filled */
     const char *const *needs; /* names that nothing in the image defines, sorted */
     size_t need_count;
+    const struct tn_image_dependency *dependencies;
+    size_t dependency_count;
     uint64_t build_id[2];
 };
 

@@ -144,7 +144,11 @@ static void write_tables(struct writer *w)
     row = begin_table(w, TN__IMAGE_NEED_TABLE, c->need_count, 4);
     for (size_t i = 0; i < c->need_count; i++, row += 4)
         tn__put32(row, add_text(&w->text, c->needs[i]));
-    begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, 0, 0);
+    row = begin_table(w, TN__IMAGE_DEPENDENCY_TABLE, c->dependency_count, TN__IMAGE_DEPENDENCY);
+    for (size_t i = 0; i < c->dependency_count; i++, row += TN__IMAGE_DEPENDENCY) {
+        tn__put32(row + TN__IMAGE_DEPENDENCY_NAME, add_text(&w->text, c->dependencies[i].name));
+        memcpy(row + TN__IMAGE_DEPENDENCY_ID, c->dependencies[i].build_id, sizeof c->dependencies[i].build_id);
+    }
     w->name = add_text(&w->text, c->image);
 }
 
@@ -153,14 +157,15 @@ static size_t count_rows(struct writer *w)
 {
     const struct tn__image_contents *c = w->contents;
     size_t targets = tn_cpu_target_count(c->targets), limit = INT32_MAX / 8;
-    if (c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4)
+    if (c->function_count > limit / TN__IMAGE_FUNCTION || c->need_count > limit / 4 ||
+        c->dependency_count > limit / TN__IMAGE_DEPENDENCY)
         return 0;
     for (size_t i = 0; i < c->function_count; i++)
         add_set(w, c->functions[i].clones);
     w->places = TN__IMAGE_FIRST_VERSION + targets * c->slots + (c->function_count - c->slots);
     return w->places > limit ? 0
                              : TN__IMAGE_HEADER + targets * TN__IMAGE_TARGET + c->function_count * TN__IMAGE_FUNCTION +
-                                   w->set_count * 8 + c->need_count * 4;
+                                   w->set_count * 8 + c->need_count * 4 + c->dependency_count * TN__IMAGE_DEPENDENCY;
 }
 
 /* The rows are written first, because they tell how much text there is; it goes behind them. */

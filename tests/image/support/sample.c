@@ -76,9 +76,10 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     put(h + 56, 1, 4);
     put(h + 60, 4, 4);
     put(h + 112, 19, 4);
-    const uint32_t tables[][2] = {{SAMPLE_TARGETS - SAMPLE_IMAGE, 2}, {SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
-                                  {SAMPLE_SETS - SAMPLE_IMAGE, 2},    {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
-                                  {SAMPLE_TEXT - SAMPLE_IMAGE, 0},    {SAMPLE_TEXT - SAMPLE_IMAGE, 40}};
+    const uint32_t tables[][2] = {{SAMPLE_TARGETS - SAMPLE_IMAGE, 2},    {SAMPLE_FUNCTIONS - SAMPLE_IMAGE, 2},
+                                  {SAMPLE_SETS - SAMPLE_IMAGE, 2},       {SAMPLE_TEXT - SAMPLE_IMAGE, 0},
+                                  {SAMPLE_DEPENDENCY - SAMPLE_IMAGE, 0}, {SAMPLE_TEXT - SAMPLE_IMAGE, 40}};
+    put(bytes + SAMPLE_DEPENDENCY, 19, 4);
     memcpy(h + 64, tables, sizeof tables);
     write_target(bytes + SAMPLE_TARGETS, 0, 0);
     write_target(bytes + SAMPLE_TARGETS + 80, 6, 0);

@@ -16,7 +16,8 @@ enum {
     SAMPLE_FUNCTIONS = SAMPLE_TARGETS + 2 * 80,
     SAMPLE_SETS = SAMPLE_FUNCTIONS + 2 * 8,
     SAMPLE_TEXT = SAMPLE_SETS + 2 * 8,
-    SAMPLE_TABLES = 128 + 2 * 80 + 2 * 8 + 2 * 8 + 40, /* bytes of header and tables */
+    SAMPLE_DEPENDENCY = SAMPLE_TEXT + 40, /* a row that the header does not count: of another sample */
+    SAMPLE_TABLES = 128 + 2 * 80 + 2 * 8 + 2 * 8 + 40 + 24, /* bytes of header and tables */
     SAMPLE_PLACES = SAMPLE_IMAGE + SAMPLE_TABLES,
     SAMPLE_CODE = 0x1000,
     SAMPLE_DATA = 0x2000,

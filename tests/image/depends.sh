@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# An image that calls another one: opened beside that, and refused without it, or when it was built anew since.
+
+. tests/build/check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tenon=$BUILD/tenon
+targets='x86-64;x86-64-v3'
+
+cat >"$work/base.c" <<'END'
+int sum(const int *values, int count)
+{
+    int result = BEGIN;
+    for (int i = 0; i < count; i++)
+        result += values[i];
+    return result;
+}
+END
+cat >"$work/user.c" <<'END'
+int sum(const int *values, int count);
+int twice(const int *values, int count)
+{
+    int result = 0;
+    for (int i = 0; i < 2; i++)
+        result += sum(values, count);
+    return result;
+}
+END
+cat >"$work/host.c" <<'END'
+#include <stdio.h>
+#include "tenon_image.h"
+static const int values[] = {1, 2, 4};
+static int fail(const struct tn_error *err)
+{
+    return printf("%s: %s\n", tn_error_name(err->code), err->text), 1;
+}
+/* host [BASE] USER: without BASE it is linked in. */
+#ifdef LINKED
+extern const char base[];
+#endif
+int main(int argc, char **argv)
+{
+    struct tn_image *image = NULL, *user;
+    struct tn_error err;
+    struct tn_image_load_options options = {.size = sizeof options, .images = &image, .image_count = 1};
+#ifdef LINKED
+    if (tn_image_open_linked(base, NULL, &image, &err))
+        return fail(&err);
+#else
+    if (argc > 2 && tn_image_open(argv[1], NULL, &image, &err))
+        return fail(&err);
+#endif
+    options.image_count = image != NULL;
+    if (tn_image_open(argv[argc - 1], &options, &user, &err))
+        return fail(&err);
+    printf("%d\n", ((int (*)(const int *, int))tn_image_lookup(user, "twice"))(values, 3));
+    tn_image_close(user);
+    tn_image_close(image);
+    return 0;
+}
+END
+compile() { "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -emit-llvm -fPIC -c "$@"; }
+compile -DBEGIN=0 "$work/base.c" -o "$work/base.bc" && compile -DBEGIN=1 "$work/base.c" -o "$work/other.bc" &&
+    compile "$work/user.c" -o "$work/user.bc" || exit 1
+succeeds "a base" "$tenon" build --kind=image --name base --targets "$targets" -o "$work/base" "$work/base.bc"
+succeeds "the same as an archive" "$tenon" build --name base --targets "$targets" -o "$work/base.a" "$work/base.bc"
+succeeds "another base" "$tenon" build --kind=image --name base --targets "$targets" -o "$work/other" "$work/other.bc"
+build_user() { "$tenon" build --kind=image --name user --targets "$targets" -o "$work/user" "$@" "$work/user.bc"; }
+succeeds "an image that depends on the base" build_user --depends "$work/base"
+some "it is shown" "$("$tenon" inspect "$work/user" | grep -A1 'depends on' | grep 'base, build id')"
+"$CC" -Wall -Werror -Iinclude "$work/host.c" "$BUILD/libtenon.a" -static -o "$work/host" &&
+    "$CC" -Wall -Werror -Iinclude -DLINKED "$work/host.c" "$work/base.a" "$BUILD/libtenon.a" -static -o "$work/linked" || exit 1
+some "it is opened beside the base" "$("$work/host" "$work/base" "$work/user" | grep -x 14)"
+some "and beside the base that is linked in" "$("$work/linked" "$work/user" | grep -x 14)"
+some "not alone" "$("$work/host" "$work/user" | grep "TN_EUNDEF: .* depends on the image 'base', which is not among")"
+some "nor beside another base" \
+    "$("$work/host" "$work/other" "$work/user" | grep "TN_ENOTSUP: .* depends on the image 'base' with the build id .*; the open one has")"
+build_user
+some "one that does not say so lacks a symbol" "$("$work/host" "$work/user" | grep 'TN_EUNDEF: .* does not have: sum')"
+some "a file without an image is none to depend on" "$(build_user --depends "$work/base.bc" 2>&1 | grep 'no image')"

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* tenon build --depends: the images that another one is not opened without. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "build_image.h"
+#include "image/image.h"
+
+static bool take(struct job *job, const struct tn__image_view *view)
+{
+    struct tn_image_dependency *row = &job->dependencies[job->dependency_count];
+    row->name = strdup(tn__image_name(view));
+    memcpy(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id);
+    job->dependency_count += row->name != NULL;
+    return row->name || (tool_fail(STATUS_FAILURE, "out of memory"), false);
+}
+
+static bool read_one(struct job *job, const char *name)
+{
+    struct file file;
+    struct tn__image_view view;
+    struct tn__arena arena = {.from = NULL};
+    struct tn_error err;
+    if (!tool_read(name, &file))
+        return false;
+    bool found = tool_find_image(&file, &arena, &view, &err);
+    if (!found)
+        tool_fail(STATUS_FAILURE, "%s", *err.text ? err.text : "there is no image in the file that --depends names");
+    found = found && take(job, &view);
+    tn__arena_free(&arena);
+    tool_release(&file);
+    return found;
+}
+
+bool tool_read_dependencies(struct job *job)
+{
+    const struct settings *settings = job->settings;
+    job->dependencies = calloc((size_t)settings->item_count + 1, sizeof *job->dependencies);
+    if (!job->dependencies)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--depends") && !read_one(job, settings->items[i].value))
+            return false;
+    return true;
+}
+
+void tool_free_dependencies(struct job *job)
+{
+    for (size_t i = 0; i < job->dependency_count; i++)
+        free((void *)(uintptr_t)job->dependencies[i].name);
+    free(job->dependencies);
+}
