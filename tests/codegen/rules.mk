@@ -51,3 +51,8 @@ $(call source_object,%): tests/codegen/source/inlined.c
 	@mkdir -p $(@D)
 	$(call step,CC)$(patsubst clang,$(llvm_bin)/clang,$(patsubst gcc,$(CC),$(firstword $(subst +, ,$*)))) \
 		$(wordlist 2,99,$(subst +, ,$*)) -fPIC -Wall -Wextra -Werror -c $< -o $@
+
+# ---- programs.c: a stub to begin with ----
+
+extra_of_programs := -DSTUB='"$(BUILD)/obj/stub/small"'
+$(BUILD)/tests/codegen/programs: | $(if $(MUSL_CC),$(BUILD)/obj/stub/small)
