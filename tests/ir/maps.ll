@@ -7,6 +7,9 @@
 ; RUN: llvm-readelf -x tenon_maps %t.o | FileCheck %s
 ; RUN: %tenon compile -O2 --function-sections %s -o %t.many.o
 ; RUN: llvm-readelf -S -W %t.many.o | FileCheck %s --check-prefix=MANY
+; RUN: %tenon compile -O2 --cpu x86-64 --emit llvm %s -o %t.ll
+; RUN: %tenon compile -O2 --cpu x86-64 --passes= %t.ll -o %t.later.o && cmp %t.o %t.later.o
+; RUN: not %tenon compile --passes=nothing %t.ll -o %t.later.o
 ; RUN: ld.lld -r %t.o -o %t.relocatable.o
 ; REQUIRES: x86
 

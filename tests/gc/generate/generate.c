@@ -292,7 +292,8 @@ static void define(void)
     printf("}\n\n");
 }
 
-/* Functions that are left by exceptions, in the middle of changes of what their deferred blocks look at. */
+/* Functions that are left by exceptions, in the middle of changes of what their deferred blocks look at. These declare no variables: clang 22 takes those
+ * of its other copy of the block. */
 static void define_unwound(int number_of_it)
 {
     printf("static __attribute__((noinline)) node u%d(node a, node b, long x)\n{\n", number_of_it);
