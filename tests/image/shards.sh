@@ -57,6 +57,17 @@ same "by such names" 'a $b'\''s/x: y.a'
 some "with a second output" "$(ar t 'a $b'\''s/x: y.a.asm' | grep -x 'text#3.s')"
 succeeds "which is known to ninja" ninja -f quoted.ninja 'a $b'\''s/x: y.a.asm'
 
+# What is linked of the shards is the same, too; a shared library knows its own name.
+mkdir one processes ninja
+for kind in shared image; do
+    build --kind=$kind --threads 1 -o one/$kind "${inputs[@]}"
+    build --kind=$kind -o processes/$kind "${inputs[@]}" elsewhere/{0,1,2,3}
+    succeeds "--kind=$kind from shards" cmp one/$kind processes/$kind
+    build --kind=$kind --ninja $kind.ninja -o ninja/$kind "${inputs[@]}"
+    succeeds "--kind=$kind for ninja" ninja -f $kind.ninja
+    succeeds "--kind=$kind by ninja" cmp one/$kind ninja/$kind
+done
+
 # refused NAME TEXT FILE...: an image is not made of these, for this reason.
 refused() {
     local name=$1 text=$2

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
+# time limit: 600
+#
 # Lua, from its source, as images; against the lua5.4 command.
 
 . "$(dirname "${BASH_SOURCE[0]}")/images.bash"
 lua=build/deps/lua5.4/src
 level=-O1
-bitcode lua -I$lua || exit 1
-ls $lua/*.c | grep -v -e '/lua\.c$' -e '/luac\.c$' | xargs -P "$(nproc)" -I{} sh -c '"$0" -O1 -Xclang -disable-llvm-passes \
-    -DLUA_USE_POSIX -emit-llvm -c "$1" -o "$2/$(basename "$1" .c).bc"' "$LLVM_BIN/clang" {} "$out" || exit 1
-bitcode=$(ls "$out"/*.bc)
-
-build --shard 0 -o "$out/shard" || exit 1
+sources=($here/lua.c $(ls $lua/*.c | grep -v -e '/lua\.c$' -e '/luac\.c$'))
+flags=(-I$lua -DLUA_USE_POSIX)
+compile libc || exit 1
+build libc --shard 0 -o "$out/shard" || exit 1
 record "$out/ordinary" lua5.4 $here/strings.lua
-for way in exe shared image archive; do
+for way in shared image archive exe; do
     check_image image_lua "$out/ordinary" $way $here/strings.lua
 done
 on_cpus image_lua "$out/ordinary" $here/strings.lua
