@@ -43,15 +43,8 @@ void tool_sort_labels(struct labels *labels)
 
 const struct label *tool_find_label(const struct labels *labels, uint64_t address)
 {
-    size_t low = 0, high = labels->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (labels->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct label *label = low ? &labels->items[low - 1] : NULL;
+    size_t below = TN_COUNT_UP_TO(labels->items, labels->count, address, address);
+    const struct label *label = below ? &labels->items[below - 1] : NULL;
     return label && (!label->size || address - label->address < label->size) ? label : NULL;
 }
 

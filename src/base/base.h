@@ -151,6 +151,25 @@ static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & -alignment;
 }
 
+/* How many entries of an array that is sorted by the uint64_t member `field` are not above `key`: the last one that is not
+ * has this number less 1. */
+#define TN_COUNT_UP_TO(items, count, field, key)                                                                       \
+    tn__count_up_to((items), (count), sizeof *(items), offsetof(__typeof__(*(items)), field), (key))
+
+static inline size_t tn__count_up_to(const void *items, size_t count, size_t size, size_t offset, uint64_t key)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const void *at = (const char *)items + middle * size + offset;
+        if (*(const uint64_t *)at <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static inline uint64_t tn__min64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

@@ -204,15 +204,8 @@ static bool has_function(const struct tn__lazy_slot *slot)
 
 static bool holds(const struct tn__places *places, uint64_t address)
 {
-    size_t low = 0, high = places->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && address - places->items[low - 1].address < places->items[low - 1].size;
+    size_t below = TN_COUNT_UP_TO(places->items, places->count, address, address);
+    return below && address - places->items[below - 1].address < places->items[below - 1].size;
 }
 
 /* One that is hidden itself works as long as what it leads to is there; one that may not fail is the client's business. */

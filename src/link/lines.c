@@ -375,15 +375,8 @@ int tn__lines_add(struct tn__lines *lines, const struct tn__debug_image *image, 
 
 const struct tn__line *tn__lines_find(const struct tn__lines *lines, uint64_t address)
 {
-    size_t low = 0, high = lines->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct tn__line *line = low ? &lines->items[low - 1] : NULL;
+    size_t below = TN_COUNT_UP_TO(lines->items, lines->count, address, address);
+    const struct tn__line *line = below ? &lines->items[below - 1] : NULL;
     return line && line->file ? line : NULL;
 }
 
