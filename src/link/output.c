@@ -79,8 +79,11 @@ static void adapt_sections(struct tn__object_data *data)
 
 static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    struct tn_input object = {
-        .size = sizeof object, .name = input->name, .bytes = input->bytes, .length = input->length};
+    struct tn_input object = {.size = sizeof object,
+                              .name = input->name,
+                              .bytes = input->bytes,
+                              .length = input->length,
+                              .flags = input->flags};
     return tn_add_object(library, &object, err);
 }
 
@@ -98,7 +101,10 @@ static int add_member(struct tn_library *library, const struct tn_input *archive
     memcpy(name + outer + 1 + inner, ")", 2);
     int code =
         member->bytes
-            ? add_object(library, &(struct tn_input){.name = name, .bytes = member->bytes, .length = member->size}, err)
+            ? add_object(library,
+                         &(struct tn_input){
+                             .name = name, .bytes = member->bytes, .length = member->size, .flags = archive->flags},
+                         err)
             : tn__fail(err, TN_ENOTSUP, "%s lies outside of its archive", name);
     tn__arena_free(&arena);
     return code;

@@ -135,7 +135,8 @@ struct tn__output_options {
     uint64_t relro_room; /* and at the beginning of TN__OUTPUT_RELRO; a multiple of 8 */
 };
 
-/* Links objects or archives (of which all members are taken). Inputs are borrowed for the call.
+/* Links objects or archives (of which all members are taken). Inputs are borrowed for the call; of theirs only the flags count
+ * besides names and bytes: what is hidden is not exported.
  * TN_EFORMAT, TN_ENOTSUP (indirect functions, TLS descriptors), TN_ERANGE (code that is not position-independent; the text says
  * where), TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
 int tn__output_link(const struct tn__output_options *options, const struct tn_input *inputs, size_t count,

@@ -185,6 +185,35 @@ static void test_slots(void **state)
     tn__output_free(output);
 }
 
+/* ---- inputs ---- */
+
+/* What is hidden is not visible from outside; what is weak gives way to it all the same. */
+static void test_flags(void **state)
+{
+    (void)state;
+    static struct elf elf;
+    struct bytes objects[2];
+    for (int i = 0; i < 2; i++) {
+        memset(&elf, 0, sizeof elf);
+        elf_function(&elf, "start", elf_code(&elf, code, sizeof code), (uint64_t)(16 * i));
+        objects[i] = elf_finish(&elf);
+    }
+    const struct tn_input inputs[] = {
+        {sizeof *inputs, "weak.o", objects[0].at, objects[0].size, NULL, NULL, NULL, TN_INPUT_WEAK},
+        {sizeof *inputs, "hidden.o", objects[1].at, objects[1].size, NULL, NULL, NULL, TN_INPUT_HIDDEN},
+    };
+    const struct tn__output_options options = {.name = "out"};
+    struct tn__output *output;
+    struct tn_error err;
+    assert_ok(tn__output_link(&options, inputs, COUNT(inputs), &output, &err), &err);
+    const struct tn__output_symbol *start = find_symbol(output, "start");
+    assert_int_equal(start->value, find(output, ".text")->address + sizeof code + 16);
+    assert_false(start->exported || start->local);
+    tn__output_free(output);
+    free(objects[0].at);
+    free(objects[1].at);
+}
+
 /* ---- RELR ---- */
 
 static void test_relr(void **state)
@@ -349,9 +378,10 @@ static void test_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_relocs),  cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),   cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses), cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_places),  cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_flags),   cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_beside),  cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
