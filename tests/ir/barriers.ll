@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 11 barriers
+; STATS: 13 barriers
 ; STATS: 3 stores without barrier
 
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
@@ -101,6 +101,33 @@ define void @choice(i1 %c, ptr addrspace(10) %o, ptr %outside, ptr addrspace(10)
   %u = addrspacecast ptr %outside to ptr addrspace(11)
   %p = select i1 %c, ptr addrspace(11) %d, ptr addrspace(11) %u
   store ptr addrspace(10) %x, ptr addrspace(11) %p
+  ret void
+}
+
+; The program has chosen the object itself: its choice is the parent, and is tested for null only where it may be none.
+; CHECK-LABEL: define void @chosen_by_program(
+; CHECK: %o = select i1 %c, ptr addrspace(10) %a, ptr addrspace(10) %b
+; CHECK-NOT: %base
+; CHECK: [[O:%.*]] = addrspacecast ptr addrspace(10) %o to ptr{{$}}
+; CHECK-NEXT: call preserve_mostcc void @tn__gc_log(ptr [[O]])
+define void @chosen_by_program(ptr addrspace(10) %a, ptr addrspace(10) %b, i1 %c) {
+  %da = addrspacecast ptr addrspace(10) %a to ptr addrspace(11)
+  %db = addrspacecast ptr addrspace(10) %b to ptr addrspace(11)
+  %o = select i1 %c, ptr addrspace(10) %a, ptr addrspace(10) %b
+  %d = select i1 %c, ptr addrspace(11) %da, ptr addrspace(11) %db
+  store ptr addrspace(10) %o, ptr addrspace(11) %d
+  ret void
+}
+
+; CHECK-LABEL: define void @chosen_or_null(
+; CHECK: %base = select i1 %c, ptr addrspace(10) %a, ptr addrspace(10) null
+; CHECK: icmp eq ptr addrspace(10) %base, null
+; CHECK: call preserve_mostcc void @tn__gc_log(
+define void @chosen_or_null(ptr addrspace(10) %a, i1 %c) {
+  %da = addrspacecast ptr addrspace(10) %a to ptr addrspace(11)
+  %o = select i1 %c, ptr addrspace(10) %a, ptr addrspace(10) null
+  %d = select i1 %c, ptr addrspace(11) %da, ptr addrspace(11) null
+  store ptr addrspace(10) %o, ptr addrspace(11) %d
   ret void
 }
 
