@@ -129,7 +129,8 @@ void tn__gc_move(void *parent, void *to, const void *from, size_t size);
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp);
 
 /* In assembly. Fills in block->top (sp, fp, ra = 0) and jumps to the function in the register of `nest` arguments (r10; AArch64
- * x15, and x30 goes to ra), whose other arguments are where its convention wants them. The registers of arguments are kept. */
+ * x15, and x30 goes to ra), whose other arguments are where its convention wants them. The registers of arguments are kept.
+ * Under TN_HEAP_STRESS it calls the function instead, with a copy of the arguments in memory, and collects afterwards. */
 void tn__gc_call_native(void);
 
 /* The same for functions that may return twice, as setjmp does. */

@@ -252,18 +252,19 @@ static void keep(void *collector, void *object)
 static void walk_stacks(struct tn__collector *c, tn_visit_slot *slot, void (*pin)(void *context, void *object))
 {
     struct tn_heap *heap = c->heap;
-    for (struct tn__list *node = heap->mutators.next; node != &heap->mutators; node = node->next) {
-        const char *wrong = tn__walk_stack(tn__container_of(node, struct tn__mutator, all), slot, pin, c);
+    for (TN__EACH_MUTATOR(at, heap)) {
+        const char *wrong = tn__walk_stack(tn__mutator_at(at), slot, pin, c);
         if (wrong)
             tn__corrupt(heap, wrong);
     }
 }
 
 /* Whatever is pinned must be known before anything moves. */
-static void find_roots(struct tn__collector *c, void *const *held, size_t held_count)
+static void find_roots(struct tn__collector *c)
 {
-    for (size_t i = 0; i < held_count; i++)
-        tn__keep(c, held[i]);
+    for (TN__EACH_MUTATOR(at, c->heap))
+        for (int i = 0; i < TN__RESULTS; i++)
+            tn__keep(c, tn__mutator_at(at)->results[i]);
     tn__each_pin(c->heap, keep, c);
     tn__maps_lock();
     if (tn__maps_have_pins())
@@ -275,6 +276,15 @@ static void find_roots(struct tn__collector *c, void *const *held, size_t held_c
 }
 
 /* ---- before and after ---- */
+
+/* What is no object is forgotten: while chunks still say which is one. */
+static void sift_results(struct tn_heap *heap)
+{
+    for (TN__EACH_MUTATOR(at, heap))
+        for (int i = 0; i < TN__RESULTS; i++)
+            if (!tn__is_object(heap, tn__mutator_at(at)->results[i]))
+                tn__mutator_at(at)->results[i] = NULL;
+}
 
 static void begin(struct tn__collector *c)
 {
@@ -317,11 +327,12 @@ static void free_big(struct tn__space *space)
     }
 }
 
-void tn__collect(struct tn_heap *heap, void *const *held, size_t held_count, struct tn_collection *done)
+void tn__collect(struct tn_heap *heap, struct tn_collection *done)
 {
     struct tn__collector c = {.heap = heap};
+    sift_results(heap);
     begin(&c);
-    find_roots(&c, held, held_count);
+    find_roots(&c);
     tn__drain(&c);
     tn__settle_dead(&c);
     end_chunk(&c);

@@ -163,6 +163,8 @@ struct tn__finalizer {
 
 /* ---- threads (thread.c) ---- */
 
+enum { TN__RESULTS = 3 }; /* registers that may hold what a call answers */
+
 struct tn__mutator {
     struct tn_heap *heap;
     struct tn_gc_block *block;
@@ -174,6 +176,8 @@ struct tn__mutator {
     struct tn_handle *newest;     /* of its scopes */
     uint32_t scope_depth;
     struct tn__lazy_frame *calls; /* whose functions are looked up, the newest first */
+    void *results
+        [TN__RESULTS]; /* of a call that has just ended: objects among them stay where they are; see tn__gc_after_call */
     bool finalizing;
 };
 
@@ -183,6 +187,17 @@ enum { TN__MUTATOR, TN__COLLECTED };
 static inline struct tn__mutator *tn__self(void)
 {
     return tn__gc_block.runtime[TN__MUTATOR];
+}
+
+/* What stands between the parentheses of a `for`: `at` is a struct tn__list in a struct tn__mutator. */
+#define TN__EACH_MUTATOR(at, heap)                                                                                     \
+    struct tn__list *at = (heap)->mutators.next;                                                                       \
+    at != &(heap)->mutators;                                                                                           \
+    at = at->next
+
+static inline struct tn__mutator *tn__mutator_at(struct tn__list *at)
+{
+    return tn__container_of(at, struct tn__mutator, all);
 }
 
 /* Waits for the lock as a thread that no collection need wait for; what it refers to must be in frames or handles. */
@@ -196,7 +211,6 @@ void tn__world_start(struct tn_heap *heap);
 enum { TN__STOP = 1, TN__STRESS = 2 }; /* bits of `poll` */
 
 /* What assembly calls where `poll` says so: behind blocking calls, and in stress behind others, that left these results. */
-enum { TN__RESULTS = 3 };
 void tn__gc_after_blocking(void *const results[TN__RESULTS]);
 void tn__gc_after_call(void *const results[TN__RESULTS]);
 
@@ -276,11 +290,9 @@ struct tn__collector {
 
 /* Under the lock: the whole of it, from stopping the world on. */
 void tn__collect_now(struct tn_heap *heap);
-/* The same; what these registers refer to, if they do, stays where it is. */
-void tn__collect_around(struct tn_heap *heap, void *const results[TN__RESULTS]);
 
-/* The world is stopped and every chunk retired; `held` are objects that do not move. Counts in `done`. */
-void tn__collect(struct tn_heap *heap, void *const *held, size_t held_count, struct tn_collection *done);
+/* The world is stopped and every chunk retired. Counts in `done`. */
+void tn__collect(struct tn_heap *heap, struct tn_collection *done);
 
 /* Makes the slot refer to where its object goes. */
 void tn__forward_slot(void *collector, void **slot);

@@ -122,27 +122,22 @@ static void add_up(struct tn_heap *heap, const struct tn_collection *done)
 }
 
 /* The world is stopped. */
-static void collect_stopped(struct tn_heap *heap, void *const *results, struct tn_collection *done)
+static void collect_stopped(struct tn_heap *heap, struct tn_collection *done)
 {
-    void *held[TN__RESULTS];
-    size_t count = 0;
-    for (size_t i = 0; results && i < TN__RESULTS; i++)
-        if (tn__is_object(heap, results[i]))
-            held[count++] = results[i];
     if (heap->options.flags & TN_HEAP_VERIFY)
         tn__verify_barriers(heap);
-    tn__collect(heap, held, count, done);
+    tn__collect(heap, done);
     if (heap->options.flags & TN_HEAP_VERIFY)
         tn__verify_heap(heap);
 }
 
-static void collect(struct tn_heap *heap, void *const *results)
+void tn__collect_now(struct tn_heap *heap)
 {
     struct tn_collection done = {.size = sizeof done, .before = heap->space.in_use};
     uint64_t requested = tn__os_now_ns();
     tn__world_stop(heap);
     done.stop_ns = tn__os_now_ns() - requested;
-    collect_stopped(heap, results, &done);
+    collect_stopped(heap, &done);
     tn__world_start(heap);
     done.pause_ns = tn__os_now_ns() - requested;
     done.after = heap->space.in_use;
@@ -153,16 +148,6 @@ static void collect(struct tn_heap *heap, void *const *results)
     if (heap->options.on_collection)
         heap->options.on_collection(heap->options.context, &done);
     tn__gc_block.runtime[TN__COLLECTED] = heap;
-}
-
-void tn__collect_now(struct tn_heap *heap)
-{
-    collect(heap, NULL);
-}
-
-void tn__collect_around(struct tn_heap *heap, void *const results[TN__RESULTS])
-{
-    collect(heap, results);
 }
 
 void tn_heap_collect(struct tn_heap *heap)

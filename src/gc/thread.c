@@ -132,7 +132,7 @@ static bool is_barrier(const struct tn_gc_anchor *anchor)
     return __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED) == TN_GC_BARRIER;
 }
 
-/* From now on no collection waits for the calling thread, until take_barrier gets the answer; NULL: none did before. */
+/* From now on no collection waits for the calling thread, until pass_barrier gets the answer as level; NULL: none did before. */
 static struct tn_gc_anchor *put_barrier(struct tn__mutator *mutator)
 {
     struct tn_gc_anchor *level = mutator->block->top;
@@ -207,11 +207,6 @@ void tn__retire(struct tn__mutator *mutator)
 
 /* ---- the world ---- */
 
-#define EACH_MUTATOR(m, heap)                                                                                          \
-    struct tn__list *m##_node = (heap)->mutators.next;                                                                 \
-    m##_node != &(heap)->mutators;                                                                                     \
-    m##_node = m##_node->next
-
 static bool is_stopped(const struct tn__mutator *mutator)
 {
     return is_barrier(top_of(mutator));
@@ -229,26 +224,22 @@ static void wait_for(const struct tn__mutator *mutator)
 void tn__world_stop(struct tn_heap *heap)
 {
     struct tn__mutator *self = tn__self();
-    for (EACH_MUTATOR(at, heap)) {
-        struct tn__mutator *mutator = tn__container_of(at_node, struct tn__mutator, all);
-        __atomic_fetch_or(&mutator->block->poll, TN__STOP, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_SEQ_CST);
+    for (TN__EACH_MUTATOR(at, heap)) {
+        struct tn_gc_block *block = tn__mutator_at(at)->block;
+        __atomic_fetch_or(&block->poll, TN__STOP, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&block->limit, NULL, __ATOMIC_SEQ_CST);
     }
-    for (EACH_MUTATOR(at, heap)) {
-        struct tn__mutator *mutator = tn__container_of(at_node, struct tn__mutator, all);
-        if (mutator != self)
-            wait_for(mutator);
-    }
-    for (EACH_MUTATOR(at, heap))
-        tn__retire(tn__container_of(at_node, struct tn__mutator, all));
+    for (TN__EACH_MUTATOR(at, heap))
+        if (tn__mutator_at(at) != self)
+            wait_for(tn__mutator_at(at));
+    for (TN__EACH_MUTATOR(at, heap))
+        tn__retire(tn__mutator_at(at));
 }
 
 void tn__world_start(struct tn_heap *heap)
 {
-    for (EACH_MUTATOR(at, heap)) {
-        struct tn__mutator *mutator = tn__container_of(at_node, struct tn__mutator, all);
-        __atomic_fetch_and(&mutator->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
-    }
+    for (TN__EACH_MUTATOR(at, heap))
+        __atomic_fetch_and(&tn__mutator_at(at)->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
 }
 
 /* ---- polls ---- */
@@ -284,9 +275,9 @@ void tn__gc_after_call(void *const results[TN__RESULTS])
     if (tn__gc_block.runtime[TN__COLLECTED])
         return;
     set_top(mutator, drop_levels(mutator->block->top, (uintptr_t)results));
-    tn__heap_lock(mutator->heap);
-    tn__collect_around(mutator->heap, results);
-    tn__heap_unlock(mutator->heap);
+    memcpy(mutator->results, results, sizeof mutator->results); /* others may collect before we do */
+    collect_in_stress(mutator);
+    memset(mutator->results, 0, sizeof mutator->results);
 }
 
 /* ---- calls that may block ---- */
