@@ -32,7 +32,7 @@ static const struct tn__output_symbol *find_symbol(const struct tn__elf_file *f,
     return NULL;
 }
 
-/* Behind the stub's own, each thread has room for so much. */
+/* Each thread has room for so much, before the stub's own. */
 static int check_tls(const struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
@@ -40,7 +40,7 @@ static int check_tls(const struct tn__elf_file *f)
         return FAIL(
             f, TN_ENOTSUP,
             "%llu bytes of thread-local data, at multiples of %llu, are too much for an executable, which has %d at "
-            "multiples of %d; link an archive (--kind=archive) with the system's linker",
+            "multiples of %d; the system's linker makes one of the archive that has more",
             (unsigned long long)output->tls_size, (unsigned long long)output->tls_alignment, TN__PROGRAM_TLS,
             TN__PROGRAM_TLS_ALIGNMENT);
     return TN_OK;
