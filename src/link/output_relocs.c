@@ -77,6 +77,20 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
     return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
 }
 
+/* A distance in 64 bits fits always; that of an import is not known, nor the one of an absolute address. */
+static int check_distance(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc,
+                          const struct tn__row *row)
+{
+    const struct tn__symbol *symbol = &f->object->data->symbols[reloc->symbol];
+    if (f->object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED ||
+        tn__output_is_inside(f->object, reloc->symbol))
+        return TN_OK;
+    return tn__fail(f->o->err, TN_ERANGE,
+                    "%s(%s+0x%" PRIx64 "): %s against '%s', which lies outside of the file; compile it with -fPIC and "
+                    "-mcmodel=small or medium",
+                    f->object->name, section->name, reloc->offset, row->name, symbol->name);
+}
+
 static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)
 {
     const struct tn__object_data *data = f->object->data;
@@ -87,7 +101,11 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
                         "): %s is for code of a program, not of a file that is loaded; compile it with "
                         "-fPIC",
                         f->object->name, section->name, reloc->offset, row->name);
-    if (row->value != TN__V_S_A || row->field != TN__F_LE64 || row->flags & TN__R_TLS)
+    if (row->field != TN__F_LE64 || row->flags & TN__R_TLS)
+        return TN_OK; /* what depends on where things are loaded does not fit */
+    if (row->value == TN__V_S_A_P || row->value == TN__V_S_A_GOT)
+        return check_distance(f, section, reloc, row);
+    if (row->value != TN__V_S_A)
         return TN_OK;
     return find_address(f, reloc->offset, reloc->symbol, false, (uint64_t)reloc->addend);
 }

@@ -76,6 +76,20 @@ says "parts.system: tn_image_open" "$expected" "$work/host" tn_image_open "$work
 says "parts.shared: dlopen" "$expected" "$work/host" dlopen "$work/parts.shared"
 some "parts.image: dlopen finds no names in it" "$("$work/host" dlopen "$work/parts.image" | grep 'no image')"
 
+# Objects of other compilers, in all their ways (tests/link/rules.mk); what is not position-independent is refused by name.
+link $source/matrix_host.c -o "$work/matrix" && echo 'define void @nothing() { ret void }' >"$work/nothing.ll" || exit 1
+good=0 bad= refused=0
+for first in "$BUILD"/tests/link/data/matrix_a.*.o; do
+    way=${first#*matrix_a.}
+    if "$tenon" build --kind=shared -o "$work/matrix.so" "$work/nothing.ll" "$first" "${first/matrix_a/matrix_b}" 2>"$work/said"; then
+        [ "$("$work/matrix" "$work/matrix.so")" = 0 ] && good=$((good + 1)) || bad="$bad $way"
+    else
+        grep -q 'matrix_[ab].*compile it with -fPIC' "$work/said" && [[ $way = *-fno-pic* || $way = *large* ]] && refused=$((refused + 1)) || bad="$bad $way"
+    fi
+done
+none "objects compiled in $good ways are linked, $refused are refused" "$bad"
+some "both happen" "$([ $good -gt 9 ] && [ $refused -gt 4 ] && echo yes)"
+
 # Where it lies, and what may be done with memory.
 link -O1 $source/sharing.c "$BUILD/libtenon.a" -static -o "$work/sharing" || exit 1
 for kind in shared image; do

@@ -375,13 +375,36 @@ static void test_overlap(void **state)
     }
 }
 
+/* In 64 bits everything fits, also what is not known. */
+static void test_distances(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {R_X86_64_PC64, R_X86_64_GOTOFF64, R_X86_64_PLTOFF64};
+    for (size_t i = 0; i < 2 * COUNT(types); i++) {
+        static struct elf elf;
+        memset(&elf, 0, sizeof elf);
+        unsigned text = elf_code(&elf, code, sizeof code);
+        unsigned own = elf_function(&elf, "own", text, 0), far = elf_undefined(&elf, "far");
+        elf_reloc(&elf, text, 8, i % 2 ? far : own, types[i / 2], 0);
+        struct tn__output *output;
+        struct tn_error err;
+        const struct tn__output_options options = {.name = "out"};
+        int rc = link_output(&options, elf_finish(&elf), &output, &err);
+        if (i % 2)
+            assert_error(rc, TN_ERANGE, &err, "against 'far', which lies outside of the file");
+        else
+            assert_ok(rc, &err);
+        tn__output_free(output);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),  cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
         cmocka_unit_test(test_flags),   cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_beside),  cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_overlap), cmocka_unit_test(test_distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
