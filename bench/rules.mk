@@ -17,7 +17,7 @@ start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
 lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
-image: $(addprefix $(out)/,spawn image many.so sqlite3.bc)
+image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 gc_names := bt gcbench lru young latency
 gc: $(out)/stop $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin))
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
@@ -91,6 +91,10 @@ $(out)/sqlite3.bc: build/deps/sqlite3/sqlite3.c
 
 $(out)/image: bench/image.c bench/measure.c $(headers) $(BUILD)/libtenon.a
 	$(compile) $(filter %.c %.a,$^) -o $@
+
+# glibc warns of dlopen there; it is not called.
+$(out)/image-static: bench/image.c bench/measure.c $(headers) $(BUILD)/libtenon.a
+	$(compile) -static -Wl,--no-warnings $(filter %.c %.a,$^) -o $@
 
 $(out)/many.bc: bench/rules.mk
 	awk 'BEGIN { for (i = 0; i < 10000; i++) \

@@ -95,6 +95,11 @@ char *tn__arena_text(struct tn__arena *arena, const char *text, size_t length)
     return copy;
 }
 
+bool tn__arena_reserve(struct tn__arena *arena, size_t size)
+{
+    return add_chunk(arena, size + sizeof(struct tn__arena_chunk));
+}
+
 void tn__arena_free(struct tn__arena *arena)
 {
     for (struct tn__arena_chunk *chunk = arena->chunks, *next; chunk; chunk = next) {

@@ -51,6 +51,8 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size);
 void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy of `length` bytes. */
 char *tn__arena_text(struct tn__arena *arena, const char *text, size_t length);
+/* Makes an empty arena begin with room for so many bytes; false when memory is out. */
+bool tn__arena_reserve(struct tn__arena *arena, size_t size);
 void tn__arena_free(struct tn__arena *arena);
 
 /* ---- growing arrays (alloc.c) ---- */

@@ -10,6 +10,8 @@
 #include "cpu/cpu.h"
 #include "image/image.h"
 
+enum { FEW_TARGETS = 4 };
+
 int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
                   struct tn_image **out, struct tn_error *err)
 {
@@ -18,8 +20,14 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
         return code;
     if (options->flags & ~TN_IMAGE_VERIFY)
         return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
-    *out = tn__alloc_zeroed(NULL, sizeof **out, 1);
-    return *out ? TN_OK : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    /* All that opening allocates is one block: blocks of several sizes would be as many pages. */
+    struct tn__arena arena = {.from = NULL};
+    size_t room = sizeof **out + sizeof(struct tn__image_file) + FEW_TARGETS * sizeof(struct tn_cpu_target);
+    *out = tn__arena_reserve(&arena, room) ? tn__arena_array(&arena, 1, sizeof **out) : NULL;
+    if (!*out)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    (*out)->arena = arena;
+    return TN_OK;
 }
 
 /* ---- choosing ---- */
@@ -205,6 +213,6 @@ void tn_image_close(struct tn_image *image)
         return;
     if (image->unload)
         image->unload(image);
-    tn__arena_free(&image->arena);
-    tn__free(NULL, image);
+    struct tn__arena arena = image->arena; /* the image is in it */
+    tn__arena_free(&arena);
 }

@@ -111,7 +111,7 @@ struct tn__image_file {
     struct tn__image_calls initializers, finalizers;
     struct tn__range *tls; /* its part of the program's reserve */
     struct tn__unwind unwind;
-    struct tn__unwind_table *tables;
+    struct tn__unwind_table table, *tables; /* which list the one */
 };
 
 /* Applies the relocations of a mapped file, gives its thread-local variables their place, and says what is to be called then

@@ -11,7 +11,7 @@
 #include "image/image.h"
 
 /* What of a file is read before it is mapped: its header, and behind that usually the program headers. */
-enum { HEAD = 4096, HEADERS = HEAD / sizeof(Elf64_Phdr) };
+enum { HEAD = 2048, HEADERS = HEAD / sizeof(Elf64_Phdr) };
 
 struct parser {
     const char *name;
