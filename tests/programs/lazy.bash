@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What lazy_*.sh share: a program's bitcode, compiled function by function while it already runs, prints what the ordinary
+# command prints; no function is compiled twice, and some never are.
+
+. "$(dirname "${BASH_SOURCE[0]}")/programs.bash"
+
+# Two checks: $1 name, $2 record of the ordinary program, $3 threads, $4 how many percent of the functions may be compiled
+# at most, then the bitcode and after -- the arguments. Standard input is the file $input, if that is set.
+check_lazy() {
+    local name="programs/$1, lazily, $3 threads" ordinary=$2 threads=$3 most=$4 stem=$out/$1.threads$3 files=() file
+    shift 4
+    for file; do
+        [ "$file" = -- ] && break
+        files+=("$file")
+    done
+    record "$stem" "$BUILD/tenon" run -O0 --lazy --threads "$threads" --trace-compile="$stem.trace" "$@" \
+        <"${input:-/dev/null}"
+    same "$name" "$ordinary" "$stem"
+    local all=0 compiled twice
+    for file in "${files[@]}"; do
+        all=$((all + $("$BUILD/tenon" compile -O0 --trace-compile=- "$file" -o /dev/null 2>&1 | grep -c '^precompile')))
+    done
+    compiled=$(sort -u "$stem.trace" | grep -c '^precompile')
+    twice=$(sed 's/ #.*//' "$stem.trace" | sort | uniq -d)
+    if [ "$compiled" -gt 100 ] && [ "$compiled" -lt $((all * most / 100)) ] && [ -z "$twice" ]; then
+        echo "ok $name: compiled $compiled of $all functions"
+    else
+        echo "not ok $name: compiled $compiled of $all functions, twice: $twice"
+    fi
+}
