@@ -136,6 +136,7 @@ struct tn__unit {
     LLVMContextRef context;
     LLVMModuleRef module;
     struct tn__target *target;
+    bool is_guest;   /* the context is another unit's and stays */
     int target_code; /* of opening the target, which the reader asks for in the middle of its work */
     bool managed;    /* there is managed code in the module */
 };

@@ -32,7 +32,8 @@ class extraction final : public ValueMaterializer {
     const size_t part;
     const tn__extraction &how;
     const bool stubs; /* what is defined here has names of its own */
-    Module small;
+    std::unique_ptr<Module> made;
+    Module &small;
     ValueToValueMapTy map;
     const MetadataPredicate identity = is_shared;
     ValueMapper mapper;
@@ -44,7 +45,7 @@ class extraction final : public ValueMaterializer {
   public:
     extraction(tn__split &split, size_t part, const tn__extraction &how)
         : split(split), part(part), how(how), stubs(part && how.stubs),
-          small(split.module->getName(), split.module->getContext()),
+          made(std::make_unique<Module>(split.module->getName(), split.module->getContext())), small(*made),
           mapper(map, RF_DoNotRemapAtoms, nullptr, this, &identity), budget(400 * split.parts[part].members.size())
     {
         small.setSourceFileName(split.module->getSourceFileName());
@@ -54,11 +55,8 @@ class extraction final : public ValueMaterializer {
 
     /* Called for every global that is mentioned and not there yet. */
     Value *materialize(Value *value) override;
-    void run();
-    LLVMModuleRef result()
-    {
-        return wrap(&small);
-    }
+    /* The caller's. */
+    LLVMModuleRef run();
 
   private:
     bool is_here(const GlobalValue &global) const
@@ -354,7 +352,7 @@ void extraction::list_units()
             small.getOrInsertNamedMetadata("llvm.dbg.cu")->addOperand(lists.unit);
 }
 
-void extraction::run()
+LLVMModuleRef extraction::run()
 {
     const auto &members = split.parts[part].members;
     for (const GlobalValue *member : members)
@@ -374,6 +372,9 @@ void extraction::run()
             go_past_stubs(function);
     take_flags();
     list_units();
+    if (how.finish)
+        how.finish(how.context, wrap(&small));
+    return wrap(made.release());
 }
 
 bool tn__llvm_write_bitcode(LLVMModuleRef module, tn_buffer *out)
@@ -386,15 +387,18 @@ bool tn__llvm_write_bitcode(LLVMModuleRef module, tn_buffer *out)
     return tn__buffer_fill(out, bytes.data(), bytes.size());
 }
 
+LLVMModuleRef tn__split_copy(tn__split *split, size_t part, const tn__extraction *how)
+{
+    return extraction(*split, part, *how).run();
+}
+
 bool tn__split_extract(tn__split *split, size_t part, const tn__extraction *how, tn_buffer *out)
 {
     if (part == 0)
         split->show_lists(true);
-    extraction extraction(*split, part, *how);
-    extraction.run();
-    if (how->finish)
-        how->finish(how->context, extraction.result());
-    bool written = tn__llvm_write_bitcode(extraction.result(), out);
+    std::unique_ptr<Module> copy(unwrap(tn__split_copy(split, part, how)));
+    bool written = tn__llvm_write_bitcode(wrap(copy.get()), out);
+    copy.reset();
     if (part == 0)
         split->show_lists(false);
     return written;

@@ -97,7 +97,7 @@ static void run(void *user)
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err)
 {
     install();
-    struct trap trap = {.body = body, .context = context, .err = err};
+    struct trap trap = {.body = body, .context = context, .err = err}, *outer = current; /* an observer may compile */
     const void *frames = tn__llvm_save_frames();
     current = &trap;
     bool whole = false;
@@ -106,7 +106,7 @@ int tn__contain(int (*body)(void *context), void *context, struct tn_error *err)
         if (!whole)
             trap.result = tn__fail(err, TN_ENOMEM, "LLVM: out of memory");
     }
-    current = NULL;
+    current = outer;
     if (!whole) {
         tn__llvm_restore_frames(frames);
         atomic_fetch_add(&abandoned, 1);

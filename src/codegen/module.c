@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A module that is kept and compiled part by part. Its lock is held while a part is extracted, not while it is compiled. */
+/* A module that is kept and compiled part by part. As long as threads come one at a time, parts are compiled where the module
+ * is, in its context. When a second thread has had to wait for that, parts are copied into contexts of their own: then the
+ * lock is held while a part is copied, and compiling goes on side by side. */
 
 #include <pthread.h>
 
@@ -9,10 +11,15 @@
 #include "codegen/module.h"
 
 struct tn__module {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* an observer of a compilation may be the next to compile */
     struct tn__unit unit;
     struct tn__split *split;
+    const struct tn__split *symbols; /* the first split, which lists them; another one follows where LLVM gave up */
+    uint64_t number;
+    char *ir; /* a copy, to read the module again; NULL if there is none */
+    size_t length;
     bool whole;  /* not taken apart */
+    bool apart;  /* parts are compiled in contexts of their own */
     bool broken; /* LLVM gave up in it */
     char name[];
 };
@@ -23,7 +30,6 @@ struct opening {
     struct tn__module *module;
     const void *ir;
     size_t length;
-    uint64_t number;
     bool whole;
     struct tn_error *err;
 };
@@ -37,12 +43,31 @@ static int open_contained(void *user)
         tn__unit_dispose(unit);
         return code;
     }
-    o->module->split = tn__split_create(unit->module, o->number, o->whole);
+    o->module->split = tn__split_create(unit->module, o->module->number, o->whole);
     o->module->whole = tn__split_is_whole(o->module->split);
     tn__target_give(unit->target); /* it is needed again when something is compiled */
     unit->target = NULL;
     unit->diagnostics.err = NULL;
+    LLVMContextSetDiscardValueNames(unit->context, !o->module->whole); /* nobody sees those of parts */
     return TN_OK;
+}
+
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+static void keep_ir(struct tn__module *module, const void *ir, size_t length)
+{
+    module->ir = tn__alloc(NULL, length ? length : 1);
+    module->length = length;
+    if (module->ir)
+        memcpy(module->ir, ir, length);
+    module->apart = !module->ir;
 }
 
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
@@ -54,15 +79,20 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     if (!module)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
     memcpy(module->name, name, name_size);
-    pthread_mutex_init(&module->lock, NULL);
+    init_lock(&module->lock);
+    module->number = number;
     module->unit.name = module->name;
     module->unit.options = options;
-    struct opening o = {.module = module, .ir = ir, .length = length, .number = number, .whole = whole, .err = err};
+    struct opening o = {.module = module, .ir = ir, .length = length, .whole = whole, .err = err};
     int code = tn__contain(open_contained, &o, err);
     if (code != TN_OK) {
+        pthread_mutex_destroy(&module->lock);
         tn__free(NULL, module);
         return code;
     }
+    module->symbols = module->split;
+    if (!module->whole)
+        keep_ir(module, ir, length);
     *out = module;
     return TN_OK;
 }
@@ -82,14 +112,32 @@ void tn__module_close(struct tn__module *module)
     if (!module->broken)
         tn__contain(close_contained, module, NULL);
     pthread_mutex_destroy(&module->lock);
+    tn__free(NULL, module->ir);
     tn__free(NULL, module);
+}
+
+/* LLVM gave up in a part while it was the module's guest: the module is read again, and parts are no guests any more. What
+ * was read before stays where it is; the names of symbols lie there. */
+static int open_again(struct tn__module *module, struct tn_error *err)
+{
+    const struct tn__split *before = module->split;
+    if (!module->ir)
+        return tn__fail(err, TN_EFATAL, "%s: LLVM has given up before", module->name);
+    module->unit = (struct tn__unit){.name = module->name, .options = module->unit.options};
+    struct opening o = {.module = module, .ir = module->ir, .length = module->length, .err = err};
+    int code = tn__contain(open_contained, &o, err);
+    if (code != TN_OK)
+        return code;
+    tn__split_inherit(module->split, before);
+    module->broken = false;
+    return TN_OK;
 }
 
 /* ---- parts ---- */
 
 bool tn__module_is_opaque(const struct tn__module *module)
 {
-    return tn__split_is_opaque(module->split);
+    return tn__split_is_opaque(module->symbols);
 }
 
 bool tn__module_is_whole(const struct tn__module *module)
@@ -99,23 +147,24 @@ bool tn__module_is_whole(const struct tn__module *module)
 
 size_t tn__module_parts(const struct tn__module *module)
 {
-    return tn__split_parts(module->split);
+    return tn__split_parts(module->symbols);
 }
 
 bool tn__module_has_initializers(const struct tn__module *module)
 {
-    return tn__split_has_initializers(module->split);
+    return tn__split_has_initializers(module->symbols);
 }
 
 const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count)
 {
-    return tn__split_symbols(module->split, part, count);
+    return tn__split_symbols(module->symbols, part, count);
 }
 
 void tn__module_compiled(struct tn__module *module, size_t part)
 {
     pthread_mutex_lock(&module->lock);
-    tn__split_compiled(module->split, part);
+    if (!module->broken)
+        tn__split_compiled(module->split, part);
     pthread_mutex_unlock(&module->lock);
 }
 
@@ -124,49 +173,116 @@ struct extracting {
     size_t part;
     const struct tn__extraction *how;
     struct tn_buffer *out;
+    struct tn__unit *guest; /* NULL: the part goes to `out` */
     bool finished;
 };
 
 static int extract_contained(void *user)
 {
     struct extracting *e = user;
-    bool good = tn__split_extract(e->module->split, e->part, e->how, e->out);
+    struct tn__module *module = e->module;
+    if (!e->guest) {
+        bool good = tn__split_extract(module->split, e->part, e->how, e->out);
+        e->finished = true;
+        return good ? TN_OK : TN_ENOMEM;
+    }
+    struct tn__unit *guest = e->guest;
+    guest->module = tn__split_copy(module->split, e->part, e->how);
+    guest->managed = tn__gc_is_managed(guest->module);
+    guest->diagnostics.module = guest->module;
+    tn__diagnostics_attach(&guest->diagnostics, guest->context);
+    int code = tn__target_take(&guest->target, guest->options, LLVMGetTarget(guest->module), guest->diagnostics.err);
+    if (code != TN_OK)
+        tn__unit_dispose(guest);
     e->finished = true;
-    return good ? TN_OK : TN_ENOMEM;
+    return code;
 }
 
-static int extract(struct tn__module *module, size_t part, const struct tn__extraction *how, struct tn_buffer *out,
-                   struct tn_error *err)
+/* With the lock. */
+static int extract(struct extracting *e, struct tn_error *err)
 {
-    struct extracting e = {.module = module, .part = part, .how = how, .out = out};
-    *out = (struct tn_buffer){0};
-    pthread_mutex_lock(&module->lock);
-    int code = module->broken ? tn__fail(err, TN_EFATAL, "%s: LLVM has given up before", module->name)
-                              : tn__contain(extract_contained, &e, err);
-    module->broken = module->broken || !e.finished; /* LLVM left it as it happened to be */
-    pthread_mutex_unlock(&module->lock);
-    if (code == TN_EFATAL && !e.finished)
+    struct tn__module *module = e->module;
+    int code = module->broken ? open_again(module, err) : TN_OK;
+    if (code != TN_OK)
+        return code;
+    code = tn__contain(extract_contained, e, err);
+    module->broken = !e->finished; /* LLVM left it as it happened to be */
+    if (code == TN_EFATAL && !e->finished)
         tn__append(err, " (while a function of '%s' was copied)", module->name);
-    else if (code != TN_OK)
+    else if (code == TN_ENOMEM)
         tn__fail(err, code, "%s: no memory for a copy of a function", module->name);
     return code;
 }
 
 /* ---- compiling ---- */
 
+/* What compiling a part takes and gives. */
+struct job {
+    struct tn__module *module;
+    size_t part;
+    const char *name;
+    const struct tn__extraction *how;
+    const struct tn_compile_observer *observer;
+    struct tn_buffer *out;
+    uint64_t *extract_ns;
+    struct tn_compile_stats *stats;
+    struct tn_error *err;
+};
+
+static int compile_as_guest(const struct job *job)
+{
+    struct tn__module *module = job->module;
+    struct tn__unit guest = {.name = job->name,
+                             .options = module->unit.options,
+                             .context = module->unit.context,
+                             .is_guest = true,
+                             .diagnostics = {.name = job->name, .err = job->err}};
+    struct extracting e = {.module = module, .part = job->part, .how = job->how, .guest = &guest};
+    uint64_t begin = tn__os_now_ns();
+    *job->out = (struct tn_buffer){0};
+    int code = extract(&e, job->err);
+    *job->extract_ns = tn__os_now_ns() - begin;
+    if (code == TN_OK) {
+        code = tn__compile_unit(&guest, job->observer, job->out, job->stats, job->err);
+        module->broken |= guest.module != NULL; /* LLVM gave up before it was disposed of */
+    }
+    module->apart |= module->broken; /* one such part is enough */
+    if (!module->broken)
+        tn__diagnostics_attach(&module->unit.diagnostics, module->unit.context);
+    return code;
+}
+
+static int compile_apart(const struct job *job, bool waited)
+{
+    struct tn__module *module = job->module;
+    struct tn_buffer bitcode = {0};
+    struct extracting e = {.module = module, .part = job->part, .how = job->how, .out = &bitcode};
+    uint64_t begin = tn__os_now_ns();
+    pthread_mutex_lock(&module->lock);
+    module->apart = module->apart || waited;
+    int code = extract(&e, job->err);
+    pthread_mutex_unlock(&module->lock);
+    *job->extract_ns = tn__os_now_ns() - begin;
+    if (code != TN_OK)
+        return code;
+    code = tn__compile_part(job->name, &bitcode, module->unit.options, job->observer, job->out, job->stats, job->err);
+    tn_buffer_free(&bitcode);
+    return code;
+}
+
 int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
                             const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
                             struct tn_compile_stats *stats, struct tn_error *err)
 {
-    struct tn_buffer bitcode;
-    uint64_t begin = tn__os_now_ns();
-    int code = extract(module, part, how, &bitcode, err);
-    *extract_ns = tn__os_now_ns() - begin;
-    if (code != TN_OK)
-        return code;
-    code = tn__compile_part(name, &bitcode, module->unit.options, observer, out, stats, err);
-    tn_buffer_free(&bitcode);
-    return code;
+    const struct job job = {module, part, name, how, observer, out, extract_ns, stats, err};
+    if (part == 0) /* the data has the module's debug information with it */
+        return compile_apart(&job, false);
+    if (pthread_mutex_trylock(&module->lock))
+        return compile_apart(&job, true);
+    bool apart = module->apart || module->broken;
+    int code = apart ? TN_OK : compile_as_guest(&job);
+    pthread_mutex_unlock(&module->lock);
+    return apart ? compile_apart(&job, false) : code;
 }
 
 /* What was listed is not needed any more, and refers to what compiling disposes of. */
@@ -174,7 +290,7 @@ static int forget_split(void *user)
 {
     struct tn__module *module = user;
     tn__split_dispose(module->split);
-    module->split = NULL;
+    module->symbols = module->split = NULL;
     return tn__target_take(&module->unit.target, module->unit.options, LLVMGetTarget(module->unit.module),
                            module->unit.diagnostics.err);
 }

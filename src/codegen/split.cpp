@@ -381,3 +381,9 @@ void tn__split_compiled(tn__split *split, size_t part)
 {
     split->parts[part].compiled = true;
 }
+
+void tn__split_inherit(tn__split *split, const tn__split *from)
+{
+    for (size_t part = 0; part < split->parts.size(); part++)
+        split->parts[part].compiled = from->parts[part].compiled;
+}

@@ -62,7 +62,7 @@ const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, 
 struct tn__extraction {
     bool stubs; /* functions are defined by the names of their bodies: their plain names are stubs. Not in part 0 */
     unsigned inline_size; /* functions of up to so many instructions come along for their callers to inline */
-    /* NULL, or called with the part before it is written. */
+    /* NULL, or called with the part when it is complete. */
     void (*finish)(void *context, struct LLVMOpaqueModule *part);
     void *context;
 };
@@ -77,11 +77,17 @@ void tn__split_regroup(struct tn__split *split, const size_t *group_of, size_t g
 /* The module that was taken apart. */
 struct LLVMOpaqueModule *tn__split_module(const struct tn__split *split);
 
+/* A part other than the data as a module of the same context, which is the caller's. */
+struct LLVMOpaqueModule *tn__split_copy(struct tn__split *split, size_t part, const struct tn__extraction *how);
+
 /* Writes a part as bitcode. False if memory is out. */
 bool tn__split_extract(struct tn__split *split, size_t part, const struct tn__extraction *how, struct tn_buffer *out);
 
 /* From now on what is extracted calls the bodies of this part's functions, past their stubs. */
 void tn__split_compiled(struct tn__split *split, size_t part);
+
+/* Takes over what is compiled from another split of the same IR. */
+void tn__split_inherit(struct tn__split *split, const struct tn__split *from);
 
 #ifdef __cplusplus
 }

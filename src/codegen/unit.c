@@ -97,7 +97,7 @@ void tn__unit_dispose(struct tn__unit *unit)
 {
     if (unit->module)
         LLVMDisposeModule(unit->module);
-    if (unit->context)
+    if (unit->context && !unit->is_guest)
         LLVMContextDispose(unit->context);
     tn__target_give(unit->target);
     *unit = (struct tn__unit){0};

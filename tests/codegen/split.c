@@ -2,6 +2,8 @@
 
 /* A module compiled part by part does what it does in one piece: the programs of data/, and IR that is hard to part. */
 
+#include <pthread.h>
+
 #include "support.h"
 
 #include "codegen/codegen.h"
@@ -52,26 +54,68 @@ static void define_plain_names(struct linked *linked, const struct tn__module *m
     }
 }
 
+static int compile_part(struct tn__module *module, size_t part, bool stubs, struct tn_buffer *object,
+                        struct tn_error *err)
+{
+    static const struct tn_compile_observer nobody = {.size = sizeof nobody};
+    struct tn__extraction how = {.stubs = stubs, .inline_size = 20};
+    uint64_t extract_ns;
+    return tn__module_compile_part(module, part, "part", &how, &nobody, object, &extract_ns, NULL, err);
+}
+
+/* One of so many threads, each of which compiles every so-manieth part. */
+struct worker {
+    struct tn__module *module;
+    size_t first, step;
+    bool stubs;
+    struct tn_buffer *objects;
+    struct tn_error err;
+};
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    for (size_t i = worker->first; i < tn__module_parts(worker->module); i += worker->step)
+        if (compile_part(worker->module, i, worker->stubs, &worker->objects[i], &worker->err))
+            return worker->err.text;
+    return NULL;
+}
+
+/* One thread compiles all where the module is. Two come into each other's way, and go on with copies. */
+static void compile_parts(struct tn__module *module, size_t threads, bool stubs, struct tn_buffer *objects)
+{
+    struct worker workers[2];
+    pthread_t thread[2];
+    for (size_t i = 0; i < threads; i++) {
+        workers[i] = (struct worker){module, i, threads, stubs, objects, {0}};
+        assert_int_equal(pthread_create(&thread[i], NULL, work, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < threads; i++) {
+        void *failed;
+        pthread_join(thread[i], &failed);
+        if (failed)
+            fail_msg("%s", (const char *)failed);
+    }
+}
+
 /* Compiles each part on its own; with stubs, as if every second one had been compiled before. */
 static void add_parts(struct linked *linked, const void *ir, size_t length, int level, bool stubs)
 {
     struct tn_compile_options options = {DEFAULTS, .opt_level = level};
-    struct tn_compile_observer nobody = {.size = sizeof nobody};
     struct tn__module *module;
     if (tn__module_open("test.ll", ir, length, &options, 7, false, &module, &linked->err))
         fail_msg("%s", linked->err.text);
     assert_false(tn__module_is_whole(module));
-    for (size_t i = 0; i < tn__module_parts(module); i += 2)
+    size_t parts = tn__module_parts(module);
+    for (size_t i = 0; i < parts; i += 2)
         tn__module_compiled(module, i);
-    for (size_t i = 0; i < tn__module_parts(module); i++) {
-        struct tn__extraction how = {.stubs = stubs, .inline_size = 20};
-        struct tn_buffer object;
-        uint64_t extract_ns;
-        if (tn__module_compile_part(module, i, "part", &how, &nobody, &object, &extract_ns, NULL, &linked->err))
-            fail_msg("level %d: %s", level, linked->err.text);
-        add(linked, &object);
+    struct tn_buffer *objects = calloc(parts, sizeof *objects);
+    compile_parts(module, level == 1 ? 2 : 1, stubs, objects);
+    for (size_t i = 0; i < parts; i++) {
+        add(linked, &objects[i]);
         define_plain_names(linked, module, i, stubs);
     }
+    free(objects);
     tn__module_close(module);
 }
 
@@ -209,6 +253,38 @@ static void hard_to_part(void **state)
     }
 }
 
+/* A part that LLVM gives up in is an error as often as it is asked for; the others are compiled all the same. */
+static void given_up(void **state)
+{
+    (void)state;
+    static const char ir[] = "declare i32 @llvm.aarch64.crc32b(i32, i32)\n"
+                             "define i64 @one() {\n  ret i64 1\n}\n"
+                             "define i32 @bad(i32 %a) {\n  %r = call i32 @llvm.aarch64.crc32b(i32 %a, i32 1)\n"
+                             "  ret i32 %r\n}\n"
+                             "define i64 @run() {\n  %a = call i64 @one()\n  %b = add i64 %a, 6\n  ret i64 %b\n}\n";
+    static const struct {
+        size_t part;
+        int code;
+    } rows[] = {{1, TN_OK}, {2, TN_EFATAL}, {2, TN_EFATAL}, {3, TN_OK}};
+    struct tn_compile_options options = {X86};
+    struct tn__module *module;
+    struct linked linked = create();
+    if (tn__module_open("test.ll", ir, strlen(ir), &options, 1, false, &module, &linked.err))
+        fail_msg("%s", linked.err.text);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn_buffer object;
+        if (compile_part(module, rows[i].part, true, &object, &linked.err) != rows[i].code)
+            fail_msg("row %zu: %s", i, linked.err.text);
+        if (rows[i].code == TN_OK) {
+            tn__module_compiled(module, rows[i].part);
+            add(&linked, &object);
+            define_plain_names(&linked, module, rows[i].part, true);
+        }
+    }
+    assert_int_equal(run(&linked), 7);
+    tn__module_close(module);
+}
+
 /* The linker has to see the object of such a module to know what it defines. */
 static void opaque(void **state)
 {
@@ -255,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_do_what_the_whole_does),
         cmocka_unit_test(hard_to_part),
+        cmocka_unit_test(given_up),
         cmocka_unit_test(opaque),
         cmocka_unit_test(refused_as_by_the_compiler),
     };
