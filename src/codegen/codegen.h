@@ -12,6 +12,7 @@
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
  *     dwarf.cpp      the same for debug information
  *     disasm.c       LLVM's disassembler, for the command
+ *     cpu_features.cpp  what code asks about the CPU that it is compiled for
  *     pipeline.cpp   the passes of each level
  *     emitter.cpp    from a module to its object, by passes that are used again
  *     split.cpp      taking a module apart, so that its functions are compiled when they are called

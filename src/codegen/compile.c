@@ -210,6 +210,7 @@ static int run_passes(struct compilation *c)
     c->gc.diagnostics = &unit->diagnostics;
     if (c->options.passes)
         return tn__gc_run(&c->gc, c->options.passes);
+    tn__llvm_answer_cpu(unit->module, unit->target->machine);
     int code = unit->managed ? tn__gc_prepare(&c->gc) : TN_OK;
     if (code != TN_OK)
         return code;

@@ -67,6 +67,11 @@ struct tn_compile_observer;
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
                        const struct tn_compile_observer *observer);
 
+/* ---- what code asks about its CPU (cpu_features.cpp) ---- */
+
+/* Puts constants in the place of such calls; functions have the features they are compiled with. */
+void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine);
+
 /* ---- code generation (emitter.cpp) ---- */
 
 /* The passes that write objects for one machine, set up once for many modules. */

@@ -50,6 +50,13 @@ static bool is_math(const Instruction &instruction)
     return isa<FPMathOperator>(instruction) && instruction.getFastMathFlags().any();
 }
 
+static bool asks_cpu(const Instruction &instruction)
+{
+    auto *call = dyn_cast<CallBase>(&instruction);
+    auto *callee = call ? dyn_cast<Function>(call->getCalledOperand()) : nullptr;
+    return callee && (callee->getName().starts_with("julia.cpu.") || callee->getName().starts_with("tenon.cpu."));
+}
+
 static unsigned flags_of(const Function &function)
 {
     unsigned flags = has_loop(function) ? TN__MV_LOOP : 0;
@@ -58,6 +65,7 @@ static unsigned flags_of(const Function &function)
         flags |= flags_of(argument.getType());
     for (const Instruction &instruction : instructions(function)) {
         flags |= is_math(instruction) ? TN__MV_MATH : 0;
+        flags |= asks_cpu(instruction) ? TN__MV_CPU : 0;
         flags |= flags_of(instruction.getType());
         for (const Use &operand : instruction.operands())
             flags |= flags_of(operand->getType());

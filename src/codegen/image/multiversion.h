@@ -33,6 +33,7 @@ enum {
     TN__MV_MATH = 4,       /* fused or inexact arithmetic */
     TN__MV_LOOP = 8,       /* a loop */
     TN__MV_SIMD = 16,      /* vectors */
+    TN__MV_CPU = 256,      /* questions about the CPU */
     TN__MV_FLOAT16 = 512,  /* half, */
     TN__MV_BFLOAT16 = 1024 /* bfloat */
 };

@@ -39,11 +39,11 @@ static unsigned flags_of(const char *feature)
     return flags;
 }
 
-/* Loops are always worth it; the rest if the target has what its base lacks. */
+/* Loops and questions about the CPU are always worth it; the rest if the target has what its base lacks. */
 static unsigned wanted_by(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target,
                           const struct tn_cpu_target *base)
 {
-    unsigned flags = TN__MV_LOOP;
+    unsigned flags = TN__MV_LOOP | TN__MV_CPU;
     for (size_t f = 1; f < tn_cpu_feature_end(arch); f++) {
         uint64_t bit = UINT64_C(1) << f % 64;
         struct tn_cpu_feature feature = {.size = sizeof feature};
