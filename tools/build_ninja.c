@@ -70,19 +70,24 @@ static void put_inputs(FILE *out, const struct settings *settings)
     }
 }
 
+static const char *put_dependency(FILE *out, const char *before, const char *path)
+{
+    if (!path)
+        return before;
+    fprintf(out, "%s ", before);
+    put_path(out, path);
+    return "";
+}
+
 /* What a step depends on without being given it as a file. */
 static void put_dependencies(FILE *out, const struct settings *settings)
 {
     bool is_path = strchr(settings->program, '/') != NULL;
-    if (!is_path && !settings->trace)
-        return;
-    fputs(" |", out);
-    const char *const paths[] = {is_path ? settings->program : NULL, settings->trace};
-    for (size_t i = 0; i < 2; i++)
-        if (paths[i]) {
-            putc(' ', out);
-            put_path(out, paths[i]);
-        }
+    const char *before = put_dependency(out, " |", is_path ? settings->program : NULL);
+    before = put_dependency(out, before, settings->trace);
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--depends"))
+            before = put_dependency(out, before, settings->items[i].value);
 }
 
 static void put_shard_name(FILE *out, const struct settings *settings, size_t shard)

@@ -80,3 +80,5 @@ some "nor beside another base" \
 build_user
 some "one that does not say so lacks a symbol" "$("$work/host" "$work/user" | grep 'TN_EUNDEF: .* does not have: sum')"
 some "a file without an image is none to depend on" "$(build_user --depends "$work/base.bc" 2>&1 | grep 'no image')"
+build_user --depends "$work/base" --ninja "$work/user.ninja"
+some "ninja knows of it" "$(grep -F "| " "$work/user.ninja" | grep -F "$work/base")"
