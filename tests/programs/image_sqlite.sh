@@ -15,10 +15,10 @@ input=$out/orders.sql
 awk -f $here/orders.awk >"$input"
 record "$out/ordinary" sqlite3 :memory: <"$input"
 
-# On a terminal, which shows how far it is.
+# On a terminal, which shows how far it is. (Other shells than bash do not pass its functions on.)
 export -f build
 export BUILD level targets out
-script -qec "bash -c 'build libc --shard 0 -o \"\$out/shard\"'" "$out/progress" >/dev/null 2>&1 || exit 1
+SHELL=$BASH script -qec "bash -c 'build libc --shard 0 -o \"\$out/shard\"'" "$out/progress" >/dev/null 2>&1 || exit 1
 if tr '\r' '\n' <"$out/progress" | grep -q '\[ *\] 0 of 1 shards  [1-9][0-9]* s'; then
     echo "ok image_sqlite: progress"
 else
