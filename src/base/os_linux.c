@@ -292,13 +292,13 @@ int tn__os_map_open_file(int fd, struct tn__os_file *file)
 {
     uint64_t size;
     int error = tn__os_file_size(fd, &size);
-    file->size = error ? 0 : (size_t)size;
+    *file = (struct tn__os_file){0};
     if (error || !size)
         return error;
-    void *p = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return errno;
-    file->bytes = p;
+    *file = (struct tn__os_file){p, (size_t)size};
     return 0;
 }
 

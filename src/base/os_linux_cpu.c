@@ -53,10 +53,15 @@ int tn__os_read_text(const char *path, char *text, size_t size)
     if (fd < 0)
         return errno;
     size_t length = 0;
-    ssize_t n;
-    while (length + 1 < size && ((n = read(fd, text + length, size - 1 - length)) > 0 || (n < 0 && errno == EINTR)))
+    ssize_t n = 1;
+    while (length + 1 < size && n) {
+        n = read(fd, text + length, size - 1 - length);
+        if (n < 0 && errno != EINTR)
+            break;
         length += n > 0 ? (size_t)n : 0;
+    }
+    int error = n < 0 ? errno : 0;
     text[length] = 0;
     close(fd);
-    return 0;
+    return error;
 }

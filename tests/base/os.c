@@ -164,6 +164,19 @@ static void an_empty_file_has_no_mapping(void **state)
     tn__os_unmap_file(&file);
 }
 
+static void a_file_that_cannot_be_mapped_has_no_size(void **state)
+{
+    (void)state;
+    struct tn__os_file file = {"", 1};
+    int fd;
+    assert_int_equal(tn__os_memfd(tn__os_page_size(), &fd), 0);
+    assert_int_equal(ftruncate(fd, (off_t)1 << 62), 0); /* no address space is so large */
+    assert_int_equal(tn__os_map_open_file(fd, &file), ENOMEM);
+    assert_null(file.bytes);
+    assert_int_equal(file.size, 0);
+    tn__os_close(fd);
+}
+
 static void the_program_range_holds_its_code_and_data(void **state)
 {
     (void)state;
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_fork_changes_the_generation_on_both_sides),
         cmocka_unit_test(files),
         cmocka_unit_test(an_empty_file_has_no_mapping),
+        cmocka_unit_test(a_file_that_cannot_be_mapped_has_no_size),
         cmocka_unit_test(the_program_range_holds_its_code_and_data),
         cmocka_unit_test(time_does_not_go_back),
     };

@@ -335,6 +335,7 @@ static void texts_are_read(void **state)
     assert_int_equal(tn__os_read_text("/dev/null", text, sizeof text), 0);
     assert_string_equal(text, "");
     assert_int_not_equal(tn__os_read_text("/nowhere", text, sizeof text), 0);
+    assert_int_not_equal(tn__os_read_text("/", text, sizeof text), 0); /* can be opened, but not read */
 }
 
 static void count(void *context)
