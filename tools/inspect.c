@@ -59,7 +59,7 @@ static void print_sections(const struct tn__object_data *object)
                s->kind == TN__SECTION_UNLOADED ? 0 : s->reloc_count, s->name);
         if (s->role)
             printf(" (%s", roles[s->role]);
-        if (s->role && s->priority && s->priority < TN__PRIORITY_LAST)
+        if (s->role && s->priority && s->priority < TN__PRIORITY_UNNUMBERED)
             printf(", priority %u", s->priority / 2); /* two steps each, see object.h */
         puts(s->role ? ")" : "");
     }

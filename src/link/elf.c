@@ -93,12 +93,13 @@ static uint32_t priority_of(const char *name, const char *base, bool counts_down
     const char *digits = name + strlen(base);
     if (*digits != '.')
         return TN__PRIORITY_LAST;
-    const uint32_t numbers = TN__PRIORITY_LAST / 2;
+    const uint32_t numbers = TN__PRIORITY_UNNUMBERED / 2;
+    const char *end = ++digits;
     uint32_t value = 0;
-    for (digits++; *digits >= '0' && *digits <= '9' && value < numbers; digits++)
-        value = value * 10 + (uint32_t)(*digits - '0');
-    if (value >= numbers)
-        return TN__PRIORITY_LAST;
+    for (; *end >= '0' && *end <= '9' && value < numbers; end++)
+        value = value * 10 + (uint32_t)(*end - '0');
+    if (end == digits || *end || value >= numbers)
+        return TN__PRIORITY_UNNUMBERED;
     return counts_down ? 2 * (numbers - 1 - value) : 2 * value + 1;
 }
 

@@ -37,8 +37,9 @@ enum tn__section_role {
 };
 
 /* Order of .init_array and the like: smaller runs first. Two steps per number in a section's name, because GNU ld puts
- * .ctors.N before .init_array.N (and .dtors.N before .fini_array.N). */
-enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_LAST = 2 * 65536 };
+ * .ctors.N before .init_array.N (and .dtors.N before .fini_array.N). Names that end in something else follow, as with GNU
+ * ld, and names without a suffix come last. */
+enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_UNNUMBERED = 2 * 65536, TN__PRIORITY_LAST };
 
 struct tn__section {
     const char *name;

@@ -87,7 +87,7 @@ $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
 # ---- the order of initializers, as an ordinary program has it ----
 
 order := $(call data_of,order_1 order_2 order_3)
-$(BUILD)/tests/link/order: | $(order) $(link_data)/order_static
+$(BUILD)/tests/link/order: | $(order) $(call data_of,exits) $(link_data)/order_static
 $(order): tests/link/data/order.h
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
