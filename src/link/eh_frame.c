@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Checks unwind data (LSB Core, "The .eh_frame section") before the program's unwinder is told about it. Unwinders trust
- * it: libgcc reads on from one length to the next at the first throw of anybody, and aborts at an encoding it does not know.
- * What is accepted is what libgcc reads without leaving the table; the instructions in it are the compiler's business. */
+ * it: at the first throw of anybody they walk the table from one length to the next, and abort at an encoding that they do
+ * not know. What is accepted is what libgcc and LLVM's libunwind read without leaving the table or aborting; the
+ * instructions in it are the compiler's business. */
 
 #include "unwind.h"
 
 #include "cursor.h"
 
-/* Bytes of a value in this encoding (DW_EH_PE_...), or 0 if it has no fixed size or is unknown. */
+enum { PE_FORMAT = 0x0f, PE_APPLICATION = 0x70, PE_PCREL = 0x10 };
+
+/* Bytes of a value in this encoding (DW_EH_PE_...), or 0 if it is none that compilers emit: 4 or 8 bytes, absolute or
+ * relative to themselves. libgcc aborts at function-relative values, libunwind at all other bases. */
 static unsigned encoded_size(uint8_t encoding)
 {
-    static const uint8_t sizes[16] = {[0x0] = 8, [0x2] = 2, [0x3] = 4, [0x4] = 8, [0xa] = 2, [0xb] = 4, [0xc] = 8};
-    bool known = (encoding & 0x70) <= 0x50;
-    return known ? sizes[encoding & 0x0f] : 0;
+    static const uint8_t sizes[16] = {[0x0] = 8, [0x3] = 4, [0x4] = 8, [0xb] = 4, [0xc] = 8};
+    bool known = (encoding & PE_APPLICATION) <= PE_PCREL;
+    return known ? sizes[encoding & PE_FORMAT] : 0;
 }
 
 static void skip_personality(struct tn__cursor *c)

@@ -74,7 +74,7 @@ static bool find_function(const uint8_t *field, uint8_t encoding, uint64_t at, u
     return value != 0;
 }
 
-/* With all addresses filled in, the table is checked again. Only 4 and 8 bytes, absolute or from the field, are found in files. */
+/* The table is sound with all addresses filled in, too. */
 static size_t find_rows(const struct tn__output_section *frames, struct row *rows)
 {
     const uint8_t *end = frames->bytes + frames->size;
@@ -83,8 +83,7 @@ static size_t find_rows(const struct tn__output_section *frames, struct row *row
     for (const uint8_t *at = frames->bytes; read_entry(at, end, &entry); at += 4 + entry.length) {
         int encoding = entry.common ? tn__unwind_encoding(entry.common, end) : TN__UNWIND_UNSOUND;
         uint64_t address = frames->address + (uint64_t)(at - frames->bytes);
-        bool known = encoding >= 0 && ((encoding & 0x70) == 0 || (encoding & 0x70) == 0x10);
-        if (known && find_function(at + 8, (uint8_t)encoding, address + 8, &rows[count].function))
+        if (encoding >= 0 && find_function(at + 8, (uint8_t)encoding, address + 8, &rows[count].function))
             rows[count++].entry = address;
     }
     return count;

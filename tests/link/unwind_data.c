@@ -50,14 +50,21 @@ static const struct row rows[] = {
     {"augmentation without its byte", 15, BYTES("\0"), false},
     {"absolute addresses of 8 bytes", 16, BYTES("\0"), true},
     {"relative addresses of 8 bytes", 16, BYTES("\34"), true},
+    {"addresses of 2 bytes", 16, BYTES("\22"), false},
     {"addresses of variable size", 16, BYTES("\1"), false},
     {"addresses in an unknown format", 16, BYTES("\17"), false},
     {"addresses relative to nothing known", 16, BYTES("\163"), false},
+    {"addresses relative to the text", 16, BYTES("\53"), false},
+    {"addresses relative to the data", 16, BYTES("\73"), false},
+    {"addresses relative to the function", 16, BYTES("\113"), false}, /* libgcc aborts at these */
+    {"aligned addresses", 16, BYTES("\120"), false},
     {"omitted addresses", 16, BYTES("\377"), false},
     {"indirect addresses", 16, BYTES("\233"), false},
     {"signal frame", 9, BYTES("zRS\0\1\x78\20\1\33"), true},
     {"personality and language data", 9, BYTES("zPLR\0\1\x78\20\6\3\0\0\0\0"),
      false}, /* the byte of R is a step too far */
+    {"personality by an indirect relative address", 9, BYTES("zPR\0\1\x78\20\6\233\0\0\0\0\33"), true},
+    {"personality relative to the function", 9, BYTES("zPR\0\1\x78\20\6\113\0\0\0\0\33"), false},
     {"unknown letter", 9, BYTES("zX\0"), true},
     {"old style", 9, BYTES("eh\0"), true},
 };
