@@ -68,7 +68,7 @@ define internal i32 @middle(i32 %n) {
 }
 
 ; CHECK: define hidden i32 @taken.tn_image.tn_image.0(
-define internal i32 @taken(i32 %n) {
+define internal i32 @taken(i32 %n) nounwind {
   %r = call i32 @inner(i32 %n)
   ret i32 %r
 }
@@ -109,9 +109,12 @@ there:
 ; CHECK: call i32 @[[MIDDLE]].tn_image.1(
 ; CHECK: define hidden i32 @[[MIDDLE]].tn_image.1(
 ; CHECK: call i32 @loop.tn_image.1(
+; CHECK: define hidden i32 @taken.tn_image(i32 {{.*}}) #[[QUIET:[0-9]+]] {
 ; CHECK: weak i32 @weak(
 
 ; CHECK-DAG: attributes #[[BASE]] = { {{.*}}"target-cpu"="x86-64" "target-features"="{{.*}}-avx2{{.*}}"
-; CHECK-DAG: attributes #[[ENTRY]] = { naked noinline nounwind "target-cpu"="x86-64"
+; What its function throws passes through it; only where that throws nothing it is nounwind.
+; CHECK-DAG: attributes #[[ENTRY]] = { naked noinline "target-cpu"="x86-64"
+; CHECK-DAG: attributes #[[QUIET]] = { naked noinline nounwind "target-cpu"="x86-64"
 ; CHECK-DAG: attributes #[[V3]] = { {{.*}}"target-cpu"="x86-64-v3" "target-features"="{{.*}}+avx2{{.*}}"
 ; CHECK-DAG: attributes #[[V4]] = { optsize {{.*}}"target-cpu"="x86-64-v4" "target-features"="{{.*}}+avx512f{{.*}}"

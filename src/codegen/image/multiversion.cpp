@@ -137,7 +137,8 @@ Function *multiplication::make_entry(Function &body, family &family)
         entry->setComdat(body.getComdat());
         entry->addFnAttr(Attribute::Naked);
         entry->addFnAttr(Attribute::NoInline);
-        entry->addFnAttr(Attribute::NoUnwind);
+        if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
+            entry->addFnAttr(Attribute::NoUnwind);
         compile_for(*entry, mv.common);
         slot_array(); /* the text names it */
         fill_entry(*entry, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));

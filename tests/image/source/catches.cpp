@@ -68,10 +68,11 @@ static int use(const tn_image *image)
     static const int values[] = {1, 2, 3};
     auto throws = reinterpret_cast<void (*)(const int *, int)>(tn_image_lookup(image, "throws"));
     auto catches = reinterpret_cast<int (*)(const int *, int)>(tn_image_lookup(image, "catches"));
+    auto by_name = reinterpret_cast<int (*)(const int *, int)>(tn_image_lookup(image, "catches_by_name"));
     auto passes = reinterpret_cast<int (*)(int (*)(int), int)>(tn_image_lookup(image, "passes"));
     auto unwindings = reinterpret_cast<int (*)()>(tn_image_lookup(image, "unwindings"));
     auto counts = reinterpret_cast<int (*)()>(tn_image_lookup(image, "counts"));
-    int own = 0, through = 0, other = 0, inside = catches(values, 2);
+    int own = 0, through = 0, other = 0, inside = catches(values, 2), named = by_name(values, 2);
     try {
         throws(values, 3);
     } catch (int thrown) {
@@ -84,7 +85,7 @@ static int use(const tn_image *image)
     }
     counts();
     std::thread([&] { other = counts(); }).join();
-    return printf("%d %d %d %d; %d %d; ", own, inside, through, unwindings(), counts(), other);
+    return printf("%d %d %d %d %d; %d %d; ", own, inside, named, through, unwindings(), counts(), other);
 }
 
 int main(int, char **argv)

@@ -38,6 +38,23 @@ extern "C" int catches(const int *values, int count)
         }
 }
 
+/* Called by its name, which is an entry, by a function that has one version only. */
+extern "C" __attribute__((weak)) void gives_way(const int *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        throws(values, count);
+}
+
+extern "C" __attribute__((optnone, noinline)) int catches_by_name(const int *values, int count)
+{
+    try {
+        gives_way(values, count);
+    } catch (int thrown) {
+        return 200 + thrown;
+    }
+    return 0;
+}
+
 /* What `other` throws passes through. */
 extern "C" int passes(int (*other)(int), int count)
 {
