@@ -8,7 +8,7 @@
  *     extern const char tn_image[];
  * (with -fPIC, if it lies in a shared library that the program is linked with: else the linker gives the program a copy)
  * and open it before the first call of a function that has several versions: until then such calls lead nowhere, unless the
- * image has constructors; then they lead to the versions for its first target.
+ * image has constructors, destructors or indirect functions; then they lead to the versions for its first target.
  *
  * Threads: images may be opened by several threads at once; an open image is not written to. Errors as in tenon.h. */
 

@@ -37,3 +37,27 @@ says "tn_image_open" "$work/loading" tn_image_open "$work/early.so"
     "$BUILD/tenon" build --targets "$targets" -o "$work/work.a" "$work/work.bc"
 some "slots of others are zeros" "$(nm "$work/work.a" 2>/dev/null | grep -i ' b tn_image.slots')"
 some "these are not" "$(nm "$work/early.a" 2>/dev/null | grep -i ' d tn_image.slots')"
+
+# What the system calls at the end, and to resolve indirect functions, runs though nobody has opened the image.
+cat >"$work/unopened.c" <<'END'
+int puts(const char *);
+static int sum(int n) { int result = 0; for (int i = 0; i < n; i++) result += i; return result; }
+static int twice(int n) { return sum(4) == 6 ? 2 * n : 0; }
+#ifdef INDIRECT
+static int (*choose(void))(int) { return sum(3) == 3 ? twice : 0; }
+int indirect(int) __attribute__((ifunc("choose")));
+#else
+__attribute__((destructor)) static void end(void) { if (twice(1) == 2) puts("ended"); }
+#endif
+int unopened(int n) { return sum(n); }
+END
+echo 'extern const char tn_image[]; int main(void) { return tn_image[0] != (char)0x89; }' >"$work/destructor.c"
+echo 'int indirect(int); int puts(const char *); int main(void) { puts(indirect(21) == 42 ? "ended" : "wrong"); }' >"$work/ifunc.c"
+for what in destructor ifunc; do
+    "$LLVM_BIN/clang" $([ $what = ifunc ] && echo -DINDIRECT) -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$work/unopened.c" -o "$work/unopened.bc" &&
+        "$BUILD/tenon" build --targets "$targets" -o "$work/unopened.a" "$work/unopened.bc"
+    for way in -pie -static -static-pie; do
+        "$CC" $way "$work/$what.c" "$work/unopened.a" -o "$work/unopened" && said=$("$work/unopened" 2>&1)
+        if [ "$said" = ended ]; then echo "ok $what of an image that is not open, $way"; else echo "not ok $what of an image that is not open, $way: $said"; fi
+    done
+done

@@ -172,7 +172,7 @@ static int write_metadata(struct tn__image_build *b)
                                           .functions = b->functions,
                                           .function_count = b->function_count,
                                           .slots = b->slots,
-                                          .has_constructors = b->has_constructors};
+                                          .runs_by_itself = b->runs_by_itself};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;
