@@ -18,13 +18,9 @@ struct tn__program {
     uint64_t image;                /* the header; 0: there is none yet */
     struct tn__program_part relr;  /* the words that hold addresses, coded as RELR */
     struct tn__program_part relro; /* whole pages that are not written any more after that */
-    struct tn__program_part tls;   /* initial values of thread-local data, which has its place in the stub's */
     struct tn__program_part init, fini, code, data, maps, roots;
 };
 
 #define TN__PROGRAM_SYMBOL "tn__program"
-
-/* So much of the image's, in bytes, the thread-local data of a stub begins with. */
-enum { TN__PROGRAM_TLS = 1024, TN__PROGRAM_TLS_ALIGNMENT = 64 };
 
 #endif

@@ -118,9 +118,8 @@ struct tn__output_options {
     size_t page_size;     /* of segments: the largest that the file is to be loaded with */
     uint64_t file_offset; /* where the first segment begins in the file: a multiple of 4096 */
     bool fixed;
-    bool program;       /* not fixed, but a part of a program, so what is thread-local has its place in every thread */
-    uint64_t address;   /* where it begins; not fixed: in the numbering of the file */
-    int64_t tls_offset; /* fixed or program: where its thread-local data begins, from the thread pointer */
+    bool program;     /* not fixed, but a part of a program, so what is thread-local has its place in every thread */
+    uint64_t address; /* where it begins; not fixed: in the numbering of the file */
     tn_resolver *resolver; /* fixed: the addresses of what the objects do not define. Else that is imported */
     void *context;         /* the resolver's, and head's */
     /* What lies beside it in the same program, for the objects to refer to: addresses in the numbering of the file, which move along
@@ -128,6 +127,12 @@ struct tn__output_options {
      * a definition is weak. */
     const struct tn_definition *definitions;
     size_t definition_count;
+    /* Room for the thread-local data of what lies beside it, if the objects have some too: at the end, where the thread pointer is
+     * (in a program, and if it is fixed). That has initial values, or is zeros. */
+    struct {
+        uint64_t size, alignment;
+        bool has_values;
+    } tls_room;
     /* How many bytes the format needs at the beginning of the first segment, for its headers and tables. Asked when all is known
      * but the final addresses, which are as far from each other within segments as they will be, and again after each
      * change, until the room is enough; NULL: none. */

@@ -40,7 +40,7 @@ enum tn__output_class {
 /* A part of an output section: an object's section, GOT, stubs or a common symbol. */
 struct tn__output_piece {
     struct tn__object *object;
-    struct tn__section *section; /* NULL: GOT, stubs, a common symbol, the index of unwind data */
+    struct tn__section *section; /* NULL: GOT, stubs, a common symbol, the index of unwind data, tls_room */
     uint32_t symbol;             /* the common symbol */
     uint8_t class;
     const char *name;                 /* of the output section */
@@ -86,10 +86,12 @@ struct tn__output_link {
 
 int tn__output_no_memory(const struct tn__output_link *o);
 
-/* Thread-local data is addressed from the thread pointer where that is known, else from the beginning of its block. */
+/* Thread-local data is addressed from the thread pointer where that is known, else from the beginning of its block. It ends at
+ * the thread pointer (variant II of the TLS ABI). */
 static inline uint64_t tn__output_tls_start(const struct tn__output_link *o)
 {
-    return o->options->fixed || o->options->program ? (uint64_t)o->options->tls_offset : 0;
+    bool known = o->options->fixed || o->options->program;
+    return known ? -tn__align_up(o->output->tls_size, tn__max64(o->output->tls_alignment, 1)) : 0;
 }
 
 /* output_layout.c: all of arrange(), but what the others are asked for. */

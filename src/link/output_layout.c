@@ -76,7 +76,7 @@ static uint8_t constant_class(const struct tn__output_piece *piece)
     return usual ? TN__CLASS_RODATA : TN__CLASS_NAMED_RODATA;
 }
 
-static uint8_t class_of(const struct tn__output_piece *piece)
+static uint8_t class_of(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     bool usual = has_usual_name(piece->section->name);
     switch (piece->section->kind) {
@@ -90,8 +90,8 @@ static uint8_t class_of(const struct tn__output_piece *piece)
         return usual ? TN__CLASS_ZERO : TN__CLASS_NAMED_ZERO;
     case TN__SECTION_TLS:
         return TN__CLASS_TLS;
-    case TN__SECTION_TLS_ZERO:
-        return TN__CLASS_TLS_ZERO;
+    case TN__SECTION_TLS_ZERO: /* nothing with bytes in the file may follow what has none */
+        return o->options->tls_room.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
     default:
         return TN__CLASS_DEBUG;
     }
@@ -126,7 +126,7 @@ static void classify(const struct tn__output_link *o)
         struct tn__output_piece *piece = &o->pieces[i];
         if (!piece->section)
             continue;
-        piece->class = class_of(piece);
+        piece->class = class_of(o, piece);
         piece->name = classes[piece->class].name ? classes[piece->class].name : piece->section->name;
         if (piece->class == TN__CLASS_INIT || piece->class == TN__CLASS_FINI)
             piece->rank = piece->section->priority;
@@ -257,6 +257,24 @@ static int add_all(struct tn__output_link *o)
         code = add_own(o, link->objects[0], TN__CLASS_FRAMES, 4, NULL);
     uint64_t index = tn__output_frame_index_size(o);
     return code == TN_OK ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
+}
+
+/* The last piece of thread-local data ends where all of it does, however that is aligned. */
+static int add_tls_room(struct tn__output_link *o)
+{
+    uint64_t alignment = tn__max64(o->options->tls_room.alignment, 1);
+    bool any = false;
+    for (size_t i = 0; i < o->piece_count; i++)
+        if (classes[o->pieces[i].class].tls) {
+            alignment = tn__max64(alignment, o->pieces[i].alignment);
+            any = true;
+        }
+    uint64_t size = any ? tn__align_up(o->options->tls_room.size, alignment) : 0;
+    uint8_t class = o->options->tls_room.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
+    int code = add_own(o, o->link->objects[0], class, size, NULL);
+    if (code == TN_OK && size)
+        o->pieces[o->piece_count - 1].alignment = alignment;
+    return code;
 }
 
 /* Whole pages are sealed. What fills the last one is a section, or `strip` would cut it off. */
@@ -508,7 +526,9 @@ int tn__output_arrange(struct tn__output_link *o)
     if (code != TN_OK)
         return code;
     classify(o);
-    code = add_padding(o);
+    code = add_tls_room(o);
+    if (code == TN_OK)
+        code = add_padding(o);
     if (code == TN_OK)
         code = make_sections(o);
     if (code == TN_OK)

@@ -11,10 +11,15 @@
 
 #define PROGRAM .size = sizeof(struct tn_image_link_options), .kind = TN_IMAGE_PROGRAM
 
-static const char with_main[] = "define i32 @main() {\n  ret i32 0\n}\n";
+static const char with_main[] = "@own = thread_local global i32 7\n"
+                                "define i32 @main() {\n"
+                                "  %p = call ptr @llvm.threadlocal.address.p0(ptr @own)\n"
+                                "  %v = load i32, ptr %p\n"
+                                "  ret i32 %v\n"
+                                "}\n";
 static const char without[] = "define i32 @other() {\n  ret i32 0\n}\n";
 
-static struct tn__os_file stub; /* the smallest; none if there is no musl */
+static struct tn__os_file stub; /* the smallest with thread-local data; none if there is no musl */
 
 static struct tn_input make_image(const char *ir, struct tn_buffer *out)
 {

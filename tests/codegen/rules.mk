@@ -54,5 +54,5 @@ $(call source_object,%): tests/codegen/source/inlined.c
 
 # ---- programs.c: a stub to begin with ----
 
-extra_of_programs := -DSTUB='"$(BUILD)/obj/stub/small"'
-$(BUILD)/tests/codegen/programs: | $(if $(MUSL_CC),$(BUILD)/obj/stub/small)
+extra_of_programs := -DSTUB='"$(BUILD)/obj/stub/managed"'
+$(BUILD)/tests/codegen/programs: | $(if $(MUSL_CC),$(BUILD)/obj/stub/managed)

@@ -134,9 +134,6 @@ says "the old file stays" 0 before cat "$work/lacks"
 echo 'int helper(void) { return 1; }' >"$work/mainless.c"
 ir "$work/mainless.c" -o "$work/mainless.bc"
 some "a program needs main" "$(exe -o "$work/none" "$work/mainless.bc" 2>&1 | grep "'main'")"
-echo '_Thread_local char large[1025]; int main(void) { return large[1024]; }' >"$work/large.c"
-ir "$work/large.c" -o "$work/large.bc"
-some "there may be too much thread-local data" "$(exe -o "$work/none" "$work/large.bc" 2>&1 | grep '1025 bytes of thread-local data')"
 exe --targets x86-64-v3 -o "$work/v3" "$work/one.bc"
 if command -v qemu-x86_64 >/dev/null; then
     qemu-x86_64 -cpu qemu64 "$work/v3" >"$work/log" 2>&1

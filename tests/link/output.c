@@ -297,6 +297,64 @@ static void test_beside(void **state)
     tn__output_free(output);
 }
 
+/* Code that loads thread-local data of 24 bytes with values and 16 without. */
+static struct bytes make_thread_local(uint64_t alignment)
+{
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    unsigned text = elf_code(&elf, code, sizeof code);
+    unsigned data = elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, words, 24);
+    unsigned zeros = elf_section(&elf, ".tbss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, NULL, 16);
+    elf.sections[data].header.sh_addralign = 8;
+    elf.sections[zeros].header.sh_addralign = alignment;
+    elf_reloc(&elf, text, 0, elf_symbol(&elf, "data", STB_GLOBAL, STT_TLS, data, 0, 24), R_X86_64_TPOFF32, 0);
+    elf_reloc(&elf, text, 4, elf_symbol(&elf, "zeros", STB_GLOBAL, STT_TLS, zeros, 0, 16), R_X86_64_TPOFF32, 0);
+    return elf_finish(&elf);
+}
+
+/* What ends at the thread pointer: the output's own, or the room for others'. */
+static void test_thread_local(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t alignment, room, room_alignment;
+        bool has_values;
+        uint64_t size, file_size, whole_alignment;
+        int32_t data, zeros;
+    } rows[] = {
+        {8, 0, 0, false, 40, 24, 8, -40, -16},
+        {64, 0, 0, false, 80, 24, 64, -128, -64}, /* the thread pointer is as aligned as all of it */
+        {8, 8, 8, false, 48, 24, 8, -48, -24},
+        {8, 8, 8, true, 48, 48, 8, -48, -24},        /* nothing may be without bytes in front of bytes */
+        {8, 60, 64, false, 192, 24, 64, -192, -128}, /* .tbss is one section */
+        {8, 60, 64, true, 128, 128, 64, -128, -104},
+        {256, 64, 64, false, 768, 24, 256, -768, -512}, /* the room ends where it has to */
+        {256, 64, 64, true, 768, 768, 256, -768, -512},
+        {4096, 0, 1, true, 4112, 4112, 4096, -8192, -4096},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn__output_options options = {.name = "out", .program = true, .address = 0x20000};
+        options.tls_room.size = rows[i].room;
+        options.tls_room.alignment = rows[i].room_alignment;
+        options.tls_room.has_values = rows[i].has_values;
+        struct tn__output *output = link_good(&options, make_thread_local(rows[i].alignment));
+        const uint8_t *text = find(output, ".text")->bytes;
+        assert_int_equal(output->tls_size, rows[i].size);
+        assert_int_equal(output->tls_file_size, rows[i].file_size);
+        assert_int_equal(output->tls_alignment, rows[i].whole_alignment);
+        assert_int_equal(output->tls_address % rows[i].whole_alignment, 0);
+        assert_int_equal((int32_t)tn__get32(text), rows[i].data);
+        assert_int_equal((int32_t)tn__get32(text + 4), rows[i].zeros);
+        assert_int_equal(find_symbol(output, "zeros")->value, rows[i].zeros - rows[i].data);
+        tn__output_free(output);
+    }
+    struct tn__output_options options = {.name = "out", .program = true};
+    options.tls_room.size = options.tls_room.alignment = 64;
+    struct tn__output *output = link_good(&options, make_object());
+    assert_int_equal(output->tls_size, 0); /* the others see to theirs */
+    tn__output_free(output);
+}
+
 /* ---- when memory is out ---- */
 
 static void test_out_of_memory(void **state)
@@ -404,7 +462,7 @@ int main(void)
         cmocka_unit_test(test_places),  cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
         cmocka_unit_test(test_flags),   cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_beside),  cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_overlap), cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_overlap), cmocka_unit_test(test_distances),     cmocka_unit_test(test_thread_local),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

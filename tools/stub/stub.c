@@ -21,24 +21,28 @@ extern char __ehdr_start[] __attribute__((visibility("hidden"))); /* the linker'
 
 enum { PAGE = 4096, CANNOT_RUN = 126 /* what shells say of a file that is there but cannot be executed */ };
 
-static struct tn__program program;
-
-/* Where the image's thread-local data lies, and the initial values of it that libc gives to new threads. */
-static _Thread_local char tn__stub_tls[TN__PROGRAM_TLS]
-    __attribute__((section(".tdata.tn__stub_tls"), aligned(TN__PROGRAM_TLS_ALIGNMENT))) = {0};
-extern char tn__stub_tls_image[] __attribute__((visibility("hidden")));
-
 void *tn__stub_at(uint64_t distance)
 {
     return __ehdr_start + distance;
 }
 
-/* gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind the last. */
-static void relocate(void)
+/* The kernel jumps here: addresses in the image's data come first, because libc copies the initial values of thread-local data
+ * for its first thread. The stack is aligned; but for what it points to, libc expects nothing of the kernel. */
+__asm__(".pushsection .text.tn__stub_start, \"ax\"\n"
+        ".globl tn__stub_start\n"
+        "tn__stub_start:\n"
+        "    call tn__stub_relocate\n"
+        "    jmp _start\n"
+        ".popsection");
+
+/* gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind the last.
+ * The stub itself is not relocated yet: no address is read from its own data. */
+__attribute__((used)) void tn__stub_relocate(void);
+void tn__stub_relocate(void)
 {
-    const uint64_t *words = tn__stub_at(program.relr.at), base = (uintptr_t)__ehdr_start;
+    const uint64_t *words = tn__stub_at(tn__program.relr.at), base = (uintptr_t)__ehdr_start;
     uint64_t *next = NULL;
-    for (size_t i = 0; i < program.relr.size / sizeof *words; i++) {
+    for (size_t i = 0; i < tn__program.relr.size / sizeof *words; i++) {
         uint64_t word = words[i];
         if (!(word & 1)) {
             next = tn__stub_at(word);
@@ -50,13 +54,6 @@ static void relocate(void)
                 *target += base;
         next += 63;
     }
-}
-
-/* For this thread, and those to come. */
-static void set_thread_local(void)
-{
-    memcpy(tn__stub_tls, tn__stub_at(program.tls.at), program.tls.size);
-    memcpy(tn__stub_tls_image, tn__stub_at(program.tls.at), program.tls.size);
 }
 
 /* The image counts distances from the thread pointer. In the place of libc's. */
@@ -83,6 +80,8 @@ static void seal_stub(void)
         if (headers[i].p_type == PT_GNU_RELRO)
             seal(headers[i].p_vaddr, headers[i].p_memsz);
 }
+
+static struct tn__program program;
 
 static void finish(void)
 {
@@ -112,8 +111,6 @@ int main(int argc, char **argv, char **envp)
     program = tn__program;
     if (!program.image)
         return fail(argv[0], "there is no image in this program");
-    relocate();
-    set_thread_local();
     seal(program.relro.at, program.relro.size);
     seal_stub();
     if (tn_image_open_linked(tn__stub_at(program.image), NULL, &image, &err) ||

@@ -195,9 +195,7 @@ Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_s
     unsigned type = symbol->tls ? STT_TLS : symbol->function ? STT_FUNC : symbol->data ? STT_OBJECT : STT_NOTYPE;
     unsigned binding = symbol->local ? STB_LOCAL : symbol->weak ? STB_WEAK : STB_GLOBAL;
     bool is_absolute = symbol->section == UINT32_MAX;
-    uint32_t section = is_absolute              ? SHN_ABS
-                       : symbol->tls && f->stub ? f->stub->tls_section
-                                                : f->section_numbers[symbol->section];
+    uint32_t section = is_absolute ? SHN_ABS : f->section_numbers[symbol->section];
     return (Elf64_Sym){.st_name = name,
                        .st_info = (unsigned char)ELF64_ST_INFO(binding, type),
                        .st_other = symbol->local || symbol->exported ? STV_DEFAULT : STV_HIDDEN,

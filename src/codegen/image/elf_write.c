@@ -81,13 +81,22 @@ static void add_library(struct tn__elf_file *f)
     add_range(f, PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 16);
 }
 
-/* A stub has those of a program. */
+/* A stub has those of a program. Its thread-local data is the image's as well, if that has some. */
+static void add_stub(struct tn__elf_file *f)
+{
+    for (size_t i = 0; i < f->stub->segment_count; i++)
+        if (f->stub->segments[i].p_type != PT_TLS || !f->output->tls_size)
+            add_segment(f, f->stub->segments[i]);
+    if (f->output->tls_size)
+        add_tls(f);
+}
+
 void tn__elf_list_segments(struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
     f->segment_count = 0;
-    for (size_t i = 0; f->stub && i < f->stub->segment_count; i++)
-        add_segment(f, f->stub->segments[i]);
+    if (f->stub)
+        add_stub(f);
     for (enum tn__output_place place = 0; place < TN__OUTPUT_SEGMENTS; place++)
         add_loaded(f, place);
     if (!f->stub)
@@ -104,7 +113,7 @@ void tn__elf_list_segments(struct tn__elf_file *f)
 
 /* ---- sections ---- */
 
-static struct tn__elf_section of_output(const struct tn__elf_file *f, const struct tn__output_section *section)
+static struct tn__elf_section of_output(const struct tn__output_section *section)
 {
     static const uint32_t types[] = {[TN__OUTPUT_PLAIN] = SHT_PROGBITS,
                                      [TN__OUTPUT_ZERO] = SHT_NOBITS,
@@ -116,13 +125,10 @@ static struct tn__elf_section of_output(const struct tn__elf_file *f, const stru
                                      [TN__OUTPUT_RELRO] = SHF_ALLOC | SHF_WRITE,
                                      [TN__OUTPUT_DATA] = SHF_ALLOC | SHF_WRITE,
                                      [TN__OUTPUT_UNLOADED] = 0};
-    bool is_moved = section->tls && f->stub; /* a program's is the stub's: here are only its initial values */
-    if (is_moved && !section->bytes)
-        return (struct tn__elf_section){.name = ".tls_zeros", .type = SHT_NOBITS, .alignment = 1};
     bool array = section->kind == TN__OUTPUT_INIT || section->kind == TN__OUTPUT_FINI;
-    return (struct tn__elf_section){.name = is_moved ? ".tls_values" : section->name,
+    return (struct tn__elf_section){.name = section->name,
                                     .type = types[section->kind],
-                                    .flags = flags[section->place] | (section->tls && !is_moved ? SHF_TLS : 0),
+                                    .flags = flags[section->place] | (section->tls ? SHF_TLS : 0),
                                     .address = section->address,
                                     .offset = section->offset,
                                     .size = section->size,
@@ -238,7 +244,7 @@ static bool list_sections(struct tn__elf_file *f, struct sections *all)
             all->count++;
         }
     for (size_t i = 0; i < output->section_count; i++)
-        all->items[f->section_numbers[i]] = of_output(f, &output->sections[i]);
+        all->items[f->section_numbers[i]] = of_output(&output->sections[i]);
     all->count += output->section_count;
     all->end = output->end;
     for (size_t i = 0; i < output->section_count; i++)

@@ -84,7 +84,9 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
     };
     if (file->stub) {
         how.program = true;
-        how.tls_offset = -(int64_t)tn__stub_tls_size(file->stub);
+        how.tls_room.size = tn__stub_tls_size(file->stub);
+        how.tls_room.alignment = file->stub->tls.p_align;
+        how.tls_room.has_values = file->stub->tls.p_filesz;
         how.address = file->stub->end_address;
         how.file_offset = tn__align_up(file->stub->end_offset, TN__ELF_PAGE);
         how.definitions = file->stub->definitions;

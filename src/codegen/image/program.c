@@ -32,18 +32,20 @@ static const struct tn__output_symbol *find_symbol(const struct tn__elf_file *f,
     return NULL;
 }
 
-/* Each thread has room for so much, before the stub's own. */
-static int check_tls(const struct tn__elf_file *f)
+/* Programs have one block of thread-local data: if the image has some, it lies in the image, with the stub's at the end. */
+static void join_tls(const struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
-    if (output->tls_size > TN__PROGRAM_TLS || output->tls_alignment > TN__PROGRAM_TLS_ALIGNMENT)
-        return FAIL(
-            f, TN_ENOTSUP,
-            "%llu bytes of thread-local data, at multiples of %llu, are too much for an executable, which has %d at "
-            "multiples of %d; the system's linker makes one of the archive that has more",
-            (unsigned long long)output->tls_size, (unsigned long long)output->tls_alignment, TN__PROGRAM_TLS,
-            TN__PROGRAM_TLS_ALIGNMENT);
-    return TN_OK;
+    uint64_t size = tn__stub_tls_size(f->stub);
+    size_t last = output->section_count;
+    for (size_t i = 0; i < output->section_count; i++)
+        if (output->sections[i].tls)
+            last = i;
+    if (last == output->section_count || !size)
+        return;
+    const struct tn__output_section *section = &output->sections[last];
+    tn__stub_move_tls(f->stub, output->tls_address, output->tls_size - size,
+                      section->bytes ? section->bytes + section->size - size : NULL, f->section_numbers[last]);
 }
 
 /* ---- what the stub learns ---- */
@@ -72,7 +74,6 @@ static void fill_program(const struct tn__elf_file *f, const struct tn__output_s
         .image = image->value,
         .relr = {relr->address, relr->size},
         .relro = {relro->address, relro->size},
-        .tls = {output->tls_address, output->tls_file_size},
         .init = calls_part(f, TN__OUTPUT_INIT),
         .fini = calls_part(f, TN__OUTPUT_FINI),
         .code = {code->address, code->size},
@@ -94,8 +95,7 @@ int tn__program_settle(struct tn__elf_file *f)
         return FAIL(f, TN_EUNDEF, "there is no image with the symbol %s to make a program of", name);
     if (!main || !main->exported)
         return FAIL(f, TN_EUNDEF, "a program needs a public function 'main'");
-    code = check_tls(f);
-    if (code == TN_OK)
-        fill_program(f, image);
-    return code;
+    join_tls(f);
+    fill_program(f, image);
+    return TN_OK;
 }

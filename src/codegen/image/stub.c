@@ -57,9 +57,9 @@ static int read_segments(struct reader *r)
         if (segment.p_type == PT_TLS)
             stub->tls = segment;
     }
-    if (stub->tls.p_filesz < TN__PROGRAM_TLS || stub->tls.p_align < TN__PROGRAM_TLS_ALIGNMENT ||
-        (stub->tls.p_align & (stub->tls.p_align - 1)))
-        return FAIL(r, "its thread-local data leaves no room");
+    uint64_t alignment = tn__max64(stub->tls.p_align, 1);
+    if (alignment & (alignment - 1) || alignment > TN__ELF_PAGE || stub->tls.p_vaddr % alignment)
+        return FAIL(r, "the alignment of its thread-local data");
     return TN_OK;
 }
 
@@ -97,8 +97,6 @@ static int read_section(struct reader *r, size_t index)
         return TN_OK;
     if (index != stub->section_count + 1)
         return FAIL(r, "sections that are loaded stand behind others");
-    if (header.sh_flags & SHF_TLS && !stub->tls_section)
-        stub->tls_section = (uint32_t)index;
     stub->sections[stub->section_count++] =
         (struct tn__elf_section){.name = name,
                                  .type = header.sh_type,
@@ -190,6 +188,42 @@ static int find_program(struct reader *r)
         return TN_OK;
     }
     return FAIL(r, "it does not have the symbol " TN__PROGRAM_SYMBOL);
+}
+
+/* ---- thread-local data ---- */
+
+static void move_relocations(const struct tn__stub *stub, const struct tn__elf_section *section, uint64_t address)
+{
+    Elf64_Rela rela;
+    for (uint8_t *at = section->bytes, *end = at + section->size; (size_t)(end - at) >= sizeof rela;
+         at += sizeof rela) {
+        memcpy(&rela, at, sizeof rela);
+        if (rela.r_offset - stub->tls.p_vaddr < stub->tls.p_filesz)
+            rela.r_offset += address - stub->tls.p_vaddr;
+        memcpy(at, &rela, sizeof rela);
+    }
+}
+
+void tn__stub_move_tls(struct tn__stub *stub, uint64_t address, uint64_t offset, uint8_t *values, uint32_t section)
+{
+    if (values)
+        memcpy(values, stub->bytes + stub->tls.p_offset, stub->tls.p_filesz);
+    for (size_t i = 0; i < stub->section_count; i++) {
+        struct tn__elf_section *old = &stub->sections[i];
+        if (old->type == SHT_RELA)
+            move_relocations(stub, old, address + offset);
+        if (!(old->flags & SHF_TLS))
+            continue;
+        old->name = ".tdata.stub"; /* what is left there is read by nobody */
+        old->flags &= ~(uint64_t)SHF_TLS;
+        if (!old->bytes)
+            old->size = 0;
+    }
+    for (size_t i = 0; i < stub->symbol_count; i++)
+        if (ELF64_ST_TYPE(stub->symbols[i].st_info) == STT_TLS) {
+            stub->symbols[i].st_value += offset;
+            stub->symbols[i].st_shndx = (Elf64_Section)section;
+        }
 }
 
 int tn__stub_read(const char *name, const void *bytes, size_t size, struct tn__arena *arena, struct tn__stub *stub,

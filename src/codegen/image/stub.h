@@ -19,7 +19,6 @@ struct tn__stub {
     size_t segment_count, room;       /* how many more there may be */
     struct tn__elf_section *sections; /* those that are loaded: number i + 1 */
     size_t section_count;
-    uint32_t tls_section;              /* the first that is thread-local: its number */
     struct tn_definition *definitions; /* what it offers, */
     Elf64_Sym *symbols;                /* and the same again */
     size_t symbol_count;
@@ -27,7 +26,7 @@ struct tn__stub {
     uint64_t end_address, end_offset; /* of its segments, in memory and in the file */
 };
 
-/* Thread-local data begins so many bytes before the thread pointer: with the room for the image's. */
+/* Its thread-local data begins so many bytes before the thread pointer. */
 static inline uint64_t tn__stub_tls_size(const struct tn__stub *stub)
 {
     return tn__align_up(stub->tls.p_memsz, stub->tls.p_align);
@@ -36,6 +35,11 @@ static inline uint64_t tn__stub_tls_size(const struct tn__stub *stub)
 /* Reads a stub; it is copied. TN_EFORMAT, TN_ENOMEM. */
 int tn__stub_read(const char *name, const void *bytes, size_t size, struct tn__arena *arena, struct tn__stub *stub,
                   struct tn_error *err);
+
+/* Its thread-local data becomes the end of the program's, which begins at `address`: initial values are copied, what is relocated of
+ * them is so at the copy, symbols are of the section with this number. `offset` is where it begins in the program's, `values` where
+ * that is among the bytes of the file (NULL: all are zeros). */
+void tn__stub_move_tls(struct tn__stub *stub, uint64_t address, uint64_t offset, uint8_t *values, uint32_t section);
 
 #pragma GCC visibility pop
 #endif
