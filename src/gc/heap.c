@@ -21,8 +21,10 @@ static bool open_space(struct tn_heap *heap)
     uint64_t smallest = (uint64_t)SMALLEST_MB << 20;
     uint64_t size = tn__align_up(tn__max64(tn__min64(heap->options.limit, 1ull << 40) * 4, smallest), TN__CHUNK_SIZE);
     for (; size >= smallest; size = tn__align_up(size / 2, TN__CHUNK_SIZE))
-        if (tn__space_open(&heap->space, size))
+        if (tn__space_open(&heap->space, size)) {
+            heap->options.limit = tn__min64(heap->options.limit, size); /* so that no size within it overflows */
             return true;
+        }
     return false;
 }
 

@@ -55,6 +55,8 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
 
 void tn_roots_remove(void *words)
 {
+    if (!words) /* which would be every range that the program named */
+        return;
     pthread_mutex_lock(&roots.lock);
     drop(0, words);
     pthread_mutex_unlock(&roots.lock);

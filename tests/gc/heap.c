@@ -242,6 +242,18 @@ static void memory_runs_out(void **state)
     tn_heap_destroy(heap);
 }
 
+/* In an empty heap without a limit, every size is compared with the address space alone. */
+static void no_limit_is_still_an_end(void **state)
+{
+    static const uint64_t lengths[] = {1ull << 50, INT64_MAX - 8, UINT64_MAX / 2, UINT64_MAX - 8, UINT64_MAX};
+    struct tn_heap *heap = make_heap(state, UINT64_MAX);
+    struct tn_handle *handle;
+    for (size_t i = 0; i < TN_COUNT(lengths); i++)
+        assert_int_equal(tn_handle_new(heap, &bytes_type, lengths[i], &handle, &err), TN_ENOMEM);
+    tn_handle_free(make(heap, &bytes_type, 1000));
+    tn_heap_destroy(heap);
+}
+
 /* Where there is no memory to copy to, everything stays where it is, and nothing is lost. */
 static void no_room_to_copy(void **state)
 {
@@ -281,6 +293,9 @@ static void roots_are_visited(void **state)
     assert_int_equal(tn_handle_of(heap, words[1], &again, &err), 0);
     tn_managed_end();
     assert_int_equal(value_of(again), 5);
+    tn_roots_remove(NULL);
+    tn_heap_collect(heap);
+    assert_int_equal(take_census(heap).count, 2); /* the range is still there */
     tn_roots_remove(words);
     tn_handle_free(again);
     tn_handle_free(got);
@@ -465,6 +480,7 @@ int main(void)
         BOTH(finalizers_run_once),
         BOTH(scopes_end),
         BOTH(memory_runs_out),
+        BOTH(no_limit_is_still_an_end),
         BOTH(no_room_to_copy),
         BOTH(roots_are_visited),
         BOTH(threads_share_a_heap),
