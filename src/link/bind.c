@@ -91,6 +91,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
     struct tn__object_data *data = object->data;
     struct tn__plan *plan = object->plan = tn__arena_array(&link->arena, 1, sizeof *plan);
     if (plan) {
+        plan->library = object->owner->library;
         plan->symbol_flags = tn__arena_alloc(&link->arena, data->symbol_count);
         plan->addresses = tn__arena_alloc(&link->arena, data->symbol_count * sizeof *plan->addresses);
     }
@@ -160,7 +161,7 @@ static uint64_t global_address(const struct tn__link *link, const struct tn__obj
     case TN__ENTRY_GOT:
         return object->plan->got_address;
     case TN__ENTRY_HANDLE: /* only compared, never read; code of the window reaches it */
-        return object->window->start + object->owner->library->number;
+        return object->window->start + object->plan->library->number;
     default:
         return place_address(entry->object, entry->symbol);
     }

@@ -26,14 +26,16 @@ static void free_archives(struct tn_library *library)
     library->archives = NULL;
 }
 
-/* Removing one tracker's part may wait, and others may add to those before meanwhile. */
-static bool is_empty(struct tn_library *library)
+/* Until no object of the library is part of a link. The search starts over after each wait: meanwhile others may have added
+ * objects, or destroyed the tracker. */
+static void wait_for_links(struct tn_library *library)
 {
-    for (const struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        if (!tn__list_is_empty(&tracker->objects) || !tn__list_is_empty(&tracker->lazy) ||
-            !tn__list_is_empty(&tracker->promises))
-            return false;
-    return true;
+    const struct tn_tracker *tracker = NULL;
+    while ((tracker = tn__library_next_tracker(library, tracker)))
+        if (tn__tracker_is_busy(tracker)) {
+            pthread_cond_wait(&library->session->idle, &library->session->lock);
+            tracker = NULL;
+        }
 }
 
 static bool is_own(const struct tn__entry *entry)
@@ -75,10 +77,9 @@ static void withdraw_code(struct tn_library *library)
 /* Under the lock, which is given up while links need some of it. */
 static void clear(struct tn_library *library)
 {
-    do
-        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            tn__tracker_empty(tracker);
-    while (!is_empty(library));
+    wait_for_links(library);
+    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        tn__tracker_empty(tracker);
     forget_entries(library);
     free_archives(library);
 }

@@ -169,7 +169,8 @@ enum { TN__PART_TLS = TN__ZONES, TN__PARTS };
 
 /* What a link makes of an object, from scan to publish. */
 struct tn__plan {
-    uint8_t *symbol_flags;      /* TN__SYMBOL_..., by symbol */
+    const struct tn_library *library; /* the object's: without the lock its owner may change */
+    uint8_t *symbol_flags;            /* TN__SYMBOL_..., by symbol */
     uint32_t *slots[TN__SLOTS]; /* by symbol: first word of its GOT slot of each kind, from 1; NULL if there are none */
     uint32_t *stub_index;       /* by symbol: number of its stub, from 1; NULL if there are none */
     uint32_t *ifunc_index;      /* the same for the pointer of an indirect function */
@@ -457,7 +458,9 @@ void tn__object_remove(struct tn__object *object);
 /* The first half of that: its definitions are gone, its code and data are still in use. */
 void tn__object_hide(struct tn__object *object);
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
-/* Until no object of it is part of a link; the lock was not given up since then. */
+/* True if an object of it is part of a link. */
+bool tn__tracker_is_busy(const struct tn_tracker *tracker);
+/* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
 void tn__tracker_wait(struct tn_tracker *tracker);
 /* Makes its objects and stubs another's. */
 void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);

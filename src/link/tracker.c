@@ -53,16 +53,19 @@ bool tn__tracker_withdraw(struct tn_tracker *tracker)
     return instances && instances->withdraw(tracker);
 }
 
+bool tn__tracker_is_busy(const struct tn_tracker *tracker)
+{
+    for (const struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
+        if (tn__container_of(node, struct tn__object, owned)->link)
+            return true;
+    return false;
+}
+
 void tn__tracker_wait(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
-    struct tn__list *node = tracker->objects.next;
-    while (node != &tracker->objects) {
-        bool busy = tn__container_of(node, struct tn__object, owned)->link;
-        if (busy)
-            pthread_cond_wait(&session->idle, &session->lock);
-        node = busy ? tracker->objects.next : node->next; /* meanwhile the list may have changed */
-    }
+    while (tn__tracker_is_busy(tracker))
+        pthread_cond_wait(&session->idle, &session->lock);
 }
 
 void tn__tracker_empty(struct tn_tracker *tracker)

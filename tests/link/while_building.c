@@ -5,6 +5,7 @@
  * relocations, which the scan reads first, or one of contents, which are read when they are copied. */
 
 #include "elf_builder.h"
+#include "spoiling.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -405,6 +406,75 @@ static void while_a_reference_is_empty(void **state)
     other.at = NULL;
 }
 
+/* ---- trackers ---- */
+
+static struct tn_tracker *owner;
+
+static void *clear_library(void *library)
+{
+    tn_library_clear(library, NULL);
+    return NULL;
+}
+
+/* While one thread waits for the link to end, to clear the library, this one destroys the tracker that it looks at. */
+static int clear_and_destroy(const struct fixture *f, struct tn_error *err)
+{
+    pthread_t thread;
+    (void)err;
+    int code = pthread_create(&thread, NULL, clear_library, f->library);
+    if (code)
+        return code;
+    usleep(PATIENCE_MS * 1000 / 5);
+    tn_tracker_destroy(owner);
+    sem_post(&stop.done);
+    return pthread_join(thread, NULL);
+}
+
+static int destroy(const struct fixture *f, struct tn_error *err)
+{
+    (void)f, (void)err;
+    tn_tracker_destroy(owner);
+    return 0;
+}
+
+static void add_slow_to_tracker(const struct fixture *f, const char *needs)
+{
+    struct tn_error err;
+    make_slow("x", false, LINKS, needs);
+    add_bytes(f, "slow.o", stop.file, stop.size);
+    assert_ok(tn_tracker_create(f->library, &owner, &err), &err);
+    assert_ok(tn_tracker_transfer(tn_library_tracker(f->library), owner, &err), &err);
+}
+
+static void a_tracker_is_destroyed_while_its_object_is_linked(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct meanwhile m = {.f = &f, .act = destroy};
+    struct tn_error err;
+    add_slow_to_tracker(&f, "__dso_handle"); /* which is made from the object's library */
+    assert_ok(link_while(&m, &err), &err);
+    check_still_works(&f);
+    close_fixture(&f);
+}
+
+static void a_tracker_is_destroyed_while_its_library_is_cleared(void **state)
+{
+    (void)state;
+    const struct tn_session_options options = {.size = sizeof options, .allocator = &spoiling};
+    struct fixture f = open_fixture(&options);
+    struct meanwhile m = {.f = &f, .act = clear_and_destroy};
+    struct tn_error err;
+    void *address;
+    add_slow_to_tracker(&f, NULL);
+    int code = link_while(&m, &err);
+    assert_true(!code || code == TN_EUNDEF); /* it may have been removed before its address was handed out */
+    assert_int_equal(m.code, 0);
+    assert_error(tn_lookup(f.library, "slow_function", &address, &err), TN_EUNDEF, &err, "slow_function");
+    check_still_works(&f);
+    close_spoiling(&f);
+}
+
 /* ---- forks ---- */
 
 static int fork_and_link(const struct fixture *f, struct tn_error *err)
@@ -436,6 +506,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_groups_copy_is_not_lost_with_the_member_that_had_it, clean_up),
         cmocka_unit_test_teardown(a_fork_waits_and_its_child_links, clean_up),
+        cmocka_unit_test_teardown(a_tracker_is_destroyed_while_its_object_is_linked, clean_up),
+        cmocka_unit_test_teardown(a_tracker_is_destroyed_while_its_library_is_cleared, clean_up),
     };
     int failed = 0;
     for (stage = IN_SCAN; stage < STAGES; stage++) {
