@@ -59,7 +59,8 @@ static void collect(const Elf64_Sym *symbols, size_t count, const char *names, s
             .global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL,
         };
     }
-    qsort(host.symbols, host.count, sizeof *host.symbols, by_name);
+    if (host.count)
+        qsort(host.symbols, host.count, sizeof *host.symbols, by_name);
 }
 
 static bool read_section(Elf *elf, size_t index, uint64_t *offset, uint64_t *size)

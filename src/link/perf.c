@@ -227,13 +227,14 @@ static int open_log(struct log *log)
     int error = tn__os_create_log(path, &log->fd);
     if (error)
         return error;
-    log->generation = tn__os_fork_generation();
     error = log->kind->begin(log);
     if (error) {
         tn__os_close(log->fd);
         log->fd = -1;
+        return error;
     }
-    return error;
+    log->generation = tn__os_fork_generation();
+    return 0;
 }
 
 static bool is_own(const struct log *log)

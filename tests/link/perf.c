@@ -200,6 +200,7 @@ struct forked {
     struct fixture f;
     struct bytes object;
     const char *folder;
+    int granted; /* requests to the system before one fails */
 };
 
 static void link_in_child(void **state)
@@ -222,6 +223,38 @@ static void a_child_writes_a_file_of_its_own(void **state)
     struct bytes log = read_log(forked.folder, "perf-%d.map");
     assert_int_equal(log.size, 0);
     free(log.at);
+    close_fixture(&forked.f);
+    free(forked.object.at);
+}
+
+/* Whatever fails in the child's first link, its next one has a file. */
+static void fail_and_link_in_child(void **state)
+{
+    struct forked *forked = *state;
+    struct tn_error err;
+    char plan[80] = "";
+    for (int i = 0; i < forked->granted; i++)
+        strcat(plan, ". ");
+    add(&forked->f, "first.o", forked->object, NULL);
+    tn__os_set_faults(strcat(plan, "F"));
+    (void)tn_link(forked->f.library, &err);
+    tn__os_set_faults(NULL);
+    link_all(&forked->f);
+    struct bytes log = read_log(forked->folder, "jit-%d.dump");
+    assert_int_equal(word(&log, 0, 4), 0x4A695444);
+    assert_non_null(memmem(log.at, log.size, "first", 6));
+    free(log.at);
+}
+
+static void a_child_that_got_no_file_tries_again(void **state)
+{
+    enum { MOST_REQUESTS = 20 };
+    (void)state;
+    struct forked forked = {open_fixture(NULL), functions_object("first"), new_folder("again"), 0};
+    struct tn_error err;
+    assert_ok(tn_observe_perf(forked.f.session, TN_PERF_JITDUMP, forked.folder, &err), &err);
+    for (; forked.granted < MOST_REQUESTS; forked.granted++)
+        assert_int_equal(in_child(fail_and_link_in_child, &forked), 0);
     close_fixture(&forked.f);
     free(forked.object.at);
 }
@@ -255,8 +288,11 @@ static void files_that_cannot_be_written_are_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_has_a_line_for_each_function),        cmocka_unit_test(jitdump_has_records_and_the_code),
-        cmocka_unit_test(jitdump_has_lines_ahead_of_the_code),     cmocka_unit_test(a_child_writes_a_file_of_its_own),
+        cmocka_unit_test(map_has_a_line_for_each_function),
+        cmocka_unit_test(jitdump_has_records_and_the_code),
+        cmocka_unit_test(jitdump_has_lines_ahead_of_the_code),
+        cmocka_unit_test(a_child_writes_a_file_of_its_own),
+        cmocka_unit_test(a_child_that_got_no_file_tries_again),
         cmocka_unit_test(files_that_cannot_be_written_are_errors),
     };
     return cmocka_run_group_tests_name("perf", tests, NULL, NULL);
