@@ -6,7 +6,7 @@
  *
  * Linked into a program: declare the image's functions as usual, and the image as
  *     extern const char tn_image[];
- * (with -fPIC, if it lies in a shared library that the program is linked with: else the linker gives the program a copy)
+ * (with -fPIC, if it lies in a shared library that the program is linked with: else its linker refuses to)
  * and open it before the first call of a function that has several versions: until then such calls lead nowhere, unless the
  * image has constructors, destructors or indirect functions; then they lead to the versions for its first target.
  *

@@ -42,11 +42,11 @@ for kind in shared image; do
     says "$kind: it is loaded" "x86-64: 91 91 8 42 1 108 6" "$work/loading" x86-64 "$file"
     none "$kind: its code needs no relocation" "$(readelf --wide --dynamic "$file" | grep TEXTREL)"
     none "$kind: readelf has no complaint" "$(readelf --all --wide "$file" 2>&1 >/dev/null)"
-    # What elfutils 0.188 does not know: RELR, notes of others, segments without bytes in the file. Nobody looks anything up in
+    # What elfutils 0.188 does not know: RELR, notes of others, segments without bytes in the file, protected symbols. Nobody looks anything up in
     # a file for tn_image_open, so it has no hash table.
     none "$kind: nor has elflint" "$(eu-elflint --gnu-ld "$file" 2>&1 | grep -v -e "'.relr.dyn' has wrong type" \
         -e "unknown object file note type 1 with owner name 'Tenon'" -e 'is writable but contains no writable sections' \
-        ${no_hash[$kind]} -e '^No errors$')"
+        -e 'with non-default visibility' ${no_hash[$kind]} -e '^No errors$')"
     some "$kind: tenon inspect knows it" "$("$tenon" inspect "$file" | grep 'functions: 11, slots: 11')"
 done
 some "a library's functions can be looked up" "$(readelf --wide --dyn-syms "$work/work.shared" | grep ' FUNC .* squares$')"
@@ -75,6 +75,39 @@ done
 says "parts.system: tn_image_open" "$expected" "$work/host" tn_image_open "$work/parts.system"
 says "parts.shared: dlopen" "$expected" "$work/host" dlopen "$work/parts.shared"
 some "parts.image: dlopen finds no names in it" "$("$work/host" dlopen "$work/parts.image" | grep 'no image')"
+
+# Programs that are linked with a file share its data and the addresses of its functions, or they are not linked.
+compile -fPIC -xc - -o "$work/shared.bc" <<'END' && "$tenon" build --kind=shared --targets 'x86-64;x86-64-v3' -o "$work/libshared.so" "$work/shared.bc" || exit 1
+int counter = 7;
+int *where_counter(void) { return &counter; }
+int bump(int n) { for (int i = 0; i < n; i++) counter += i & 1; return counter; }
+int (*where_bump(void))(int) { return bump; }
+END
+cat >"$work/uses.c" <<'END'
+#include <stdio.h>
+#include "tenon_image.h"
+extern const char tn_image[];
+extern int counter, *where_counter(void), bump(int), (*where_bump(void))(int);
+int main(void)
+{
+    struct tn_image *image;
+    struct tn_error err;
+    if (tn_image_open_linked(tn_image, NULL, &image, &err)) {
+        puts(err.text);
+        return 1;
+    }
+    printf("%d %d", bump(4), counter);
+    return printf(" %d %d\n", where_counter() == &counter, where_bump() == bump) < 0;
+}
+END
+for linker in bfd lld gold; do
+    with() { link "$@" -B"$LLVM_BIN" -fuse-ld=$linker "$work/uses.c" "$work/libshared.so" "$BUILD/libtenon.a" -Wl,-rpath,"$work" -o "$work/uses"; }
+    for way in '-fno-pie -no-pie' '-fpie -pie'; do
+        some "$linker: nothing is copied to a program of $way" "$(with $way 2>&1 | grep -e 'protected.* .tn_image' -e 'cannot preempt symbol: tn_image')"
+    done
+    succeeds "$linker: a program that is linked with it" with -fPIC -pie
+    says "$linker: has no copies" '9 9 1 1' "$work/uses"
+done
 
 # Objects of other compilers, in all their ways (tests/link/rules.mk); what is not position-independent is refused by name.
 link $source/matrix_host.c -o "$work/matrix" && echo 'define void @nothing() { ret void }' >"$work/nothing.ll" || exit 1

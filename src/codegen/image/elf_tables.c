@@ -190,6 +190,14 @@ static void fill_hash_table(const struct tn__elf_file *f)
     }
 }
 
+/* A library's own references are bound. So it is said of what is exported that it cannot be taken over: linkers then refuse to make a
+ * copy of its data, or another address of a function, in a program whose code is not made for libraries. */
+static unsigned char visibility_of(const struct tn__elf_file *f, const struct tn__output_symbol *symbol)
+{
+    unsigned char exported = is_library(f) ? STV_PROTECTED : STV_DEFAULT;
+    return symbol->local ? STV_DEFAULT : symbol->exported ? exported : STV_HIDDEN;
+}
+
 Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_symbol *symbol, uint32_t name)
 {
     unsigned type = symbol->tls ? STT_TLS : symbol->function ? STT_FUNC : symbol->data ? STT_OBJECT : STT_NOTYPE;
@@ -198,7 +206,7 @@ Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_s
     uint32_t section = is_absolute ? SHN_ABS : f->section_numbers[symbol->section];
     return (Elf64_Sym){.st_name = name,
                        .st_info = (unsigned char)ELF64_ST_INFO(binding, type),
-                       .st_other = symbol->local || symbol->exported ? STV_DEFAULT : STV_HIDDEN,
+                       .st_other = visibility_of(f, symbol),
                        .st_shndx = (Elf64_Section)section,
                        .st_value = symbol->value,
                        .st_size = symbol->size};
