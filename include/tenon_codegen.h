@@ -29,7 +29,7 @@ struct tn_cpu;              /* tenon_cpu.h */
 struct tn_compile_options {
     size_t size;        /* sizeof(struct tn_compile_options) */
     const char *triple; /* NULL: the module's own, or the host's where it has none */
-    /* LLVM's name, "generic" or "native". NULL: the host's CPU for the host's architecture, else the baseline of its
+    /* LLVM's name, "generic" or "native". NULL: the native CPU for its architecture, else the baseline of its
      * Linux distributions; functions that name a "target-cpu" keep theirs. A CPU named here holds for every function.
      * What a function's own "target-features" enable stays enabled in any case. */
     const char *cpu;
@@ -44,6 +44,7 @@ struct tn_compile_options {
     int polls;
     const char *passes;
     const struct tn_compile_observer *observer; /* NULL: nobody watches */
+    const struct tn_cpu *native; /* what "native" and no `cpu` mean, as after tn_cpu_limit; NULL: tn_cpu_host's */
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };
@@ -128,7 +129,7 @@ TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffe
 
 TN_API const char *tn_codegen_llvm_version(void);   /* "22.1.8", static */
 TN_API const char *tn_codegen_host_triple(void);    /* static */
-TN_API const char *tn_codegen_host_cpu(void);       /* LLVM's name, static */
+TN_API const char *tn_codegen_host_cpu(void);       /* tn_cpu_host's name, static */
 TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64" ...; ends with NULL; static */
 
 /* Compilations whose memory was abandoned because LLVM gave up, since the process started. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "build_image.h"
-#include "tenon_cpu.h"
 #include "watch.h"
 
 /* By the words of --emit. */
@@ -238,13 +237,9 @@ static int write_ninja(struct job *job)
 
 static int build(struct job *job)
 {
-    struct tn_error err;
-    struct tn_cpu host = {.size = sizeof host};
-    if (!tool_watch_image(job->settings) || !read_all(job))
+    job->options.native = tool_host();
+    if (!job->options.native || !tool_watch_image(job->settings) || !read_all(job))
         return STATUS_FAILURE;
-    if (tn_cpu_host(&host, &err) || tn_cpu_limit(&host, getenv("TENON_CPU"), &err))
-        return tool_fail(STATUS_FAILURE, "%s", err.text);
-    job->options.native = &host;
     job->options.roots = (const char *const *)job->roots;
     job->options.root_count = job->root_count;
     job->options.dependencies = job->dependencies;

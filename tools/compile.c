@@ -13,9 +13,9 @@ static bool is_guess(const struct file *file)
     return file->is_text && (length < 3 || strcmp(file->name + length - 3, ".ll") != 0);
 }
 
-struct tn_compile_options tool_compile_options(const struct settings *settings)
+bool tool_compile_options(const struct settings *settings, struct tn_compile_options *options)
 {
-    return (struct tn_compile_options){
+    *options = (struct tn_compile_options){
         .size = sizeof(struct tn_compile_options),
         .triple = settings->triple,
         .cpu = settings->cpu,
@@ -28,7 +28,9 @@ struct tn_compile_options tool_compile_options(const struct settings *settings)
         .observer = tool_watch_observer(),
         .polls = settings->polls,
         .passes = settings->passes,
+        .native = tool_host(),
     };
+    return options->native;
 }
 
 void tool_explain_ir(const struct file *file, int code)
@@ -40,9 +42,11 @@ void tool_explain_ir(const struct file *file, int code)
 bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
                   struct tn_compile_stats *stats)
 {
-    struct tn_compile_options options = tool_compile_options(settings);
+    struct tn_compile_options options;
     struct tn_compile_stats one = {.size = sizeof one};
     struct tn_error error;
+    if (!tool_compile_options(settings, &options))
+        return false;
     int rc = tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
     if (rc) {
         tool_fail(STATUS_FAILURE, "%s", error.text);

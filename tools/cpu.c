@@ -195,30 +195,28 @@ static int show_image(const struct tn_cpu *host, const char *name)
 int command_cpu(struct settings *settings)
 {
     struct tn_error err;
-    struct tn_cpu host = {.size = sizeof host};
     const char *limit = getenv("TENON_CPU");
     const char *text = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
     if (limit && !*limit)
         limit = NULL;
     if (settings->file_count > 1 || (settings->file_count && settings->targets))
         return tool_fail(STATUS_USAGE, "one image at a time, and no --targets with it");
-    if (tn_cpu_host(&host, &err))
-        return tool_fail(STATUS_FAILURE, "%s", err.text);
-    if (tn_cpu_limit(&host, limit, &err))
-        return tool_fail(STATUS_USAGE, "TENON_CPU: %s", err.text);
-    const struct tn_cpu_arch *arch = settings->triple ? tn_cpu_arch_find(settings->triple) : host.arch;
+    const struct tn_cpu *host = tool_host();
+    if (!host)
+        return STATUS_USAGE;
+    const struct tn_cpu_arch *arch = settings->triple ? tn_cpu_arch_find(settings->triple) : host->arch;
     if (!arch)
         return tool_fail(STATUS_USAGE, "unknown architecture '%s'", settings->triple);
-    struct tn_cpu_parse_options options = {.size = sizeof options, .arch = arch, .native = &host};
+    struct tn_cpu_parse_options options = {.size = sizeof options, .arch = arch, .native = host};
     struct tn_cpu_targets *targets = NULL;
     if (text && tn_cpu_parse_targets(text, &options, &targets, &err))
         return tool_fail(STATUS_USAGE, "%s", err.text);
-    print_host(&host, limit);
+    print_host(host, limit);
     if (settings->file_count) {
         tn_cpu_targets_destroy(targets);
-        return show_image(&host, settings->files[0]);
+        return show_image(host, settings->files[0]);
     }
-    int status = targets ? show_targets(&host, targets) : STATUS_OK;
+    int status = targets ? show_targets(host, targets) : STATUS_OK;
     tn_cpu_targets_destroy(targets);
     return status;
 }

@@ -163,7 +163,8 @@ bool tool_program_use_jit(const struct settings *settings)
 {
     static struct tn_compile_options compile; /* it is used as long as the program runs */
     struct tn_error error;
-    compile = tool_compile_options(settings);
+    if (!tool_compile_options(settings, &compile))
+        return false;
     struct tn_jit_options options = {.size = sizeof options,
                                      .session = tool_program.session,
                                      .compile = &compile,

@@ -21,7 +21,7 @@ int command_run(struct settings *settings)
 {
     void *entry;
     size_t threads;
-    if (!parse_threads(settings->threads, &threads))
+    if (!parse_threads(settings->threads, &threads) || !tool_check_cpu(settings))
         return STATUS_USAGE;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;

@@ -137,10 +137,18 @@ const struct tn_compile_observer *tool_watch_observer(void);
 /* As many as there are cores to run on, and memory for; at least 1. */
 size_t tool_default_threads(void);
 
+/* ---- this machine (host.c) ---- */
+
+/* The CPU, limited by TENON_CPU. NULL: what is wrong with that was reported. */
+const struct tn_cpu *tool_host(void);
+
+/* Whether code for --cpu and --features can run here. What is wrong is reported and false answered. */
+bool tool_check_cpu(const struct settings *settings);
+
 /* ---- compiling (compile.c) ---- */
 
-/* What the settings say of compiling. */
-struct tn_compile_options tool_compile_options(const struct settings *settings);
+/* What the settings say of compiling. What is wrong is reported and false answered. */
+bool tool_compile_options(const struct settings *settings, struct tn_compile_options *options);
 /* Adds what is worth saying when a file could not be read as IR, after the error. */
 void tool_explain_ir(const struct file *file, int code);
 

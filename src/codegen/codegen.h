@@ -5,6 +5,7 @@
  *     unit.c         its first phase: IR in memory to a module that is verified and fits its target
  *     target_pool.c  target machines that are used again
  *     targets.c      triple, CPU and features to a target machine; nothing unknown gets as far as LLVM, which would print
+ *     native.c       what "native" is for LLVM
  *     attributes.c   the same for what single functions ask for
  *     diagnostics.c  LLVM's diagnostics into struct tn_error
  *     fatal.c        what would end the process into an error code
@@ -60,6 +61,7 @@ struct tn__target {
     char *triple, *layout;       /* normalised; the data layout; LLVM's allocations */
     const char *cpu;             /* for functions that name none */
     const char *cpu_features;    /* what the CPU stands for beyond its name ("native"); "" where nothing */
+    char *native_features;       /* the same where it is owned, or NULL */
     const char *features;        /* the client's; "" where none */
     bool cpu_given;              /* the client's CPU replaces that of the functions */
     struct tn__subtarget *names; /* the CPUs and features this target knows */
@@ -79,6 +81,17 @@ void tn__target_close(struct tn__target *target);
 int tn__target_take(struct tn__target **out, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err);
 void tn__target_give(struct tn__target *target);
+
+/* ---- native.c ---- */
+
+/* This machine; NULL: memory is out. */
+const struct tn_cpu *tn__native_host(void);
+
+/* Sets what *target says of its CPU, so that LLVM takes it for `cpu`: name, and features. It has a triple, names, and is closed
+ * later; `llvm` is the triple's target. False: memory is out. */
+bool tn__native_describe(const struct tn_cpu *cpu, struct tn__target *target, LLVMTargetRef llvm);
+
+/* ---- attributes.c ---- */
 
 /* Brings the CPU and feature attributes of each defined function in line with the options. TN_ECOMPILE where one asks for
  * something that the target does not know, TN_ENOMEM. */

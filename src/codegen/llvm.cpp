@@ -210,9 +210,12 @@ bool tn__llvm_has_feature(const tn__subtarget *subtarget, const char *feature, s
     return find_feature(subtarget, StringRef(feature, length));
 }
 
-bool tn__llvm_feature_on(const tn__subtarget *subtarget, const char *feature, size_t length)
+bool tn__llvm_ask_feature(const tn__subtarget *subtarget, const char *feature, bool *on)
 {
-    return subtarget->info->hasFeature(find_feature(subtarget, StringRef(feature, length))->Value);
+    const SubtargetFeatureKV *found = find_feature(subtarget, feature);
+    if (found)
+        *on = subtarget->info->hasFeature(found->Value);
+    return found;
 }
 
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)

@@ -54,8 +54,8 @@ struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *tripl
 void tn__llvm_subtarget_free(struct tn__subtarget *subtarget);
 bool tn__llvm_has_cpu(const struct tn__subtarget *subtarget, const char *cpu);
 bool tn__llvm_has_feature(const struct tn__subtarget *subtarget, const char *feature, size_t length);
-/* Whether the subtarget's CPU has the feature, which must be known. */
-bool tn__llvm_feature_on(const struct tn__subtarget *subtarget, const char *feature, size_t length);
+/* *on: whether the subtarget's CPU has it. False: it is unknown. */
+bool tn__llvm_ask_feature(const struct tn__subtarget *subtarget, const char *feature, bool *on);
 
 /* Initialisers through .init_array, and on demand a section per function and datum. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);

@@ -9,12 +9,14 @@
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
+#include "tenon_cpu.h"
 
 /* A target with what it was asked for by. */
 struct entry {
     struct tn__target target; /* first: tn__target_give gets it back from this address */
     struct tn_compile_options key;
-    char *wanted; /* the module's triple as it was given */
+    struct tn_cpu native; /* of the key, if it has one */
+    char *wanted;         /* the module's triple as it was given */
     struct entry *next;
     char text[]; /* of the key's strings */
 };
@@ -33,13 +35,20 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool same_cpu(const struct tn_cpu *a, const struct tn_cpu *b)
+{
+    return a == b || (a && b && a->arch == b->arch && same_text(a->name, b->name) &&
+                      memcmp(&a->features, &b->features, sizeof a->features) == 0);
+}
+
 static bool matches(const struct entry *entry, const struct tn_compile_options *options, const char *triple)
 {
     const struct tn_compile_options *key = &entry->key;
     return key->opt_level == options->opt_level && key->reloc_model == options->reloc_model &&
            key->code_model == options->code_model && !key->function_sections == !options->function_sections &&
            same_text(key->triple, options->triple) && same_text(key->cpu, options->cpu) &&
-           same_text(key->features, options->features) && (options->triple || same_text(entry->wanted, triple));
+           same_text(key->features, options->features) && same_cpu(key->native, options->native) &&
+           (options->triple || same_text(entry->wanted, triple));
 }
 
 static struct entry *take_idle(const struct tn_compile_options *options, const char *triple)
@@ -85,6 +94,10 @@ static struct entry *make_entry(const struct tn_compile_options *options, const 
     entry->key.cpu = keep(&at, options->cpu);
     entry->key.features = keep(&at, options->features);
     entry->wanted = keep(&at, triple);
+    if (options->native) {
+        entry->native = *options->native;
+        entry->key.native = &entry->native;
+    }
     return entry;
 }
 

@@ -10,6 +10,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
+#include "cpu/cpu.h"
 
 /* ---- the targets that are built in ---- */
 
@@ -71,8 +72,8 @@ static const char *const names[] = {
     NULL,
 };
 
-/* LLVM's allocations, for the rest of the process. */
-static char *host_triple, *host_cpu, *host_features;
+/* LLVM's allocation, for the rest of the process. */
+static char *host_triple;
 
 static bool init_host(void)
 {
@@ -81,9 +82,7 @@ static bool init_host(void)
     char *triple = LLVMGetDefaultTargetTriple();
     host_triple = triple ? LLVMNormalizeTargetTriple(triple) : NULL;
     LLVMDisposeMessage(triple);
-    host_cpu = LLVMGetHostCPUName();
-    host_features = LLVMGetHostCPUFeatures();
-    return host_triple && host_cpu && host_features;
+    return host_triple != NULL;
 }
 
 static struct tn__once host = TN__ONCE(init_host);
@@ -96,11 +95,6 @@ const char *const *tn_codegen_targets(void)
 const char *tn_codegen_host_triple(void)
 {
     return tn__once(&host) ? host_triple : "unknown";
-}
-
-const char *tn_codegen_host_cpu(void)
-{
-    return tn__once(&host) ? host_cpu : "unknown";
 }
 
 /* ---- lookup ---- */
@@ -161,59 +155,27 @@ static int check_names(const struct tn__target *target, struct tn_error *err)
     return TN_OK;
 }
 
-/* ---- this machine's CPU ---- */
-
-static const char *native_cpu;
-static char *native_features;
-
-/* Keeps of the host's list what the CPU's name does not say: LLVM takes a quarter of a millisecond to apply 200 features. */
-static bool init_native(void)
-{
-    LLVMTargetRef llvm = find_llvm_target(host_triple);
-    struct tn__subtarget *known = tn__llvm_subtarget(llvm, host_triple, "");
-    /* A CPU newer than this LLVM still has features that LLVM can name. */
-    native_cpu = tn__llvm_has_cpu(known, host_cpu) ? host_cpu : "generic";
-    tn__llvm_subtarget_free(known);
-
-    struct tn__subtarget *cpu = tn__llvm_subtarget(llvm, host_triple, native_cpu);
-    char *end = native_features = host_features;
-    size_t length;
-    for (const char *at = host_features; *at; at += length + (at[length] == ',')) {
-        length = strcspn(at, ",");
-        bool on = *at == '+';
-        if (!tn__llvm_has_feature(cpu, at + 1, length - 1) || tn__llvm_feature_on(cpu, at + 1, length - 1) == on)
-            continue;
-        if (end != native_features)
-            *end++ = ',';
-        memmove(end, at, length);
-        end += length;
-    }
-    *end = 0;
-    tn__llvm_subtarget_free(cpu);
-    return true;
-}
-
-static struct tn__once native = TN__ONCE(init_native);
-
 /* ---- opening ---- */
 
 /* Decides which CPU is meant, and by which features. */
 static int choose_cpu(struct tn__target *target, const struct target_row *row, LLVMTargetRef llvm,
                       const struct tn_compile_options *options, struct tn_error *err)
 {
-    bool host_arch = find_llvm_target(host_triple) == llvm;
-    bool wanted = options->cpu ? strcmp(options->cpu, "native") == 0 : host_arch;
-    if (wanted && !host_arch)
-        return tn__fail(err, TN_EINVAL, "CPU 'native' means %s, but the target triple is '%s'", host_triple,
-                        target->triple);
-    if (wanted && !tn__once(&native))
-        return out_of_memory(err);
-
+    const struct tn_cpu_arch *arch = options->native ? options->native->arch : tn_cpu_arch_host();
+    bool native_arch = find_llvm_target(arch->triple) == llvm;
+    bool wanted = options->cpu ? strcmp(options->cpu, "native") == 0 : native_arch;
     target->cpu_given = options->cpu != NULL;
-    target->cpu = wanted ? native_cpu : options->cpu ? options->cpu : "generic";
-    target->cpu_features = wanted ? native_features : options->cpu ? "" : row->baseline;
     target->features = options->features ? options->features : "";
-    return TN_OK;
+    if (!wanted) {
+        target->cpu = options->cpu ? options->cpu : "generic";
+        target->cpu_features = options->cpu ? "" : row->baseline;
+        return TN_OK;
+    }
+    if (!native_arch)
+        return tn__fail(err, TN_EINVAL, "CPU 'native' is one of %s, but the target triple is '%s'", arch->name,
+                        target->triple);
+    const struct tn_cpu *native = options->native ? options->native : tn__native_host();
+    return native && tn__native_describe(native, target, llvm) ? TN_OK : out_of_memory(err);
 }
 
 /* Both lists of features as one; NULL when memory is out. */
@@ -289,6 +251,7 @@ void tn__target_close(struct tn__target *target)
         LLVMDisposeTargetMachine(target->machine);
     if (target->names)
         tn__llvm_subtarget_free(target->names);
+    tn__free(NULL, target->native_features);
     LLVMDisposeMessage(target->layout);
     LLVMDisposeMessage(target->triple);
 }

@@ -9,6 +9,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
+#include "tenon_cpu.h"
 
 /* CORPUS comes from rules.mk: "folder/name" of each program. */
 static const char *const programs[] = {CORPUS};
@@ -511,6 +512,31 @@ static void check_program(const char *path, const void *bytes, size_t length)
     assert_int_equal(run_program(bytes, length, true, 2, 2), expected);
 }
 
+/* What code asks about the CPU tells apart what it was compiled for. */
+static void compiles_for_the_cpu_that_it_is_given(void **state)
+{
+    static const char ir[] = "declare i1 @julia.cpu.have_fma.f64()\n"
+                             "define i64 @ask(i64 %unused) {\n"
+                             "  %yes = call i1 @julia.cpu.have_fma.f64()\n"
+                             "  %number = zext i1 %yes to i64\n"
+                             "  ret i64 %number\n}\n";
+    struct tn_cpu cpu = {.size = sizeof cpu, .arch = tn_cpu_arch_find("x86-64")};
+    struct tn_compile_options compile = {X86, .native = &cpu};
+    const char *alias;
+    (void)state;
+    for (size_t i = 0; (cpu.name = tn_cpu_name_at(cpu.arch, i, &cpu.features, &alias)); i++) {
+        bool with_fma = strcmp(cpu.name, "x86-64-v3") == 0;
+        if (!with_fma && strcmp(cpu.name, "x86-64-v2") != 0)
+            continue;
+        struct tn_jit_options options = {.size = sizeof options, .compile = &compile};
+        struct tn_jit *jit;
+        assert_int_equal(tn_jit_create(&options, &jit, NULL), 0);
+        add_good(jit, "ask.ll", ir);
+        assert_int_equal(look_up(jit, "ask")(0), with_fma);
+        tn_jit_destroy(jit);
+    }
+}
+
 static void lazy_programs_compute_the_same(void **state)
 {
     (void)state;
@@ -532,6 +558,7 @@ int main(void)
         cmocka_unit_test(instances_are_published),
         cmocka_unit_test(many_threads_one_function),
         cmocka_unit_test(many_threads_many_modules),
+        cmocka_unit_test(compiles_for_the_cpu_that_it_is_given),
         cmocka_unit_test(lazy_programs_compute_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

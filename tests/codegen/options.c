@@ -3,8 +3,29 @@
 /* struct tn_compile_options: what is refused, by which words, and that each field does something. */
 
 #include "support.h"
+#include "tenon_cpu.h"
 
 static const char empty[] = "define void @f() {\n  ret void\n}\n";
+
+/* CPUs that are not this one; the small one has less than its name says. */
+static struct tn_cpu neoverse, small, wide;
+
+static int make_cpus(void **state)
+{
+    (void)state;
+    neoverse = (struct tn_cpu){.size = sizeof neoverse, .arch = tn_cpu_arch_find("aarch64"), .name = "neoverse-n1"};
+    small = (struct tn_cpu){.size = sizeof small, .arch = tn_cpu_arch_find("x86-64"), .name = "x86-64-v4"};
+    wide = small;
+    const char *name, *alias;
+    struct tn_cpu_set features;
+    for (size_t i = 0; (name = tn_cpu_name_at(small.arch, i, &features, &alias)); i++) {
+        if (strcmp(name, "x86-64-v2") == 0)
+            small.features = features;
+        if (strcmp(name, "x86-64-v4") == 0)
+            wide.features = features;
+    }
+    return 0;
+}
 
 static void refused(void **state)
 {
@@ -36,6 +57,7 @@ static void refused(void **state)
         {{X86, .features = "avx2"}, "feature 'avx2'"},
         {{AARCH64, .cpu = "haswell"}, "CPU 'haswell'"},
         {{AARCH64, .cpu = "native"}, "'native'"},
+        {{X86, .cpu = "native", .native = &neoverse}, "'native' is one of aarch64"},
         {{AARCH64, .code_model = TN_CODE_MEDIUM}, "medium"},
         {{RISCV, .features = "+avx2"}, "feature '+avx2'"},
     };
@@ -113,6 +135,13 @@ static void effects(void **state)
         {sum, {X86, .cpu = "haswell"}, "%ymm", "%xmm"},
         {sum, {X86, .cpu = "x86-64", .features = "+avx2"}, "%ymm", "%xmm"},
         {sum, {X86, .cpu = "haswell", .features = "-avx2"}, "%xmm", NULL},
+        {sum, {X86, .native = &wide}, "%ymm", "%xmm"},  /* what it has, */
+        {sum, {X86, .native = &small}, "%xmm", "%ymm"}, /* whatever its name */
+        {sum, {X86, .native = &small, .cpu = "native"}, "%xmm", "%ymm"},
+        {sum, {X86, .native = &small, .cpu = "native", .features = "+avx2"}, "%ymm", "%xmm"},
+        {sum, {X86, .native = &small, .cpu = "haswell"}, "%ymm", "%xmm"},
+        {sum, {X86, .native = &neoverse}, "paddd\t%xmm", "%ymm"}, /* the baseline */
+        {sum_with_avx2, {X86, .native = &small}, "%ymm", "%xmm"},
         {sum_for_x86_64, {X86}, "paddd\t%xmm", "%ymm"},            /* the function's own CPU ... */
         {sum_for_x86_64, {X86, .cpu = "haswell"}, "%ymm", "%xmm"}, /* ... unless the client names one */
         {sum_for_x86_64, {X86, .features = "+avx2"}, "%ymm", "%xmm"},
@@ -250,5 +279,5 @@ int main(void)
         cmocka_unit_test(without_places),
         cmocka_unit_test(what_is_built_in),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_cpus, NULL);
 }

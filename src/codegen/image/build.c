@@ -247,8 +247,12 @@ static int take_options(struct tn__image_build *b, const struct tn_image_options
     taken->targets = taken->targets && *taken->targets ? taken->targets : "generic";
     taken->outputs = taken->outputs ? taken->outputs : 1 << TN_IMAGE_OBJECTS;
     code = tn__take_options(&b->observer, sizeof b->observer, taken->observer, "struct tn_compile_observer", b->err);
-    b->compile = (struct tn_compile_options){
-        .size = sizeof b->compile, .triple = taken->triple, .opt_level = taken->opt_level, .function_sections = 1};
+    /* The input is read for any CPU: what functions get depends on the targets, never on the machine that builds. */
+    b->compile = (struct tn_compile_options){.size = sizeof b->compile,
+                                             .triple = taken->triple,
+                                             .cpu = "generic",
+                                             .opt_level = taken->opt_level,
+                                             .function_sections = 1};
     return code;
 }
 

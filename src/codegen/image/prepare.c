@@ -42,18 +42,16 @@ static int read_inputs(struct tn__image_build *b)
 
 static int choose_targets(struct tn__image_build *b)
 {
-    struct tn_cpu host = {.size = sizeof host};
     struct tn_cpu_parse_options options = {.size = sizeof options, .native = b->options.native};
     options.arch = tn_cpu_arch_find(b->unit.target->triple);
     if (!options.arch)
         return tn__fail(b->err, TN_ENOTSUP, "no CPUs are known of %s", b->unit.target->triple);
-    int code = TN_OK;
     if (!options.native && options.arch == tn_cpu_arch_host()) {
-        code = tn_cpu_host(&host, b->err);
-        options.native = &host;
+        options.native = tn__native_host();
+        if (!options.native)
+            return tn__image_no_memory(b);
     }
-    if (code == TN_OK)
-        code = tn_cpu_parse_targets(b->options.targets, &options, &b->targets, b->err);
+    int code = tn_cpu_parse_targets(b->options.targets, &options, &b->targets, b->err);
     if (code == TN_OK)
         code = tn__image_versions(b->targets, b->unit.target->names, b->options.name, &b->arena, &b->mv, b->err);
     if (code == TN_OK && b->unit.managed && b->mv.count > 1)

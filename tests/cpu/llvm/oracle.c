@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* LLVM as the oracle: our tables of features and CPUs say what LLVM's say, code generated for a target may use exactly the
- * features that the target has, and the host is seen alike. What differs is listed with the reason. */
+ * features that the target has, the host is seen alike, and "native" is what it has. What differs is listed with the reason. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
+#include "codegen/codegen.h"
 #include "cpu/cpu.h"
 #include "llvm.h"
 
@@ -302,6 +303,86 @@ static void the_host_is_seen_alike(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* ---- "native" for the code generator ---- */
+
+/* The target that is opened for a CPU; NULL: this machine. To be closed. */
+static struct tn__target open_native(const struct tn_cpu_arch *arch, const struct tn_cpu *native)
+{
+    char triple[64];
+    snprintf(triple, sizeof triple, "%s-unknown-linux-gnu", arch->triple);
+    struct tn_compile_options options = {.size = sizeof options, .triple = triple, .cpu = "native", .native = native};
+    struct tn__target target = {.triple = NULL};
+    struct tn_error err;
+    if (tn__target_open(&target, &options, "", &err))
+        fail_msg("%s", err.text);
+    return target;
+}
+
+/* LLVM's own detection, feature by feature, also those that only tune. They follow the name, and ours is the level that the
+ * features allow where they do not confirm the model's. */
+static void native_is_what_llvm_sees(void **state)
+{
+    const struct tn_cpu_arch *arch = tn_cpu_arch_host();
+    struct tn__target target = open_native(arch, NULL);
+    char *features = LLVMGetHostCPUFeatures(), *name = LLVMGetHostCPUName();
+    const struct llvm_cpu *ours = open_llvm(arch, target.cpu, target.cpu_features);
+    const struct llvm_cpu *theirs = open_llvm(arch, name, features);
+    const char *feature;
+    (void)state;
+    wrong = 0;
+    for (size_t i = 0; (feature = llvm_feature_at(ours, i)); i++)
+        if (llvm_has(ours, i) != llvm_has(theirs, i) && (find(arch, feature) || !strcmp(name, target.cpu))) {
+            print_error("native: only %s %s\n", llvm_has(ours, i) ? "we have" : "LLVM has", feature);
+            wrong++;
+        }
+    assert_int_equal(wrong, 0);
+    tn__target_close(&target);
+    LLVMDisposeMessage(features);
+    LLVMDisposeMessage(name);
+}
+
+/* The CPU without one feature and what depends on it is taken for exactly that. Of what programs cannot see the name decides,
+ * and groups follow their members. */
+static void check_native(const struct tn_cpu_arch *arch, size_t number, size_t feature)
+{
+    struct tn_cpu cpu = {.size = sizeof cpu, .arch = arch, .name = arch->cpus[number].name, .cores = 1};
+    cpu.features = tn__cpu_features_of(arch, number);
+    tn__cpu_remove(&cpu.features, feature);
+    tn__cpu_close_down(arch, &cpu.features);
+    struct tn__target target = open_native(arch, &cpu);
+    const struct llvm_cpu *llvm = open_llvm(arch, target.cpu, target.cpu_features);
+    const char *name;
+    for (size_t i = 0; (name = llvm_feature_at(llvm, i)); i++) {
+        size_t f = find(arch, name);
+        bool has = f && tn__cpu_has(&cpu.features, f);
+        if (!f || arch->features[f].kind == TN_CPU_GROUP || (!has && arch->features[f].word == TN__CPU_NOWHERE))
+            continue;
+        if (llvm_has(llvm, i) != has) {
+            print_error("%s, %s without %s: %s is %s\n", arch->name, cpu.name, arch->features[feature].name, name,
+                        has ? "off" : "on");
+            wrong++;
+        }
+    }
+    tn__target_close(&target);
+}
+
+static void check_natives(const struct tn_cpu_arch *arch, const struct llvm_cpu *llvm)
+{
+    (void)llvm;
+    for (size_t number = 1; number < arch->cpu_end; number++)
+        check_native(arch, number, number % arch->feature_end);
+    for (size_t f = 1; f < arch->feature_end; f += 3)
+        check_native(arch, arch->cpu_end - 1, f);
+}
+
+static void any_cpu_can_be_native(void **state)
+{
+    (void)state;
+    wrong = 0;
+    each_arch(check_natives);
+    assert_int_equal(wrong, 0);
+}
+
 /* A pattern as argument: the tests that match it only, as under an emulator of another CPU. */
 int main(int argc, char **argv)
 {
@@ -311,6 +392,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(cpus_have_what_llvm_says),
         cmocka_unit_test(code_may_use_what_the_target_has),
         cmocka_unit_test(the_host_is_seen_alike),
+        cmocka_unit_test(native_is_what_llvm_sees),
+        cmocka_unit_test(any_cpu_can_be_native),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

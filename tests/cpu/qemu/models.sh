@@ -15,6 +15,6 @@ while read -r arch model expected; do
     none "$arch $model" "$("qemu-$arch-static" -cpu "$model" "$BUILD/$here/probe-$arch" "${!arch}" 2>&1 |
         grep -v 'warning: TCG\|vector version' | diff - <(echo "$expected"))"
     if [ "$arch" = x86_64 ] && [ -n "$ORACLE" ]; then
-        succeeds "$arch $model, as LLVM sees it" "qemu-$arch-static" -cpu "$model" "$ORACLE" the_host_is_seen_alike
+        succeeds "$arch $model, as LLVM sees it" "qemu-$arch-static" -cpu "$model" "$ORACLE" "*see*"
     fi
 done <$here/models.txt
