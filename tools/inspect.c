@@ -130,13 +130,10 @@ static bool note_relocs(struct view *view, const struct tn__object_data *object)
         const struct tn__section *section = &object->sections[i];
         if (section->kind == TN__SECTION_UNLOADED)
             continue; /* read by observers, not by the linker */
-        for (uint64_t at = 0; at < section->reloc_count; at += TN__RELOC_BLOCK) {
-            struct tn__reloc block[TN__RELOC_BLOCK];
-            size_t count = tn__min64(section->reloc_count - at, TN__RELOC_BLOCK);
-            object->format->decode(section, at, block, count);
-            for (size_t k = 0; k < count; k++)
-                view->relocs[tn__min64(block[k].type, view->arch->row_count)]++;
-        }
+        struct tn__relocs relocs;
+        tn__relocs_begin(&relocs, object, section);
+        for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
+            view->relocs[tn__min64(reloc->type, view->arch->row_count)]++;
     }
     return true;
 }

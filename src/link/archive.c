@@ -3,8 +3,6 @@
 /* Archives of ar(1): the common layout of ar(5), GNU's symbol table "/" and "/SYM64/", long names "//" and thin archives,
  * BSD's "__.SYMDEF" tables and "#1/length" names. Every field is checked against the bytes. */
 
-#include <stdio.h>
-
 #include "link.h"
 
 enum { MAGIC = 8, HEADER = 60, NAME = 16, SIZE_AT = 48, SIZE_DIGITS = 10, END_AT = 58 };
@@ -283,23 +281,23 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
 
 /* ---- loading ---- */
 
-static char *join(const struct tn_allocator *from, const char *a, size_t a_length, const char *b, size_t b_length,
-                  const char *prefix, size_t length, const char *suffix)
+/* One text of several pieces, the last of which ends with a NUL. */
+static char *join(const struct tn_allocator *from, const struct tn__piece *pieces, size_t count)
 {
-    size_t suffix_length = strlen(suffix);
-    char *text = tn__alloc(from, length + a_length + b_length + suffix_length + 1), *at = text;
-    if (!text)
-        return NULL;
-    const struct {
-        const char *text;
-        size_t length;
-    } parts[] = {{prefix, length}, {a, a_length}, {b, b_length}, {suffix, suffix_length}};
-    for (size_t i = 0; i < TN_COUNT(parts); i++) {
-        memcpy(at, parts[i].text, parts[i].length);
-        at += parts[i].length;
-    }
-    *at = '\0';
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += pieces[i].size;
+    char *text = tn__alloc(from, size), *at = text;
+    for (size_t i = 0; text && i < count; at += pieces[i++].size)
+        memcpy(at, pieces[i].bytes, pieces[i].size);
     return text;
+}
+
+char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member)
+{
+    const struct tn__piece pieces[] = {
+        {archive, strlen(archive)}, {"(", 1}, {member->name, member->name_length}, {")", sizeof ")"}};
+    return join(from, pieces, TN_COUNT(pieces));
 }
 
 static void unmap_member(void *unused, const void *bytes, size_t length)
@@ -314,7 +312,8 @@ static int map_thin_member(const struct tn__archive *archive, const struct tn__m
 {
     const char *slash = strrchr(archive->name, '/');
     size_t folder = slash && member->name[0] != '/' ? (size_t)(slash - archive->name) + 1 : 0;
-    char *path = join(archive->from, "", 0, member->name, member->name_length, archive->name, folder, "");
+    const struct tn__piece pieces[] = {{archive->name, folder}, {member->name, member->name_length}, {"", sizeof ""}};
+    char *path = join(archive->from, pieces, TN_COUNT(pieces));
     if (!path)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", archive->name);
     struct tn__os_file file;
@@ -341,7 +340,7 @@ int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct 
     *input = (struct tn_input){.size = sizeof *input, .bytes = member.bytes, .length = member.size};
     if (!member.bytes && (code = map_thin_member(archive, &member, input, err)))
         return code;
-    *name = join(archive->from, "(", 1, member.name, member.name_length, archive->name, strlen(archive->name), ")");
+    *name = tn__archive_member_name(archive->from, archive->name, &member);
     if (*name) {
         input->name = *name;
         return 0;

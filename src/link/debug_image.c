@@ -284,8 +284,6 @@ static uint64_t value_of(const struct builder *b, const struct source *source, u
     return gone ? discarded : address + symbol->value;
 }
 
-static const uint8_t field_bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
-
 /* Debug data refers by plain and by relative addresses; what else an object may hold there (a personality in the GOT) is of
  * no use to a debugger and stays as it is. */
 static void relocate(const struct builder *b, const struct source *source, const struct piece *piece,
@@ -295,7 +293,7 @@ static void relocate(const struct builder *b, const struct source *source, const
     if (reloc->type >= arch->row_count || reloc->symbol >= source->data.symbol_count)
         return;
     const struct tn__row *row = &arch->rows[reloc->type];
-    uint64_t size = field_bytes[row->field];
+    size_t size = tn__field_size(row->field);
     if ((row->value != TN__V_S_A && row->value != TN__V_S_A_P) || !tn__inside(reloc->offset, size, section->size))
         return;
     uint64_t value = value_of(b, source, reloc->symbol, outs[piece->out].discarded) + (uint64_t)reloc->addend;
@@ -309,13 +307,10 @@ static void copy_piece(const struct builder *b, const struct source *source, uin
     const struct piece *piece = &source->pieces[index];
     const struct tn__section *section = &source->data.sections[index];
     memcpy(b->image->bytes + b->places[piece->out] + piece->offset, section->bytes, section->size);
-    struct tn__reloc block[TN__RELOC_BLOCK];
-    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        source->data.format->decode(section, first, block, count);
-        for (size_t i = 0; i < count; i++)
-            relocate(b, source, piece, section, &block[i]);
-    }
+    struct tn__relocs relocs;
+    tn__relocs_begin(&relocs, &source->data, section);
+    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
+        relocate(b, source, piece, section, reloc);
 }
 
 /* The pieces of one object in one section lie behind one another. */

@@ -134,6 +134,41 @@ struct tn__format {
 
 extern const struct tn__format tn__format_elf;
 
+/* Goes through the relocations of a section one by one, wherever that is not the bulk of the work (relocate.c):
+ *
+ *     struct tn__relocs relocs;
+ *     tn__relocs_begin(&relocs, object, section);
+ *     for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) */
+struct tn__relocs {
+    const struct tn__format *format;
+    const struct tn__section *section;
+    uint64_t decoded; /* of the section's */
+    size_t at, count; /* in `block` */
+    struct tn__reloc block[TN__RELOC_BLOCK];
+};
+
+static inline void tn__relocs_begin(struct tn__relocs *relocs, const struct tn__object_data *object,
+                                    const struct tn__section *section)
+{
+    relocs->format = object->format;
+    relocs->section = section;
+    relocs->decoded = relocs->at = relocs->count = 0;
+}
+
+/* NULL behind the last one; valid until the next call. */
+static inline const struct tn__reloc *tn__relocs_next(struct tn__relocs *relocs)
+{
+    if (relocs->at == relocs->count) {
+        relocs->count = (size_t)tn__min64(relocs->section->reloc_count - relocs->decoded, TN__RELOC_BLOCK);
+        if (!relocs->count)
+            return NULL;
+        relocs->format->decode(relocs->section, relocs->decoded, relocs->block, relocs->count);
+        relocs->decoded += relocs->count;
+        relocs->at = 0;
+    }
+    return &relocs->block[relocs->at++];
+}
+
 /* True if the bytes look like an object of a known format. */
 bool tn__object_claims(const uint8_t *bytes, size_t size);
 

@@ -90,23 +90,14 @@ static int add_object(struct tn_library *library, const struct tn_input *input, 
 static int add_member(struct tn_library *library, const struct tn_input *archive, const struct tn__member *member,
                       struct tn_error *err)
 {
-    struct tn__arena arena = {.from = NULL};
-    size_t outer = strlen(archive->name), inner = member->name_length;
-    char *name = tn__arena_alloc(&arena, outer + inner + 3);
+    char *name = tn__archive_member_name(NULL, archive->name, member);
     if (!name)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", archive->name);
-    memcpy(name, archive->name, outer);
-    name[outer] = '(';
-    memcpy(name + outer + 1, member->name, inner);
-    memcpy(name + outer + 1 + inner, ")", 2);
-    int code =
-        member->bytes
-            ? add_object(library,
-                         &(struct tn_input){
-                             .name = name, .bytes = member->bytes, .length = member->size, .flags = archive->flags},
-                         err)
-            : tn__fail(err, TN_ENOTSUP, "%s lies outside of its archive", name);
-    tn__arena_free(&arena);
+    const struct tn_input object = {
+        .name = name, .bytes = member->bytes, .length = member->size, .flags = archive->flags};
+    int code = member->bytes ? add_object(library, &object, err)
+                             : tn__fail(err, TN_ENOTSUP, "%s lies outside of its archive", name);
+    tn__free(NULL, name);
     return code;
 }
 

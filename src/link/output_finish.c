@@ -121,27 +121,23 @@ static uint64_t debug_value(const struct tn__output_link *o, const struct tn__ou
 static void relocate_debug(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
                            const struct tn__reloc *reloc)
 {
-    static const uint8_t bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
     const struct tn__object_data *data = piece->object->data;
     if (reloc->type >= data->arch->row_count || reloc->symbol >= data->symbol_count)
         return;
     const struct tn__row *row = &data->arch->rows[reloc->type];
-    if (row->value != TN__V_S_A || !tn__inside(reloc->offset, bytes[row->field], piece->size))
+    size_t size = tn__field_size(row->field);
+    if (row->value != TN__V_S_A || !tn__inside(reloc->offset, size, piece->size))
         return;
     uint64_t value = debug_value(o, piece, number, reloc->symbol) + (uint64_t)reloc->addend;
-    memcpy(piece->section->write + reloc->offset, &value, bytes[row->field]);
+    memcpy(piece->section->write + reloc->offset, &value, size);
 }
 
 static void relocate_piece(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number)
 {
-    struct tn__reloc block[TN__RELOC_BLOCK];
-    const struct tn__section *section = piece->section;
-    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        piece->object->data->format->decode(section, first, block, count);
-        for (size_t i = 0; i < count; i++)
-            relocate_debug(o, piece, number, &block[i]);
-    }
+    struct tn__relocs relocs;
+    tn__relocs_begin(&relocs, piece->object->data, piece->section);
+    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
+        relocate_debug(o, piece, number, reloc);
 }
 
 void tn__output_finish_debug(struct tn__output_link *o)

@@ -113,14 +113,11 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
 /* Records were checked by the scan. */
 static int find_in_section(const struct finder *f, const struct tn__section *section)
 {
-    struct tn__reloc block[TN__RELOC_BLOCK];
+    struct tn__relocs relocs;
     int code = TN_OK;
-    for (uint64_t first = 0; first < section->reloc_count && code == TN_OK; first += TN__RELOC_BLOCK) {
-        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        f->object->data->format->decode(section, first, block, count);
-        for (size_t i = 0; i < count && code == TN_OK; i++)
-            code = find_in_reloc(f, section, &block[i]);
-    }
+    tn__relocs_begin(&relocs, f->object->data, section);
+    for (const struct tn__reloc *reloc; code == TN_OK && (reloc = tn__relocs_next(&relocs));)
+        code = find_in_reloc(f, section, reloc);
     return code;
 }
 

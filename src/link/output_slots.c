@@ -25,15 +25,12 @@ static bool can_do_without(const struct tn__output_link *o, const struct tn__obj
 static void note_section(const struct tn__output_link *o, const struct tn__object *object,
                          const struct tn__section *section, uint8_t *needed)
 {
-    struct tn__reloc block[TN__RELOC_BLOCK];
-    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        object->data->format->decode(section, first, block, count);
-        for (size_t i = 0; i < count; i++) {
-            const struct tn__row *row = &object->data->arch->rows[block[i].type];
-            if (row->slot == TN__SLOT_ADDRESS && !needed[block[i].symbol])
-                needed[block[i].symbol] = !can_do_without(o, object, section, &block[i], row);
-        }
+    struct tn__relocs relocs;
+    tn__relocs_begin(&relocs, object->data, section);
+    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) {
+        const struct tn__row *row = &object->data->arch->rows[reloc->type];
+        if (row->slot == TN__SLOT_ADDRESS && !needed[reloc->symbol])
+            needed[reloc->symbol] = !can_do_without(o, object, section, reloc, row);
     }
 }
 

@@ -38,6 +38,12 @@ enum tn__slot {
 
 enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
 
+static inline size_t tn__field_size(uint8_t field)
+{
+    static const uint8_t sizes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
+    return sizes[field];
+}
+
 enum {
     TN__R_SIGNED = 1,   /* has to fit `bits` as a signed number, */
     TN__R_UNSIGNED = 2, /* as an unsigned one; both: as either; neither: the low bits are taken */

@@ -7,8 +7,6 @@
 
 #include "link.h"
 
-static const uint8_t field_bytes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
-
 /* One relocation, for what is rare: messages, slots, stubs. */
 struct site {
     struct tn__link *link;
@@ -207,7 +205,7 @@ __attribute__((noinline)) static int scan_unusual(const struct site *site)
         return fail_symbol(site);
     if (row->value <= TN__V_NONE)
         return row->value == TN__V_NONE ? 0 : fail_type(site);
-    if (!tn__inside(site->reloc->offset, field_bytes[row->field], site->section->size))
+    if (!tn__inside(site->reloc->offset, tn__field_size(row->field), site->section->size))
         return fail_offset(site);
     uint8_t flags = object->plan->symbol_flags[symbol];
     if (row->flags & TN__R_LOW)
@@ -228,7 +226,7 @@ __attribute__((noinline)) static int scan_unusual(const struct site *site)
 INLINE int scan_one(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
     if (__builtin_expect(row->plain && reloc->symbol < loop->symbol_count &&
-                             tn__inside(reloc->offset, field_bytes[row->field], loop->size) &&
+                             tn__inside(reloc->offset, tn__field_size(row->field), loop->size) &&
                              !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL),
                          1))
         return 0;
@@ -334,7 +332,7 @@ static void put_field(uint8_t *at, uint8_t field, uint64_t value)
     else if (field == TN__F_LE64)
         tn__put64(at, value);
     else
-        memcpy(at, &value, field_bytes[field]);
+        memcpy(at, &value, tn__field_size(field));
 }
 
 static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint64_t P)

@@ -497,7 +497,9 @@ bool tn__archive_is_table(const struct tn__member *member);
 typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
                         struct tn_error *err);
-/* Bytes and full name "archive.a(member.o)" of a member. `input->release` frees what had to be mapped; the name is
+/* "archive.a(member.o)", which belongs to the caller; NULL when memory is out. */
+char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member);
+/* Bytes and full name of a member. `input->release` frees what had to be mapped; the name is
  * allocated and belongs to the caller. */
 int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct tn_input *input, char **name,
                      struct tn_error *err);

@@ -69,14 +69,10 @@ typedef void visit_reloc(struct marker *marker, const struct place *from, const 
 
 static void for_each_reloc(struct marker *marker, const struct place *from, visit_reloc *visit, void *context)
 {
-    struct tn__reloc block[TN__RELOC_BLOCK];
-    const struct tn__section *section = from->section;
-    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        from->object->data->format->decode(section, first, block, count);
-        for (size_t i = 0; i < count; i++)
-            visit(marker, from, &block[i], context);
-    }
+    struct tn__relocs relocs;
+    tn__relocs_begin(&relocs, from->object->data, from->section);
+    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
+        visit(marker, from, reloc, context);
 }
 
 static void mark_gathered(struct marker *marker, const char *name)
