@@ -25,7 +25,9 @@ static int link_file(struct job *job, enum tn_image_file kind, const struct tn_b
                                                   .image = job->settings->image_name};
     job->objects[0] = (struct tn_input){
         .size = sizeof *job->objects, .name = "image", .bytes = archive->data, .length = archive->size};
+    tool_outlive_limit(true); /* a file in memory is one as well */
     int code = tn_image_link(job->objects, job->object_count, &options, &file, err);
+    tool_outlive_limit(false);
     if (code)
         return code;
     tn_buffer_free(archive);

@@ -3,6 +3,8 @@
 /* Reading inputs, telling their kind, and writing outputs so that no partial file stays behind. */
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -125,6 +127,13 @@ void tool_release(struct file *file)
     file->bytes = NULL;
 }
 
+bool tool_is_same_file(const char *name, const char *other)
+{
+    struct stat a, b;
+    return stat(name, &a) == 0 && stat(other, &b) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 /* ---- writing ---- */
 
 static int write_all(int fd, const char *bytes, size_t size)
@@ -149,14 +158,8 @@ static void set_usual_mode(int fd, mode_t mode)
     (void)fchmod(fd, mode & ~mask);
 }
 
-static int write_and_rename(const char *name, const void *bytes, size_t size, mode_t mode)
+static int write_and_rename(const char *name, char *temporary, const void *bytes, size_t size, mode_t mode)
 {
-    size_t length = strlen(name);
-    char *temporary = malloc(length + sizeof ".XXXXXX");
-    if (!temporary)
-        return ENOMEM;
-    memcpy(temporary, name, length);
-    memcpy(temporary + length, ".XXXXXX", sizeof ".XXXXXX");
     int fd = mkstemp(temporary);
     int error = fd < 0 ? errno : write_all(fd, bytes, size);
     if (fd >= 0) {
@@ -170,6 +173,35 @@ static int write_and_rename(const char *name, const void *bytes, size_t size, mo
         if (error)
             unlink(temporary);
     }
+    return error;
+}
+
+void tool_outlive_limit(bool on)
+{
+    static struct sigaction before;
+    if (on)
+        sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
+    else
+        sigaction(SIGXFSZ, &before, NULL);
+}
+
+/* Who ends the command meanwhile waits until the file is whole, or gone. */
+static int replace(const char *name, const void *bytes, size_t size, mode_t mode)
+{
+    size_t length = strlen(name);
+    char *temporary = malloc(length + sizeof ".XXXXXX");
+    if (!temporary)
+        return ENOMEM;
+    memcpy(temporary, name, length);
+    memcpy(temporary + length, ".XXXXXX", sizeof ".XXXXXX");
+    sigset_t all, mask;
+    sigfillset(&all);
+    sigdelset(&all, SIGXFSZ); /* what is blocked cannot be ignored */
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    tool_outlive_limit(true);
+    int error = write_and_rename(name, temporary, bytes, size, mode);
+    tool_outlive_limit(false);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     free(temporary);
     return error;
 }
@@ -196,7 +228,7 @@ static bool write_as(const char *name, const void *bytes, size_t size, mode_t mo
     else if (stat(name, &status) == 0 && !S_ISREG(status.st_mode))
         error = write_in_place(fopen(name, "wb"), bytes, size);
     else
-        error = write_and_rename(name, bytes, size, mode);
+        error = replace(name, bytes, size, mode);
     if (error)
         tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(error));
     return error == 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A line on the terminal about work that takes longer than a second. A thread of its own draws it, because LLVM may be at
- * work for seconds without a word. */
+ * work for seconds without a word. Signals are not its business: who blocks them means to. */
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -65,9 +66,13 @@ bool tool_progress_start(void)
 {
     if (!isatty(STDERR_FILENO))
         return false;
+    sigset_t all, mask;
+    sigfillset(&all);
     self.begun = tool_now_ns();
     self.running = true;
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
     self.running = pthread_cond_init(&self.changed, NULL) == 0 && pthread_create(&self.thread, NULL, work, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return self.running;
 }
 

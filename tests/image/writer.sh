@@ -73,6 +73,19 @@ cp "$work/old" "$work/folder/out"
 some "a shard that fails is the command's failure" "$([ $? -eq 1 ] && grep no_such_instruction "$work/said")"
 succeeds "and nothing is written" cmp "$work/folder/out" "$work/old"
 
+# Who is asked to end while it writes does so when the file is whole.
+under -e inject=fsync:signal=TERM
+some "ended while it writes" "$([ $? -eq 143 ] && echo yes)"
+succeeds "the file is whole" cmp "$work/folder/out" "$work/new/out"
+some "and alone" "$([ "$(ls "$work/folder")" = out ] && echo yes)"
+
+# A limit of the size of files is an error; what one of 1 KB stops first is the file in memory.
+for kind in archive shared; do
+    (ulimit -f 1 && exec "$tenon" build --kind=$kind -o "$work/folder/limited" "$work/in.ll") >"$work/said" 2>&1
+    some "--kind=$kind: a limit of the size is said" "$([ $? -eq 1 ] && grep -e 'File too large' -e 'cannot write an ELF file' "$work/said")"
+done
+some "and nothing is left" "$([ "$(ls "$work/folder")" = out ] && echo yes)"
+
 mkdir "$work/mount"
 if unshare --mount true 2>/dev/null; then
     said=$(unshare --mount sh -c 'mount -t tmpfs -o size=8k none "$1" && echo old >"$1/out" &&
