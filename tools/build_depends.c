@@ -27,7 +27,8 @@ static bool read_one(struct job *job, const char *name)
         return false;
     bool found = tool_find_image(&file, &arena, &view, &err);
     if (!found)
-        tool_fail(STATUS_FAILURE, "%s", *err.text ? err.text : "there is no image in the file that --depends names");
+        tool_fail(STATUS_FAILURE, *err.text ? "--depends: %s" : "--depends: there is no image in '%s'",
+                  *err.text ? err.text : name);
     found = found && take(job, &view);
     tn__arena_free(&arena);
     tool_release(&file);

@@ -101,6 +101,10 @@ static bool take_options(struct job *job)
         return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)"), false;
     if (settings->argument_count)
         return tool_fail(STATUS_USAGE, "nothing may follow '--'"), false;
+    if (strcmp(settings->output, "-") == 0 && (options->outputs & (options->outputs - 1)))
+        return tool_fail(STATUS_USAGE, "several kinds of --emit need names; standard output is one"), false;
+    if (settings->targets && !*settings->targets)
+        return tool_fail(STATUS_USAGE, "option '--targets': the string is empty"), false;
     if (settings->ninja && settings->shard)
         return tool_fail(STATUS_USAGE, "--ninja writes the commands that have --shard; only one of them can be given"),
                false;
@@ -122,6 +126,8 @@ static bool take_options(struct job *job)
 
 static bool read_input(struct job *job, struct file *file, const char *name)
 {
+    if (tool_is_same_file(name, job->settings->output))
+        return tool_fail(STATUS_FAILURE, "'%s' is an input; -o would replace it", name), false;
     if (!tool_read(name, file))
         return false;
     switch (file->kind) {
@@ -249,7 +255,8 @@ static int build(struct job *job)
 
 int command_build(struct settings *settings)
 {
-    settings->targets = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
+    const char *usual = getenv("TENON_CPU_TARGET");
+    settings->targets = settings->targets || !usual || !*usual ? settings->targets : usual;
     struct job job = {.settings = settings};
     int status = take_options(&job) ? build(&job) : STATUS_USAGE;
     tool_progress_stop();

@@ -84,9 +84,8 @@ static void put_dependencies(FILE *out, const struct settings *settings)
 {
     bool is_path = strchr(settings->program, '/') != NULL;
     const char *before = put_dependency(out, " |", is_path ? settings->program : NULL);
-    before = put_dependency(out, before, settings->trace);
     for (int i = 0; i < settings->item_count; i++)
-        if (tool_is_item(&settings->items[i], "--depends"))
+        if (tool_is_item(&settings->items[i], "--trace") || tool_is_item(&settings->items[i], "--depends"))
             before = put_dependency(out, before, settings->items[i].value);
 }
 
@@ -131,10 +130,12 @@ static void put_image(FILE *out, const struct job *job, size_t shards)
 static bool can_stand_there(const struct settings *settings)
 {
     const char *standard = strcmp(settings->output, "-") == 0 ? "-o" : NULL, *broken = NULL;
-    const char *const others[] = {settings->output, settings->trace, settings->targets, settings->program};
-    for (int i = 0; i < settings->file_count; i++) {
-        standard = strcmp(settings->files[i], "-") == 0 ? "FILE" : standard;
-        broken = strchr(settings->files[i], '\n') ? settings->files[i] : broken;
+    const char *const others[] = {settings->output, settings->targets, settings->program};
+    for (int i = 0; i < settings->item_count; i++) { /* files are among them */
+        const struct item *item = &settings->items[i];
+        bool is_input = !item->option || strcmp(item->option, "--trace") == 0;
+        standard = is_input && strcmp(item->value, "-") == 0 ? item->option ? item->option : "FILE" : standard;
+        broken = strchr(item->value, '\n') ? item->value : broken;
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         broken = others[i] && strchr(others[i], '\n') ? others[i] : broken;

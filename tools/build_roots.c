@@ -3,7 +3,6 @@
 /* What an image is to keep: symbols that were named, and the functions of compile traces, of workloads that are run for that. */
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -71,7 +70,8 @@ static bool read_trace_line(struct job *job, const char *trace, char *line, size
 
 static bool read_trace(struct job *job, const char *name)
 {
-    FILE *trace = fopen(name, "r");
+    bool is_stdin = strcmp(name, "-") == 0;
+    FILE *trace = is_stdin ? stdin : fopen(name, "r");
     if (!trace)
         return tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false;
     char *line = NULL;
@@ -82,7 +82,8 @@ static bool read_trace(struct job *job, const char *name)
     if (good && ferror(trace))
         good = (tool_fail(STATUS_FAILURE, "cannot read '%s': %s", name, strerror(errno)), false);
     free(line);
-    fclose(trace);
+    if (!is_stdin)
+        fclose(trace);
     return good;
 }
 
@@ -135,23 +136,44 @@ static bool run_workload(const char *command, const char *trace)
     return process > 0 && status == 0;
 }
 
+/* Makes an empty file. Its name holds wherever a workload goes. The caller frees it; NULL: what is wrong was reported. */
+static char *make_trace(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char *there = realpath(folder && *folder ? folder : "/tmp", NULL), *name = NULL;
+    if (there && asprintf(&name, "%s/tenon-trace.XXXXXX", there) < 0)
+        name = NULL;
+    free(there);
+    int file = name ? mkstemp(name) : -1;
+    if (file >= 0)
+        return close(file), name;
+    tool_fail(STATUS_FAILURE, "cannot write a trace to '%s': %s", folder && *folder ? folder : "/tmp", strerror(errno));
+    free(name);
+    return NULL;
+}
+
 /* Runs those that the options name, with one trace for all. */
 static bool trace_workloads(struct job *job)
 {
-    const char *folder = getenv("TMPDIR");
-    char trace[PATH_MAX];
-    snprintf(trace, sizeof trace, "%s/tenon-trace.XXXXXX", folder && *folder ? folder : "/tmp");
-    int file = mkstemp(trace);
-    if (file < 0)
-        return tool_fail(STATUS_FAILURE, "cannot write '%s': %s", trace, strerror(errno)), false;
-    close(file);
-    bool good = true;
+    char *trace = make_trace();
+    bool good = trace != NULL;
     for (int i = 0; good && i < job->settings->item_count; i++)
         if (tool_is_item(&job->settings->items[i], "--workload"))
             good = run_workload(job->settings->items[i].value, trace);
     good = good && read_trace(job, trace);
-    unlink(trace);
+    if (trace)
+        unlink(trace);
+    free(trace);
     return good;
+}
+
+static bool read_traces(struct job *job)
+{
+    const struct settings *settings = job->settings;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--trace") && !read_trace(job, settings->items[i].value))
+            return false;
+    return !tool_has_item(settings, "--workload") || trace_workloads(job);
 }
 
 /* ---- all of them ---- */
@@ -159,7 +181,6 @@ static bool trace_workloads(struct job *job)
 bool tool_read_roots(struct job *job)
 {
     const struct settings *settings = job->settings;
-    bool traced = settings->trace != NULL;
     for (int i = 0; i < settings->item_count; i++)
         if (tool_is_item(&settings->items[i], "--root") &&
             !add_root(job, settings->items[i].value, strlen(settings->items[i].value)))
@@ -168,13 +189,9 @@ bool tool_read_roots(struct job *job)
     if (settings->kind == KIND_EXE && job->object_count == 1 && !add_root(job, "main", strlen("main")))
         return false;
     job->asked_for = job->root_count;
-    if (settings->trace && !read_trace(job, settings->trace))
+    if (!read_traces(job))
         return false;
-    if (tool_has_item(settings, "--workload")) {
-        traced = true;
-        if (!trace_workloads(job))
-            return false;
-    }
+    bool traced = tool_has_item(settings, "--trace") || tool_has_item(settings, "--workload");
     if (traced && !job->root_count)
         return tool_fail(STATUS_FAILURE,
                          "the trace names no function; it comes from 'tenon run', or another program that "

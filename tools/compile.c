@@ -70,6 +70,8 @@ int command_compile(struct settings *settings)
         return tool_fail(STATUS_USAGE, "nothing may follow '--'");
     if (!settings->output)
         return tool_fail(STATUS_USAGE, "no output named; add -o OUT (- is standard output)");
+    if (tool_is_same_file(settings->files[0], settings->output))
+        return tool_fail(STATUS_FAILURE, "'%s' is the input; -o would replace it", settings->output);
     struct file file;
     if (!tool_watch(settings) || !tool_read(settings->files[0], &file))
         return STATUS_FAILURE;

@@ -196,21 +196,27 @@ int command_cpu(struct settings *settings)
 {
     struct tn_error err;
     const char *limit = getenv("TENON_CPU");
-    const char *text = settings->targets ? settings->targets : getenv("TENON_CPU_TARGET");
+    const char *usual = settings->file_count ? NULL : getenv("TENON_CPU_TARGET"), *text = settings->targets;
+    const char *source = text || !usual || !*usual ? "" : "TENON_CPU_TARGET: ";
+    text = *source ? usual : text;
     if (limit && !*limit)
         limit = NULL;
-    if (settings->file_count > 1 || (settings->file_count && settings->targets))
-        return tool_fail(STATUS_USAGE, "one image at a time, and no --targets with it");
+    if (settings->argument_count)
+        return tool_fail(STATUS_USAGE, "nothing may follow '--'");
+    if (settings->file_count > 1 || (settings->file_count && (settings->targets || settings->triple)))
+        return tool_fail(STATUS_USAGE, "one image at a time, and neither --targets nor --triple with it");
     const struct tn_cpu *host = tool_host();
     if (!host)
         return STATUS_USAGE;
     const struct tn_cpu_arch *arch = settings->triple ? tn_cpu_arch_find(settings->triple) : host->arch;
     if (!arch)
         return tool_fail(STATUS_USAGE, "unknown architecture '%s'", settings->triple);
+    if (settings->triple && !text)
+        return tool_fail(STATUS_USAGE, "--triple is the architecture of --targets, and there are none");
     struct tn_cpu_parse_options options = {.size = sizeof options, .arch = arch, .native = host};
     struct tn_cpu_targets *targets = NULL;
     if (text && tn_cpu_parse_targets(text, &options, &targets, &err))
-        return tool_fail(STATUS_USAGE, "%s", err.text);
+        return tool_fail(STATUS_USAGE, "%s%s", source, err.text);
     print_host(host, limit);
     if (settings->file_count) {
         tn_cpu_targets_destroy(targets);

@@ -34,7 +34,7 @@ static const struct option options[] = {
      "executable"},
     {FOR_BUILD, "--name", NULL, "NAME", NULL, M(image_name), "the symbol of the image; default tn_image"},
     {FOR_BUILD, "--root", NULL, "SYM", NULL, ITEM, "keep this symbol and what it leads to; without any, all are kept"},
-    {FOR_BUILD, "--trace", NULL, "FILE", NULL, M(trace), "keep the functions that --trace-compile wrote to FILE"},
+    {FOR_BUILD, "--trace", NULL, "FILE", NULL, ITEM, "keep the functions that --trace-compile wrote to FILE"},
     {FOR_BUILD, "--workload", NULL, "CMD", NULL, ITEM,
      "run a command of the shell, and keep the functions that 'tenon run' compiles in it"},
     {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM, "open the image only beside this one, as it is now"},

@@ -41,6 +41,11 @@ none "and not missed" "$(cat said)"
 equal "with another root" "$(names more.a)" "main product spread "
 
 # refused NAME TEXT ARGUMENT...
+mkdir away
+build_relative() { TMPDIR=tmp "$tenon" build -o relative.a --workload "cd away && $tenon run --lazy ../calc.bc -- sum 1" calc.bc; }
+build_relative >out 2>said
+equal "a workload may go elsewhere" "$(names relative.a)" "main sum "
+
 refused() {
     local name=$1 text=$2
     shift 2

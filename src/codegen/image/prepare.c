@@ -59,6 +59,16 @@ static int choose_targets(struct tn__image_build *b)
     return code;
 }
 
+/* The image is a symbol like those of the input. */
+static int check_name(struct tn__image_build *b)
+{
+    bool is_local;
+    if (!tn__mv_defines(b->unit.module, b->options.name, &is_local))
+        return TN_OK;
+    return tn__fail(b->err, TN_EDUP, "the image cannot be called '%s': the input defines a symbol of that name",
+                    b->options.name);
+}
+
 static int keep_roots(struct tn__image_build *b)
 {
     const struct tn_image_options *options = &b->options;
@@ -72,6 +82,8 @@ static int keep_roots(struct tn__image_build *b)
         else if (!options->unknown_root || options->unknown_root(options->context, i, is_local))
             return tn__fail(b->err, TN_EUNDEF, "root '%s' is not defined, or not public", options->roots[i]);
     }
+    if (options->root_count && !b->root_count)
+        return tn__fail(b->err, TN_EUNDEF, "none of the %zu roots is defined and public", options->root_count);
     if (options->root_count)
         tn__mv_keep(b->unit.module, b->roots, b->root_count);
     return TN_OK;
@@ -193,6 +205,8 @@ int tn__image_prepare(void *user)
     int code = read_inputs(b);
     if (code == TN_OK)
         code = choose_targets(b);
+    if (code == TN_OK)
+        code = check_name(b);
     if (code == TN_OK)
         code = keep_roots(b);
     if (code != TN_OK)

@@ -142,6 +142,8 @@ int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__su
     int code = describe(arch, &common, names, arena, &mv->common, err);
     for (size_t i = 0; code == TN_OK && i < count; i++) {
         const struct tn_cpu_target *target = tn_cpu_target_at(targets, i);
+        if (target->flags & TN_CPU_HELP)
+            return tn__fail(err, TN_EINVAL, "target %zu: 'help' asks for names, and nothing is compiled for it", i);
         code = describe(arch, target, names, arena, &list[i], err);
         list[i].wanted = wanted_by(arch, target, tn_cpu_target_at(targets, target->base));
     }
