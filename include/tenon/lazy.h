@@ -48,7 +48,7 @@ struct tn_stub_options {
  * be the same. All are defined or none. They are removed with their owner: no thread may call them any more, or be
  * in a first call; the stubs will serve other functions.
  * TN_EINVAL (also: on_failure is missing, a function would lead to itself), TN_EDUP, TN_EREMOVED, TN_ENOTSUP, TN_ENOMEM,
- * TN_EPERM. */
+ * TN_EPERM, and what an observer answers. */
 TN_API int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
                           struct tn_library *targets, const struct tn_stub_options *options, struct tn_error *err);
 

@@ -35,17 +35,18 @@ struct tn_function {
 
 #define TN_SECTION_DISCARDED UINT64_MAX
 
-/* An object that was linked. All pointers are valid during the call only, but for `library` and `name`, which last until
- * the object is removed. */
+/* An object that was linked; or lazy and redirectable functions, whose stubs are an object called "stubs" where they were
+ * defined together and lie side by side. All pointers are valid during the call only, but for `library` and `name`, which
+ * last until the object is removed. */
 struct tn_linked_object {
     size_t size; /* of this struct */
     uint64_t id; /* no two objects that exist have the same; not 0 */
     const char *library, *name;
     struct tn_range zones[TN_ZONES]; /* code with its stubs, read-only data with the GOT, writable data */
     /* What follows is known only when the object is linked. */
-    const void *bytes; /* the object as it was added; NULL for a section of the client's */
+    const void *bytes; /* the object as it was added; NULL for a section of the client's, and for stubs */
     size_t length;
-    const struct tn_function *functions; /* what is code and has a name, by address; one for each; NAME@stub: to NAME */
+    const struct tn_function *functions; /* what is code and has a name, by address; one for each; NAME@stub: NAME's */
     size_t function_count;
     const uint64_t *section_addresses; /* by section number: 0 if it is not loaded, TN_SECTION_DISCARDED if another */
     size_t section_count;              /* object's copy of it was taken; thread-local ones: see symbol_addresses */
@@ -58,16 +59,17 @@ struct tn_linked_object {
 struct tn_observer {
     size_t size; /* sizeof(struct tn_observer) */
     void *context;
-    /* These objects are in place and nobody can have called them yet. 0, or a code of enum tn_code, with which the link
-     * fails then; `err`, never NULL, may be filled. One call per link. */
+    /* These objects are in place and nobody can have called them yet. 0, or a code of enum tn_code, with which the link, or
+     * the definition, fails then; `err`, never NULL, may be filled. One call per link or definition. */
     int (*linked)(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err);
-    /* They are about to be removed. Called also if the link failed after `linked` had accepted them. */
+    /* They are about to be removed. Called also if it failed after `linked` had accepted them. */
     void (*removed)(void *context, const struct tn_linked_object *const *objects, size_t count);
     /* The session ends; everything was removed. */
     void (*closed)(void *context);
 };
 
-/* Tells the observer, which is copied, of every object linked from now on. TN_EINVAL, TN_ENOMEM. */
+/* Tells the observer, which is copied, of all that is linked, and of stubs that are defined, from now on. TN_EINVAL,
+ * TN_ENOMEM. */
 TN_API int tn_add_observer(struct tn_session *session, const struct tn_observer *observer, struct tn_error *err);
 
 /* Keeps the names and addresses of the functions of what is linked from now on, for tn_symbolize: 12 bytes a function

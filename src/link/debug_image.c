@@ -148,11 +148,17 @@ static bool is_stub(const struct tn_function *function)
     return length > suffix && !memcmp(function->name + length - suffix, TN__STUB_SUFFIX, suffix);
 }
 
+/* True of a function that no symbol of the object stands for. */
+static bool is_extra(const struct source *source, const struct tn_function *function)
+{
+    return !source->object->length || is_stub(function);
+}
+
 static void count_symbols(struct builder *b, const struct source *source)
 {
     uint64_t address;
     for (size_t i = 0; i < source->object->function_count; i++)
-        if (is_stub(&source->object->functions[i])) {
+        if (is_extra(source, &source->object->functions[i])) {
             b->local_count++;
             b->strings_size += strlen(source->object->functions[i].name) + 1;
         }
@@ -192,8 +198,9 @@ static int read_source(struct builder *b, struct source *source)
     source->data = (struct tn__object_data){
         .name = object->name, .bytes = object->bytes, .size = object->length, .arena.from = b->image->from};
     b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
-    if (!object->length) { /* a section of the client's */
+    if (!object->length) { /* a section of the client's, or stubs */
         source->data.arch = tn__arch_at(0);
+        count_symbols(b, source);
         return 0;
     }
     int code = tn__object_read(&source->data, b->err);
@@ -360,13 +367,13 @@ static void write_symbol(struct builder *b, const struct source *source, uint32_
                            .st_size = symbol->size});
 }
 
-static void write_stub(struct builder *b, const struct tn_function *stub, uint32_t code_section)
+static void write_extra(struct builder *b, const struct tn_function *function, uint32_t code_section)
 {
-    put_symbol(b, stub->name,
+    put_symbol(b, function->name,
                (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
                            .st_shndx = (Elf64_Section)code_section,
-                           .st_value = stub->address,
-                           .st_size = stub->size});
+                           .st_value = function->address,
+                           .st_size = function->size});
 }
 
 static void write_source(struct builder *b, const struct source *source, struct tn__image_part *part)
@@ -384,8 +391,8 @@ static void write_source(struct builder *b, const struct source *source, struct 
             write_symbol(b, source, i, address, part->code_section);
     }
     for (size_t i = 0; i < source->object->function_count; i++)
-        if (is_stub(&source->object->functions[i]))
-            write_stub(b, &source->object->functions[i], part->code_section);
+        if (is_extra(source, &source->object->functions[i]))
+            write_extra(b, &source->object->functions[i], part->code_section);
     part->locals.count = (uint32_t)b->local_at - part->locals.first;
     part->globals.count = (uint32_t)b->global_at - part->globals.first;
     note_extent(b, source, OUT_INFO, &part->units, &part->units_size);

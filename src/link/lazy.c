@@ -10,17 +10,8 @@
 #include "lazy.h"
 #include "promise.h"
 
-/* One function. */
-struct tn__lazy_record {
-    struct batch *batch;
-    struct tn__entry *entry;
-    uint64_t stub;      /* 0: weak, and there was a definition already */
-    const char *target; /* NULL: nobody but tn_redirect knows where it leads */
-    uint32_t managed_registers, managed_stack;
-};
-
 /* Functions that were defined together. */
-struct batch {
+struct tn__lazy_batch {
     struct tn__list owned; /* in the owner's list; once removed, in the pool's */
     struct tn_library *library, *targets;
     uint64_t on_failure;
@@ -66,7 +57,7 @@ static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
 
 /* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless somebody was
  * faster. *address is where to go on. */
-static int settle(struct tn__lazy_slot *slot, const struct batch *batch, int code, uint64_t *address,
+static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch, int code, uint64_t *address,
                   struct tn_error *err)
 {
     const struct tn__lazy_pool *pool = batch->library->session->lazy;
@@ -95,7 +86,7 @@ static const char *name_of(const struct tn__lazy_record *record)
 }
 
 /* Ends a call's interest in the batch. */
-static void leave(struct batch *batch)
+static void leave(struct tn__lazy_batch *batch)
 {
     if (--batch->calls || !batch->removed)
         return;
@@ -106,7 +97,7 @@ static void leave(struct batch *batch)
 static uint64_t resolve(struct tn__lazy_slot *slot)
 {
     const struct tn__lazy_record *record = slot->record;
-    struct batch *batch = record->batch;
+    struct tn__lazy_batch *batch = record->batch;
     struct tn_session *session = batch->library->session;
     struct tn_error err;
     uint64_t on_failure = batch->on_failure;
@@ -163,15 +154,21 @@ static bool is_defined(const struct tn__lazy_record *record)
     return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
 }
 
-static void forget_batch(struct tn__lazy_pool *pool, struct batch *batch)
+/* The last one first: stubs that lay side by side are taken so again. */
+static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        struct tn__lazy_record *record = &batch->records[i];
-        if (is_defined(record))
-            tn__entry_forget(batch->library, record->entry);
-        if (record->stub)
-            tn__lazy_give(pool, record->stub);
-    }
+    for (size_t i = batch->count; i--;)
+        if (batch->records[i].stub)
+            tn__lazy_give(pool, batch->records[i].stub);
+}
+
+static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
+{
+    tn__lazy_tell_removed(batch->library, batch->records, batch->count);
+    for (size_t i = 0; i < batch->count; i++)
+        if (is_defined(&batch->records[i]))
+            tn__entry_forget(batch->library, batch->records[i].entry);
+    return_stubs(pool, batch);
     batch->removed = true;
     tn__list_remove(&batch->owned);
     if (batch->calls)
@@ -183,13 +180,13 @@ static void forget_batch(struct tn__lazy_pool *pool, struct batch *batch)
 static void forget(struct tn_tracker *owner)
 {
     while (!tn__list_is_empty(&owner->lazy))
-        forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct batch, owned));
+        forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct tn__lazy_batch, owned));
 }
 
 static void hide(struct tn_tracker *owner)
 {
     for (struct tn__list *node = owner->lazy.next; node != &owner->lazy; node = node->next) {
-        struct batch *batch = tn__container_of(node, struct batch, owned);
+        struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
         batch->hidden = true;
         for (size_t i = 0; i < batch->count; i++)
             if (is_defined(&batch->records[i]))
@@ -230,7 +227,7 @@ static void each_of(const struct tn__list *batches, const struct tn_library *lib
                     void *context)
 {
     for (struct tn__list *node = batches->next; node != batches; node = node->next) {
-        const struct batch *batch = tn__container_of(node, struct batch, owned);
+        const struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
         for (size_t i = 0; batch->library == library && i < batch->count; i++)
             visit(context, batch->records[i].entry);
     }
@@ -248,7 +245,7 @@ static void close_pool(struct tn_session *session)
 {
     struct tn__lazy_pool *pool = session->lazy;
     while (!tn__list_is_empty(&pool->removed)) {
-        struct batch *batch = tn__container_of(pool->removed.next, struct batch, owned);
+        struct tn__lazy_batch *batch = tn__container_of(pool->removed.next, struct tn__lazy_batch, owned);
         tn__list_remove(&batch->owned);
         tn__free(session->allocator, batch);
     }
@@ -275,14 +272,14 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     return 0;
 }
 
-static int check_libraries(const struct batch *batch, struct tn_error *err)
+static int check_libraries(const struct tn__lazy_batch *batch, struct tn_error *err)
 {
     int code = tn__library_check(batch->library, err);
     return code || !batch->targets ? code : tn__library_check(batch->targets, err);
 }
 
 /* Until no link holds any of the names; the lock was not given up since the last look then. */
-static int wait_for_names(const struct batch *batch, struct tn_error *err)
+static int wait_for_names(const struct tn__lazy_batch *batch, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
     int code = 0;
@@ -299,7 +296,7 @@ static int wait_for_names(const struct batch *batch, struct tn_error *err)
     return code;
 }
 
-static int find_entries(struct batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
+static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
 {
     int code = check_libraries(batch, err);
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -311,7 +308,7 @@ static int find_entries(struct batch *batch, const struct tn_lazy_symbol *symbol
 }
 
 /* Takes the names that are free, all or none; those it has taken are marked with a stub of 1. */
-static int take_names(struct batch *batch, const struct tn_lazy_symbol *symbols, struct tn__journal *journal,
+static int take_names(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn__journal *journal,
                       struct tn_error *err)
 {
     int code = 0;
@@ -325,7 +322,8 @@ static int take_names(struct batch *batch, const struct tn_lazy_symbol *symbols,
     return code;
 }
 
-static void give_stubs(struct batch *batch, uint64_t target)
+/* Observers may refuse; then all is as before. */
+static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__journal *journal, struct tn_error *err)
 {
     struct tn__lazy_pool *pool = batch->library->session->lazy;
     for (size_t i = 0; i < batch->count; i++) {
@@ -333,10 +331,16 @@ static void give_stubs(struct batch *batch, uint64_t target)
         if (record->stub)
             record->stub = record->entry->address = tn__lazy_take(pool, record, target ? target : pool->entry);
     }
+    int code = tn__lazy_tell_defined(batch->library, batch->records, batch->count, err);
+    if (code) {
+        return_stubs(pool, batch);
+        tn__journal_undo(journal);
+    }
+    return code;
 }
 
 /* Under the lock. */
-static int define_all(struct batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+static int define_all(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
                       struct tn_tracker *owner, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
@@ -350,8 +354,9 @@ static int define_all(struct batch *batch, const struct tn_lazy_symbol *symbols,
         code = tn__lazy_reserve(session, batch->count, err);
     if (!code)
         code = take_names(batch, symbols, &journal, err);
+    if (!code)
+        code = take_stubs(batch, target, &journal, err);
     if (!code) {
-        give_stubs(batch, target);
         tn__list_append(&owner->lazy, &batch->owned);
         tn__promises_discard(session, &journal);
     }
@@ -360,7 +365,7 @@ static int define_all(struct batch *batch, const struct tn_lazy_symbol *symbols,
 }
 
 /* Enters the batch or frees it. */
-static int define_batch(struct batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+static int define_batch(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
                         struct tn_tracker *owner, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
@@ -404,13 +409,13 @@ static int check_symbol(const struct tn_library *library, const struct tn_librar
 }
 
 /* With room for the names of targets behind the records. NULL when memory is out. */
-static struct batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
-                               size_t text)
+static struct tn__lazy_batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
+                                        size_t text)
 {
-    size_t fixed = sizeof(struct batch) + text, each = sizeof(struct tn__lazy_record);
+    size_t fixed = sizeof(struct tn__lazy_batch) + text, each = sizeof(struct tn__lazy_record);
     if (count > (SIZE_MAX - fixed) / each)
         return NULL;
-    struct batch *batch = tn__alloc_zeroed(library->session->allocator, 1, fixed + count * each);
+    struct tn__lazy_batch *batch = tn__alloc_zeroed(library->session->allocator, 1, fixed + count * each);
     if (!batch)
         return NULL;
     batch->library = library;
@@ -451,7 +456,7 @@ int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symb
     }
     if (code || !count)
         return code;
-    struct batch *batch = new_batch(library, &options, count, text);
+    struct tn__lazy_batch *batch = new_batch(library, &options, count, text);
     if (!batch)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     batch->targets = targets;
@@ -470,7 +475,7 @@ int tn_define_redirectable(struct tn_library *library, const char *name, const v
     int code = take_options(library, given, !address, &options, err);
     if (code)
         return code;
-    struct batch *batch = new_batch(library, &options, 1, 0);
+    struct tn__lazy_batch *batch = new_batch(library, &options, 1, 0);
     if (!batch)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     return define_batch(batch, &(struct tn_lazy_symbol){.name = name}, (uintptr_t)address, options.owner, err);

@@ -44,7 +44,16 @@ extern const struct tn__lazy_machine tn__lazy_machine;
 
 /* ---- stubs and their slots (lazy_pool.c) ---- */
 
-struct tn__lazy_record;
+struct tn__lazy_batch;
+
+/* One function. */
+struct tn__lazy_record {
+    struct tn__lazy_batch *batch; /* that it was defined with */
+    struct tn__entry *entry;
+    uint64_t stub;      /* 0: weak, and there was a definition already */
+    const char *target; /* NULL: nobody but tn_redirect knows where it leads */
+    uint32_t managed_registers, managed_stack;
+};
 
 struct tn__lazy_slot {
     _Atomic uint64_t target;
@@ -87,6 +96,15 @@ typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_sl
 bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);
 /* Gives all blocks back. */
 void tn__lazy_free_blocks(struct tn_session *session);
+
+/* ---- what observers are told (lazy_names.c) ---- */
+
+/* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an observer
+ * answers; then it is as if none had been told. */
+int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__lazy_record *records, size_t count,
+                          struct tn_error *err);
+/* They are about to be given back. */
+void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__lazy_record *records, size_t count);
 
 #pragma GCC visibility pop
 #endif

@@ -60,12 +60,9 @@ static bool find_stubs(struct tn__link *link, const struct tn__object *object, s
         const char *name = data->symbols[i].name;
         if (!object->plan->stub_index[i] || !*name)
             continue;
-        size_t length = strlen(name);
-        char *text = tn__arena_alloc(&link->arena, length + sizeof TN__STUB_SUFFIX);
+        char *text = tn__stub_name(&link->arena, name);
         if (!text)
             return false;
-        memcpy(text, name, length);
-        memcpy(text + length, TN__STUB_SUFFIX, sizeof TN__STUB_SUFFIX);
         uint64_t address = tn__stub_address(object, i), size = data->arch->stub_size;
         found[(*count)++] =
             (struct found){.name = text, .address = address, .size = size, .limit = address + size, .index = i};
@@ -155,17 +152,40 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
 
 /* ---- telling ---- */
 
-static void tell_removed(const struct observers *observers, size_t first_told,
-                         const struct tn_linked_object *const *objects, size_t count)
+/* Those that were added before `end`, the last one first. */
+static void tell_some_removed(const struct observers *observers, size_t end,
+                              const struct tn_linked_object *const *objects, size_t count)
 {
-    for (size_t i = first_told; i-- > 0;)
-        if (observers->items[i].removed)
-            observers->items[i].removed(observers->items[i].context, objects, count);
+    while (end-- > 0)
+        if (observers->items[end].removed)
+            observers->items[end].removed(observers->items[end].context, objects, count);
+}
+
+static void tell_removed(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count)
+{
+    const struct observers *observers = observers_of(session);
+    tell_some_removed(observers, observers->count, objects, count);
+}
+
+static int tell(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count,
+                struct tn_error *err)
+{
+    const struct observers *observers = observers_of(session);
+    for (size_t i = 0; i < observers->count; i++) {
+        const struct tn_observer *observer = &observers->items[i];
+        struct tn_error why;
+        tn__fail(&why, 0, "an observer refused it");
+        int code = observer->linked ? observer->linked(observer->context, objects, count, &why) : 0;
+        if (code) {
+            tell_some_removed(observers, i, objects, count);
+            return tn__fail(err, code < 0 ? code : TN_EINVAL, "%s", why.text);
+        }
+    }
+    return 0;
 }
 
 static int tell_linked(struct tn__link *link)
 {
-    const struct observers *observers = observers_of(link->session);
     struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
     const struct tn_linked_object **objects = tn__arena_array(&link->arena, link->count, sizeof *objects);
     for (size_t i = 0; i < link->count; i++) {
@@ -173,22 +193,12 @@ static int tell_linked(struct tn__link *link)
             return tn__fail(link->err, TN_ENOMEM, "out of memory");
         objects[i] = &all[i];
     }
-    for (size_t i = 0; i < observers->count; i++) {
-        const struct tn_observer *observer = &observers->items[i];
-        struct tn_error why;
-        tn__fail(&why, 0, "an observer refused the link");
-        int code = observer->linked ? observer->linked(observer->context, objects, link->count, &why) : 0;
-        if (code) {
-            tell_removed(observers, i, objects, link->count);
-            return tn__fail(link->err, code < 0 ? code : TN_EINVAL, "%s", why.text);
-        }
-    }
-    return 0;
+    return tell(link->session, objects, link->count, link->err);
 }
 
 /* Removing must not need memory: if there is none, objects are told of in portions. */
 struct removal {
-    const struct observers *observers;
+    struct tn_session *session;
     struct tn_linked_object *all;
     const struct tn_linked_object **objects;
     size_t count, capacity;
@@ -197,7 +207,7 @@ struct removal {
 static void tell_portion(struct removal *removal)
 {
     if (removal->count)
-        tell_removed(removal->observers, removal->observers->count, removal->objects, removal->count);
+        tell_removed(removal->session, removal->objects, removal->count);
     removal->count = 0;
 }
 
@@ -221,11 +231,11 @@ static void tell_tracker_removed(struct tn_tracker *owner)
     enum { FEW = 16 };
     struct tn_linked_object few[FEW];
     const struct tn_linked_object *few_objects[FEW];
-    const struct tn_session *session = owner->library->session;
+    struct tn_session *session = owner->library->session;
     size_t count = 0;
     for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next)
         count++;
-    struct removal removal = {.observers = observers_of(owner->library->session), .capacity = count};
+    struct removal removal = {.session = session, .capacity = count};
     removal.all = tn__alloc_zeroed(session->allocator, count, sizeof *removal.all);
     removal.objects = tn__alloc_zeroed(session->allocator, count, sizeof *removal.objects);
     struct tn_linked_object *all = removal.all;
@@ -260,7 +270,7 @@ static bool add(struct tn_session *session, const struct tn_observer *observer)
         observers = tn__alloc_zeroed(session->allocator, 1, sizeof *observers);
         if (!observers)
             return false;
-        observers->watch = (struct tn__watch){tell_linked, tell_tracker_removed, tell_closed};
+        observers->watch = (struct tn__watch){tell_linked, tell_tracker_removed, tell, tell_removed, tell_closed};
         session->watch = &observers->watch;
     }
     if (!tn__grow(session->allocator, &observers->items, &observers->capacity, observers->count + 1,

@@ -14,11 +14,27 @@
 struct tn__watch {
     int (*linked)(struct tn__link *link); /* everything is in place; its failure is the link's */
     void (*removed)(struct tn_tracker *owner);
+    /* The same for code that belongs to no object: who defines it describes it. */
+    int (*tell)(struct tn_session *session, const struct tn_linked_object *const *all, size_t count,
+                struct tn_error *err);
+    void (*tell_removed)(struct tn_session *session, const struct tn_linked_object *const *all, size_t count);
     void (*closed)(struct tn_session *session);
 };
 
 /* Behind the name of what a stub leads to. */
 #define TN__STUB_SUFFIX "@stub"
+
+/* NAME@stub, or NULL when memory is out. */
+static inline char *tn__stub_name(struct tn__arena *arena, const char *name)
+{
+    size_t length = strlen(name);
+    char *text = tn__arena_alloc(arena, length + sizeof TN__STUB_SUFFIX);
+    if (!text)
+        return NULL;
+    memcpy(text, name, length);
+    memcpy(text + length, TN__STUB_SUFFIX, sizeof TN__STUB_SUFFIX);
+    return text;
+}
 
 /* True if an observer with this function was added. For built-in ones: adding one twice does nothing. */
 bool tn__is_observed(struct tn_session *session,

@@ -48,6 +48,11 @@ static int add_resolver(struct state *s, struct tn_error *err)
     return tn_add_resolver(s->f.library, tn_resolve_dlsym, NULL, err);
 }
 
+static int observe_functions(struct state *s, struct tn_error *err)
+{
+    return tn_observe_functions(s->f.session, err);
+}
+
 static int add_archive(struct state *s, struct tn_error *err)
 {
     const struct tn_input input = {
@@ -139,9 +144,9 @@ static int call_lazy(struct state *s, struct tn_error *err)
 typedef int step(struct state *s, struct tn_error *err);
 
 static step *const steps[] = {
-    create_session,      create_library, add_resolver, add_archive,     add_first, define_one, define_lazy_functions,
-    define_redirectable, add_small,      call_lazy,    lookup_run,      add_low,   link_rest,  define_alias,
-    add_gather_1,        add_gather_2,   link_roots,   run_initializers};
+    create_session,        create_library,      add_resolver, observe_functions, add_archive,     add_first, define_one,
+    define_lazy_functions, define_redirectable, add_small,    call_lazy,         lookup_run,      add_low,   link_rest,
+    define_alias,          add_gather_1,        add_gather_2, link_roots,        run_initializers};
 
 /* ---- what must be as before ---- */
 

@@ -4,6 +4,7 @@
 
 #include "elf_builder.h"
 #include "observed.h"
+#include "stubs.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -52,6 +53,24 @@ static void map_has_a_line_for_each_function(void **state)
     close_fixture(&other);
     free(first.at);
     free(second.at);
+}
+
+static void map_names_stubs(void **state)
+{
+    (void)state;
+    const char *folder = new_folder("stubs");
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    const struct tn_lazy_symbol symbols[] = {{.name = "first", .target = "body"}, {.name = "second", .target = "body"}};
+    assert_ok(tn_observe_perf(f.session, TN_PERF_MAP, folder, &err), &err);
+    assert_ok(tn_define_lazy(f.library, symbols, COUNT(symbols), f.library, &stub_options, &err), &err);
+    char wanted[512];
+    snprintf(wanted, sizeof wanted, "%llx 10 first@stub\n%llx 10 second@stub\n",
+             (unsigned long long)(uintptr_t)lookup(&f, "first"), (unsigned long long)(uintptr_t)lookup(&f, "second"));
+    struct bytes log = read_log(folder, "perf-%d.map");
+    assert_string_equal((char *)log.at, wanted);
+    free(log.at);
+    close_fixture(&f);
 }
 
 static uint64_t word(const struct bytes *log, size_t at, size_t size)
@@ -105,6 +124,7 @@ static void jitdump_has_records_and_the_code(void **state)
     uint64_t start = (uintptr_t)lookup(&f, "first");
     add(&f, "second.o", second, NULL);
     uint64_t start2 = (uintptr_t)lookup(&f, "second");
+    assert_ok(tn_define_redirectable(f.library, "led", &f, &stub_options, &err), &err);
     struct bytes log = read_log(folder, "jit-%d.dump");
     assert_int_equal(word(&log, 0, 4), 0x4A695444);
     assert_int_equal(word(&log, 4, 4), 1);
@@ -117,6 +137,7 @@ static void jitdump_has_records_and_the_code(void **state)
     at = check_load(&log, at, "behind", start + 32, 16, 2);
     at = check_load(&log, at, "local", start + 48, 8, 3);
     at = check_load(&log, at, "second", start2, 64, 4);
+    at = check_load(&log, at, "led@stub", (uintptr_t)lookup(&f, "led"), 16, 5);
     assert_int_equal(at, log.size);
     free(log.at);
     close_fixture(&f);
@@ -289,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_has_a_line_for_each_function),
+        cmocka_unit_test(map_names_stubs),
         cmocka_unit_test(jitdump_has_records_and_the_code),
         cmocka_unit_test(jitdump_has_lines_ahead_of_the_code),
         cmocka_unit_test(a_child_writes_a_file_of_its_own),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Lazy functions in a C++ program: a failing call throws through its loaded caller, and gdb's backtrace during a first call
-# leads from the linker through the stub's entry to the loaded caller and the host.
+# leads from the linker through the stub's entry to the loaded caller and the host. gdb knows stubs by their names.
 
 . tests/build/check
 
@@ -41,3 +41,29 @@ case $frames in
 *) wrong="$frames $(tail -n 30 "$work/gdb.log")" ;;
 esac
 none "gdb sees the callers of a function that is linked" "$wrong"
+
+cat >"$work/script" <<'END'
+set debuginfod enabled off
+set breakpoint pending on
+set width 0
+break 'function@stub'
+run
+set $stub = $pc
+info symbol $pc
+backtrace
+stepi
+backtrace
+stepi
+backtrace
+delete
+break exit
+continue
+info symbol $stub
+END
+gdb -nx -q -batch -x "$work/script" --args "$work/host" "$work/loaded.o" "$work/once.o" >"$work/stub.log" 2>&1
+some "gdb stops at a stub by its name" "$(grep '^Breakpoint 1, .* in function@stub ()$' "$work/stub.log")"
+some "gdb names the stub" "$(grep '^function@stub in section .text of ' "$work/stub.log")"
+frames=$(sed -n 's/^#[0-9]* *\(0x[0-9a-f]* in \)\?\([a-z_@]*\) (.*/\2/p' "$work/stub.log" | tr '\n' ' ')
+wanted=$(printf 'function@stub caller main %.0s' 1 2 3)
+none "gdb sees the caller from each instruction of it" "$([ "$frames" = "$wanted" ] || echo "$frames")"
+some "gdb has forgotten it once it was removed" "$(grep '^No symbol matches $stub\.$' "$work/stub.log")"
