@@ -297,8 +297,8 @@ TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, con
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
 /* The same by many processes, on as many machines: each compiles shards, by number, and one puts them together, with
- * tn_image_build and all of them in options->finished; all of them from the same input, with the same options. The image is the
- * same then, byte by byte, as of one process. */
+ * tn_image_build and all of them in options->finished; all of them from the same input, with the same options, those that a
+ * program sets of LLVM too. The image is the same then, byte by byte, as of one process. */
 
 /* Answers how many shards there are. Errors as tn_image_build. */
 TN_API int tn_image_count_shards(const struct tn_image_input *inputs, size_t count,

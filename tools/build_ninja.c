@@ -11,6 +11,11 @@
 static const char *const left_out[] = {"-o",      "--ninja",   "--shard",      "--shards", "--threads",
                                        "--stats", "--timings", "--time-trace", "--help"};
 
+/* What the commands shall find in their environment as it is now: it is part of what is built. */
+static const char *const variables[] = {"TENON_LLVM_ARGS", "TENON_CPU"};
+
+enum { VARIABLES = sizeof variables / sizeof variables[0] };
+
 /* ---- quoting ---- */
 
 /* A word of a command: for the shell, within a value of ninja's, in which $ is special. */
@@ -52,6 +57,12 @@ static void put_rules(FILE *out, const struct job *job, size_t shards)
           "ninja_required_version = 1.3\n\n"
           "tenon = ",
           out);
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (getenv(variables[i])) {
+            fprintf(out, "%s=", variables[i]);
+            put_word(out, getenv(variables[i]));
+            putc(' ', out);
+        }
     put_word(out, settings->program);
     fprintf(out, "\noptions = --shards %zu", shards);
     tool_each_option(FOR_BUILD, settings, put_option, out);
@@ -130,7 +141,8 @@ static void put_image(FILE *out, const struct job *job, size_t shards)
 static bool can_stand_there(const struct settings *settings)
 {
     const char *standard = strcmp(settings->output, "-") == 0 ? "-o" : NULL, *broken = NULL;
-    const char *const others[] = {settings->output, settings->targets, settings->program};
+    const char *const others[] = {settings->output, settings->targets, settings->program, getenv(variables[0]),
+                                  getenv(variables[1])};
     for (int i = 0; i < settings->item_count; i++) { /* files are among them */
         const struct item *item = &settings->items[i];
         bool is_input = !item->option || strcmp(item->option, "--trace") == 0;

@@ -4,6 +4,7 @@
  * names are looked up first. */
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -16,6 +17,13 @@ static bool is_refused(StringRef name)
 {
     static const char *const refused[] = {"help", "help-hidden", "help-list", "help-list-hidden", "version", "h"};
     return is_contained(refused, name);
+}
+
+static std::string taken;
+
+const char *tn__llvm_arguments_taken()
+{
+    return taken.c_str();
 }
 
 bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument), char *message, size_t size)
@@ -39,6 +47,7 @@ bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument),
     std::string problems;
     raw_string_ostream stream(problems);
     bool good = cl::ParseCommandLineOptions(static_cast<int>(argv.size()), argv.data(), "", &stream);
+    taken = join(drop_begin(kept), " ");
     strncpy(message, problems.c_str(), size - 1);
     message[size - 1] = '\0';
     return good;

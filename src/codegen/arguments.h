@@ -18,6 +18,9 @@ extern "C" {
  * compilation. */
 bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument), char *message, size_t size);
 
+/* What it has set, in the order given; "" where it was not called. */
+const char *tn__llvm_arguments_taken(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,7 +7,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tenon=$PWD/$BUILD/tenon
-unset TENON_IMAGE_THREADS TENON_CPU TENON_CPU_TARGET
+unset TENON_IMAGE_THREADS TENON_CPU TENON_CPU_TARGET TENON_LLVM_ARGS
 
 for part in work program; do
     "$LLVM_BIN/clang" -g -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/image/source/$part.c \
@@ -82,6 +82,29 @@ refused "of another order of inputs" 'compiled from other input' program.bc work
 for option in '-O2' '--shards=3' '--targets=x86-64' '--name=x' '--emit=asm' '--root=main'; do
     refused "$option, and a shard without it" 'compiled from other input' "$option" "${inputs[@]}" elsewhere/2
 done
+export TENON_LLVM_ARGS='-align-all-functions=6 -no-such-option'
+refused "LLVM's own options, and a shard without them" 'compiled from other input' "${inputs[@]}" elsewhere/2
+{
+    build --shard 2 -o elsewhere/aligned "${inputs[@]}"
+    build -o aligned.a "${inputs[@]}"
+    build -o joined.a "${inputs[@]}" elsewhere/aligned
+} 2>said
+succeeds "LLVM's own options, and a shard with them" cmp aligned.a joined.a
+some "which they have changed" "$(cmp one.a aligned.a)"
+build --ninja aligned.ninja -o ninja.a "${inputs[@]}" 2>>said
+unset TENON_LLVM_ARGS
+succeeds "ninja builds it with those that the build file was written with" ninja -f aligned.ninja
+succeeds "LLVM's own options by ninja" cmp aligned.a ninja.a
+refused "none, and a shard with some" 'compiled from other input' "${inputs[@]}" elsewhere/aligned
+TENON_LLVM_ARGS=-no-such-option build -o some.a "${inputs[@]}" elsewhere/2 2>>said
+same "one that LLVM does not have" some.a
+refused "native, and a shard of another target" 'compiled from other input' --targets native "${inputs[@]}" elsewhere/2
+export TENON_CPU=x86-64
+build --targets native --ninja small.ninja -o ninja.a "${inputs[@]}"
+build --targets native -o small.a "${inputs[@]}"
+unset TENON_CPU
+succeeds "ninja builds for the smaller CPU that the build file was written on" ninja -f small.ninja
+succeeds "for the smaller CPU" cmp small.a ninja.a
 refused "nothing but shards" 'no LLVM IR' elsewhere/{0,1,2,3}
 refused "a shard that is not there" 'there is no shard 4; the input makes 4' --shard 4 "${inputs[@]}"
 

@@ -3,6 +3,7 @@
 /* The first half of building an image: what is the same for all shards, and has to come out the same in every process that
  * builds one of them. */
 
+#include "codegen/arguments.h"
 #include "codegen/image/build.h"
 #include "codegen/image/join.h"
 #include "image/format.h"
@@ -150,13 +151,16 @@ static void mix_text(struct tn__image_build *b, const char *text)
     mix(b, text, strlen(text));
 }
 
-/* Everything that the contents of a shard depend on, besides its number and LLVM's own options. Names of inputs are not: another machine may have
- * them elsewhere. */
+/* Everything that the contents of a shard depend on, besides its number. Names of inputs are not: another machine may have
+ * them elsewhere. What an observer does when it may leave passes out is not known, but that it may. */
 static void take_fingerprint(struct tn__image_build *b)
 {
-    uint64_t numbers[] = {(uint64_t)b->options.opt_level, b->options.outputs, b->shard_count, b->mv.count};
+    uint64_t numbers[] = {
+        (uint64_t)b->options.opt_level, b->options.outputs, b->shard_count, b->mv.count, b->newest_counts,
+        b->observer.before_pass != NULL};
     mix(b, numbers, sizeof numbers);
-    const char *const texts[] = {tn_version(), tn_codegen_llvm_version(), b->options.name, b->triple};
+    const char *const texts[] = {tn_version(), tn_codegen_llvm_version(), tn__llvm_arguments_taken(), b->options.name,
+                                 b->triple};
     for (size_t i = 0; i < TN_COUNT(texts); i++)
         mix_text(b, texts[i]);
     for (size_t i = 0; i < b->mv.count; i++) {

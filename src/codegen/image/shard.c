@@ -66,7 +66,8 @@ static int check(struct tn__image_build *b, const struct tn_image_shard *file)
     if (tn__get64(bytes + AT_FINGERPRINT) != b->fingerprint[0] ||
         tn__get64(bytes + AT_FINGERPRINT + 8) != b->fingerprint[1])
         return tn__fail(b->err, TN_EINVAL,
-                        "%s was compiled from other input, with other options, or by another version of Tenon",
+                        "%s was compiled from other input, with other options (LLVM's are some of them), or by another "
+                        "version of Tenon",
                         file->name);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++) {
         uint64_t size = tn__get64(bytes + AT_SIZES + 8 * kind);
