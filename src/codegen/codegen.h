@@ -145,6 +145,7 @@ int tn__gc_lower(struct tn__gc *gc);
 /* A module in a context of its own. Reading and disposing are LLVM's work: both happen in tn__contain. */
 struct tn__unit {
     const char *name; /* set by the caller, as the options; both outlive the unit */
+    const char *file; /* what a module is called that does not say from which file it is; NULL: as the unit */
     const struct tn_compile_options *options;
     struct tn__diagnostics diagnostics;
     LLVMContextRef context;

@@ -55,7 +55,7 @@ LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const cha
     std::unique_ptr<Module> module =
         parseIR(MemoryBufferRef(StringRef(bytes, length), name), problem, *unwrap(context), ParserCallbacks(choose));
     if (!module)
-        report(report_user, name, problem.getLineNo() > 0 ? problem.getLineNo() : 0, problem.getColumnNo() + 1,
+        report(report_user, nullptr, problem.getLineNo() > 0 ? problem.getLineNo() : 0, problem.getColumnNo() + 1,
                problem.getMessage().str().c_str());
     return wrap(module.release());
 }

@@ -26,7 +26,7 @@ const char *tn__llvm_version(void); /* "22.1.8", static */
  * module has none, or NULL; it must stay valid until the reader returns. */
 typedef const char *tn__layout_fn(void *user, const char *triple, const char *layout);
 
-/* Receives a message with its position; line 0: the input as a whole. Columns count from 1. */
+/* Receives a message with its position; file NULL or empty: the input; line 0: all of it. Columns count from 1. */
 typedef void tn__report_fn(void *user, const char *file, unsigned line, unsigned column, const char *message);
 
 /* Reads IR text (`length` bytes and a NUL behind them) or bitcode. NULL after calling `report` once. */

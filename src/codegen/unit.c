@@ -30,8 +30,8 @@ static int parse(struct tn__unit *unit, const char *ir, size_t length, struct tn
         memcpy(copy, ir, length);
         copy[length] = 0;
     }
-    unit->module = tn__llvm_parse(unit->context, unit->name, copy ? copy : ir, length, choose_layout, unit,
-                                  tn__diagnostics_report, &unit->diagnostics);
+    unit->module = tn__llvm_parse(unit->context, unit->file ? unit->file : unit->name, copy ? copy : ir, length,
+                                  choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
     unit->diagnostics.module = unit->module;
     tn__free(NULL, copy);
     return TN_OK;

@@ -41,6 +41,11 @@ same "a process for each" processes.a
 build -o some.a "${inputs[@]}" elsewhere/2
 same "one of them by another process" some.a
 
+echo 'define i32 @main() { ret i32 0 }' | tee main.ll >elsewhere/main.ll
+"$tenon" build -o here.a main.ll
+"$tenon" build -o there.a elsewhere/main.ll
+succeeds "text that does not say from which file it is" cmp here.a there.a
+
 build --ninja with.ninja -o ninja.a "${inputs[@]}"
 succeeds "ninja builds it" ninja -f with.ninja
 same "by ninja" ninja.a
