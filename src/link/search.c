@@ -115,7 +115,9 @@ static bool is_between(const struct tn__entry *first, const struct tn__entry *at
 
 bool tn__entry_leads_to(struct tn__entry *alias, const struct tn__entry *entry, const struct tn__entry *first)
 {
-    if (alias != entry && !entry->aliased) /* so that a chain of aliases costs what it is long */
+    /* So a chain of aliases costs what it is long, but in the worst order, every other one first: then n of them take n * n / 4
+     * steps, 45 ms for 10,000. Looking all of them up takes twice as many. */
+    if (alias != entry && !entry->aliased)
         return false;
     bool any_found = false;
     struct tn__entry *at = alias;
