@@ -153,6 +153,7 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
         section->bytes = object->bytes + header.sh_offset;
     }
     section->compressed = header.sh_flags & SHF_COMPRESSED;
+    section->strings = header.sh_flags & SHF_MERGE && header.sh_flags & SHF_STRINGS && header.sh_entsize == 1;
     section->note = header.sh_flags & SHF_ALLOC && header.sh_type == SHT_NOTE;
     if (!(header.sh_flags & SHF_ALLOC) || section->note)
         return 0;

@@ -59,7 +59,8 @@ struct tn__section {
     bool live, stripped; /* see strip.c */
     bool pinned;         /* lies at an address of the client's choice, outside of the window's zones */
     bool compressed;
-    bool note; /* about the file; not loaded into code memory */
+    bool strings; /* NUL-terminated ones, of which nobody minds who else uses them */
+    bool note;    /* about the file; not loaded into code memory */
 };
 
 enum tn__symbol_place {

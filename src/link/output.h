@@ -18,7 +18,7 @@
  * lies together; constants join it only then, so all else can be shared by processes. Equal input gives equal output.
  *
  * Parts: output.c (the session, the result), output_layout.c (sections and segments), output_slots.c (the GOT),
- * output_relocs.c (what is left to do), output_finish.c (symbols, debug sections), output_frames.c (unwind data and its index). */
+ * output_relocs.c (what is left to do), output_strings.c (debug data that is there twice), output_finish.c (symbols, debug sections), output_frames.c (unwind data and its index). */
 
 #ifndef TENON_OUTPUT_H
 #define TENON_OUTPUT_H

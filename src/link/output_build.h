@@ -48,6 +48,13 @@ struct tn__output_piece {
     size_t fixups;                    /* words in it that are left to the load */
     uint64_t size, alignment, offset; /* in the output section */
     uint32_t out;                     /* the output section */
+    struct tn__output_string *strings;
+    uint32_t string_count; /* 0: it is kept as it is */
+};
+
+/* Where a string of a piece is kept: in which piece, and where in that. */
+struct tn__output_string {
+    uint32_t from, piece, at;
 };
 
 /* A word that is left to the load, before anything is placed. */
@@ -116,6 +123,11 @@ bool tn__output_is_inside(const struct tn__object *object, uint32_t symbol);
 
 /* output_slots.c: takes back the GOT slots that nothing will need, of an object that is not placed yet. */
 int tn__output_drop_slots(struct tn__output_link *o, const struct tn__object *object);
+
+/* output_strings.c: before pieces are placed; when their bytes are written; where in its section a byte of a piece is then. */
+int tn__output_merge_strings(struct tn__output_link *o);
+void tn__output_copy_strings(const struct tn__output_link *o, const struct tn__output_piece *piece, uint8_t *to);
+uint64_t tn__output_string_at(const struct tn__output_link *o, const struct tn__output_piece *piece, uint64_t offset);
 
 /* output_frames.c */
 /* How large unwind data is without its end mark, which would hide what follows it in a file. */

@@ -102,20 +102,24 @@ static uint64_t discarded_in(const char *section)
 }
 
 static uint64_t debug_value(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
-                            uint32_t index)
+                            const struct tn__reloc *reloc)
 {
     const struct tn__object *object = piece->object;
-    const struct tn__symbol *symbol = &object->data->symbols[index];
+    const struct tn__symbol *symbol = &object->data->symbols[reloc->symbol];
+    uint8_t flags = object->plan->symbol_flags[reloc->symbol];
+    uint64_t addend = (uint64_t)reloc->addend;
     if (symbol->place != TN__PLACE_SECTION)
-        return object->plan->symbol_flags[index] & TN__SYMBOL_GIVEN ? 0 : object->plan->addresses[index] - o->base;
+        return addend + (flags & TN__SYMBOL_GIVEN ? 0 : object->plan->addresses[reloc->symbol] - o->base);
     uint32_t target = o->objects[number].pieces[symbol->section];
     const struct tn__section *section = &object->data->sections[symbol->section];
-    if (!target || (tn__section_is_loaded(section) && object->plan->symbol_flags[index] & TN__SYMBOL_DISCARDED))
-        return discarded_in(piece->section->name);
+    if (!target || (tn__section_is_loaded(section) && flags & TN__SYMBOL_DISCARDED))
+        return discarded_in(piece->section->name) + addend;
+    if (o->pieces[target - 1].strings)
+        return tn__output_string_at(o, &o->pieces[target - 1], symbol->value + addend);
     uint64_t from = tn__section_is_tls(section)      ? tn__output_tls_start(o)
                     : tn__section_is_loaded(section) ? o->base
                                                      : 0;
-    return section->address + symbol->value - from;
+    return section->address + symbol->value + addend - from;
 }
 
 static void relocate_debug(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
@@ -128,7 +132,7 @@ static void relocate_debug(const struct tn__output_link *o, const struct tn__out
     size_t size = tn__field_size(row->field);
     if (row->value != TN__V_S_A || !tn__inside(reloc->offset, size, piece->size))
         return;
-    uint64_t value = debug_value(o, piece, number, reloc->symbol) + (uint64_t)reloc->addend;
+    uint64_t value = debug_value(o, piece, number, reloc);
     memcpy(piece->section->write + reloc->offset, &value, size);
 }
 

@@ -492,7 +492,9 @@ static void settle(struct tn__output_link *o, const struct tn__output_piece *pie
     if (piece->section) {
         piece->section->address = address;
         piece->section->write = write;
-        if (write && piece->section->bytes)
+        if (piece->strings)
+            tn__output_copy_strings(o, piece, write);
+        else if (write && piece->section->bytes)
             memcpy(write, piece->section->bytes, piece->size);
     } else if (piece->class == TN__CLASS_GOT) {
         plan->got_address = address;
@@ -529,6 +531,8 @@ int tn__output_arrange(struct tn__output_link *o)
     code = add_tls_room(o);
     if (code == TN_OK)
         code = add_padding(o);
+    if (code == TN_OK)
+        code = tn__output_merge_strings(o);
     if (code == TN_OK)
         code = make_sections(o);
     if (code == TN_OK)

@@ -54,6 +54,15 @@ none "those of the leaner file only by tn_image_lookup" "$(readelf --wide --dyn-
 compile -g $source/work.c -o "$work/debug.bc" && "$tenon" build --kind=shared --shards 2 --targets "$targets" -o "$work/debug.shared" "$work/debug.bc"
 some "a debugger finds lines" "$(gdb --batch --ex 'info line squares.tn_image.1' "$work/debug.shared" 2>&1 | grep 'Line 1[0-9] of .*work.c')"
 some "debug data is in order" "$("$LLVM_BIN/llvm-dwarfdump" --verify "$work/debug.shared" | grep '^No errors')"
+"$tenon" build --shards 2 --targets "$targets" -o "$work/debug.a" "$work/debug.bc" &&
+    link -shared -B"$LLVM_BIN" -fuse-ld=lld -Wl,--whole-archive "$work/debug.a" -Wl,--no-whole-archive -o "$work/debug.lld"
+debug_names() { "$LLVM_BIN/llvm-dwarfdump" --debug-info --debug-line "$1" | grep -e DW_AT_.*name -e DW_AT_comp_dir -e 'name:'; }
+string_sizes() { readelf --wide --sections "$1" | sed -n 's/.* \(\.debug_[a-z_]*str\) .* 0* [0-9a-f]* \([0-9a-f]*\) 0[01] .*/\1 \2/p' | sort; }
+debug_names "$work/debug.lld" >"$work/names"
+says "debug data names what it does in ld.lld's file" "$(cat "$work/names")" debug_names "$work/debug.shared"
+some "which is a lot" "$(grep squares "$work/names")"
+says "and has each string once" "$(string_sizes "$work/debug.lld")" string_sizes "$work/debug.shared"
+some "in both sections" "$(string_sizes "$work/debug.shared" | tr '\n' ' ' | grep 'str .*str ')"
 perf=$(ls /usr/bin/perf_* /usr/bin/perf 2>/dev/null | head -n 1)
 some "a profiler finds versions" "$("${perf:-perf}" probe --exec "$work/work.shared" --funcs 2>/dev/null | grep -x 'squares.tn_image.1')"
 some "a debugger finds versions" "$(gdb --batch --ex 'info line squares.tn_image.1' "$work/work.shared" 2>&1 | grep 'squares.tn_image.1')"

@@ -355,6 +355,52 @@ static void test_thread_local(void **state)
     tn__output_free(output);
 }
 
+/* ---- debug data ---- */
+
+static unsigned add_strings(struct elf *elf, const char *name, const char *bytes, size_t size)
+{
+    unsigned section = elf_section(elf, name, SHT_PROGBITS, SHF_MERGE | SHF_STRINGS, bytes, size);
+    elf->sections[section].header.sh_entsize = elf->sections[section].header.sh_addralign = 1;
+    return section;
+}
+
+/* Strings that are there twice are kept once, and what refers to them does so still; not so what may be no list of strings. */
+static void test_debug_strings(void **state)
+{
+    (void)state;
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    elf_code(&elf, code, sizeof code);
+    unsigned info = elf_section(&elf, ".debug_info", SHT_PROGBITS, 0, words, 36);
+    unsigned first = add_strings(&elf, ".debug_str", "one\0two\0one\0", 12);
+    unsigned second = add_strings(&elf, ".debug_str", "two\0\0three\0one", 15);
+    add_strings(&elf, ".debug_line_str", "two\0two\0", 8);
+    add_strings(&elf, ".debug_open", "one\0one", 7);
+    static const struct {
+        unsigned string, addend;
+        const char *text;
+        int expected; /* from the beginning of .debug_str */
+    } rows[] = {{0, 0, "one", 0}, {0, 4, "two", 4},   {0, 6, "o", 6},  {0, 8, "one", 0}, {1, 0, "two", 4},
+                {1, 4, "", 8},    {1, 5, "three", 9}, {1, 10, "", 14}, {1, 11, "one", 0}};
+    unsigned sections[2] = {first, second}, symbols[2];
+    for (int i = 0; i < 2; i++)
+        symbols[i] = elf_symbol(&elf, "", STB_LOCAL, STT_SECTION, sections[i], 0, 0);
+    for (size_t i = 0; i < COUNT(rows); i++)
+        elf_reloc(&elf, info, 4 * i, symbols[rows[i].string], R_X86_64_32, rows[i].addend);
+    const struct tn__output_options options = {.name = "out"};
+    struct tn__output *output = link_good(&options, elf_finish(&elf));
+    const struct tn__output_section *strings = find(output, ".debug_str");
+    assert_int_equal(strings->size, 15);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        uint32_t at = tn__get32(find(output, ".debug_info")->bytes + 4 * i);
+        assert_int_equal(at, rows[i].expected);
+        assert_string_equal((const char *)strings->bytes + at, rows[i].text);
+    }
+    assert_int_equal(find(output, ".debug_line_str")->size, 4);
+    assert_int_equal(find(output, ".debug_open")->size, 7);
+    tn__output_free(output);
+}
+
 /* ---- when memory is out ---- */
 
 static void test_out_of_memory(void **state)
@@ -459,10 +505,11 @@ static void test_distances(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),  cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_flags),   cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_beside),  cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_overlap), cmocka_unit_test(test_distances),     cmocka_unit_test(test_thread_local),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_flags),         cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_beside),        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_distances),     cmocka_unit_test(test_thread_local),
+        cmocka_unit_test(test_debug_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

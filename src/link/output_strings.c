@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Strings of debug data are in a file once, however many objects have them (gABI, SHF_MERGE and SHF_STRINGS): a piece keeps those
+ * that no piece before it has. What is loaded stays as it is: there, strings are few, and code finds them without relocations
+ * that a linker could redirect everywhere. */
+
+#include <string.h>
+
+#include "output_build.h"
+
+struct merger {
+    struct tn__output_link *o;
+    struct kept {
+        const char *text;
+        uint32_t piece, at;
+    } * kept; /* each string once */
+    uint32_t count;
+    uint32_t *table; /* numbers of these from 1, hashed by their text; 0: free */
+    size_t mask;
+};
+
+static bool is_mergeable(const struct tn__output_piece *piece)
+{
+    const struct tn__section *section = piece->section;
+    return piece->class == TN__CLASS_DEBUG && section->strings && section->alignment == 1 && !section->reloc_count &&
+           section->size && !section->bytes[section->size - 1];
+}
+
+static size_t count_strings(const struct tn__output_piece *piece)
+{
+    size_t count = 0;
+    for (uint64_t i = 0; i < piece->section->size; i++)
+        count += !piece->section->bytes[i];
+    return count;
+}
+
+/* Where in the table the string is, or is to be: sections have their own. */
+static uint32_t *find(const struct merger *m, const char *section, const char *text)
+{
+    for (size_t i = (size_t)tn__name_key(text);; i++) {
+        uint32_t *slot = &m->table[i & m->mask];
+        const struct kept *kept = *slot ? &m->kept[*slot - 1] : NULL;
+        if (!kept || (!strcmp(kept->text, text) && !strcmp(m->o->pieces[kept->piece].name, section)))
+            return slot;
+    }
+}
+
+static bool merge_piece(struct merger *m, uint32_t number)
+{
+    struct tn__output_piece *piece = &m->o->pieces[number];
+    const char *bytes = (const char *)piece->section->bytes;
+    piece->strings = tn__arena_array(&m->o->arena, count_strings(piece), sizeof *piece->strings);
+    if (!piece->strings)
+        return false;
+    piece->size = 0;
+    for (uint32_t at = 0; at < piece->section->size; at += (uint32_t)strlen(bytes + at) + 1) {
+        uint32_t *slot = find(m, piece->name, bytes + at);
+        if (!*slot) {
+            m->kept[m->count] = (struct kept){bytes + at, number, (uint32_t)piece->size};
+            *slot = ++m->count;
+            piece->size += strlen(bytes + at) + 1;
+        }
+        const struct kept *kept = &m->kept[*slot - 1];
+        piece->strings[piece->string_count++] = (struct tn__output_string){at, kept->piece, kept->at};
+    }
+    return true;
+}
+
+int tn__output_merge_strings(struct tn__output_link *o)
+{
+    struct merger m = {.o = o, .mask = 1};
+    size_t count = 0;
+    for (size_t i = 0; i < o->piece_count; i++)
+        count += is_mergeable(&o->pieces[i]) ? count_strings(&o->pieces[i]) : 0;
+    if (!count)
+        return TN_OK;
+    while (m.mask < 2 * count)
+        m.mask = m.mask << 1 | 1;
+    m.kept = tn__arena_array(&o->arena, count, sizeof *m.kept);
+    m.table = tn__arena_array(&o->arena, m.mask + 1, sizeof *m.table);
+    bool good = m.kept && m.table;
+    for (uint32_t i = 0; i < o->piece_count && good; i++)
+        good = !is_mergeable(&o->pieces[i]) || merge_piece(&m, i);
+    return good ? TN_OK : tn__output_no_memory(o);
+}
+
+void tn__output_copy_strings(const struct tn__output_link *o, const struct tn__output_piece *piece, uint8_t *to)
+{
+    for (uint32_t i = 0; i < piece->string_count; i++) {
+        const struct tn__output_string *string = &piece->strings[i];
+        const char *text = (const char *)piece->section->bytes + string->from;
+        if (&o->pieces[string->piece] == piece)
+            memcpy(to + string->at, text, strlen(text) + 1);
+    }
+}
+
+uint64_t tn__output_string_at(const struct tn__output_link *o, const struct tn__output_piece *piece, uint64_t offset)
+{
+    uint32_t low = 0, high = piece->string_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (piece->strings[middle].from <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct tn__output_string *string = &piece->strings[low];
+    return o->pieces[string->piece].offset + string->at + (offset - string->from);
+}
