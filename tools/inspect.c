@@ -27,8 +27,9 @@ struct view {
     struct tn__symtab names; /* an entry's kind tells whether some member defines it */
     struct need *needs;
     size_t need_count, need_capacity;
-    const struct tn__arch *arch;
-    uint64_t *relocs; /* by type; one more for types that the linker does not know */
+    const struct tn__arch *arch; /* NULL: of a machine that this linker does not know */
+    bool any;                    /* an object was read */
+    uint64_t *relocs;            /* by type; one more for types that the linker does not know */
     struct inspect_sizes sizes;
 };
 
@@ -120,10 +121,8 @@ static bool note_symbols(struct view *view, const struct tn__object_data *object
 
 static bool note_relocs(struct view *view, const struct tn__object_data *object)
 {
-    if (!view->relocs) {
-        view->arch = object->arch;
-        view->relocs = calloc(object->arch->row_count + 1, sizeof *view->relocs);
-    }
+    if (!view->relocs)
+        view->relocs = calloc(view->arch->row_count + 1, sizeof *view->relocs);
     if (!view->relocs)
         return false;
     for (uint32_t i = 1; i < object->section_count; i++) {
@@ -138,17 +137,25 @@ static bool note_relocs(struct view *view, const struct tn__object_data *object)
     return true;
 }
 
+static const char *machine_name(const struct tn__arch *arch)
+{
+    return arch ? arch->name : "another machine";
+}
+
 /* Reads one object into the view; *object stays valid until the process ends. */
 static bool add_object(struct view *view, struct tn__object_data *object)
 {
     struct tn_error error;
+    object->any_machine = true;
     if (tn__object_read(object, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
-    if (view->arch && view->arch != object->arch)
-        return tool_fail(STATUS_FAILURE, "%s: for %s, other members for %s", object->name, object->arch->name,
-                         view->arch->name),
+    if (view->any && view->arch != object->arch)
+        return tool_fail(STATUS_FAILURE, "%s: for %s, other members for %s", object->name, machine_name(object->arch),
+                         machine_name(view->arch)),
                false;
-    if (!note_relocs(view, object) || !note_symbols(view, object))
+    view->any = true;
+    view->arch = object->arch;
+    if ((view->arch && !note_relocs(view, object)) || !note_symbols(view, object))
         return tool_fail(STATUS_FAILURE, "%s: out of memory", object->name), false;
     return true;
 }
@@ -185,11 +192,11 @@ static int by_name(const void *a, const void *b)
 
 enum { FROM_HOST, UNDEFINED };
 
-static bool belongs(const struct tn__entry *entry, int where)
+static bool belongs(const struct view *view, const struct tn__entry *entry, int where)
 {
     if (entry->kind == TN__ENTRY_OBJECT || tn__is_own_name(entry->name))
         return false;
-    return is_hosts(entry->name) == (where == FROM_HOST);
+    return (view->arch && is_hosts(entry->name)) == (where == FROM_HOST);
 }
 
 /* Prints one missing name; `needs` are all who need it. */
@@ -212,7 +219,7 @@ static void print_needs(const struct view *view, int where, bool with_members)
         const struct tn__entry *entry = view->needs[i].entry;
         for (next = i + 1; next < view->need_count && view->needs[next].entry == entry;)
             next++;
-        if (!belongs(entry, where))
+        if (!belongs(view, entry, where))
             continue;
         print_need(&view->needs[i], next - i, with_members);
         any = true;
@@ -226,8 +233,10 @@ static void print_totals(struct view *view, bool with_members)
     if (view->arch)
         print_relocs(view);
     qsort(view->needs, view->need_count, sizeof *view->needs, by_name);
-    printf("\nfound in the host by 'tenon run':\n");
-    print_needs(view, FROM_HOST, false);
+    if (view->arch || !view->any) {
+        printf("\nfound in the host by 'tenon run':\n");
+        print_needs(view, FROM_HOST, false);
+    }
     printf("\nundefined:\n");
     print_needs(view, UNDEFINED, with_members);
 }
@@ -239,7 +248,7 @@ static bool inspect_object(const struct file *file, struct view *view)
     struct tn__object_data object = {.name = file->name, .bytes = file->bytes, .size = file->size};
     if (!add_object(view, &object))
         return false;
-    printf("%s: %s object for %s, %zu bytes\n", file->name, object.format->name, object.arch->name, file->size);
+    printf("%s: %s object for %s, %zu bytes\n", file->name, object.format->name, machine_name(object.arch), file->size);
     print_sections(&object);
     print_symbols(&object);
     print_totals(view, false);

@@ -61,7 +61,7 @@ static int check_header(struct reader *r)
                                       : "");
     unsigned machine = tn__get16(b + offsetof(Elf64_Ehdr, e_machine));
     r->object->arch = tn__arch_of_elf((uint16_t)machine);
-    if (!r->object->arch)
+    if (!r->object->arch && !object->any_machine)
         return FAIL(r, "%s: made for machine %u, which this linker does not know", object->name, machine);
     return 0;
 }

@@ -113,6 +113,7 @@ struct tn__object_data {
     size_t size;
     const struct tn__format *format;
     const struct tn__arch *arch;
+    bool any_machine; /* it is looked at and not linked: `arch` is NULL where this linker does not know the machine */
     struct tn__section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;

@@ -26,8 +26,10 @@ static int each_symbol(const struct tn__image_member *members, size_t count, vis
 {
     int code = TN_OK;
     for (size_t i = 0; i < count && code == TN_OK; i++) {
-        struct tn__object_data object = {
-            .name = members[i].name, .bytes = members[i].content.data, .size = members[i].content.size};
+        struct tn__object_data object = {.name = members[i].name,
+                                         .bytes = members[i].content.data,
+                                         .size = members[i].content.size,
+                                         .any_machine = true};
         if (!tn__object_claims(object.bytes, object.size))
             continue;
         code = tn__object_read(&object, err);

@@ -105,7 +105,7 @@ static std::string jump_text(const Module &module, const std::string &slot)
     case Triple::aarch64:
         return "adrp x16, " + slot + "\n\tldr x16, [x16, :lo12:" + slot + "]\n\tbr x16";
     case Triple::riscv64:
-        return "1:\n\tauipc t3, %pcrel_hi(" + slot + ")\n\tld t3, %pcrel_lo(1b)(t3)\n\tjr t3";
+        return ".Lentry${:uid}:\n\tauipc t3, %pcrel_hi(" + slot + ")\n\tld t3, %pcrel_lo(.Lentry${:uid})(t3)\n\tjr t3";
     default:
         return "jmpq *" + slot + "(%rip)";
     }

@@ -79,11 +79,19 @@ long some(int count, ...)
 
 extern __typeof(bits) other_name __attribute__((alias("bits")));
 
+#if defined __aarch64__
+#define HERE "adr %0, ."
+#elif defined __riscv
+#define HERE "auipc %0, 0"
+#else
+#define HERE "lea (%%rip), %0"
+#endif
+
 /* Where the version lies that runs. */
 const char *where(int n)
 {
     const char *at = 0;
     for (; n; n--)
-        __asm__ volatile("lea (%%rip), %0" : "=r"(at));
+        __asm__ volatile(HERE : "=r"(at));
     return at;
 }

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Images for other architectures: built here, linked by their linkers, run on CPUs that are not there.
+
+. tests/build/check
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=tests/image/source
+
+# What opening an image that is linked in needs of the runtime.
+runtime=$(ls src/cpu/*.c | grep -v /host_)
+runtime+=" $(echo src/image/{checksum,image,linked,tables}.c src/base/{alloc,arena,error,faults,options,os_linux,os_linux_cpu}.c)"
+
+declare -A targets=([aarch64]='generic;neoverse-n1;generic,+sve,clone_all' [riscv64]='generic;generic,+v;generic,+zba,+zbb,clone_all')
+
+while read -r arch shards cpu expected; do
+    name="$arch, $shards shards"
+    program=$work/$arch-$shards
+    if [ ! -e "$program" ]; then
+        "$LLVM_BIN/clang" --target=$arch-linux-gnu -nostdlibinc -isystem "$("$LLVM_BIN/clang" -print-resource-dir)/include" -fPIC -O1 \
+            -Xclang -disable-llvm-passes -emit-llvm -c $source/work.c -o "$work/$arch.bc"
+        succeeds "$name: it is built" "$BUILD/tenon" build --targets "${targets[$arch]}" --shards "$shards" -o "$program.a" "$work/$arch.bc"
+        succeeds "$name: it is linked in" "$arch-linux-gnu-gcc" -std=c11 -D_GNU_SOURCE -O1 -DLINKED -Iinclude -Isrc -isystem tools/build/malloc -static \
+            $source/program.c $runtime src/cpu/host_$arch.c "$program.a" -o "$program"
+    fi
+    said=$("qemu-$arch-static" -cpu "$cpu" "$program" 2>"$work/warnings")
+    if [ "$said" = "$expected: 91 91 8 42 1 108 6" ]; then echo "ok $name: on $cpu"; else echo "not ok $name: on $cpu: $said"; fi
+done <<'END'
+aarch64 1 cortex-a53 generic
+aarch64 1 neoverse-n1 neoverse-n1
+aarch64 1 max generic
+aarch64 4 cortex-a53 generic
+aarch64 4 neoverse-n1 neoverse-n1
+riscv64 1 rv64,zba=false generic
+riscv64 1 rv64,v=true generic
+riscv64 1 rv64 generic
+riscv64 4 rv64 generic
+END
