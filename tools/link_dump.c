@@ -179,9 +179,9 @@ static void on_linked(void *context, const struct tn_library *library, const str
     dump_symbols(dump, object);
     dump_got(dump, object);
     dump_table(dump, object, STUBS, ".stubs", object->plan->stub_index, object->plan->stub_count,
-               object->ranges[TN__ZONE_CODE], object->plan->stub_offset, object->data->arch->stub_size);
+               object->ranges[TN_ZONE_CODE], object->plan->stub_offset, object->data->arch->stub_size);
     dump_table(dump, object, IFUNCS, ".ifuncs", object->plan->ifunc_index, object->plan->ifunc_count,
-               object->ranges[TN__ZONE_DATA], object->plan->ifunc_offset, 8);
+               object->ranges[TN_ZONE_DATA], object->plan->ifunc_offset, 8);
 }
 
 /* ---- the whole ---- */

@@ -13,10 +13,10 @@ static const size_t DEFAULT_WINDOW = (size_t)1 << 30, SMALLEST_WINDOW = (size_t)
 static const struct {
     const char *name;
     enum tn__prot prot;
-} zone_kinds[TN__ZONES] = {
-    [TN__ZONE_CODE] = {"code", TN__PROT_RX},
-    [TN__ZONE_RODATA] = {"read-only data", TN__PROT_R},
-    [TN__ZONE_DATA] = {"data", TN__PROT_RW},
+} zone_kinds[TN_ZONES] = {
+    [TN_ZONE_CODE] = {"code", TN__PROT_RX},
+    [TN_ZONE_RODATA] = {"read-only data", TN__PROT_R},
+    [TN_ZONE_DATA] = {"data", TN__PROT_RW},
 };
 
 static const struct tn__strategy *const strategies[] = {&tn__strategy_dual, &tn__strategy_sealed,
@@ -51,11 +51,11 @@ static int fail_with(struct tn_error *err, int error, const struct tn__strategy 
 /* ---- zones ---- */
 
 /* Cuts the next chunk off the free middle of the window. False if it is used up. */
-static bool cut_chunk(struct tn__window *window, enum tn__zone_kind kind, size_t size, uint64_t *address)
+static bool cut_chunk(struct tn__window *window, enum tn_zone kind, size_t size, uint64_t *address)
 {
     if (size > window->high - window->low)
         return false;
-    if (kind == TN__ZONE_CODE) {
+    if (kind == TN_ZONE_CODE) {
         *address = window->low;
         window->low += size;
     } else {
@@ -66,9 +66,9 @@ static bool cut_chunk(struct tn__window *window, enum tn__zone_kind kind, size_t
 }
 
 /* Undoes the last cut_chunk. */
-static void uncut_chunk(struct tn__window *window, enum tn__zone_kind kind, size_t size)
+static void uncut_chunk(struct tn__window *window, enum tn_zone kind, size_t size)
 {
-    if (kind == TN__ZONE_CODE)
+    if (kind == TN_ZONE_CODE)
         window->low -= size;
     else
         window->high += size;
@@ -92,7 +92,7 @@ static int map_chunk(struct tn__zone *zone, struct tn__chunk *chunk, struct tn_e
     return 0;
 }
 
-static int grow_zone(struct tn__window *window, enum tn__zone_kind kind, size_t need, struct tn_error *err)
+static int grow_zone(struct tn__window *window, enum tn_zone kind, size_t need, struct tn_error *err)
 {
     struct tn__zone *zone = &window->zones[kind];
     size_t least = tn__align_up(need, window->page_size), size = least < zone->chunk_size ? zone->chunk_size : least;
@@ -160,7 +160,7 @@ static int write_large(const struct tn__range *range, struct tn__backing *backin
     return 0;
 }
 
-int tn__codemem_fill(const struct tn__window *window, enum tn__zone_kind kind, const struct tn__range *range,
+int tn__codemem_fill(const struct tn__window *window, enum tn_zone kind, const struct tn__range *range,
                      struct tn__backing *backing, size_t offset, const struct tn__piece *pieces, size_t count,
                      struct tn_error *err)
 {
@@ -191,7 +191,7 @@ static struct tn__chunk chunk_of(const struct tn__zone *zone, const struct tn__r
         .address = range->address, .size = range->size, .alias = range->write, .client = zone->client};
 }
 
-int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
                      struct tn__range **out, struct tn__backing *backing, struct tn_error *err)
 {
     struct tn__zone *zone = &window->zones[kind];
@@ -232,7 +232,7 @@ int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t 
     return 0;
 }
 
-int tn__codemem_publish(const struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,
+int tn__codemem_publish(const struct tn__window *window, enum tn_zone kind, struct tn__range *range,
                         struct tn_error *err)
 {
     const struct tn__zone *zone = &window->zones[kind];
@@ -240,12 +240,12 @@ int tn__codemem_publish(const struct tn__window *window, enum tn__zone_kind kind
     int error = zone->strategy->publish(&chunk, zone->prot, err);
     if (error)
         return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-    if (kind == TN__ZONE_CODE && !window->elsewhere)
+    if (kind == TN_ZONE_CODE && !window->elsewhere)
         tn__os_flush_code(range->address, range->size);
     return 0;
 }
 
-void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range)
+void tn__codemem_give(struct tn__window *window, enum tn_zone kind, struct tn__range *range)
 {
     struct tn__zone *zone = &window->zones[kind];
     if (!zone->strategy->packs) {
@@ -269,9 +269,9 @@ static void open_window(struct tn__codemem *memory, struct tn__window *window, u
         .page_size = page_size,
         .elsewhere = memory->client.flags & TN_MEMORY_ELSEWHERE,
     };
-    for (int kind = 0; kind < TN__ZONES; kind++)
+    for (int kind = 0; kind < TN_ZONES; kind++)
         window->zones[kind] = (struct tn__zone){
-            .strategy = kind == TN__ZONE_DATA && !client ? &tn__strategy_data : memory->strategy,
+            .strategy = kind == TN_ZONE_DATA && !client ? &tn__strategy_data : memory->strategy,
             .client = client,
             .ranges.descriptors.from = memory->from,
             .prot = zone_kinds[kind].prot,
@@ -295,9 +295,9 @@ static void close_window(struct tn__window *window)
 {
     if (!window->end)
         return;
-    for (int kind = 0; kind < TN__ZONES; kind++)
+    for (int kind = 0; kind < TN_ZONES; kind++)
         close_zone(&window->zones[kind]);
-    if (!window->zones[TN__ZONE_CODE].client)
+    if (!window->zones[TN_ZONE_CODE].client)
         tn__os_release(window->start, window->end - window->start);
     *window = (struct tn__window){0};
 }
@@ -424,14 +424,14 @@ int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
     struct tn__window *window = &memory->windows[TN__WINDOW_NEAR];
     if (!memory->strategy->shared)
         return 0;
-    if (window->zones[TN__ZONE_CODE].chunks || window->zones[TN__ZONE_RODATA].chunks ||
+    if (window->zones[TN_ZONE_CODE].chunks || window->zones[TN_ZONE_RODATA].chunks ||
         memory->windows[TN__WINDOW_LOW].end)
         return tn__fail(err, TN_EINVAL, "debuggers and profilers have to come before anything is linked (strategy %s)",
                         memory->strategy->name);
     for (size_t i = 0; i < TN_COUNT(choices); i++)
         if (!try_strategy(choices[i], window->start)) {
             memory->strategy = choices[i];
-            window->zones[TN__ZONE_CODE].strategy = window->zones[TN__ZONE_RODATA].strategy = choices[i];
+            window->zones[TN_ZONE_CODE].strategy = window->zones[TN_ZONE_RODATA].strategy = choices[i];
             break;
         }
     return 0;
@@ -468,10 +468,10 @@ uint64_t tn__codemem_mappings(const struct tn__codemem *memory)
     uint64_t count = 0;
     for (int i = 0; i < TN__WINDOWS; i++) {
         const struct tn__window *window = &memory->windows[i];
-        if (window->zones[TN__ZONE_CODE].client)
+        if (window->zones[TN_ZONE_CODE].client)
             continue;
         count += window->end != 0;
-        for (int kind = 0; kind < TN__ZONES; kind++)
+        for (int kind = 0; kind < TN_ZONES; kind++)
             for (const struct tn__chunk *chunk = window->zones[kind].chunks; chunk; chunk = chunk->next)
                 count += 1 + (chunk->alias && chunk->alias != (uint8_t *)(uintptr_t)chunk->address);
     }

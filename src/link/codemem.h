@@ -16,8 +16,6 @@
 
 #pragma GCC visibility push(hidden)
 
-enum tn__zone_kind { TN__ZONE_CODE, TN__ZONE_RODATA, TN__ZONE_DATA, TN__ZONES };
-
 enum { TN__WINDOW_NEAR, TN__WINDOW_LOW, TN__WINDOWS };
 
 struct tn__zone {
@@ -36,7 +34,7 @@ struct tn__window {
     uint64_t low, high;  /* what is still free in the middle */
     size_t page_size;    /* zones begin at multiples of it */
     bool elsewhere;      /* in another address space */
-    struct tn__zone zones[TN__ZONES];
+    struct tn__zone zones[TN_ZONES];
 };
 
 struct tn__codemem {
@@ -75,19 +73,19 @@ struct tn__backing {
 
 /* Takes `size` bytes in a zone, of which the first `touch` will be filled; they are written at range->write and seen at
  * range->address. TN_ENOMEM, TN_EPERM. */
-int tn__codemem_take(struct tn__window *window, enum tn__zone_kind kind, size_t size, size_t alignment, size_t touch,
+int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
                      struct tn__range **range, struct tn__backing *backing, struct tn_error *err);
 
 /* Writes the pieces one after the other from `offset` of the range on; offsets ascend from call to call. TN_ENOMEM. */
-int tn__codemem_fill(const struct tn__window *window, enum tn__zone_kind kind, const struct tn__range *range,
+int tn__codemem_fill(const struct tn__window *window, enum tn_zone kind, const struct tn__range *range,
                      struct tn__backing *backing, size_t offset, const struct tn__piece *pieces, size_t count,
                      struct tn_error *err);
 
 /* Makes what was written final: code becomes executable, read-only data read-only. TN_EPERM, TN_ENOMEM. */
-int tn__codemem_publish(const struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range,
+int tn__codemem_publish(const struct tn__window *window, enum tn_zone kind, struct tn__range *range,
                         struct tn_error *err);
 
-void tn__codemem_give(struct tn__window *window, enum tn__zone_kind kind, struct tn__range *range);
+void tn__codemem_give(struct tn__window *window, enum tn_zone kind, struct tn__range *range);
 
 /* True if every place in the window reaches `address` with a signed 32-bit displacement. */
 bool tn__window_reaches(const struct tn__window *window, uint64_t address);

@@ -8,7 +8,7 @@
 
 static bool holds(const struct tn__object *object, uint64_t address)
 {
-    for (int zone = 0; zone < TN__ZONES; zone++)
+    for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone] && address - object->ranges[zone]->address < object->ranges[zone]->size)
             return true;
     return false;

@@ -20,7 +20,7 @@ struct tn__gathering {
     struct tn__gathering *next; /* in the link that made it */
     const char *name;           /* during that link */
     struct tn__window *window;
-    enum tn__zone_kind zone;
+    enum tn_zone zone;
     struct tn__range *range;
     bool low; /* one of the objects wants to be below 2 GiB */
     size_t size, alignment;
@@ -118,15 +118,13 @@ static int add_section(struct tn__link *link, struct tn__gathering *gathering, c
                        struct tn__section *section)
 {
     bool is_code = section->kind == TN__SECTION_CODE;
-    enum tn__zone_kind zone = is_code                               ? TN__ZONE_CODE
-                              : section->kind == TN__SECTION_RODATA ? TN__ZONE_RODATA
-                                                                    : TN__ZONE_DATA;
-    if (gathering->alignment && is_code != (gathering->zone == TN__ZONE_CODE))
+    enum tn_zone zone = is_code ? TN_ZONE_CODE : section->kind == TN__SECTION_RODATA ? TN_ZONE_RODATA : TN_ZONE_DATA;
+    if (gathering->alignment && is_code != (gathering->zone == TN_ZONE_CODE))
         return tn__fail(link->err, TN_ENOTSUP, "%s: sections %s of code and of data cannot lie together", object->name,
                         section->name);
     if (section->size > LARGEST || section->alignment > LARGEST || gathering->size > LARGEST)
         return tn__fail(link->err, TN_ENOMEM, "%s: sections %s fit no window", object->name, section->name);
-    if (!gathering->alignment || zone == TN__ZONE_DATA)
+    if (!gathering->alignment || zone == TN_ZONE_DATA)
         gathering->zone = zone;
     section->offset = tn__align_up(gathering->size, section->alignment);
     gathering->size = section->offset + section->size;

@@ -11,8 +11,8 @@
 enum { UNWIND_END = 4, GOT_ALIGNMENT = 8, BATCH = 512 };
 
 static const uint8_t part_of[] = {
-    [TN__SECTION_CODE] = TN__ZONE_CODE, [TN__SECTION_RODATA] = TN__ZONE_RODATA, [TN__SECTION_DATA] = TN__ZONE_DATA,
-    [TN__SECTION_ZERO] = TN__ZONE_DATA, [TN__SECTION_TLS] = TN__PART_TLS,       [TN__SECTION_TLS_ZERO] = TN__PART_TLS,
+    [TN__SECTION_CODE] = TN_ZONE_CODE, [TN__SECTION_RODATA] = TN_ZONE_RODATA, [TN__SECTION_DATA] = TN_ZONE_DATA,
+    [TN__SECTION_ZERO] = TN_ZONE_DATA, [TN__SECTION_TLS] = TN__PART_TLS,      [TN__SECTION_TLS_ZERO] = TN__PART_TLS,
 };
 
 /* No object is larger than any window; the sum of such sizes cannot overflow. */
@@ -58,7 +58,7 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
                 tn__arena_array(&link->arena, object->data->symbol_count, sizeof *object->plan->common_offset);
         if (!object->plan->common_offset)
             return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
-        if (!append(object, TN__ZONE_DATA, entry ? entry->common_size : symbol->size,
+        if (!append(object, TN_ZONE_DATA, entry ? entry->common_size : symbol->size,
                     entry ? 1ULL << entry->common_shift : symbol->value, &object->plan->common_offset[i]))
             return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->name, symbol->name);
     }
@@ -71,7 +71,7 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     int code = detached ? detached->how->pin(link, object) : 0;
     if (!code)
         code = append_sections(link, object, false);
-    object->plan->zero_offset = object->plan->sizes[TN__ZONE_DATA];
+    object->plan->zero_offset = object->plan->sizes[TN_ZONE_DATA];
     object->plan->tls_zero_offset = object->plan->sizes[TN__PART_TLS];
     if (!code)
         code = append_commons(link, object);
@@ -80,11 +80,11 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     if (code)
         return code;
     const struct tn__arch *arch = object->data->arch;
-    if (!append(object, TN__ZONE_CODE, (uint64_t)object->plan->stub_count * arch->stub_size,
+    if (!append(object, TN_ZONE_CODE, (uint64_t)object->plan->stub_count * arch->stub_size,
                 object->plan->stub_count ? 8 : 1, &object->plan->stub_offset) ||
-        (!object->plan->got_write && !append(object, TN__ZONE_RODATA, (uint64_t)object->plan->got_words * 8,
+        (!object->plan->got_write && !append(object, TN_ZONE_RODATA, (uint64_t)object->plan->got_words * 8,
                                              GOT_ALIGNMENT, &object->plan->got_offset)) ||
-        !append(object, TN__ZONE_DATA, (uint64_t)object->plan->ifunc_count * 8, object->plan->ifunc_count ? 8 : 1,
+        !append(object, TN_ZONE_DATA, (uint64_t)object->plan->ifunc_count * 8, object->plan->ifunc_count ? 8 : 1,
                 &object->plan->ifunc_offset))
         return tn__fail(link->err, TN_ENOMEM, "%s: its GOT and stubs fit no window", object->name);
     return 0;
@@ -109,12 +109,12 @@ int tn__object_take(struct tn__link *link, struct tn__object *object)
 {
     struct tn__codemem *memory = &link->session->memory;
     struct tn__plan *plan = object->plan;
-    const size_t touch[TN__ZONES] = {[TN__ZONE_CODE] = plan->sizes[TN__ZONE_CODE],
-                                     [TN__ZONE_RODATA] = plan->sizes[TN__ZONE_RODATA],
-                                     [TN__ZONE_DATA] = plan->zero_offset};
+    const size_t touch[TN_ZONES] = {[TN_ZONE_CODE] = plan->sizes[TN_ZONE_CODE],
+                                    [TN_ZONE_RODATA] = plan->sizes[TN_ZONE_RODATA],
+                                    [TN_ZONE_DATA] = plan->zero_offset};
     object->window = &memory->windows[TN__WINDOW_NEAR];
     int code = plan->low ? tn__codemem_low_window(memory, &object->window, link->err) : 0;
-    for (int zone = 0; !code && zone < TN__ZONES; zone++)
+    for (int zone = 0; !code && zone < TN_ZONES; zone++)
         if (plan->sizes[zone])
             code = tn__codemem_take(object->window, zone, plan->sizes[zone], plan->alignments[zone], touch[zone],
                                     &object->ranges[zone], &plan->backings[zone], link->err);
@@ -146,7 +146,7 @@ static void place_sections(struct tn__object *object)
 
 /* Where something of its own begins in a zone. Without anything there it is only a point of reference, for code that measures
  * distances from it. */
-static uint64_t place_in(const struct tn__object *object, enum tn__zone_kind zone, uint64_t offset, uint8_t **write)
+static uint64_t place_in(const struct tn__object *object, enum tn_zone zone, uint64_t offset, uint8_t **write)
 {
     const struct tn__range *range = object->ranges[zone];
     *write = range ? range->write + offset : NULL;
@@ -163,9 +163,9 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
             return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
     }
     if (!plan->got_write) /* else it is pinned */
-        plan->got_address = place_in(object, TN__ZONE_RODATA, plan->got_offset, &plan->got_write);
-    plan->stub_address = place_in(object, TN__ZONE_CODE, plan->stub_offset, &plan->stub_write);
-    plan->data_address = place_in(object, TN__ZONE_DATA, 0, &plan->data_write);
+        plan->got_address = place_in(object, TN_ZONE_RODATA, plan->got_offset, &plan->got_write);
+    plan->stub_address = place_in(object, TN_ZONE_CODE, plan->stub_offset, &plan->stub_write);
+    plan->data_address = place_in(object, TN_ZONE_DATA, 0, &plan->data_write);
     place_sections(object);
     return 0;
 }
@@ -242,21 +242,21 @@ static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
 
 int tn__object_copy(struct tn__link *link, struct tn__object *object)
 {
-    struct tn__range *data = object->ranges[TN__ZONE_DATA];
+    struct tn__range *data = object->ranges[TN_ZONE_DATA];
     int code = 0;
-    for (int zone = 0; !code && zone < TN__ZONES; zone++)
+    for (int zone = 0; !code && zone < TN_ZONES; zone++)
         if (object->ranges[zone])
             code = copy_zone(link, object, zone);
     if (!code && data && !data->fresh)
         memset(data->write + object->plan->zero_offset, 0,
-               object->plan->sizes[TN__ZONE_DATA] - object->plan->zero_offset);
+               object->plan->sizes[TN_ZONE_DATA] - object->plan->zero_offset);
     copy_tls(object);
     return code;
 }
 
 void tn__object_give_back(struct tn__object *object)
 {
-    for (int zone = 0; zone < TN__ZONES; zone++)
+    for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone])
             tn__codemem_give(object->window, zone, object->ranges[zone]);
     if (object->ranges[TN__PART_TLS])

@@ -92,7 +92,7 @@ static int write_stubs(const struct tn__window *window, struct block *block, str
             size_t index = (done + at) / size;
             tn__lazy_machine.write_stub(bytes + at, stub_at(block, index), (uintptr_t)&block->slots[index]);
         }
-        code = tn__codemem_fill(window, TN__ZONE_CODE, block->code, &block->code_backing, done,
+        code = tn__codemem_fill(window, TN_ZONE_CODE, block->code, &block->code_backing, done,
                                 &(struct tn__piece){bytes, part}, 1, err);
     }
     return code;
@@ -103,9 +103,9 @@ static void free_block(struct tn_session *session, struct block *block)
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
     tn__unwind_remove(&session->unwind, block->unwind);
     if (block->data)
-        tn__codemem_give(window, TN__ZONE_DATA, block->data);
+        tn__codemem_give(window, TN_ZONE_DATA, block->data);
     if (block->code)
-        tn__codemem_give(window, TN__ZONE_CODE, block->code);
+        tn__codemem_give(window, TN_ZONE_CODE, block->code);
     tn__free(session->allocator, block);
 }
 
@@ -114,19 +114,19 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
     size_t slots = block->count * sizeof *block->slots, data = slots + UNWIND_TABLE;
     size_t stubs = block->count * tn__lazy_machine.stub_size;
-    int code = tn__codemem_take(window, TN__ZONE_CODE, stubs, tn__lazy_machine.stub_size, stubs, &block->code,
+    int code = tn__codemem_take(window, TN_ZONE_CODE, stubs, tn__lazy_machine.stub_size, stubs, &block->code,
                                 &block->code_backing, err);
     if (!code)
-        code = tn__codemem_take(window, TN__ZONE_DATA, data, sizeof *block->slots, data, &block->data,
+        code = tn__codemem_take(window, TN_ZONE_DATA, data, sizeof *block->slots, data, &block->data,
                                 &block->data_backing, err);
     if (code)
         return code;
     block->slots = (struct tn__lazy_slot *)(uintptr_t)block->data->address;
-    code = tn__codemem_publish(window, TN__ZONE_DATA, block->data, err);
+    code = tn__codemem_publish(window, TN_ZONE_DATA, block->data, err);
     if (!code)
         code = write_stubs(window, block, err);
     if (!code)
-        code = tn__codemem_publish(window, TN__ZONE_CODE, block->code, err);
+        code = tn__codemem_publish(window, TN_ZONE_CODE, block->code, err);
     if (!code && !tn__unwind_prepare(&session->unwind, 1, UNWIND_TABLE, &block->unwind))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (code)

@@ -74,7 +74,7 @@ static int protect_all(struct tn__link *link)
 {
     int code = tn__link_protect_gathered(link);
     for (size_t i = 0; i < link->count; i++)
-        for (int zone = 0; !code && zone < TN__ZONES; zone++)
+        for (int zone = 0; !code && zone < TN_ZONES; zone++)
             if (link->objects[i]->ranges[zone])
                 code = tn__codemem_publish(link->objects[i]->window, zone, link->objects[i]->ranges[zone], link->err);
     return code;
@@ -130,8 +130,8 @@ static int reserve_lists(struct tn__link *link)
 /* Where the object's code begins, gathered sections apart unless it has no other; 0: there is none. */
 static uint64_t code_of(const struct tn__object *object)
 {
-    if (object->ranges[TN__ZONE_CODE])
-        return object->ranges[TN__ZONE_CODE]->address;
+    if (object->ranges[TN_ZONE_CODE])
+        return object->ranges[TN_ZONE_CODE]->address;
     uint64_t lowest = 0;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];

@@ -115,7 +115,7 @@ static void describe_place(const struct tn__object *object, struct tn_linked_obj
 {
     *out = (struct tn_linked_object){
         .size = sizeof *out, .id = (uintptr_t)object, .library = object->owner->library->name, .name = object->name};
-    for (int zone = 0; zone < TN__ZONES; zone++)
+    for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone])
             out->zones[zone] = (struct tn_range){object->ranges[zone]->address, object->ranges[zone]->size};
 }

@@ -165,7 +165,7 @@ void tn__journal_free(struct tn__journal *journal);
 /* ---- objects, archives, libraries (add.c, library.c, tracker.c) ---- */
 
 /* What an object takes: a range in each zone, and one of the reserve for thread-local data. */
-enum { TN__PART_TLS = TN__ZONES, TN__PARTS };
+enum { TN__PART_TLS = TN_ZONES, TN__PARTS };
 
 /* What a link makes of an object, from scan to publish. */
 struct tn__plan {
@@ -182,7 +182,7 @@ struct tn__plan {
     bool low;            /* wants to be below 2 GiB */
     bool has_ifuncs;     /* it has symbols of indirect functions */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
-    struct tn__backing backings[TN__ZONES];
+    struct tn__backing backings[TN_ZONES];
     size_t zero_offset, tls_zero_offset;              /* where data without bytes in the file begins */
     uint64_t got_offset, stub_offset, ifunc_offset;   /* in the range of read-only data, code, data */
     uint64_t got_address, stub_address, data_address; /* data: of commons and pointers of indirect functions */

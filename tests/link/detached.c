@@ -39,7 +39,7 @@ static void on_linked(void *context, const struct tn_library *library, const str
         }
     }
     if (plan->ifunc_count)
-        seen->ifunc_pointer = tn__get64(object->ranges[TN__ZONE_DATA]->write + plan->ifunc_offset);
+        seen->ifunc_pointer = tn__get64(object->ranges[TN_ZONE_DATA]->write + plan->ifunc_offset);
 }
 
 static struct fixture open_at(struct tn__detached *where, struct seen *seen)
