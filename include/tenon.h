@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The runtime: joins relocatable objects into the running process. A page for each concept:
+/* The runtime: links relocatable objects into the running process. One header per concept:
  *
- *     base.h         versions, errors, structs         materialize.h  definitions made when they are needed
- *     memory.h       where code and data lie           host.h         what loaded code sees of the program
- *     session.h      what all else belongs to          lookup.h       from names to addresses
- *     library.h      tables of symbols                 lazy.h         functions linked when they are called
- *     define.h       what libraries are made of        instance.h     code replaced while threads call it
- *     tracker.h      what is removed together          thread.h       who may still be using what is removed
- *                                                      observe.h      debuggers, profilers, symbols of addresses
+ *     base.h         versions, errors, structs         materialize.h  definitions made on demand
+ *     memory.h       where code and data are placed    host.h         what loaded code sees of the program
+ *     session.h      what everything else belongs to   lookup.h       from names to addresses
+ *     library.h      tables of symbols                 lazy.h         functions linked when first called
+ *     define.h       what a library consists of        instance.h     code replaced while threads call it
+ *     tracker.h      what is removed together          thread.h       who may still be using removed code
+ *                                                      observe.h      debuggers, profilers, symbolization
  *
- * From bytes of an object to a call:
+ * From the bytes of an object to a call:
  *
  *     struct tn_error err;
  *     struct tn_session *session;
@@ -22,10 +22,10 @@
  *         return err.code;
  *     return ((int (*)(void))answer)();
  *
- * Nothing here prints, exits, aborts or touches a page that is both writable and executable.
+ * Nothing here prints, exits, aborts, or makes a page both writable and executable.
  *
- * Threads: all functions may be called from any thread at any time. Bytes are copied and relocated without a lock, so threads
- * link different objects of one session side by side. Looked-up addresses may be called from any thread. */
+ * Threads: any function may be called from any thread at any time. Objects are copied and relocated without holding a lock,
+ * so threads can link different objects of one session in parallel. Looked-up addresses may be called from any thread. */
 
 #ifndef TENON_H
 #define TENON_H

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Versions, errors and structs: what every other page builds on.
+/* Versions, errors, and structs with a size: what every other header builds on.
  *
- * Every function that can fail returns 0 or a negative code of enum tn_code and, when `err` is not NULL, describes the failure
- * there; `err` is left alone on success. It belongs to the caller, so threads do not share one.
+ * Every function that can fail returns 0 or a negative code of enum tn_code. On failure it fills in `err` unless that is NULL;
+ * on success `err` is left untouched. It belongs to the caller, so threads never share one.
  *
  *     struct tn_error err;
  *     if (tn_link(library, &err))
  *         fprintf(stderr, "%s: %s\n", tn_error_name(err.code), err.text);
  *
- * Structs with a member `size` first are set to their sizeof by the caller, and later versions only add members at the end.
- * So callers of another version work: what an older, smaller struct lacks is taken as zero, which asks for the default; a
- * newer, larger one is accepted if what this version does not know is zero, else TN_EINVAL, never ignored. In structs that
- * report, what this version does not know is set to zero and `size` to what was filled. */
+ * A struct whose first member is `size` has that set to its sizeof by the caller; later versions only append members. This
+ * keeps callers of other versions working. Members that an older, smaller struct lacks are taken as zero, which selects the
+ * default. A newer, larger struct is accepted if all members unknown to this version are zero; otherwise the call fails with
+ * TN_EINVAL, so no request is ever silently ignored. In structs that return results, members unknown to this version are
+ * zeroed and `size` is set to the number of bytes filled in. */
 
 #ifndef TENON_API_BASE_H
 #define TENON_API_BASE_H
@@ -29,7 +30,7 @@ extern "C" {
 #define TN_VERSION_PATCH  0
 #define TN_VERSION_STRING "0.1.0"
 
-/* Number of the contract between compiled code and this runtime; images carry it. */
+/* Version of the contract between compiled code and this runtime; recorded in images. */
 #define TN_RUNTIME_ABI 1
 
 #if defined(__GNUC__)
@@ -38,7 +39,7 @@ extern "C" {
 #define TN_API
 #endif
 
-/* The one error list: name, code, text. */
+/* All errors: name, code, text. */
 #define TN_ERROR_LIST(X)                                                                                               \
     X(TN_EINVAL, -1, "invalid argument")                                                                               \
     X(TN_ENOMEM, -2, "out of memory")                                                                                  \
@@ -61,16 +62,16 @@ enum tn_code {
 #undef TN_X
 };
 
-/* Owned by the caller; need not be initialised. `text` is NUL-terminated, one sentence or several lines, and cut with an
- * ellipsis where it does not fit. */
+/* Owned by the caller; need not be initialised. `text` is NUL-terminated, one sentence or several lines; if it does not fit, it
+ * is truncated and ends with an ellipsis. */
 struct tn_error {
     int code; /* enum tn_code */
     char text[2044];
 };
 
 TN_API const char *tn_version(void);          /* "0.1.0", static */
-TN_API const char *tn_error_name(int code);   /* "TN_EUNDEF"; "TN_?" for a number not in the list; static */
-TN_API const char *tn_error_string(int code); /* the list's text; static */
+TN_API const char *tn_error_name(int code);   /* "TN_EUNDEF"; "TN_?" for an unknown code; static */
+TN_API const char *tn_error_string(int code); /* the text from the list; static */
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Definitions: what a library is made of.
+/* Definitions: what a library consists of.
  *
- * Relocatable objects and archives, as compilers and `ar` write them; sections of the client's; addresses; other names for
- * what there is, here or in another library. Adding only enters what they define: linking comes when something is needed.
+ * Relocatable objects and archives, as written by compilers and `ar`; sections supplied by the client; addresses; and aliases
+ * for symbols of this or another library. Adding something only enters the names it defines: it is linked when needed.
  *
  *     struct tn_input object = {.size = sizeof object, .name = "f.o", .bytes = bytes, .length = length};
  *     tn_add_object(library, &object, &err);
@@ -23,36 +23,38 @@ extern "C" {
 struct tn_library;
 struct tn_tracker;
 
-/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (objects: once linked;
- * archives: when the session ends). If adding fails, `release` is not called and nothing is kept. */
+/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (for objects: once linked or
+ * removed; for archives: when the library is cleared or removed, or the session ends). If adding fails, `release` is not called
+ * and nothing is kept. */
 struct tn_input {
     size_t size;      /* sizeof(struct tn_input) */
-    const char *name; /* for errors; copied */
+    const char *name; /* for error messages; copied */
     const void *bytes;
     size_t length;                                                    /* in bytes */
     void (*release)(void *context, const void *bytes, size_t length); /* may be NULL */
     void *context;
-    struct tn_tracker *owner; /* objects: who owns it; NULL: the library */
+    struct tn_tracker *owner; /* for objects; NULL: the library itself */
     uint64_t flags;           /* TN_INPUT_... */
 };
 
 enum {
-    TN_INPUT_HIDDEN = 1, /* what it defines is seen by its own library only */
-    TN_INPUT_WEAK = 2,   /* what it defines gives way to other definitions, as if it were weak */
+    TN_INPUT_HIDDEN = 1, /* its definitions are visible only within the library */
+    TN_INPUT_WEAK = 2,   /* its definitions give way to others, as if they were weak */
 };
 
-/* Enters the definitions of one relocatable object (ELF, 64-bit, little-endian). It is linked when something needs it.
- * TN_EFORMAT (the text names section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects), TN_ENOMEM. */
+/* Enters the definitions of a relocatable object (ELF, 64-bit, little-endian); the object is linked when something needs it.
+ * TN_EINVAL, TN_EFORMAT (the text names the section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects),
+ * TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
-/* Enters an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is needed.
- * Members of thin archives are read from files beside `name`. TN_EFORMAT, TN_ENOMEM. */
+/* Enters the symbols of an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is needed.
+ * Members of thin archives are read from files next to `name`. TN_EINVAL, TN_EFORMAT, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
-/* Maps the file and adds it as an object or an archive, whichever its first bytes say. TN_EIO besides the codes above. */
+/* Maps the file and adds it as an object or an archive, according to its first bytes. TN_EIO, and the errors above. */
 TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
 
-/* A section of the client's own, as if an object had brought it. */
+/* A section supplied by the client, as if an object contained it. */
 enum tn_section_kind { TN_SECTION_READ_ONLY = 0, TN_SECTION_DATA = 1, TN_SECTION_CODE = 2 };
 
 struct tn_section_symbol {
@@ -62,7 +64,7 @@ struct tn_section_symbol {
 
 struct tn_section {
     size_t size;      /* sizeof(struct tn_section) */
-    const char *name; /* copied; appears in errors, and __start_NAME and __stop_NAME frame it */
+    const char *name; /* copied; appears in errors; __start_NAME and __stop_NAME delimit it */
     enum tn_section_kind kind;
     const void *bytes; /* copied; NULL: zeros */
     size_t length;     /* in bytes */
@@ -72,21 +74,21 @@ struct tn_section {
     struct tn_tracker *owner; /* NULL: the library */
 };
 
-/* Adds it; it is linked like an object. TN_EINVAL, TN_EDUP, TN_ENOMEM. */
+/* Adds a section, which is linked like an object. TN_EINVAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_section(struct tn_library *library, const struct tn_section *section, struct tn_error *err);
 
-/* Defines an absolute symbol. TN_EDUP, TN_ENOMEM. */
+/* Defines an absolute symbol. TN_EINVAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 
-/* Makes `name` another name of `of`, which the library may get to know later; whoever needs the one needs the other.
- * TN_EDUP, TN_EINVAL (an alias of itself, also through others), TN_ENOMEM. */
+/* Makes `name` an alias of `of`, which need not be defined yet; needing one means needing the other.
+ * TN_EDUP, TN_EINVAL (an alias of itself, directly or through others), TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_define_alias(struct tn_library *library, const char *name, const char *of, struct tn_error *err);
 
 enum {
     TN_SYMBOL_WEAK = 1,   /* gives way to other definitions */
-    TN_SYMBOL_HIDDEN = 2, /* seen by its own library only */
-    /* Of a definition: a thread-local variable of the program's own, the same in every thread; instead of an address its distance
-     * from the thread pointer (__builtin_thread_pointer). */
+    TN_SYMBOL_HIDDEN = 2, /* visible only within its library */
+    /* For definitions: a thread-local variable of the program. Instead of an address, give its distance from the thread
+     * pointer (__builtin_thread_pointer), which must be the same in every thread. */
     TN_SYMBOL_THREAD_LOCAL = 4,
 };
 
@@ -96,18 +98,19 @@ struct tn_definition {
     uint64_t flags; /* TN_SYMBOL_... */
 };
 
-/* Defines absolute symbols that belong to `owner` (NULL: the library). All or none. TN_EDUP, TN_EINVAL, TN_ENOMEM. */
+/* Defines absolute symbols that belong to `owner` (NULL: the library), all or none.
+ * TN_EDUP, TN_EINVAL, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_define_all(struct tn_library *library, const struct tn_definition *definitions, size_t count,
                          struct tn_tracker *owner, struct tn_error *err);
 
 struct tn_reexport {
     const char *name;   /* copied */
-    const char *target; /* its name in the other library; NULL: the same */
+    const char *target; /* its name in the source library; NULL: the same */
     uint64_t flags;     /* TN_SYMBOL_... */
 };
 
-/* Makes symbols of `source` symbols of `library` too, with the same addresses; it may get to know them later.
- * All or none. TN_EDUP, TN_EINVAL (an alias of itself), TN_EREMOVED, TN_ENOMEM. */
+/* Makes symbols of `source`, which need not be defined yet, symbols of `library` too, with the same addresses. They belong to
+ * `owner` (NULL: the library). All or none. TN_EDUP, TN_EINVAL (an alias of itself), TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_reexport(struct tn_library *library, const struct tn_reexport *symbols, size_t count,
                        struct tn_library *source, struct tn_tracker *owner, struct tn_error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Threads: who may still be using what is removed, and where thread-local variables of loaded objects live.
+/* Threads: who may still be using removed code, and where thread-local variables of loaded objects live.
  *
- * A thread that runs code which others remove attaches, and says now and then that it holds on to nothing. Whoever removes
- * something waits until all have said so.
+ * A thread that runs code which others may remove attaches, and reports from time to time that it holds no references to such
+ * code. Whoever removes something waits until all attached threads have done so.
  *
  *     tn_thread_attach();
  *     while (next(&work)) {
@@ -12,7 +12,7 @@
  *     }
  *     tn_thread_detach();
  *
- *     unpublish(it);  tn_quiesce();  free(it);  (another thread) */
+ * and in another thread:  unpublish(it);  tn_quiesce();  free(it); */
 
 #ifndef TENON_API_THREAD_H
 #define TENON_API_THREAD_H
@@ -24,37 +24,36 @@
 extern "C" {
 #endif
 
-/* Attaches the calling thread, or does nothing if it is attached. Needed by threads that were started before an object with
- * thread-local variables is linked by another thread, and that will use these variables; and by threads that run code which
- * others remove, see tn_quiesce. A thread detaches before it ends. After a fork only the thread that forked is attached in
- * the child. */
+/* Attaches the calling thread; does nothing if it is attached. Needed by threads that run code which others may remove (see
+ * tn_quiesce), and by threads that use thread-local variables of an object which another thread linked after they started. A
+ * thread must detach before it ends. In the child of a fork only the thread that forked can be attached. */
 TN_API void tn_thread_attach(void);
 TN_API void tn_thread_detach(void);
 
-/* Says that the calling thread is at a quiescent point: it holds no address of code or data that might be removed, neither
- * in a variable nor as a frame on its stack, and will look up anew what it needs. Costs two loads and a compare while
- * nobody waits. Does nothing in threads that are not attached and in blocking regions. Not for signal handlers. */
+/* Reports that the calling thread is at a quiescent point: it holds no address of code or data that might be removed,
+ * neither in a variable nor as a frame on its stack, and will look up again whatever it needs. Costs two loads and a
+ * compare while no thread waits. Does nothing in threads that are not attached and in blocking regions. Not
+ * async-signal-safe. */
 TN_API void tn_thread_quiescent(void);
 
-/* Between these two the calling thread is one long quiescent point: for system calls, locks and whatever else may last. They
- * nest, and do nothing in threads that are not attached. Not for signal handlers. */
+/* Delimit a blocking region, which counts as one long quiescent point: for system calls, locks and anything else that may take
+ * long. Regions nest. They do nothing in threads that are not attached. Not async-signal-safe. */
 TN_API void tn_thread_begin_blocking(void);
 TN_API void tn_thread_end_blocking(void);
 
-/* Waits until every attached thread has passed a quiescent point since the call, is in a blocking region or has detached. So
- * what nobody could find any more before the call is used by nobody after it, and may be freed:
- *     unpublish it;  tn_quiesce();  free it.
- * The calling thread itself counts as quiescent. There is no time limit: an attached thread that neither passes a point nor
- * blocks keeps all waiting, so the caller must hold nothing that other threads wait for outside of a blocking region. */
+/* Waits until every attached thread has passed a quiescent point since the call, is in a blocking region, or has detached.
+ * Whatever could no longer be found before the call is therefore unused after it, and may be freed. The calling thread itself
+ * counts as quiescent. There is no timeout: an attached thread that neither passes a quiescent point nor blocks delays all who
+ * wait, so the caller must not hold anything that other threads wait for outside of a blocking region. */
 TN_API void tn_quiesce(void);
 
-/* The same for those who cannot wait: `begin` answers a ticket, `ended` whether tn_quiesce would have returned by now if it
- * had been called then. The thread that asks counts as quiescent. */
+/* The same for callers that cannot wait: tn_quiesce_begin returns a ticket; tn_quiesce_ended tells whether a tn_quiesce called
+ * when the ticket was taken would have returned by now. The asking thread counts as quiescent. */
 TN_API uint64_t tn_quiesce_begin(void);
 TN_API int tn_quiesce_ended(uint64_t ticket);
 
-/* Thread-local variables of loaded objects live in a reserve in the program's own TLS segment, of 4096 bytes a thread. A
- * program that wants another size says TN_TLS_RESERVE(bytes); once, at file level. */
+/* Thread-local variables of loaded objects live in a reserve inside the program's own TLS segment, 4096 bytes per thread. For
+ * another size, a program puts TN_TLS_RESERVE(bytes); once at file scope. 16 bytes of it are the runtime's. */
 #define TN_TLS_RESERVE_ALIGNMENT 64
 #define TN_TLS_RESERVE(bytes)                                                                                          \
     __thread char tn_tls_reserve[bytes]                                                                                \

@@ -2,16 +2,16 @@
 
 /* Trackers: what is removed together.
  *
- * Whatever is added names a tracker as its owner, or belongs to that of its library. When a tracker is removed, its
- * definitions, code, data, unwind tables and names go, and their memory is used again. Code that other threads may be running
- * is retired instead: nobody finds it any more, and it goes when they have let go of it.
+ * Whatever is added to a library names a tracker as its owner, or belongs to the library's own tracker. Removing a tracker
+ * removes its definitions, code, data and unwind tables; their memory is reused. Code that other threads may still be running
+ * is retired instead: it can no longer be found, and is removed once they are done with it.
  *
  *     struct tn_tracker *version;
  *     tn_tracker_create(library, &version, &err);
  *     object.owner = version;
  *     tn_add_object(library, &object, &err);
  *     ...
- *     tn_tracker_retire(version, &err);  (threads may be running it; else tn_tracker_remove) */
+ *     tn_tracker_retire(version, &err);  (if threads may be running it; otherwise tn_tracker_remove) */
 
 #ifndef TENON_API_TRACKER_H
 #define TENON_API_TRACKER_H
@@ -26,35 +26,36 @@ struct tn_library;
 
 struct tn_tracker; /* opaque; lives until it or its session is destroyed */
 
-/* A tracker owns the objects, definitions and promises that name it as their owner; they are removed together.
- * TN_EREMOVED, TN_ENOMEM. */
+/* Creates a tracker, which owns the objects, definitions, stubs and promises that name it as their owner.
+ * TN_EINVAL, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err);
 
-/* The tracker of what names none. It lives as long as the library. */
+/* The tracker of everything that names no owner. It lives as long as the library; destroying it does nothing. */
 TN_API struct tn_tracker *tn_library_tracker(struct tn_library *library);
 
-/* Makes everything that `from` owns belong to `to`, a tracker of the same library. TN_EINVAL. */
+/* Moves everything that `from` owns to `to`, a tracker of the same library. TN_EINVAL, TN_EREMOVED. */
 TN_API int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct tn_error *err);
 
-/* Removes the tracker's objects: runs the finalizers of those that were initialised, takes their definitions, unwind tables
- * and memory back. The tracker can be used again. No thread may run or unwind through the removed code (if some may:
- * tn_tracker_retire), and nothing may refer to it any more: objects that were linked against it keep the old addresses.
- * Objects that are not linked yet fall back on weak definitions, common ones and COMDAT groups of their own that had given
- * way to what is removed. Code that was published through code instances is withdrawn first; then, if there was any, this
- * waits as tn_quiesce does, so attached threads may be running it. TN_ENOMEM (nothing was removed, but instances may have
- * been withdrawn). */
+/* Removes what the tracker owns: runs the finalizers of objects that were initialised, then removes definitions, unwind
+ * tables and memory. The tracker can be used again. No thread may be running the removed code or unwinding through it
+ * (otherwise use tn_tracker_retire), and nothing may refer to it: objects that were linked against it keep the old
+ * addresses. Objects not yet linked fall back on their own weak or common definitions and COMDAT groups that had given way
+ * to what is removed. Code published through code instances is withdrawn first; if there was any, the call then waits as
+ * tn_quiesce does, so attached threads may be running such code. TN_EREMOVED, TN_ENOMEM (nothing was removed, but instances
+ * may have been withdrawn). */
 TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
 
-/* Removes the tracker's objects while attached threads may be running them. When it has begun, nobody finds the code any
- * more: definitions and promises go, code instances that have code of the tracker go back to their generic entries, lazy
- * functions that lead to it are looked up again at their next call (redirectable ones fail, or, without on_failure, have to be
- * led elsewhere before). Then it waits as tn_quiesce does, by the same rules, and only then finalizers are run, and unwind
- * tables and memory taken back. What is added to the tracker meanwhile stays, but code that instances get for it meanwhile is
- * withdrawn. As with tn_tracker_remove, no object that stays may refer to the code. TN_EREMOVED, TN_ENOMEM (nothing was
- * removed). */
+/* Removes what the tracker owns while attached threads may still be running it. First the code becomes unreachable:
+ * definitions and promises are removed; code instances with code of the tracker return to their generic entries; lazy
+ * functions that lead to it are looked up again at their next call. (Redirectable functions fail from then on; those
+ * without on_failure must be redirected beforehand.) Then the call waits as tn_quiesce does, by the same rules. Only after
+ * that are finalizers run, and unwind tables and memory released. Anything added to the tracker in the meantime stays, but
+ * code published for it through instances in the meantime is withdrawn. As with tn_tracker_remove, no object that stays may
+ * refer to the code.
+ * TN_EREMOVED, TN_ENOMEM (nothing was removed). */
 TN_API int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err);
 
-/* Ends the tracker; its objects belong to the library from now on. NULL is ignored. */
+/* Destroys the tracker; everything it owned belongs to the library from now on. NULL is ignored. */
 TN_API void tn_tracker_destroy(struct tn_tracker *tracker);
 
 #ifdef __cplusplus
