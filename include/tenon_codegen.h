@@ -2,12 +2,12 @@
 
 /* The code generator: LLVM IR to relocatable objects, through LLVM's targets and machine-code layer only.
  *
- * Threads: every call owns its LLVMContext, so calls may run side by side on different threads. Nothing is printed.
- * Errors: LLVM's diagnostics come back as TN_ECOMPILE, one line each, with file:line:column where LLVM knows them.
- * What would have ended the process comes back as TN_EFATAL, and the memory of that one compilation is abandoned
- * (tn_codegen_abandoned counts). For that the first call takes over LLVM's process-wide fatal-error and out-of-memory
- * handlers; on threads that are not inside tn_compile they do nothing.
- * Trust: LLVM's readers are not hardened. IR from a hostile source needs a process of its own. */
+ * Threads: every call has its own LLVMContext, so calls may run in parallel on different threads. Nothing is printed.
+ * Errors: LLVM's diagnostics are returned as TN_ECOMPILE, one per line, with file:line:column where LLVM knows them.
+ * Failures for which LLVM would end the process are returned as TN_EFATAL, and the memory of that compilation is abandoned
+ * (tn_codegen_abandoned counts them). To do this, the first call takes over LLVM's process-wide fatal-error and
+ * out-of-memory handlers; on threads that are not inside tn_compile they do nothing. Trust: LLVM's readers are not
+ * hardened. Compile IR from untrusted sources in a separate process. */
 
 #ifndef TENON_CODEGEN_H
 #define TENON_CODEGEN_H
@@ -25,25 +25,25 @@ enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 struct tn_compile_observer; /* see below */
 struct tn_cpu;              /* tenon_cpu.h */
 
-/* A zeroed struct with `size` set asks for the defaults. */
+/* A zeroed struct with `size` set selects the defaults. */
 struct tn_compile_options {
     size_t size;        /* sizeof(struct tn_compile_options) */
     const char *triple; /* NULL: the module's own, or the host's where it has none */
-    /* LLVM's name, "generic" or "native". NULL: the native CPU for its architecture, else the baseline of its
-     * Linux distributions; functions that name a "target-cpu" keep theirs. A CPU named here holds for every function.
-     * What a function's own "target-features" enable stays enabled in any case. */
+    /* LLVM's name, "generic" or "native". NULL: the native CPU for its architecture, else the baseline of its Linux
+     * distributions, except that functions with a "target-cpu" attribute keep theirs. A CPU named here applies to every
+     * function. Features enabled by a function's own "target-features" stay enabled in any case. */
     const char *cpu;
-    const char *features; /* "+avx2,-fma", LLVM's names, on top of `cpu` and of each function's own; NULL: none */
+    const char *features; /* "+avx2,-fma", LLVM's names, added to `cpu` and to each function's own; NULL: none */
     int opt_level;        /* 0..3: 0 only inlines what must be; 2 and 3 inline and vectorise */
     enum tn_reloc_model reloc_model;
     enum tn_code_model code_model;
     enum tn_emit emit;
     int function_sections; /* nonzero: one section per function and datum */
-    /* Managed code (doc/IR.md). `polls`: where threads look for a stop request besides allocations, TN_POLL_... added up;
-     * `passes`: names, separated by commas, of passes that run in this order instead of all others; NULL: all of them run. */
+    /* Managed code (doc/IR.md). `polls`: where, besides allocations, threads check for stop requests, a sum of TN_POLL_...;
+     * `passes`: comma-separated names of the passes to run, in this order, instead of all passes; NULL: all of them. */
     int polls;
     const char *passes;
-    const struct tn_compile_observer *observer; /* NULL: nobody watches */
+    const struct tn_compile_observer *observer; /* NULL: none */
     const struct tn_cpu *native; /* what "native" and no `cpu` mean, as after tn_cpu_limit; NULL: tn_cpu_host's */
 };
 
@@ -54,8 +54,8 @@ struct tn_compile_stats {
     size_t size; /* in: sizeof(struct tn_compile_stats) as the caller knows it */
     uint64_t parse_ns, optimize_ns, emit_ns;
     uint64_t functions, instructions; /* defined in the module, before optimisation */
-    /* Managed code: calls at which a collection may happen, references and derived pointers live there, and what was put
-     * in or left out. */
+    /* Managed code: calls at which a collection may happen, references and derived pointers live across them, and what was
+     * inserted or omitted. */
     uint64_t safepoints, live_references, live_derived, base_phis, stack_roots, pinned, barriers, barriers_skipped;
     uint64_t inline_allocations, polls;
     uint64_t free_ns; /* giving LLVM's memory back */
@@ -65,27 +65,27 @@ struct tn_compile_stats {
 
 enum tn_phase { TN_PHASE_PARSE = 0, TN_PHASE_OPTIMIZE, TN_PHASE_EMIT };
 
-/* What a module is at some point: IR text, assembly, an object. */
+/* A module at some point: as IR text, as assembly, as an object. */
 enum tn_stage { TN_STAGE_UNOPTIMIZED = 0, TN_STAGE_OPTIMIZED, TN_STAGE_ASSEMBLY, TN_STAGE_OBJECT };
 
-/* A pass at work. */
+/* A running pass. */
 struct tn_pass {
     size_t size;          /* of this struct */
-    const char *name;     /* of LLVM's class, as in "InstCombinePass" */
-    const char *function; /* NULL: it works on a whole module */
-    uint64_t ns;          /* afterwards: how long it took */
+    const char *name;     /* LLVM's class name, such as "InstCombinePass" */
+    const char *function; /* NULL: the pass works on the whole module */
+    uint64_t ns;          /* after the pass: how long it took */
     const void *unit;     /* for tn_pass_text */
 };
 
 struct tn_compiled {
     size_t size;           /* of this struct */
     const char *name;      /* as in the module */
-    const char *signature; /* what the client said it is; NULL: nothing */
+    const char *signature; /* as given by the client, or NULL */
     int opt_level;
-    uint64_t ns; /* how long its module took from IR to object */
+    uint64_t ns; /* time of its module from IR to object */
 };
 
-/* Called on the thread that compiles. Any function may be NULL. */
+/* Called on the compiling thread. Any function may be NULL. */
 struct tn_compile_observer {
     size_t size; /* sizeof(struct tn_compile_observer) */
     void *context;
@@ -93,19 +93,20 @@ struct tn_compile_observer {
     void (*phase)(void *context, const char *module, enum tn_phase phase, uint64_t begin_ns, uint64_t end_ns);
     /* An object was made that defines this function. */
     void (*compiled)(void *context, const struct tn_compiled *function);
-    /* What the module looks like now; called for the stages whose bit (1 << TN_STAGE_...) is set in `stages`. */
+    /* The module as it is at a stage; called for the stages whose bit (1 << TN_STAGE_...) is set in `stages`. */
     void (*stage)(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length);
     unsigned stages;
-    /* A pass of the optimiser begins; if the answer is not 0, it and all later ones are left out. What always has to run,
-     * as inlining what is marked so, runs all the same. */
+    /* A pass of the optimiser is about to run; if the result is not 0, this pass and all later ones are skipped. Passes
+     * that must always run, such as inlining of always-inline functions, still do. */
     int (*before_pass)(void *context, const struct tn_pass *pass);
     void (*after_pass)(void *context, const struct tn_pass *pass);
 };
 
 struct tn_buffer;
 
-/* The IR that the pass is about to see, or has left behind: text of its function or module. To be called while
- * `before_pass` or `after_pass` runs. TN_EINVAL (after a pass whose function is gone), TN_ENOMEM. */
+/* The IR, as text, of the pass's function or module, before or after the pass. Only valid inside `before_pass` and
+ * `after_pass`.
+ * TN_EINVAL (the function is gone after the pass), TN_ENOMEM. */
 TN_API int tn_pass_text(const struct tn_pass *pass, struct tn_buffer *out, struct tn_error *err);
 
 /* ---- compiling ---- */
@@ -116,13 +117,13 @@ struct tn_buffer {
     size_t size;
 };
 
-/* Compiles IR text or bitcode of `length` bytes (borrowed for the call; need not be NUL-terminated). `name` appears in
+/* Compiles `length` bytes of IR text or bitcode (borrowed for the call; need not be NUL-terminated). `name` appears in
  * diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty after an error.
  * TN_EINVAL (options; unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
-/* The names of the passes over managed code; ends with NULL; static. */
+/* The names of the passes for managed code, NULL-terminated; static. */
 TN_API const char *const *tn_codegen_passes(void);
 
 TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffer are ignored */
@@ -130,52 +131,53 @@ TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffe
 TN_API const char *tn_codegen_llvm_version(void);   /* "22.1.8", static */
 TN_API const char *tn_codegen_host_triple(void);    /* static */
 TN_API const char *tn_codegen_host_cpu(void);       /* tn_cpu_host's name, static */
-TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64" ...; ends with NULL; static */
+TN_API const char *const *tn_codegen_targets(void); /* built in: "X86", "AArch64" ...; NULL-terminated; static */
 
-/* Compilations whose memory was abandoned because LLVM gave up, since the process started. */
+/* The number of compilations in this process whose memory was abandoned because LLVM gave up. */
 TN_API uint64_t tn_codegen_abandoned(void);
 
 /* ---- the JIT ---- */
 
-/* A session and the code generator put together. Modules of IR are added to libraries and compiled when something that they
- * define is looked up; lazily, each function when it is first called. Objects, archives, definitions, trackers and lookups
- * are those of tenon.h: what was made in any way sees the rest. Any thread may call any function; modules compile side by
- * side, each in an LLVMContext of its own. */
+/* A JIT combines a session and the code generator. Modules of IR are added to libraries and compiled when something they
+ * define is looked up; in a lazy JIT, each function is compiled when it is first called. Objects, archives, definitions,
+ * trackers and lookups work as in tenon.h, and everything in a session can refer to everything else, however it was made.
+ * Any thread may call any function; modules compile in parallel, each in its own LLVMContext. */
 
 struct tn_jit;
 
 struct tn_jit_options {
     size_t size; /* sizeof(struct tn_jit_options) */
-    /* The session to use, which outlives the JIT; NULL: one of its own, with so many threads that compile (0: whoever needs
-     * code compiles it) and this reporter of failures that nobody waits for. */
+    /* The session to use, which must outlive the JIT. NULL: the JIT creates its own, with `threads` threads that compile
+     * (0: the threads that need code compile it) and with `on_error` and `context` as in tn_session_options. */
     struct tn_session *session;
     size_t threads;
     void (*on_error)(void *context, const struct tn_error *error);
     void *context;
-    const struct tn_compile_options *compile; /* NULL: the defaults; what they point to outlives the JIT */
-    int lazy;                                 /* not 0: function by function */
-    void (*on_failure)(void); /* lazy: gets the calls of functions that cannot be compiled, see tn_stub_options */
-    tn_resolver *resolver;    /* for the main library; tn_resolve_allowed is a filter; NULL: no host symbols */
+    const struct tn_compile_options *compile; /* NULL: the defaults; what it points to must outlive the JIT */
+    int lazy;                                 /* not 0: compile function by function */
+    void (*on_failure)(void); /* lazy: called in place of functions that cannot be compiled, see tn_stub_options */
+    tn_resolver *resolver;    /* for the main library, perhaps tn_resolve_allowed; NULL: no host symbols */
     void *resolver_context;
-    int keep_ir; /* not 0: for tn_jit_build_image, a copy of all IR is kept until the JIT ends */
+    int keep_ir; /* not 0: keep a copy of all IR until the JIT is destroyed, for tn_jit_build_image */
 };
 
-/* `options` NULL: the defaults. TN_EINVAL (also: lazy without on_failure), and the errors of tn_session_create. */
+/* Creates a JIT. `options` may be NULL (defaults). TN_EINVAL (also: lazy without on_failure), and the errors of
+ * tn_session_create. */
 TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
 
-/* Ends it, and its own session; in another's session what was compiled stays, and what was not is compiled when it is
- * needed. NULL is ignored. */
+/* Destroys the JIT, and its session if it created that. In a session that it was given, compiled code stays, and modules
+ * not yet compiled are still compiled when needed. NULL is ignored. */
 TN_API void tn_jit_destroy(struct tn_jit *jit);
 
 TN_API struct tn_session *tn_jit_session(const struct tn_jit *jit);
-TN_API struct tn_library *tn_jit_library(const struct tn_jit *jit); /* the main one */
+TN_API struct tn_library *tn_jit_library(const struct tn_jit *jit); /* the main library */
 
-/* A code instance that functions of a module are for. Names are as in the module; a local function has none. */
+/* Which functions of a module are the code of an instance. Names are as in the module; local functions have none. */
 struct tn_jit_instance {
     struct tn_instance *instance;
-    const char *invoke;      /* or NULL and, */
-    void *invoke_address;    /* if it is code that the client has */
-    const char *specialized; /* NULL: there is none */
+    const char *invoke;      /* NULL: invoke_address is used, */
+    void *invoke_address;    /* an entry of the client */
+    const char *specialized; /* NULL: none */
     uint32_t flags;          /* TN_INSTANCE_SPECSIG or 0 */
     const char *signature;   /* for tn_compiled; NULL: none. Must stay valid until the module is compiled */
 };
@@ -185,33 +187,34 @@ struct tn_jit_module {
     const char *name; /* for diagnostics; copied */
     const void *ir;   /* text or bitcode; borrowed for the call */
     size_t length;
-    void *llvm_module; /* in the place of `ir`: an LLVMModuleRef of this program's LLVM; copied, and not changed */
-    struct tn_tracker *owner;                /* NULL: the library */
-    const struct tn_jit_instance *instances; /* published when linked; if that fails they fall back */
+    void *llvm_module;        /* instead of `ir`: an LLVMModuleRef of this program's LLVM; copied, not changed */
+    struct tn_tracker *owner; /* NULL: the library */
+    const struct tn_jit_instance *instances; /* published once linked; fall back if that fails */
     size_t instance_count;
-    int whole; /* not 0: compiled in one piece in a lazy JIT, too */
+    int whole; /* not 0: compiled in one piece even in a lazy JIT */
 };
 
-/* Adds a module to a library of the JIT's session (NULL: the main one). IR is read and verified now. Lazily, the address of
- * a function is that of its stub. A module with code instances begins to be compiled now, on the session's threads if it has
- * any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM: nothing of it stays behind. */
+/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In a
+ * lazy JIT, the address of a function is that of its stub. A module with code instances starts to compile immediately, on
+ * the session's threads if it has any.
+ * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM; after an error nothing of the module remains. */
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                              struct tn_error *err);
 
-/* tn_lookup in the main library. Besides its errors, those of tn_compile. */
+/* tn_lookup in the main library. Errors as for tn_lookup and tn_compile. */
 TN_API int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err);
 
-/* Compiles and links the modules of a library (NULL: the main one) that have initializers, and runs these, see
- * tn_run_initializers. */
+/* Compiles and links the modules of a library (NULL: the main library) that have initializers, and runs these as
+ * tn_run_initializers does. */
 TN_API int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                                    struct tn_error *err);
 
 struct tn_jit_stats {
     size_t size;                                      /* in: sizeof(struct tn_jit_stats) as the caller knows it */
     uint64_t modules;                                 /* added */
-    uint64_t functions, taken;                        /* that may be compiled one by one; that were */
-    uint64_t read_ns;                                 /* of adding modules: reading, verifying, taking apart */
-    uint64_t extract_ns;                              /* of copying functions */
+    uint64_t functions, taken;                        /* that can be compiled separately; those that were */
+    uint64_t read_ns;                                 /* adding modules: reading, verifying, splitting */
+    uint64_t extract_ns;                              /* copying functions out of modules */
     uint64_t parse_ns, optimize_ns, emit_ns, free_ns; /* as in struct tn_compile_stats, summed over threads */
 };
 
@@ -219,8 +222,8 @@ TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
 
 /* ---- images ---- */
 
-/* Compiles IR ahead of time, for several CPUs, to an archive that is linked into programs or shared libraries; tenon_image.h
- * is how they use it, doc/IMAGE.md describes it. */
+/* Compiles IR ahead of time, for several CPUs, to an archive that is linked into programs or shared libraries. They use it
+ * through tenon_image.h; doc/IMAGE.md describes images. */
 
 struct tn_image_input {
     const char *name; /* for errors */
@@ -228,56 +231,56 @@ struct tn_image_input {
     size_t length;
 };
 
-/* What is written of each shard. Every output is an archive with a member for each. */
+/* What to write for each shard. Every output is an archive with one member per shard. */
 enum tn_image_output {
     TN_IMAGE_OBJECTS = 0, /* the image itself */
-    TN_IMAGE_BITCODE,     /* optimised, */
-    TN_IMAGE_UNOPTIMIZED, /* and before that */
+    TN_IMAGE_BITCODE,     /* optimised */
+    TN_IMAGE_UNOPTIMIZED, /* before optimisation */
     TN_IMAGE_ASSEMBLY,
     TN_IMAGE_OUTPUTS
 };
 
-/* A shard that another process has compiled. */
+/* A shard compiled by another process. */
 struct tn_image_shard {
     const char *name;  /* for errors */
     const void *bytes; /* borrowed for the call */
     size_t length;
 };
 
-/* Another image, without which this one is not opened: its name, and which build of it. */
+/* Another image that this one requires: its name, and the exact build. */
 struct tn_image_dependency {
     const char *name;
-    unsigned char build_id[16]; /* as tn_image_build_id has it */
+    unsigned char build_id[16]; /* as from tn_image_build_id */
 };
 
 struct tn_image_progress {
     size_t size;           /* of this struct */
-    uint64_t done, shards; /* so many of so many */
-    /* The last one: its number, its weight (doc/IMAGE.md) and the time it took. Before the first all are 0. */
+    uint64_t done, shards; /* shards compiled so far, of all */
+    /* The shard compiled last: its number, its weight (doc/IMAGE.md) and its times. All 0 before the first. */
     uint64_t shard, weight, extract_ns, parse_ns, optimize_ns, emit_ns;
 };
 
 struct tn_image_options {
     size_t size;                 /* sizeof(struct tn_image_options) */
-    const char *name;            /* the symbol by which programs know it; NULL: "tn_image" */
+    const char *name;            /* the image's symbol in programs; NULL: "tn_image" */
     const char *triple;          /* NULL: the first input's own, or the host's where it has none */
-    const char *targets;         /* as tn_cpu_parse_targets takes it; NULL: "generic" */
-    const struct tn_cpu *native; /* what "native" means there; NULL: this machine */
-    const char *const *roots;    /* functions and variables to keep, with what they lead to; only these are public */
-    size_t root_count;           /* 0: all that is public in the inputs is kept */
+    const char *targets;         /* as for tn_cpu_parse_targets; NULL: "generic" */
+    const struct tn_cpu *native; /* what "native" means in `targets`; NULL: this machine */
+    const char *const *roots;    /* functions and variables to keep, with all they refer to; only these are public */
+    size_t root_count;           /* 0: keep everything public in the inputs */
     int opt_level;               /* 0..3 */
-    size_t threads;              /* that compile; 0: one. The outputs do not depend on it */
-    uint64_t outputs;            /* 1 << TN_IMAGE_..., added up; 0: the objects */
-    /* NULL: a root that is not defined, or local, is TN_EUNDEF. Else this is called with its index, and it is only if the
-     * answer is not 0. */
+    size_t threads;              /* threads that compile; 0: one. The outputs do not depend on it */
+    uint64_t outputs;            /* a sum of 1 << TN_IMAGE_...; 0: the objects */
+    /* Called with the index of a root that is undefined or local; TN_EUNDEF if the result is not 0. NULL: always TN_EUNDEF. */
     int (*unknown_root)(void *context, size_t index, int is_local);
     void *context;
-    size_t
-        shards; /* to divide the module into, 1024 at most; 0: what its size asks for. Never more than it can be divided into */
-    const struct tn_image_shard *finished; /* what tn_image_build_shard wrote; the other shards are compiled */
+    /* The number of shards to divide the module into, at most 1024; 0: chosen by its size. A module that cannot be divided
+     * so far has fewer. */
+    size_t shards;
+    const struct tn_image_shard *finished; /* from tn_image_build_shard; all other shards are compiled here */
     size_t finished_count;
-    const struct tn_compile_observer *observer; /* NULL: nobody watches. Modules are called as members of the archive */
-    /* NULL, or called with the context before the first shard is compiled and after each; one call at a time. */
+    const struct tn_compile_observer *observer; /* NULL: none. Modules are named like members of the archive */
+    /* Called before the first shard is compiled and after each one, one call at a time. May be NULL. */
     void (*progress)(void *context, const struct tn_image_progress *progress);
     const struct tn_image_dependency *dependencies;
     size_t dependency_count;
@@ -286,80 +289,81 @@ struct tn_image_options {
 struct tn_image_stats {
     size_t size; /* in: sizeof(struct tn_image_stats) as the caller knows it */
     uint64_t functions, versions, slots, shards;
-    uint64_t prepare_ns, compile_ns, write_ns; /* one after the other: joining and dividing, all shards, archives */
+    uint64_t prepare_ns, compile_ns, write_ns; /* consecutive: linking and dividing, all shards, archives */
 };
 
-/* Builds an image. Several inputs are linked into one module first. `out` has TN_IMAGE_OUTPUTS buffers, to be freed with
- * tn_buffer_free; all are empty after an error, and those that were not asked for always. `options` and `stats` may be NULL.
+/* Builds an image. Several inputs are first linked into one module. `out` has TN_IMAGE_OUTPUTS buffers, to be freed with
+ * tn_buffer_free; those not requested are empty, and all are after an error. `options` and `stats` may be NULL.
  * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged shard),
- * TN_EUNDEF (a root, or all of them), TN_EDUP (the input defines a symbol with the image's name), TN_ECOMPILE, TN_EFATAL, TN_ENOTSUP (managed code for several targets), TN_ENOMEM. */
+ * TN_EUNDEF (a root, or all of them), TN_EDUP (the input defines a symbol with the image's name), TN_ECOMPILE, TN_EFATAL,
+ * TN_ENOTSUP (managed code for several targets), TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
-/* The same by many processes, on as many machines: each compiles shards, by number, and one puts them together, with
- * tn_image_build and all of them in options->finished; all of them from the same input, with the same options, those that a
- * program sets of LLVM too. The image is the same then, byte by byte, as of one process. */
+/* Distributed builds, over several processes or machines: each compiles some shards by number, and one then assembles the
+ * image by tn_image_build with all of these in options->finished. If all use the same input and the same options, including
+ * those that a program sets in LLVM itself, the image is byte for byte that of a build in one process. */
 
-/* Answers how many shards there are. Errors as tn_image_build. */
+/* Sets *shards to the number of shards. Errors as for tn_image_build. */
 TN_API int tn_image_count_shards(const struct tn_image_input *inputs, size_t count,
                                  const struct tn_image_options *options, size_t *shards, struct tn_error *err);
 
-/* Compiles one shard. `out` is for options->finished of the same version of this library, to be freed with tn_buffer_free.
- * TN_EINVAL also: there is no such shard. */
+/* Compiles one shard into *out, for options->finished of the same version of this library; free it with tn_buffer_free.
+ * Errors as for tn_image_build; TN_EINVAL also: there is no such shard. */
 TN_API int tn_image_build_shard(const struct tn_image_input *inputs, size_t count,
                                 const struct tn_image_options *options, size_t shard, struct tn_buffer *out,
                                 struct tn_image_stats *stats, struct tn_error *err);
 
-/* Links images to files of their own, without a linker of the system. */
+/* Links images into files, without the system's linker. */
 
 enum tn_image_file {
     TN_IMAGE_SHARED = 0, /* a shared library, for dlopen and tn_image_open */
-    TN_IMAGE_LOADABLE,   /* for tn_image_open only, with less to load: its functions are in the image's own tables */
-    TN_IMAGE_PROGRAM,    /* a static executable: a stub, with the image behind it, of which it calls `main` */
+    TN_IMAGE_LOADABLE,   /* for tn_image_open only, faster to load: functions are found by the image's own tables */
+    TN_IMAGE_PROGRAM,    /* a static executable: a stub followed by the image, whose `main` it calls */
 };
 
 struct tn_image_link_options {
     size_t size;      /* sizeof(struct tn_image_link_options) */
-    const char *name; /* of the file, for errors; a shared library's DT_SONAME. NULL: none */
+    const char *name; /* the file's, for errors; DT_SONAME of a shared library; NULL: none */
     enum tn_image_file kind;
-    uint64_t page_size; /* the largest pages that it is to be loaded with; 0: 4096 */
-    const void *stub;   /* of a program: see doc/IMAGE.md, "Executables"; borrowed for the call */
+    uint64_t page_size; /* the largest page size of systems that will load it; 0: 4096 */
+    const void *stub;   /* programs: see doc/IMAGE.md, "Executables"; borrowed for the call */
     size_t stub_length;
-    const char *image; /* of a program: the symbol of the image that it opens; NULL: "tn_image" */
+    const char *image; /* programs: the symbol of the image to open; NULL: "tn_image" */
 };
 
-/* Links what tn_image_build wrote, and other objects and archives (all of their members), to one file. What nothing in them
- * defines is looked for where it is loaded, or taken from the stub; definitions of its own are always its own. Equal inputs
- * give equal bytes.
- * `out` is to be freed with tn_buffer_free. `options` may be NULL. x86-64 only.
- * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden or thread-local symbols; what a stub does not
- * have, all of it), TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS descriptors), TN_EIO (no memory file), TN_ENOMEM. */
+/* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that none of
+ * these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be overridden. Equal
+ * inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. x86-64 only.
+ * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden or thread-local symbols; for programs, all symbols that the stub lacks),
+ * TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS
+ * descriptors), TN_EIO (no memory file), TN_ENOMEM. */
 TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
                          struct tn_buffer *out, struct tn_error *err);
 
-/* Builds an image of the modules that were added to a library of the JIT (NULL: the main one), which was created with keep_ir;
- * `options->roots` are the functions to have in it. Of several definitions of a name, of modules that were removed and replaced,
- * the last one counts. Variables have their first values in it, not those that they have now. Any thread may call it, and go on
- * adding. Else as tn_image_build; TN_EINVAL also: nothing was added. */
+/* Builds an image of the modules added to a library (NULL: the main library) of a JIT that was created with keep_ir;
+ * options->roots name the functions to include. If modules were replaced, the last definition of a name counts. Variables get
+ * their initial, not their current values. Threads may add modules meanwhile. Otherwise as tn_image_build; TN_EINVAL also:
+ * nothing was added. */
 TN_API int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, const struct tn_image_options *options,
                               struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
 /* ---- source lines ---- */
 
-/* Keeps the debug information of what is linked from now on, for tn_symbolize_source: a copy of it, and once it was asked
- * for what LLVM makes of it. TN_EINVAL, TN_ENOMEM; links may fail with TN_ENOMEM too. */
+/* Keeps a copy of the debug information of everything linked from now on, for tn_symbolize_source, and, once that is used, what
+ * LLVM has parsed of it. TN_EINVAL, TN_ENOMEM, with which links may fail too. */
 TN_API int tn_observe_sources(struct tn_session *session, struct tn_error *err);
 
-/* What is unknown is NULL or 0. */
+/* Unknown members are NULL or 0. */
 struct tn_source {
     const char *function; /* C++ names are mangled */
-    const char *file;     /* with its folder, where the compiler noted that */
+    const char *file;     /* with its directory if the compiler recorded it */
     uint32_t line, column;
 };
 
-/* Calls `frame` for the place in the source that the code at `address` comes from: first for the innermost function that was
- * inlined there, last for the function that it was inlined into. For a return address ask for the byte before it. The
- * strings live during the call, which must not link, remove or ask itself. session NULL: in any session.
+/* Calls `frame` for each source location of the code at `address`, from the innermost inlined function out to the function
+ * that contains the code. For a return address, pass the address minus 1. The strings are valid during the call of `frame`,
+ * which must not link, remove, or call this function. session NULL: searches all sessions.
  * TN_EUNDEF (no debug information was kept for this address), TN_ENOMEM, TN_EFATAL. */
 TN_API int tn_symbolize_source(const struct tn_session *session, const void *address,
                                void (*frame)(void *context, const struct tn_source *source), void *context,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a CPU can do, what compiled code needs, and which of several versions of code to take.
+/* What a CPU can do, what compiled code needs, and which of several versions of the code to use.
  *
- * Features carry LLVM's names and are numbered per architecture; doc/CPU.md has the rules, `tenon cpu` prints the tables.
- * Decisions are made by features alone: the name of a CPU stands for a set of them and breaks ties. All architectures are
- * known on every host. Nothing here is written to after it was created, so threads may share it. Errors as in tenon.h. */
+ * Features have LLVM's names and are numbered per architecture; doc/CPU.md has the rules, `tenon cpu` prints the tables.
+ * Decisions are based on features alone: the name of a CPU stands for a set of features, and breaks ties. All architectures are
+ * known on every host. Everything here is immutable once created, so threads may share it. Errors as in tenon.h. */
 
 #ifndef TENON_CPU_H
 #define TENON_CPU_H
@@ -17,7 +17,7 @@ extern "C" {
 
 /* ---- features ---- */
 
-/* Numbers of features are kept for ever, because images store them: new ones are appended, and this number grows. */
+/* Version of the feature tables. Feature numbers never change, because images store them; new features are appended. */
 #define TN_CPU_TABLES 1
 
 enum { TN_CPU_WORDS = 8 };
@@ -27,21 +27,22 @@ struct tn_cpu_set {
     uint64_t words[TN_CPU_WORDS];
 };
 
-/* The tables of one architecture; static. */
+/* The tables of an architecture; static. */
 struct tn_cpu_arch;
 
 TN_API const struct tn_cpu_arch *tn_cpu_arch_host(void);
-/* By name ("x86-64", "aarch64", "riscv64") or triple ("x86_64-linux-gnu"); NULL: unknown. */
+/* Finds an architecture by name ("x86-64", "aarch64", "riscv64") or triple ("x86_64-linux-gnu"). NULL: unknown. */
 TN_API const struct tn_cpu_arch *tn_cpu_arch_find(const char *name);
-TN_API const struct tn_cpu_arch *tn_cpu_arch_at(size_t index); /* NULL behind the last */
+TN_API const struct tn_cpu_arch *tn_cpu_arch_at(size_t index); /* NULL after the last */
 TN_API const char *tn_cpu_arch_name(const struct tn_cpu_arch *arch);
 
-/* How a feature takes part in matching. */
+/* How a feature takes part in matching targets to CPUs. */
 enum tn_cpu_kind {
-    TN_CPU_CODE = 1,  /* code generators use it: a target that has it fits only where it is */
-    TN_CPU_ASKED = 2, /* privileged, saving state, or reached by intrinsics only: what a CPU's name says of it is left
-                         away; it counts where the target string asks for it */
-    TN_CPU_GROUP = 3, /* stands for the features that it implies, which take its place in targets */
+    TN_CPU_CODE = 1, /* used by code generators: a target with it fits only CPUs that have it */
+    TN_CPU_ASKED =
+        2, /* privileged, for saving state, or used by intrinsics only: ignored in what a CPU's name stands for, and
+                         required only if the target string names it */
+    TN_CPU_GROUP = 3, /* stands for the features that it implies, which replace it in targets */
 };
 
 struct tn_cpu_feature {
@@ -51,18 +52,18 @@ struct tn_cpu_feature {
     struct tn_cpu_set implies; /* directly */
 };
 
-/* TN_EINVAL: there is no such number. */
+/* Describes feature `number`. TN_EINVAL: there is no such feature. */
 TN_API int tn_cpu_feature(const struct tn_cpu_arch *arch, size_t number, struct tn_cpu_feature *feature,
                           struct tn_error *err);
-/* One more than the highest number. */
+/* One more than the highest feature number. */
 TN_API size_t tn_cpu_feature_end(const struct tn_cpu_arch *arch);
 
-/* Writes the names in the order of their numbers, with spaces between; a number that this version does not know is written
- * as #N. Answers the length, as snprintf does. */
+/* Writes the names of the features in `set`, by number, separated by spaces; numbers unknown to this version are written as #N.
+ * Returns the full length, as snprintf does. */
 TN_API size_t tn_cpu_format(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char *text, size_t size);
 
-/* The names of CPUs with their features, closed under implication; *alias_of is NULL, or the name that this one is another
- * word for. Answers NULL behind the last. */
+/* Enumerates the names of CPUs, with their features closed under implication; *alias_of is NULL, or the name that this one
+ * is an alias of. Returns NULL after the last. */
 TN_API const char *tn_cpu_name_at(const struct tn_cpu_arch *arch, size_t index, struct tn_cpu_set *features,
                                   const char **alias_of);
 
@@ -71,60 +72,61 @@ TN_API const char *tn_cpu_name_at(const struct tn_cpu_arch *arch, size_t index, 
 struct tn_cpu {
     size_t size; /* sizeof(struct tn_cpu) */
     const struct tn_cpu_arch *arch;
-    const char *name;           /* of the table: what the model's number says if the features confirm it, else the best
-                                   name that they allow; static */
-    struct tn_cpu_set features; /* that all cores have and that the operating system lets programs use */
-    uint64_t cores;             /* that were looked at; 1 where the system or the CPU vouches that they are alike */
+    const char *name; /* from the table: that of the model number if the features confirm it, else the best name that
+                                   they allow; static */
+    struct tn_cpu_set features; /* those that all cores have and the operating system lets programs use */
+    uint64_t cores;             /* cores examined; 1 if the system or the CPU guarantees that all are alike */
 };
 
-/* Looks at the CPU; in a virtual machine that takes some 40 us. Where an x86-64 CPU says that its cores differ, the calling
- * thread visits all that it may run on. TN_EINVAL (size). */
+/* Examines the CPU, which takes about 40 us in a virtual machine. If an x86-64 CPU reports that its cores differ, the calling
+ * thread visits each core that it may run on. TN_EINVAL (size). */
 TN_API int tn_cpu_host(struct tn_cpu *cpu, struct tn_error *err);
 
-/* Takes away from `cpu` what `target` does not have, as in "x86-64-v3" or "native,-avx512f": a program shall behave as if
- * it ran on the smaller machine. Programs whose users may do that through TENON_CPU pass getenv("TENON_CPU"). NULL or "":
- * nothing is done. TN_EINVAL: the string is wrong, or asks for more than `cpu` has (the text lists what), TN_ENOMEM. */
+/* Restricts `cpu` to the features of `target`, such as "x86-64-v3" or "native,-avx512f", so that a program behaves as if it
+ * ran on the lesser CPU. Programs that let users do this pass getenv("TENON_CPU"). Does nothing for NULL or "".
+ * TN_EINVAL (malformed, or more than `cpu` has; the text lists that), TN_ENOMEM. */
 TN_API int tn_cpu_limit(struct tn_cpu *cpu, const char *target, struct tn_error *err);
 
 /* ---- target strings ---- */
 
 enum {
-    TN_CPU_CLONE_ALL = 2,            /* clone_all */
-    TN_CPU_UNKNOWN_NAME = 32,        /* what this CPU has is not known here: nothing can be matched with it */
-    TN_CPU_OPT_SIZE = 64,            /* opt_size */
-    TN_CPU_MIN_SIZE = 128,           /* min_size */
-    TN_CPU_UNKNOWN_FEATURE = 0x1000, /* `extra` enables something that this version cannot see on a host: the same */
-    TN_CPU_HELP = 0x2000,            /* help, as name or item: somebody wants to see the names */
+    TN_CPU_CLONE_ALL = 2,     /* clone_all */
+    TN_CPU_UNKNOWN_NAME = 32, /* a CPU unknown to this version: the target never fits */
+    TN_CPU_OPT_SIZE = 64,     /* opt_size */
+    TN_CPU_MIN_SIZE = 128,    /* min_size */
+    TN_CPU_UNKNOWN_FEATURE =
+        0x1000,           /* `extra` enables a feature that this version cannot detect: the target never fits */
+    TN_CPU_HELP = 0x2000, /* "help" as name or item: the user wants to see the names */
 };
 
 struct tn_cpu_target {
     size_t size; /* of this struct */
     const char *name;
-    const char *extra; /* features that only LLVM knows, "+a,-b"; "" if there are none */
+    const char *extra; /* features known only to LLVM, "+a,-b"; "" if there are none */
     uint64_t flags;    /* TN_CPU_... */
-    size_t base;       /* index of the target that code is taken from where this one has none of its own */
-    /* Closed under implication. What code may use; of TN_CPU_ASKED only what the string asks for. */
+    size_t base;       /* index of the target whose code is used for functions that this one does not clone */
+    /* What code may use, closed under implication; TN_CPU_ASKED features only if the string names them. */
     struct tn_cpu_set enabled;
-    struct tn_cpu_set disabled; /* the rest of the table; of an unknown CPU only what the string disables */
-    struct tn_cpu_set unasked;  /* TN_CPU_ASKED features that the name stands for; part of `disabled` */
+    struct tn_cpu_set disabled; /* all others; for an unknown CPU, only those that the string disables */
+    struct tn_cpu_set unasked;  /* TN_CPU_ASKED features of the named CPU; part of `disabled` */
 };
 
 struct tn_cpu_targets; /* opaque; immutable */
 
 enum {
-    TN_CPU_ONE_TARGET = 1, /* several targets, clone_all, base, opt_size and min_size are errors */
+    TN_CPU_ONE_TARGET = 1, /* reject several targets, clone_all, base, opt_size and min_size */
 };
 
 struct tn_cpu_parse_options {
     size_t size;                    /* sizeof(struct tn_cpu_parse_options) */
     const struct tn_cpu_arch *arch; /* NULL: the host's */
-    const struct tn_cpu *native;    /* what "native" means; NULL: it is an error */
-    const char *image;              /* what "sysimage" as first target stands for; NULL: it is an error */
+    const struct tn_cpu *native;    /* what "native" means; NULL: "native" is an error */
+    const char *image;              /* what "sysimage" as first target stands for; NULL: "sysimage" is an error */
     uint64_t flags;                 /* TN_CPU_ONE_TARGET */
 };
 
-/* Reads "NAME[,ITEM]...[;NAME[,ITEM]...]..."; ITEM is [+|-]FEATURE, clone_all, base(N), opt_size, min_size or help; see
- * doc/CPU.md. `options` may be NULL. TN_EINVAL: the text says in which column what is wrong; TN_ENOMEM. */
+/* Parses "NAME[,ITEM]...[;NAME[,ITEM]...]...", where ITEM is [+|-]FEATURE, clone_all, base(N), opt_size, min_size or help; see
+ * doc/CPU.md. `options` may be NULL. TN_EINVAL (the text names the column and the mistake), TN_ENOMEM. */
 TN_API int tn_cpu_parse_targets(const char *text, const struct tn_cpu_parse_options *options,
                                 struct tn_cpu_targets **out, struct tn_error *err);
 TN_API size_t tn_cpu_target_count(const struct tn_cpu_targets *targets);
@@ -133,8 +135,8 @@ TN_API const struct tn_cpu_target *tn_cpu_target_at(const struct tn_cpu_targets 
 TN_API const struct tn_cpu_arch *tn_cpu_targets_arch(const struct tn_cpu_targets *targets);
 TN_API void tn_cpu_targets_destroy(struct tn_cpu_targets *targets); /* NULL is ignored */
 
-/* Writes "+a,-b..." for LLVM: with it and the target's name a code generator has exactly the enabled features, whatever it
- * thinks of the name, and `extra`. Answers the length, as snprintf does. */
+/* Writes "+a,-b..." for LLVM: given this and the target's name, a code generator uses exactly the enabled features and `extra`,
+ * whatever it associates with the name. Returns the full length, as snprintf does. */
 TN_API size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text,
                                    size_t size);
 
@@ -142,28 +144,28 @@ TN_API size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct 
 
 enum tn_cpu_verdict {
     TN_CPU_CHOSEN = 0,
-    TN_CPU_LACKS,    /* the CPU lacks features: tn_cpu_missing */
-    TN_CPU_UNKNOWN,  /* name or features that this version does not know */
-    TN_CPU_NARROWER, /* fits; the chosen one has wider vector registers */
-    TN_CPU_FEWER,    /* ... has more features */
-    TN_CPU_RENAMED,  /* ... has the name of this CPU */
-    TN_CPU_EARLIER,  /* ... stands later in the list */
+    TN_CPU_LACKS,    /* the CPU lacks features: see tn_cpu_missing */
+    TN_CPU_UNKNOWN,  /* has a name or features unknown to this version */
+    TN_CPU_NARROWER, /* fits, but the chosen target has wider vector registers */
+    TN_CPU_FEWER,    /* fits, but the chosen target has more features */
+    TN_CPU_RENAMED,  /* fits, but the chosen target has the name of this CPU */
+    TN_CPU_EARLIER,  /* fits, but the chosen target comes later in the list */
 };
 
-/* Picks the best target for `cpu`: of those whose features it all has the one with the widest vector registers, then with
- * the most features, then of the same name, then the last. `verdicts` (NULL, or room for one per target) tells of each why.
- * TN_ENOTSUP: none fits; the text lists for each what is missing. TN_EINVAL: they are for another architecture. */
+/* Chooses the best target for `cpu`: among those whose features it has, the one with the widest vector registers, then the most
+ * features, then the same name, then the last. `verdicts` (NULL, or room for one per target) receives the reason for each.
+ * TN_ENOTSUP (none fits; the text lists what is missing for each), TN_EINVAL (targets for another architecture). */
 TN_API int tn_cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_targets *targets, enum tn_cpu_verdict *verdicts,
                          size_t *chosen, struct tn_error *err);
 
 /* The enabled features that `cpu` lacks. */
 TN_API void tn_cpu_missing(const struct tn_cpu *cpu, const struct tn_cpu_target *target, struct tn_cpu_set *missing);
 
-/* Bytes of the widest vector register that these features bring; what targets are compared by. */
+/* The size in bytes of the widest vector registers with these features, by which targets are compared. */
 TN_API size_t tn_cpu_vector_size(const struct tn_cpu_arch *arch, const struct tn_cpu_set *features);
 
-/* Takes away what brings wider vector registers than `bytes`, with what depends on it: code that passes vectors to code of
- * a narrower target has to agree with it. */
+/* Removes features with vector registers wider than `bytes`, and all that depend on them. For code that passes vectors to
+ * code of a target with narrower registers, which must agree on the calling convention. */
 TN_API void tn_cpu_limit_vectors(const struct tn_cpu_arch *arch, struct tn_cpu_set *features, size_t bytes);
 
 #ifdef __cplusplus
