@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "build_image.h"
+#include "watch.h"
 
 static bool out_of_memory(void)
 {
@@ -120,6 +121,7 @@ static void become(const char *command, const char *trace)
 static bool run_workload(const char *command, const char *trace)
 {
     int status = 0;
+    tool_progress_hold();
     fflush(NULL);
     pid_t process = fork();
     if (process == 0)
@@ -127,8 +129,10 @@ static bool run_workload(const char *command, const char *trace)
     while (process > 0 && waitpid(process, &status, 0) < 0)
         if (errno != EINTR)
             process = -1;
+    int error = errno;
+    tool_progress_release();
     if (process < 0)
-        tool_fail(STATUS_FAILURE, "cannot run workload '%s': %s", command, strerror(errno));
+        tool_fail(STATUS_FAILURE, "cannot run workload '%s': %s", command, strerror(error));
     else if (WIFSIGNALED(status))
         tool_fail(STATUS_FAILURE, "workload '%s' was ended by signal %d", command, WTERMSIG(status));
     else if (status)

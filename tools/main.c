@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tool.h"
+#include "watch.h"
 
 static const struct command commands[] = {
     {"run", "[OPTION...] FILE... [-- ARG...]", "compile, link and run a program in this process",
@@ -63,9 +64,11 @@ int tool_fail(int status, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
+    tool_progress_hold();
     fprintf(stderr, "tenon%s%s: ", current ? " " : "", current ? current->name : "");
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
+    tool_progress_release();
     va_end(arguments);
     return status;
 }

@@ -17,6 +17,7 @@ static struct {
     pthread_cond_t changed;
     pthread_t thread;
     bool running, drawn;
+    int held;
     uint64_t begun;
     char module[60];
     const char *doing;
@@ -53,7 +54,8 @@ static void *work(void *unused)
     next.tv_sec++;
     while (self.running)
         if (pthread_cond_timedwait(&self.changed, &self.lock, &next) != 0) {
-            draw();
+            if (!self.held)
+                draw();
             next.tv_nsec += 250000000;
             next.tv_sec += next.tv_nsec / 1000000000;
             next.tv_nsec %= 1000000000;
@@ -99,6 +101,28 @@ void tool_progress_parts(size_t done, size_t parts)
     pthread_mutex_unlock(&self.lock);
 }
 
+static void erase(void)
+{
+    if (self.drawn)
+        fputs("\r\033[K", stderr);
+    self.drawn = false;
+}
+
+void tool_progress_hold(void)
+{
+    pthread_mutex_lock(&self.lock);
+    self.held++;
+    erase();
+    pthread_mutex_unlock(&self.lock);
+}
+
+void tool_progress_release(void)
+{
+    pthread_mutex_lock(&self.lock);
+    self.held--;
+    pthread_mutex_unlock(&self.lock);
+}
+
 void tool_progress_stop(void)
 {
     if (!self.running)
@@ -108,6 +132,5 @@ void tool_progress_stop(void)
     pthread_cond_signal(&self.changed);
     pthread_mutex_unlock(&self.lock);
     pthread_join(self.thread, NULL);
-    if (self.drawn)
-        fputs("\r\033[K", stderr);
+    erase();
 }
