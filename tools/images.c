@@ -16,18 +16,28 @@ static bool is_header(const uint8_t *at, const uint8_t *end)
     return end - at >= TN__IMAGE_HEADER && tn__get32(at + TN__IMAGE_AT_BYTE_ORDER) == TN__IMAGE_BYTE_ORDER;
 }
 
+bool tool_next_image(const struct file *file, size_t *place, struct tn__arena *arena, struct tn__image_view *view,
+                     struct tn_error *err)
+{
+    const uint8_t *at = (const uint8_t *)file->bytes + *place, *end = (const uint8_t *)file->bytes + file->size;
+    *err = (struct tn_error){0};
+    while ((at = memmem(at, (size_t)(end - at), TN__IMAGE_MAGIC, 8))) {
+        bool good = is_header(at, end) &&
+                    tn__image_read(file->name, at, (uint64_t)(end - at), arena, view, err) == TN_OK &&
+                    tn__image_check_functions(file->name, view, err) == TN_OK;
+        at += 8;
+        *place = (size_t)(at - (const uint8_t *)file->bytes);
+        if (good)
+            return true;
+    }
+    return false;
+}
+
 bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
                      struct tn_error *err)
 {
-    const uint8_t *at = file->bytes, *end = at + file->size;
-    *err = (struct tn_error){0};
-    while ((at = memmem(at, (size_t)(end - at), TN__IMAGE_MAGIC, 8))) {
-        if (is_header(at, end) && tn__image_read(file->name, at, (uint64_t)(end - at), arena, view, err) == TN_OK &&
-            tn__image_check_functions(file->name, view, err) == TN_OK)
-            return true;
-        at += 8;
-    }
-    return false;
+    size_t place = 0;
+    return tool_next_image(file, &place, arena, view, err);
 }
 
 static void print_bytes(const uint8_t id[16])

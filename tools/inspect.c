@@ -325,18 +325,20 @@ static bool inspect(const char *name, const struct settings *settings)
                false;
     struct tn__image_view image;
     struct tn__arena arena = {.from = NULL};
-    struct tn_error err;
-    bool has_image = tool_find_image(&file, &arena, &image, &err), good = true;
+    struct tn_error err = {0};
+    bool good = true;
     if (settings->verify_sums && tn__image_verify(name, file.bytes, file.size, &err) != TN_OK)
         return tool_fail(STATUS_FAILURE, "%s", err.text), tn__arena_free(&arena), false;
     if (file.kind == FILE_ARCHIVE)
         good = inspect_archive(&file, &view);
     else
         good = is_linked(&file) ? inspect_linked(&file, &view.sizes) : inspect_object(&file, &view);
-    if (good && has_image) {
+    for (size_t place = 0; good && tool_next_image(&file, &place, &arena, &image, &err);) {
         putchar('\n');
         inspect_image(&image, &view.sizes);
     }
+    if (good && *err.text)
+        good = (tool_fail(STATUS_FAILURE, "%s", err.text), false);
     tn__arena_free(&arena);
     return good;
 }

@@ -215,8 +215,12 @@ int tool_program_call(const struct settings *settings, void *entry);
 struct tn__image_view;
 struct tn__arena;
 
-/* Finds the first sound image in the bytes of a file, of whatever kind; its tables lie there, its targets in the arena. What is
- * wrong with the last one that is not sound is in *err; its text is empty if nothing looks like one. */
+/* Finds the next sound image in the bytes of a file, of whatever kind, from *place on, which it moves behind it; its tables lie
+ * there, its targets in the arena. What is wrong with the last one that is not sound is in *err; its text is empty if nothing
+ * looks like one. */
+bool tool_next_image(const struct file *file, size_t *place, struct tn__arena *arena, struct tn__image_view *view,
+                     struct tn_error *err);
+/* The same, for the first one. */
 bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
                      struct tn_error *err);
 
