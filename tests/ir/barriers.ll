@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 13 barriers
+; STATS: 15 barriers
 ; STATS: 3 stores without barrier
 
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
@@ -88,6 +88,19 @@ define void @others(ptr addrspace(10) %o, ptr addrspace(10) %x, { i64, ptr addrs
   call void @native()
   %c = cmpxchg ptr addrspace(10) %o, ptr addrspace(10) null, ptr addrspace(10) %x seq_cst seq_cst
   store { i64, ptr addrspace(10) } %s, ptr addrspace(10) %p
+  ret void
+}
+
+; Vectors, and some of their elements.
+; CHECK-LABEL: define void @vectors(
+; CHECK: call preserve_mostcc void
+; CHECK: store <2 x ptr addrspace(10)>
+; CHECK: call preserve_mostcc void
+; CHECK: call void @llvm.masked.store
+define void @vectors(ptr addrspace(10) %o, <2 x ptr addrspace(10)> %v, <2 x i1> %m) {
+  store <2 x ptr addrspace(10)> %v, ptr addrspace(10) %o
+  call void @native()
+  call void @llvm.masked.store.v2p10.p10(<2 x ptr addrspace(10)> %v, ptr addrspace(10) align 8 %o, <2 x i1> %m)
   ret void
 }
 

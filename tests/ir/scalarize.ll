@@ -5,8 +5,10 @@
 ; RUN: %tenon opt --passes=scalarize %s | FileCheck %s
 ; RUN: %tenon opt --passes=scalarize,place-roots %s | FileCheck %s --check-prefix=PLACED
 ; RUN: not %tenon opt --passes=place-roots %s 2>&1 | FileCheck %s --check-prefix=WHOLE
+; RUN: not %tenon opt --passes=insert-barriers %s 2>&1 | FileCheck %s --check-prefix=SCATTER
 
 ; WHOLE: [not-scalar]
+; SCATTER: references are stored into several objects at once [not-scalar]
 
 declare void @native()
 declare { ptr addrspace(10), ptr addrspace(11), i64 } @three()
@@ -82,4 +84,30 @@ define { ptr addrspace(10), ptr addrspace(11), i64 } @struct() gc "tenon" {
   %f = insertvalue { ptr addrspace(10), ptr addrspace(11), i64 } %r, i64 4, 2
   call void @native()
   ret { ptr addrspace(10), ptr addrspace(11), i64 } %f
+}
+
+; Stores to several objects become stores to one each: where the mask says so, or what it says when that is known.
+; CHECK-LABEL: define void @scatter(
+; CHECK: [[M0:%.*]] = extractelement <2 x i1> %m, i32 0
+; CHECK: [[M1:%.*]] = extractelement <2 x i1> %m, i32 1
+; CHECK: br i1 [[M0]], label %[[L0:.*]], label %[[R0:.*]]
+; CHECK: [[L0]]:
+; CHECK-NEXT: store ptr addrspace(10) [[V0:%.*]], ptr addrspace(11) [[A0:%.*]], align 8
+; CHECK-NEXT: br label %[[R0]]
+; CHECK: [[R0]]:
+; CHECK-NEXT: br i1 [[M1]], label %[[L1:.*]], label %[[R1:.*]]
+; CHECK: [[L1]]:
+; CHECK-NEXT: store ptr addrspace(10) [[V1:%.*]], ptr addrspace(11) [[A1:%.*]], align 8
+; CHECK: [[R1]]:
+; CHECK-NEXT: store ptr addrspace(10) [[V1]], ptr addrspace(11) [[A1]], align 8
+; CHECK-NOT: store
+; CHECK: call void @llvm.masked.scatter.v2i64
+; CHECK-NEXT: ret void
+define void @scatter(<2 x ptr addrspace(10)> %v, <2 x ptr addrspace(10)> %o, <2 x i1> %m, <2 x i64> %n) gc "tenon" {
+  %d = addrspacecast <2 x ptr addrspace(10)> %o to <2 x ptr addrspace(11)>
+  %g = getelementptr i64, <2 x ptr addrspace(11)> %d, i64 1
+  call void @llvm.masked.scatter.v2p10.v2p11(<2 x ptr addrspace(10)> %v, <2 x ptr addrspace(11)> align 8 %g, <2 x i1> %m)
+  call void @llvm.masked.scatter.v2p10.v2p11(<2 x ptr addrspace(10)> %v, <2 x ptr addrspace(11)> align 8 %g, <2 x i1> <i1 false, i1 true>)
+  call void @llvm.masked.scatter.v2i64.v2p11(<2 x i64> %n, <2 x ptr addrspace(11)> align 8 %g, <2 x i1> %m)
+  ret void
 }

@@ -21,10 +21,28 @@ struct barriers {
 
 /* ---- which stores ---- */
 
+/* Whether a call stores elements of its first argument, a vector, where the second says. */
+static bool is_vector_store(LLVMValueRef call)
+{
+    static const char *const names[] = {"masked.store.", "masked.compressstore.", "masked.scatter.",
+                                        "vp.store.",     "vp.scatter.",           "experimental.vp.strided.store."};
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    size_t length;
+    const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+    for (size_t i = 0; i < TN_COUNT(names) && strncmp(name, "llvm.", 5) == 0; i++)
+        if (strncmp(name + 5, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 /* The address and the value of what stores a reference; false for other instructions. */
 static bool stores_reference(LLVMValueRef i, LLVMValueRef *address, LLVMValueRef *value)
 {
     switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMCall:
+        if (!is_vector_store(i))
+            return false;
+        /* fallthrough */
     case LLVMStore:
         *address = LLVMGetOperand(i, 1);
         *value = LLVMGetOperand(i, 0);
@@ -188,13 +206,24 @@ static void replace_move(struct barriers *b, LLVMValueRef call)
 
 /* ---- the pass ---- */
 
+/* A store to several objects, which `scalarize` has left. */
+static bool is_scatter(struct barriers *b, LLVMValueRef i)
+{
+    LLVMValueRef address, value;
+    if (!stores_reference(i, &address, &value) || LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMPointerTypeKind)
+        return false;
+    tn__gc_reject(b->gc, i, NULL, "not-scalar", "references are stored into several objects at once");
+    return true;
+}
+
 static void guard_function(struct barriers *b, LLVMValueRef function)
 {
     LLVMValueRef *stores = NULL, address, value;
     size_t count = 0;
     for (TN__EACH_BLOCK(block, function))
         for (TN__EACH_INSTRUCTION(i, block))
-            if (is_move(i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER || stores_reference(i, &address, &value)) {
+            if (!is_scatter(b, i) &&
+                (is_move(i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER || stores_reference(i, &address, &value))) {
                 stores = tn__gc_room(b->gc, stores, count, sizeof *stores);
                 stores[count++] = i;
             }

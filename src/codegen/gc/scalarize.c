@@ -317,6 +317,49 @@ static void serve_user(struct scalars *s, LLVMValueRef user)
     }
 }
 
+/* ---- stores to several objects ---- */
+
+static bool is_scatter(LLVMValueRef i)
+{
+    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    size_t length;
+    return callee && LLVMIsAFunction(callee) &&
+           strncmp(LLVMGetValueName2(callee, &length), "llvm.masked.scatter.", 20) == 0 &&
+           is_wanted(LLVMGetOperand(i, 0));
+}
+
+/* What the builder builds next, up to a branch to the block that is the answer, happens where `mask` says so. */
+static LLVMBasicBlockRef enter_lane(struct scalars *s, LLVMValueRef behind, LLVMValueRef mask)
+{
+    LLVMBasicBlockRef before = LLVMGetInstructionParent(behind), rest = tn__llvm_split(behind);
+    LLVMBasicBlockRef lane = LLVMInsertBasicBlockInContext(s->gc->context, rest, "lane");
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
+    LLVMPositionBuilderAtEnd(s->builder, before);
+    LLVMBuildCondBr(s->builder, mask, lane, rest);
+    LLVMPositionBuilderAtEnd(s->builder, lane);
+    return rest;
+}
+
+/* Each reference gets a store of its own, since each may need a barrier for another object. */
+static void split_scatter(struct scalars *s, LLVMValueRef i)
+{
+    LLVMValueRef *values = parts_of(s, LLVMGetOperand(i, 0)), *places = parts_of(s, LLVMGetOperand(i, 1));
+    LLVMValueRef *mask = parts_of(s, LLVMGetOperand(i, LLVMGetNumArgOperands(i) - 1));
+    for (uint32_t k = 0; k < part_count(LLVMTypeOf(LLVMGetOperand(i, 0))); k++) {
+        bool always = LLVMIsAConstantInt(mask[k]) && LLVMConstIntGetZExtValue(mask[k]);
+        if (LLVMIsAConstant(mask[k]) && !always)
+            continue;
+        LLVMBasicBlockRef rest = always ? NULL : enter_lane(s, i, mask[k]);
+        LLVMBuildStore(s->builder, values[k], places[k]);
+        if (rest)
+            LLVMBuildBr(s->builder, rest);
+        LLVMPositionBuilderBefore(s->builder, i);
+    }
+    LLVMInstructionEraseFromParent(i);
+}
+
+/* ---- all of a function ---- */
+
 static void (*splitter(LLVMValueRef i))(struct scalars *, LLVMValueRef)
 {
     bool made = is_wanted(i);
@@ -336,6 +379,8 @@ static void (*splitter(LLVMValueRef i))(struct scalars *, LLVMValueRef)
     case LLVMSelect:
     case LLVMFreeze:
         return made ? split_by_part : NULL;
+    case LLVMCall:
+        return is_scatter(i) ? split_scatter : NULL;
     case LLVMAddrSpaceCast:
     case LLVMGetElementPtr:
         return made && is_vector(LLVMTypeOf(i)) ? split_by_part : NULL;
