@@ -21,6 +21,7 @@ declare i64 @printf(ptr, ...)
 ; CHECK: call i64 @only_here(i64 2)
 ; CHECK: call i64 @tn.variable_arguments(ptr @printf, ptr @table, i64 3)
 ; CHECK: call i64 @shared.m(i64 4)
+; CHECK: call i64 @naked(i64 5)
 define i64 @public(i64 signext %n) {
   call void @native()
   %a = call i64 @elsewhere(i64 %n)
@@ -28,7 +29,15 @@ define i64 @public(i64 signext %n) {
   %c = call i64 @only_here(i64 2)
   %d = call i64 (ptr, ...) @printf(ptr @table, i64 3)
   %e = call i64 @shared(i64 4)
+  %f = call i64 @naked(i64 5)
   ret i64 %a
+}
+
+; Nobody knows where the assembly leads: native code, and no leaf.
+; CHECK: define i64 @naked(i64 %n) #[[NAKED:[0-9]+]] {
+define i64 @naked(i64 %n) naked {
+  call void asm sideeffect "jmp elsewhere", ""()
+  unreachable
 }
 
 ; No collection can happen here: an ordinary function.
@@ -98,3 +107,5 @@ define linkonce_odr i64 @shared(i64 %n) comdat {
 
 ; CHECK-LABEL: define internal i64 @kept(
 ; CHECK-LABEL: define linkonce_odr i64 @shared(i64 %0) comdat
+
+; CHECK: attributes #[[NAKED]] = { naked }

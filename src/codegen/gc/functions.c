@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Which functions are managed, and the ways into and out of them (doc/GC.md). Every defined function is managed, unless no
- * collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls. A managed function that
- * may be called from elsewhere becomes an entry, which has its name and the C ABI, and the body, called `.m`. */
+ * collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls; or it is naked. A managed
+ * function that may be called from elsewhere becomes an entry, which has its name and the C ABI, and the body, called `.m`. */
 
 #include <llvm-c/Comdat.h>
 
@@ -50,9 +50,17 @@ static LLVMValueRef find_safepoint(LLVMValueRef function)
     return NULL;
 }
 
+/* What inline assembly without a frame leads to, nobody knows: an image's entries jump to versions of functions. So this is native
+ * code, and called like that. */
+static bool is_naked(LLVMValueRef function)
+{
+    unsigned naked = LLVMGetEnumAttributeKindForName("naked", strlen("naked"));
+    return LLVMGetEnumAttributeAtIndex(function, on_function, naked) != NULL;
+}
+
 static bool is_candidate(LLVMValueRef function)
 {
-    return !LLVMIsDeclaration(function) && !LLVMGetGC(function) && !may_be_replaced(function);
+    return !LLVMIsDeclaration(function) && !LLVMGetGC(function) && !may_be_replaced(function) && !is_naked(function);
 }
 
 /* A safepoint in a leaf makes it none, which may make its callers none. */
@@ -86,7 +94,7 @@ void tn__manage_functions(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc)) {
         /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
         bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
-        if (is_elsewhere || has_text(f, LEAF))
+        if (is_elsewhere || is_naked(f) || has_text(f, LEAF))
             continue;
         if (LLVMGetGC(f) && !tn__is_managed_function(f))
             tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");
