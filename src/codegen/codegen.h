@@ -44,10 +44,11 @@
 int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
                              struct tn_compile_observer *observer, struct tn_error *err);
 
-/* tn_compile for bitcode of a part of a module that was read, verified and fitted before; options were taken. */
-int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const struct tn_compile_options *options,
-                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
-                     struct tn_error *err);
+/* tn_compile for bitcode of a part of a module that was read, verified and fitted before; options were taken. `is_prepared`: so was
+ * tn__gc_prepare run. */
+int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
+                     const struct tn_compile_options *options, const struct tn_compile_observer *observer,
+                     struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
 /* tn_compile for a module that was read, which it disposes of. The unit's options were taken. */
 struct tn__unit;

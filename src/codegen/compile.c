@@ -11,8 +11,9 @@ struct compilation {
     const char *name;
     const char *ir;
     size_t length;
-    bool is_ours; /* a part of a module that was read before */
-    bool is_read; /* the unit holds the module already */
+    bool is_ours;     /* a part of a module that was read before */
+    bool is_read;     /* the unit holds the module already */
+    bool is_prepared; /* so is its managed code */
     struct tn_compile_options options;
     struct tn_compile_observer observer;
     struct tn_compile_stats stats;
@@ -211,7 +212,7 @@ static int run_passes(struct compilation *c)
     if (c->options.passes)
         return tn__gc_run(&c->gc, c->options.passes);
     tn__llvm_answer_cpu(unit->module, unit->target->machine);
-    int code = unit->managed ? tn__gc_prepare(&c->gc) : TN_OK;
+    int code = unit->managed && !c->is_prepared ? tn__gc_prepare(&c->gc) : TN_OK;
     if (code != TN_OK)
         return code;
     tn__llvm_optimize(unit->module, unit->target->machine, c->options.opt_level, &c->observer);
@@ -298,9 +299,9 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     return code == TN_OK ? compile(&c, stats) : code;
 }
 
-int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const struct tn_compile_options *options,
-                     const struct tn_compile_observer *observer, struct tn_buffer *out, struct tn_compile_stats *stats,
-                     struct tn_error *err)
+int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
+                     const struct tn_compile_options *options, const struct tn_compile_observer *observer,
+                     struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
     struct tn__unit unit = {.name = name, .options = options};
     struct compilation c = {.name = name,
@@ -308,6 +309,7 @@ int tn__compile_part(const char *name, const struct tn_buffer *bitcode, const st
                             .ir = bitcode->data,
                             .length = bitcode->size,
                             .is_ours = true,
+                            .is_prepared = is_prepared,
                             .options = *options,
                             .observer = *observer,
                             .out = out,

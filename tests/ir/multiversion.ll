@@ -38,11 +38,31 @@ end:
 
 ; It calls what has versions and has none itself: through the slot for those who share it, straight in the others. Slots are numbered by name.
 ; CHECK: define hidden i32 @caller.tn_image.0(
-; CHECK: %[[SLOT:.*]] = load ptr, ptr getelementptr inbounds (ptr, ptr @tn_image.slots, i64 2), align 8, !invariant.load
+; CHECK: %[[SLOT:.*]] = load ptr, ptr getelementptr inbounds (ptr, ptr @tn_image.slots, i64 4), align 8, !invariant.load
 ; CHECK-NEXT: call i32 %[[SLOT]](i32 3)
 define i32 @caller() {
   %r = call i32 @loop(i32 3)
   ret i32 %r
+}
+
+; What managed code has to know of the function, the call says then.
+; CHECK: define hidden i32 @caller_of_leaf.tn_image.0(
+; CHECK: call i32 %{{.*}}(i32 3) #[[LEAF:[0-9]+]]
+define i32 @caller_of_leaf() {
+  %r = call i32 @leaf(i32 3)
+  ret i32 %r
+}
+
+define i32 @leaf(i32 %n) "gc-leaf-function" {
+entry:
+  br label %again
+again:
+  %i = phi i32 [ 0, %entry ], [ %next, %again ]
+  %next = add i32 %i, 1
+  %more = icmp slt i32 %next, %n
+  br i1 %more, label %again, label %end
+end:
+  ret i32 %next
 }
 
 ; Local, called only: no entry.
@@ -97,7 +117,7 @@ there:
 }
 
 ; CHECK: define i32 @loop(i32 {{.*}}) #[[ENTRY:[0-9]+]] {
-; CHECK-NEXT: call void asm sideeffect "jmpq *tn_image.slots+16(%rip)", ""()
+; CHECK-NEXT: call void asm sideeffect "jmpq *tn_image.slots+32(%rip)", ""()
 ; CHECK-NEXT: unreachable
 
 ; CHECK: define hidden i32 @loop.tn_image.1(i32 {{.*}}) #[[V3:[0-9]+]]
@@ -105,6 +125,7 @@ there:
 ; CHECK-NOT: @caller.tn_image.1
 ; CHECK: define hidden i32 @caller.tn_image.2(
 ; CHECK: call i32 @loop.tn_image.2(i32 3)
+; CHECK: define i32 @leaf(i32 {{.*}}) #[[LEAF_ENTRY:[0-9]+]] {
 ; CHECK: define hidden i32 @[[LOCAL]].tn_image.1(
 ; CHECK: call i32 @[[MIDDLE]].tn_image.1(
 ; CHECK: define hidden i32 @[[MIDDLE]].tn_image.1(
@@ -116,5 +137,7 @@ there:
 ; What its function throws passes through it; only where that throws nothing it is nounwind.
 ; CHECK-DAG: attributes #[[ENTRY]] = { naked noinline "target-cpu"="x86-64"
 ; CHECK-DAG: attributes #[[QUIET]] = { naked noinline nounwind "target-cpu"="x86-64"
+; CHECK-DAG: attributes #[[LEAF_ENTRY]] = { naked noinline "gc-leaf-function" "target-cpu"="x86-64"
+; CHECK-DAG: attributes #[[LEAF]] = { "gc-leaf-function" }
 ; CHECK-DAG: attributes #[[V3]] = { {{.*}}"target-cpu"="x86-64-v3" "target-features"="{{.*}}+avx2{{.*}}"
 ; CHECK-DAG: attributes #[[V4]] = { optsize {{.*}}"target-cpu"="x86-64-v4" "target-features"="{{.*}}+avx512f{{.*}}"

@@ -69,7 +69,7 @@ static int compile_as(const struct tn__image_build *b, size_t kind, const char *
     if (kind == TN_IMAGE_UNOPTIMIZED)
         return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
                                                                   : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    return tn__compile_part(name, bitcode, &options, &b->observer, out, stats, err);
+    return tn__compile_part(name, bitcode, true, &options, &b->observer, out, stats, err);
 }
 
 static int compile_shard(struct tn__image_build *b, struct tn_image_progress *shard, const struct tn_buffer *bitcode,
@@ -321,6 +321,7 @@ static void dispose(struct tn__image_build *b, int code)
             tn_buffer_free(&b->members[kind][i].content);
     tn_cpu_targets_destroy(b->targets);
     tn__free(NULL, b->functions);
+    tn__arena_free(&b->gc.arena);
     tn__arena_free(&b->arena);
     pthread_mutex_destroy(&b->lock);
 }

@@ -22,6 +22,7 @@ struct tn__image_build {
 
     struct tn_compile_options compile; /* of the module, then of its shards */
     struct tn__unit unit;
+    struct tn__gc gc;
     struct tn_cpu_targets *targets;
     struct tn__mv mv;
     const char **roots; /* those that are there */

@@ -60,6 +60,7 @@ class multiplication {
     Function *version(family &family, size_t target);
     GlobalVariable *slot_array();
     Value *load_slot(const family &family, Instruction &before);
+    void call_through_slot(CallBase &call, const family &family);
     void redirect(CallBase &call, size_t target);
 };
 
@@ -127,6 +128,8 @@ Function *multiplication::make_entry(Function &body, family &family)
     auto *entry = Function::Create(body.getFunctionType(), body.getLinkage(), body.getAddressSpace(), "", &module);
     entry->takeName(&body);
     entry->setAttributes(body.getAttributes().removeFnAttributes(module.getContext()));
+    if (body.hasFnAttribute("gc-leaf-function")) /* which others that are marked may call */
+        entry->addFnAttr("gc-leaf-function");
     entry->setCallingConv(body.getCallingConv());
     entry->setVisibility(body.getVisibility());
     entry->setDSOLocal(body.isDSOLocal());
@@ -241,6 +244,17 @@ Value *multiplication::load_slot(const family &family, Instruction &before)
     return load;
 }
 
+/* The call does not name the function any more, so it says itself what matters of it to others than optimisers. */
+void multiplication::call_through_slot(CallBase &call, const family &family)
+{
+    Function &function = *family.versions[0];
+    if (function.hasFnAttribute("gc-leaf-function"))
+        call.addFnAttr(Attribute::get(module.getContext(), "gc-leaf-function"));
+    if (function.hasFnAttribute(Attribute::ReturnsTwice))
+        call.addFnAttr(Attribute::ReturnsTwice);
+    call.setCalledOperand(load_slot(family, call));
+}
+
 /* Lets a call in a body for `target` lead to the right version. */
 void multiplication::redirect(CallBase &call, size_t target)
 {
@@ -257,7 +271,10 @@ void multiplication::redirect(CallBase &call, size_t target)
     for (size_t i = 1; i < mv.count; i++)
         if (!mv.targets[i].clone_all && mv.targets[i].base == target)
             others |= family.clones & UINT64_C(1) << i;
-    call.setCalledOperand(others ? load_slot(family, call) : version(family, target));
+    if (others)
+        call_through_slot(call, family);
+    else
+        call.setCalledOperand(version(family, target));
 }
 
 void multiplication::run()

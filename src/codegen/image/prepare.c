@@ -56,8 +56,6 @@ static int choose_targets(struct tn__image_build *b)
     int code = tn_cpu_parse_targets(b->options.targets, &options, &b->targets, b->err);
     if (code == TN_OK)
         code = tn__image_versions(b->targets, b->unit.target->names, b->options.name, &b->arena, &b->mv, b->err);
-    if (code == TN_OK && b->unit.managed && b->mv.count > 1)
-        return tn__fail(b->err, TN_ENOTSUP, "%s: managed code can be built for one target only", b->unit.name);
     return code;
 }
 
@@ -89,6 +87,18 @@ static int keep_roots(struct tn__image_build *b)
     if (options->root_count)
         tn__mv_keep(b->unit.module, b->roots, b->root_count);
     return TN_OK;
+}
+
+/* Managed code is brought to the contract once, not version by version; what breaks it is named as its author named it. */
+static int prepare_managed(struct tn__image_build *b)
+{
+    struct tn__unit *unit = &b->unit;
+    if (!unit->managed)
+        return TN_OK;
+    b->gc = (struct tn__gc){.module = unit->module, .context = unit->context, .diagnostics = &unit->diagnostics};
+    b->gc.options = &b->compile;
+    tn__gc_add_ni(&b->gc); /* the first input may not have been managed */
+    return tn__gc_prepare(&b->gc);
 }
 
 /* ---- shards ---- */
@@ -214,6 +224,8 @@ int tn__image_prepare(void *user)
         code = check_name(b);
     if (code == TN_OK)
         code = keep_roots(b);
+    if (code == TN_OK)
+        code = prepare_managed(b);
     if (code != TN_OK)
         return code;
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
