@@ -2,7 +2,8 @@
 #
 #   make demo     installs what is missing, builds, runs the main job on real programs and shows what happened
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
-#   make test-slow  the same in large, for minutes; with SANITIZE=address,undefined BUILD=build/asan also under sanitizers
+#   make test-slow  the same in large, for half an hour; SEEDS=FIRST:COUNT: of generated programs these;
+#                 with SANITIZE=address,undefined BUILD=build/asan its programs in C under sanitizers
 #   make          the static tool and both archives; names what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl

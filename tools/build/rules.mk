@@ -214,9 +214,10 @@ unit: $(sanitized_tests) $(test_data)
 test: all musl $(unit_tests) $(test_data)
 	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
 
-# What takes minutes: the same in large. tests/AREA/slow/*.sh are scripts like those beside the folder.
-test-slow: $(slow_tests) $(test_data)
-	@LIMIT=7200 $(run_tests) $(slow_tests) $(wildcard tests/*/slow/*.sh)
+# What takes minutes: the same in large. tests/AREA/slow/*.sh are scripts like those beside the folder; sanitizers see the programs.
+slow_scripts := $(if $(SANITIZE),,$(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh))
+test-slow: $(if $(SANITIZE),,all) $(slow_tests) $(test_data)
+	@LIMIT=7200 $(run_tests) $(slow_scripts) $(slow_tests)
 
 demo: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh
