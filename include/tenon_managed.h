@@ -9,12 +9,13 @@
  *
  *     clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c tree.c -o tree.bc && tenon run -O2 tree.bc
  *
- * (`tenon compile` makes objects of it for ordinary programs). References are pointers that say tn_ref; they point to the beginning of objects, in
- * variables, arguments, fields and globals, and the collector changes them when it moves what they refer to. They are not cast
- * to numbers or other pointers, and no union holds them; functions that are not managed get the address of an object by tn_pin.
- * Addresses of fields (&node->value) are for expressions and local variables: not stored, passed or returned.
+ * (`tenon compile` makes objects for ordinary programs from it.) References are pointers declared with tn_ref. They point to
+ * the beginning of an object and may be variables, arguments, fields and globals; the collector updates them when it moves the
+ * object. They must not be cast to integers or other pointers, nor be members of unions; unmanaged functions get the address of
+ * an object by tn_pin. Addresses of fields (&node->value) may be used in expressions and local variables, but not be stored,
+ * passed or returned.
  *
- * With TN_UNMANAGED defined, the same source is for any C compiler: objects come from calloc and stay. */
+ * With TN_UNMANAGED defined, any C compiler accepts the same source: objects come from calloc and are never freed. */
 
 #ifndef TENON_MANAGED_H
 #define TENON_MANAGED_H
@@ -30,8 +31,8 @@
 
 /* ---- types ---- */
 
-/* Describes the objects of a struct: these of its members are references, at most 16 in the first 512 bytes, and no others.
- * Once per program and struct, or the same in each file. */
+/* Describes a struct whose objects are collected: the listed members, at most 16 and in the first 512 bytes, are its
+ * references, and there are no others. Once per program and struct, or identically in several files. */
 #define TN_TYPE(type, ...)                                                                                             \
     TN__DESCRIPTOR(type) = {.name = #type,                                                                             \
                             .kind = TN_KIND_FIXED,                                                                     \
@@ -39,12 +40,12 @@
                             .size = sizeof(type),                                                                      \
                             .references = TN__EACH(TN__BIT, type, __VA_ARGS__) 0}
 
-/* One without references. */
+/* A struct without references. */
 #define TN_LEAF(type)                                                                                                  \
     TN__DESCRIPTOR(type) = {.name = #type, .kind = TN_KIND_LEAF, .alignment = TN__ALIGNMENT(type), .size = sizeof(type)}
 
-/* Structs that end in an array, `struct names { size_t length; struct name tn_ref *items[]; }`, whose elements are references,
- * or hold none, or are structs of which these members do. The member `length` is tn_new_array's. */
+/* Structs that end in an array, such as `struct names { size_t length; struct name tn_ref *items[]; }`, whose elements are
+ * references, contain none, or are structs with references as the listed members. tn_new_array sets the member `length`. */
 #define TN_ARRAY_OF_REFERENCES(type, items)                                                                            \
     TN__ARRAY(type, items, .kind = TN_KIND_REFERENCES + 0 * TN__CHECK(type, items[0]))
 #define TN_ARRAY_OF_LEAVES(type, items) TN__ARRAY(type, items, .kind = TN_KIND_LEAF)
@@ -53,7 +54,7 @@
 
 /* ---- objects ---- */
 
-/* A new object, all zero. Never NULL when managed: the heap's out_of_memory takes over. */
+/* A new, zeroed object. Never NULL in managed code: if memory is out, the heap's out_of_memory takes over. */
 #define tn_new(type) ((type tn_ref *)TN__ALLOCATE(type, sizeof(type)))
 
 /* The same with `count` elements in its array `items`. */
@@ -68,13 +69,13 @@
 
 /* ---- weak references ---- */
 
-/* An object whose `target` becomes NULL when nothing else refers to the target. */
+/* A weak reference: `target` becomes NULL when nothing else refers to its object. */
 struct tn_weak {
     void tn_ref *target;
     void *collector;
 };
 
-/* struct tn_weak tn_ref *tn_new_weak(reference): refers to it. */
+/* struct tn_weak tn_ref *tn_new_weak(reference) */
 #define tn_new_weak(object)                                                                                            \
     ({                                                                                                                 \
         void tn_ref *tn__target = (object);                                                                            \
@@ -85,13 +86,13 @@ struct tn_weak {
 
 /* ---- pins ---- */
 
-/* void *tn_pin(reference): the object's raw address, where it stays until tn_unpin(address) was called as often. NULL: no memory.
- * TN_PIN declares `name`, such an address for the rest of the block. */
+/* void *tn_pin(reference): pins the object until tn_unpin(address) has been called as often, and returns its raw address;
+ * NULL if memory is out. TN_PIN declares `name` as such an address, which is unpinned at the end of the block. */
 #define TN_PIN(name, object) void *const name __attribute__((cleanup(tn__end_pin))) = tn_pin(object)
 
 /* ---- the machinery ---- */
 
-/* `struct node` becomes `node`: pasting puts a prefix before the first word, and with the prefix it is an empty macro. */
+/* Turns `struct node` into `node`: pasting adds a prefix to the first word, and the prefixed word is an empty macro. */
 #define tn__without_struct
 #define tn__without_union
 #define TN__TAG(type)            tn__without_##type
@@ -113,7 +114,7 @@ struct tn_weak {
                             .length = offsetof(type, length),                                                          \
                             __VA_ARGS__}
 
-/* Only a reference can be this function's argument; it is never called. */
+/* Accepts only references as argument, for type checking; never called. */
 char tn__is_reference(const volatile void tn_ref *reference);
 #define TN__CHECK(type, member)     sizeof(tn__is_reference(TN__MEMBER(type, member)))
 #define TN__WORD(offset)            (1ull << ((offset) / 8) << 0 / ((offset) % 8 == 0 && (offset) < 512))
@@ -148,7 +149,7 @@ char tn__is_reference(const volatile void tn_ref *reference);
 
 #define TN__ALLOCATE(type, size) TN__ALLOCATE_AS(TN__NAME(type), _Alignof(type), size)
 
-/* What no heap has room for is what too many elements ask for. */
+/* The size of an array object; if it overflows, a size that no heap has room for. */
 static inline size_t tn__array_size(size_t start, size_t element, size_t count)
 {
     size_t size;
@@ -170,7 +171,7 @@ static inline intptr_t tn__call_plainly(void *function, intptr_t a, intptr_t b, 
 
 #else
 
-/* The contract's intrinsic (doc/IR.md), which is inline code where the size is small. */
+/* The intrinsic of the IR contract (doc/IR.md); inline code if the size is small. */
 void tn_ref *tn__gc_alloc_obj(void *task, size_t size, const void tn_ref *type) __asm__("tenon.gc_alloc_obj");
 void tn_ref *tn__gc_alloc_aligned(void *task, size_t size, const void tn_ref *type) __asm__("tenon.gc_alloc_obj")
     __attribute__((assume_aligned(16)));
