@@ -41,8 +41,7 @@
 #define TN_GC_ANCHOR_RA   16
 #define TN_GC_ANCHOR_SIZE 24
 
-#define TN_GC_BARRIER                                                                                                  \
-    (~0ull) /* an anchor's sp: while this anchor is the top one, collections do not wait for the thread */
+#define TN_GC_BARRIER (~0ull) /* an anchor's sp: while it is on top, collections do not wait for the thread */
 
 /* ---- stack maps: sections "tenon_maps" ---- */
 

@@ -21,16 +21,16 @@
 
 /* ---- errors (error.c) ---- */
 
-/* Fills *err (if any) and returns `code`, so that a failing function can end in `return tn__fail(err, ...)`. */
+/* Fills in *err, unless err is NULL, and returns `code`, so that functions can fail with `return tn__fail(err, ...)`. */
 int tn__fail(struct tn_error *err, int code, const char *format, ...) TN_PRINTF(3, 4);
 
-/* Appends to the text of an error that was already filled. */
+/* Appends to the text of an error that is already filled in. */
 void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);
 
 /* ---- allocation (alloc.c) ---- */
 
-/* Every allocation of the runtime that is not code memory goes through these. `from` NULL is mimalloc. They answer NULL
- * when memory is out. */
+/* All memory of the runtime, except code memory, is allocated by these. `from` NULL: mimalloc. They return NULL when out of
+ * memory. */
 void *tn__alloc(const struct tn_allocator *from, size_t size);
 void *tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size);
 void *tn__realloc(const struct tn_allocator *from, void *block, size_t size);
@@ -38,7 +38,7 @@ void tn__free(const struct tn_allocator *from, void *block);
 
 /* ---- arenas (arena.c) ---- */
 
-/* Memory that is given back all at once. A zeroed struct is an empty arena. One owner at a time, no lock. */
+/* Memory that is freed all at once. A zeroed struct is an empty arena. Not thread-safe. */
 struct tn__arena {
     const struct tn_allocator *from;
     struct tn__arena_chunk *chunks;
@@ -51,7 +51,7 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size);
 void *tn__arena_array(struct tn__arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy of `length` bytes. */
 char *tn__arena_text(struct tn__arena *arena, const char *text, size_t length);
-/* Makes an empty arena begin with room for so many bytes; false when memory is out. */
+/* Makes room for `size` bytes in an empty arena; false when memory is out. */
 bool tn__arena_reserve(struct tn__arena *arena, size_t size);
 void tn__arena_free(struct tn__arena *arena);
 
@@ -62,19 +62,19 @@ bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capa
 
 /* ---- structs that begin with their size (options.c) ---- */
 
-/* Copies what the caller's version of an option struct holds into the `known` bytes at `to`, which is zeroed elsewhere and
- * says its own size. A new member makes such a struct larger, it never fills padding. `from` NULL: all zero. TN_EINVAL as
- * tenon.h promises; `name` is the struct's. */
+/* Copies the caller's version of an option struct into the `known` bytes at `to`, whose other members become zero and whose
+ * size becomes `known`. (New members must make such a struct larger, never fill padding.) `from` NULL: all members zero.
+ * TN_EINVAL as described in tenon/base.h; `name` is that of the struct. */
 int tn__take_options(void *to, size_t known, const void *from, const char *name, struct tn_error *err);
 
-/* Copies statistics of `known` bytes into the caller's version of the struct; nothing if its size is impossible. */
+/* Copies a result of `known` bytes into the caller's version of the struct; does nothing if its size is impossible. */
 void tn__give_stats(void *to, size_t known, const void *from);
 
 bool tn__size_is_possible(size_t size);
 
 /* ---- lists ---- */
 
-/* A ring of nodes that lie inside what they list; the list itself is a node too. A node that is in no list, or an empty
+/* A circular list of nodes embedded in what they list; the list itself is a node too. An empty list, and a node that is in no
  * list, is its own neighbour. */
 struct tn__list {
     struct tn__list *next, *previous;
@@ -109,7 +109,7 @@ static inline void tn__list_remove(struct tn__list *node)
 
 /* ---- foreign bytes ---- */
 
-/* Little-endian loads and stores that need no alignment. The caller has checked the bounds. */
+/* Unaligned little-endian loads and stores. The caller has checked the bounds. */
 static inline uint16_t tn__get16(const void *p)
 {
     uint16_t v;
@@ -141,7 +141,7 @@ static inline void tn__put64(void *p, uint64_t v)
     memcpy(p, &v, sizeof v);
 }
 
-/* True if [offset, offset + length) lies inside `size` bytes; safe for any input. */
+/* True if [offset, offset + length) lies within `size` bytes; cannot overflow. */
 static inline bool tn__inside(uint64_t offset, uint64_t length, uint64_t size)
 {
     return offset <= size && length <= size - offset;
@@ -153,8 +153,8 @@ static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & -alignment;
 }
 
-/* How many entries of an array that is sorted by the uint64_t member `field` are not above `key`: the last one that is not
- * has this number less 1. */
+/* The number of elements whose uint64_t member `field` is at most `key`, in an array sorted by that member; the last such
+ * element has this number minus 1 as its index. */
 #define TN_COUNT_UP_TO(items, count, field, key)                                                                       \
     tn__count_up_to((items), (count), sizeof *(items), offsetof(__typeof__(*(items)), field), (key))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The contract with the operating system. Everything that can be refused is asked for here, so that faults can be injected
- * here as well. Addresses and lengths are multiples of tn__os_page_size() unless said otherwise; functions that can fail
- * answer 0 or an errno value and never touch errno's owner otherwise. */
+/* The contract with the operating system. Everything that the system can refuse is requested here, which is also where faults
+ * are injected. Addresses and lengths are multiples of tn__os_page_size() unless stated otherwise. Functions that can fail
+ * return 0 or an errno value. */
 
 #ifndef TENON_OS_H
 #define TENON_OS_H
@@ -13,14 +13,14 @@
 
 /* ---- fault injection ---- */
 
-/* Every request below, and every heap allocation, first asks the fault plan. The plan comes from the environment variable
- * TENON_TEST_MEM (read when the first session is created) or from tn__os_set_faults. It is a list of space-separated
- * words, each consumed by one memory request in order:
+/* Every heap allocation, and every request below that can fail, except those that give memory back, first asks the fault plan.
+ * The plan comes from the environment variable TENON_TEST_MEM (read whenever a session is created) or from tn__os_set_faults.
+ * It is a list of space-separated words, each consumed by one request in order:
  *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
  *     a<N>  not a request: let the Nth heap allocation from now on fail (counted from 1), once
  *     x     not a request: from now on refuse every executable mapping with EACCES
- * A word with * behind it (F*) stays for all further requests. Returns 0, or EINVAL for an unknown word.
- * Not thread-safe: for tests that set the stage before they act. NULL clears the plan. */
+ * A word followed by * (F*) applies to all further requests. Returns 0, or EINVAL for an unknown word. NULL clears the plan.
+ * Not thread-safe: tests set the plan before they start. */
 int tn__os_set_faults(const char *plan);
 bool tn__os_alloc_fault(void); /* true if this heap allocation has to fail */
 void tn__os_read_fault_environment(void);
@@ -31,38 +31,39 @@ enum tn__prot { TN__PROT_NONE = 0, TN__PROT_R = 1, TN__PROT_RW = 3, TN__PROT_RX 
 
 size_t tn__os_page_size(void);
 
-/* Reserves inaccessible address space at `hint` if that is free, else (hint_required false) anywhere. */
+/* Reserves inaccessible address space at `hint` if that is free; otherwise anywhere, or, with hint_required, fails with
+ * EEXIST. */
 int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *address);
 
-/* Replaces reserved space by fresh zeroed private memory. */
+/* Replaces reserved space with fresh, zeroed private memory. */
 int tn__os_commit(uint64_t address, size_t size, enum tn__prot prot);
-/* Turns it back into reserved space; its contents are gone. */
+/* Turns it back into reserved space; the contents are lost. */
 int tn__os_decommit(uint64_t address, size_t size);
 int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot);
 void tn__os_release(uint64_t address, size_t size);
 
-/* Backs memory with pages now instead of one fault each. Hints: failure is ignored. The first makes new pages, the
- * second maps pages that a shared file has already. */
+/* Populate memory at once instead of by one page fault each; failures are ignored. The first allocates new pages, the
+ * second maps pages that a shared file already has. */
 void tn__os_prefault(uint64_t address, size_t size);
 void tn__os_prefault_shared(uint64_t address, size_t size);
 
 /* ---- memory shared between two views ---- */
 
-/* An anonymous file that may be mapped executable; *fd is closed by tn__os_close. */
+/* Creates an anonymous file that may be mapped executable; close *fd with tn__os_close. */
 int tn__os_memfd(size_t size, int *fd);
-/* Which file it is: a program may close descriptors that it does not know, and open others under their numbers. */
+/* The identity of an open file: a program may close descriptors it does not know, and reuse their numbers for other files. */
 struct tn__os_identity {
     uint64_t device, inode;
 };
 struct tn__os_identity tn__os_identify(int fd);
 bool tn__os_is(int fd, struct tn__os_identity identity);
-/* A writable view anywhere; it does not survive into a forked child. */
+/* Maps a writable view anywhere; it is not inherited by forked children. */
 int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
-/* A view over reserved space. `copy` maps privately: later writes to the file need not be seen. */
+/* Maps a view over reserved space. With `copy` the mapping is private: later writes to the file need not be visible. */
 int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy);
-/* Forbids every further write to the file; no writable view may exist. */
+/* Forbids all further writes to the file; fails if a writable view exists. */
 int tn__os_seal(int fd);
-/* Writes the pieces one after the other from `offset` on. */
+/* Writes the pieces consecutively, starting at `offset`. */
 struct tn__piece {
     const void *bytes;
     size_t size;
@@ -70,12 +71,12 @@ struct tn__piece {
 int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count);
 void tn__os_close(int fd);
 
-/* ---- files that are written (os_linux_log.c) ---- */
+/* ---- log files (os_linux_log.c) ---- */
 
-/* Makes a file, or empties one of this user's, to be written from its end on. A link in its place is not followed. */
+/* Creates or truncates a file for appending. Symbolic links are not followed. */
 int tn__os_create_log(const char *path, int *fd);
 int tn__os_append(int fd, const void *bytes, size_t size);
-/* Maps the first page so that it shows among the executable mappings of the process: how perf learns of such a file. */
+/* Maps the first page executable, so that the file appears among the mappings of the process; this is how perf finds it. */
 int tn__os_map_marker(int fd, uint64_t *address);
 
 /* ---- the process ---- */
@@ -83,50 +84,50 @@ int tn__os_map_marker(int fd, uint64_t *address);
 uint32_t tn__os_process_id(void);
 uint32_t tn__os_thread_id(void);
 
-/* How far the calling thread's stack may grow at most, in bytes (os_linux_stack.c). */
+/* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
 uint64_t tn__os_stack_size(void);
 
-/* Makes code that was written visible to instruction fetch on all cores. Any alignment. */
+/* Makes newly written code visible to instruction fetch on all cores. Any alignment. */
 void tn__os_flush_code(uint64_t address, size_t size);
 
-/* Changes in parent and child whenever the process forks. */
+/* A number that changes in both parent and child whenever the process forks. */
 uint64_t tn__os_fork_generation(void);
 
-/* First and last+1 address of this program's own image. */
+/* The first address of this program's own image, and the first one after it. */
 void tn__os_program_range(uint64_t *start, uint64_t *end);
 
 uint64_t tn__os_now_ns(void);
 
-/* A file mapped read-only and private; an empty file has size 0 and no mapping. EISDIR, ENOENT ... as the system says. */
+/* A file mapped read-only and private. Empty files have size 0 and no mapping, and so has *file after an error. */
 struct tn__os_file {
     const void *bytes;
     size_t size;
 };
 int tn__os_map_file(const char *path, struct tn__os_file *file);
-int tn__os_map_open_file(int fd, struct tn__os_file *file); /* `fd` stays open and may be closed then */
+int tn__os_map_open_file(int fd, struct tn__os_file *file); /* does not close `fd`, which may be closed afterwards */
 void tn__os_unmap_file(struct tn__os_file *file);
 
-/* A file to be read and mapped piece by piece; *fd is closed by tn__os_close. */
+/* Opens a file to be read and mapped piece by piece; close *fd with tn__os_close. */
 int tn__os_open(const char *path, int *fd);
-int tn__os_file_size(int fd, uint64_t *size); /* EISDIR, ENODEV: it is no file */
-/* Reads from `offset` on; *got is less than `size` only where the file ends. Any size. */
+int tn__os_file_size(int fd, uint64_t *size); /* EISDIR, ENODEV: not a regular file */
+/* Reads from `offset`; *got is less than `size` only at the end of the file. Any size. */
 int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *got);
 
 /* ---- cores (os_linux_cpu.c) ---- */
 
-size_t tn__os_cores(void); /* of the machine, at least 1; some may be switched off */
+size_t tn__os_cores(void); /* of the machine, at least 1; some may be offline */
 
-/* Calls `visit` on each core that the calling thread may run on, one after the other, at least once. */
+/* Runs `visit` once on each core that the calling thread may run on, and at least once in all. */
 void tn__os_visit_cores(void (*visit)(void *context), void *context);
 
-/* hwprobe(2) over all cores; only on RISC-V. A key that the kernel does not know becomes -1. */
+/* hwprobe(2) over all cores; only on RISC-V. Keys unknown to the kernel become -1. */
 struct tn__os_hwprobe {
     int64_t key;
     uint64_t value;
 };
 int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count);
 
-/* Reads the beginning of a file of the kernel's, size - 1 bytes at most, and ends it with a NUL. */
+/* Reads at most size - 1 bytes from the beginning of a kernel file (/proc, /sys), and adds a NUL. */
 int tn__os_read_text(const char *path, char *text, size_t size);
 
 #pragma GCC visibility pop

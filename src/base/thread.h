@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The threads that the program told us about: so that what is kept per thread can be brought up to date in all of them, and
- * so that one can wait until all of them have let go of what they may be using (tn_quiesce). */
+/* The attached threads: for keeping per-thread data up to date in all of them, and for waiting until none of them uses what was
+ * removed (tn_quiesce). */
 
 #ifndef TENON_THREAD_H
 #define TENON_THREAD_H
@@ -10,29 +10,30 @@
 
 #pragma GCC visibility push(hidden)
 
-/* On cache lines of its own: its thread writes `seen`, and only others that wait for it look. */
+/* On its own cache line: its thread writes `seen`, which others read only if they wait for it. */
 struct tn__thread {
     uint64_t seen;     /* the epoch of its last quiescent point; see thread.c */
-    uint32_t blocking; /* how many blocking regions it is in */
+    uint32_t blocking; /* nesting depth of blocking regions */
     struct tn__thread *next, **link;
     uint8_t *thread_pointer;
 } __attribute__((aligned(64)));
 
-/* One lock for the list and for what hangs on it. */
+/* One lock protects the list and everything attached to it. */
 void tn__threads_lock(void);
 void tn__threads_unlock(void);
 
 /* Under the lock: the attached threads. */
 struct tn__thread *tn__threads_first(void);
 
-/* Under the lock: called, still under it, for every thread that attaches from now on. One hook at most. */
+/* Under the lock: sets the hook that is called, under the lock, for every thread that attaches from now on. */
 void tn__threads_on_attach(void (*hook)(struct tn__thread *thread));
 
-/* From now on a fork holds the lock, and its child knows only the thread that forked. Forks take locks in the opposite order
- * of registration: who locks threads while holding a lock of its own calls this before it registers that one. */
+/* From now on forks hold the lock, and the child knows only the thread that forked. Fork handlers take locks in the reverse
+ * order of their registration, so code that locks threads while holding a lock of its own calls this before registering
+ * that one. */
 void tn__threads_watch_forks(void);
 
-/* What thread-local addresses are measured from. */
+/* The base of thread-local addresses. */
 static inline uint8_t *tn__thread_pointer(void)
 {
     return __builtin_thread_pointer();
