@@ -42,7 +42,6 @@ static void rebase(struct tn__output_link *o)
     for (size_t i = 0; i < TN__OUTPUT_SEGMENTS; i++)
         output->segments[i].address -= o->base;
     output->head_address -= o->base;
-    output->relro_address -= o->base;
     output->tls_address -= output->tls_size ? o->base : 0;
     o->base = 0;
 }

@@ -106,8 +106,7 @@ struct tn__output {
     size_t import_count;
     struct tn__output_symbol *symbols; /* local ones first */
     size_t symbol_count, local_count;
-    uint64_t head_address, head_size;   /* the room that options.head asked for */
-    uint64_t relro_address, relro_size; /* and options.relro_room */
+    uint64_t head_address, head_size; /* the room that options.head asked for */
     uint64_t tls_address, tls_size, tls_file_size, tls_alignment;
     uint64_t end; /* of the last segment in the file */
     struct tn__arena arena;
@@ -137,7 +136,6 @@ struct tn__output_options {
      * but the final addresses, which are as far from each other within segments as they will be, and again after each
      * change, until the room is enough; NULL: none. */
     uint64_t (*head)(void *context, const struct tn__output *output);
-    uint64_t relro_room; /* and at the beginning of TN__OUTPUT_RELRO; a multiple of 8 */
 };
 
 /* Links objects or archives (of which all members are taken). Inputs are borrowed for the call; of theirs only the flags count

@@ -280,7 +280,7 @@ static int add_tls_room(struct tn__output_link *o)
 /* Whole pages are sealed. What fills the last one is a section, or `strip` would cut it off. */
 static int add_padding(struct tn__output_link *o)
 {
-    bool any = o->options->relro_room;
+    bool any = false;
     for (size_t i = 0; i < o->piece_count; i++)
         any |= classes[o->pieces[i].class].place == TN__OUTPUT_RELRO;
     return any ? add_own(o, o->link->objects[0], TN__CLASS_PADDING, o->options->page_size, NULL) : TN_OK;
@@ -371,15 +371,11 @@ static void begin_segment(const struct tn__output_link *o, enum tn__output_place
     at->offset = tn__align_up(at->offset, BLOCK);
     at->address = tn__align_up(at->address, page) + at->offset % page;
     output->segments[place] = (struct tn__output_segment){.address = at->address, .offset = at->offset};
-    uint64_t room = place == TN__OUTPUT_RODATA  ? output->head_size
-                    : place == TN__OUTPUT_RELRO ? o->options->relro_room
-                                                : 0;
-    if (place == TN__OUTPUT_RODATA)
-        output->head_address = at->address;
-    if (place == TN__OUTPUT_RELRO)
-        output->relro_address = at->address;
-    at->address += room;
-    at->offset += room;
+    if (place != TN__OUTPUT_RODATA)
+        return;
+    output->head_address = at->address;
+    at->address += output->head_size;
+    at->offset += output->head_size;
 }
 
 static void end_segment(const struct tn__output_link *o, enum tn__output_place place, const struct cursor *at)

@@ -28,7 +28,7 @@ static void link_output(const struct tn__output_options *options, const uint8_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const struct tn__output_options anywhere = {.name = "out", .head = head, .relro_room = 64};
+    const struct tn__output_options anywhere = {.name = "out", .head = head};
     const struct tn__output_options fixed = {.name = "out", .fixed = true, .address = 0x10000000, .resolver = anything};
     link_output(&anywhere, bytes, size);
     link_output(&fixed, bytes, size);

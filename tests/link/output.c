@@ -86,7 +86,7 @@ static void test_places(void **state)
 {
     (void)state;
     unsigned asked = 0;
-    const struct tn__output_options options = {.name = "out", .head = head, .context = &asked, .relro_room = 0x40};
+    const struct tn__output_options options = {.name = "out", .head = head, .context = &asked};
     struct tn__output *output = link_good(&options, make_object());
     const struct tn__output_segment *s = output->segments;
     assert_int_equal(asked, 3);
@@ -102,7 +102,7 @@ static void test_places(void **state)
     assert_int_equal(find(output, "own_name")->place, TN__OUTPUT_RODATA);
     assert_int_equal(find(output, ".text")->address, s[TN__OUTPUT_CODE].address);
     assert_int_equal(find(output, ".plt")->place, TN__OUTPUT_CODE);
-    assert_int_equal(find(output, ".data.rel.ro")->address, output->relro_address + 0x40);
+    assert_int_equal(find(output, ".data.rel.ro")->address, s[TN__OUTPUT_RELRO].address);
     assert_int_equal(find(output, ".data.rel.ro")->size, 16); /* the table alone */
     assert_int_equal(s[TN__OUTPUT_RELRO].size % 4096, 0);
     assert_int_equal(s[TN__OUTPUT_RELRO].file_size, s[TN__OUTPUT_RELRO].size);

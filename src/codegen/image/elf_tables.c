@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). A file for tn_image_open alone has
- * less of it: no names of what it defines, which the image's own tables have, and a dynamic section that is not written to. */
+/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). None of it is written to: those that
+ * know RELR leave a dynamic section alone that is in read-only memory. A file for tn_image_open alone has no names of what it
+ * defines, which the image's own tables have. */
 
 #include <stdlib.h>
 
@@ -93,7 +94,7 @@ static uint64_t table_size(const struct tn__elf_file *f, enum tn__elf_table tabl
     case TN__ELF_RELR:
         return 8 * tn__output_relr(output, NULL, 0);
     case TN__ELF_DYNAMIC:
-        return is_library(f) ? 0 : TN__ELF_DYNAMIC_SIZE; /* else where it can be written to */
+        return TN__ELF_DYNAMIC_SIZE;
     default:
         return 0; /* at the end */
     }
@@ -349,17 +350,11 @@ static bool place_tables(struct tn__elf_file *f)
         f->tables[t].address = output->head_address + f->tables[t].offset;
         f->tables[t].offset += output->segments[TN__OUTPUT_RODATA].offset;
     }
-    struct tn__elf_section *id = &f->tables[TN__ELF_BUILD_ID], *dynamic = &f->tables[TN__ELF_DYNAMIC];
+    struct tn__elf_section *id = &f->tables[TN__ELF_BUILD_ID];
     if (!f->stub) {
         id->size = BUILD_ID_SIZE;
         id->offset = output->head_size - BUILD_ID_SIZE;
         id->address = output->head_address + id->offset;
-    }
-    if (is_library(f)) {
-        dynamic->size = TN__ELF_DYNAMIC_SIZE;
-        dynamic->address = output->relro_address;
-        dynamic->offset = output->segments[TN__OUTPUT_RELRO].offset;
-        dynamic->flags |= SHF_WRITE;
     }
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
         if (f->tables[t].size && !(f->tables[t].bytes = tn__arena_array(&f->arena, f->tables[t].size, 1)))
@@ -370,19 +365,11 @@ static bool place_tables(struct tn__elf_file *f)
 static void number_sections(struct tn__elf_file *f)
 {
     uint32_t next = f->stub ? (uint32_t)f->stub->section_count + 1 : 1;
-    bool apart = is_library(f); /* the dynamic section lies before the first one of the sealed segment */
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
-        if (f->tables[t].size && !(t == TN__ELF_DYNAMIC && apart))
+        if (f->tables[t].size)
             f->table_numbers[t] = next++;
-    for (size_t i = 0; i < f->output->section_count; i++) {
-        if (apart && f->output->sections[i].place >= TN__OUTPUT_RELRO) {
-            f->table_numbers[TN__ELF_DYNAMIC] = next++;
-            apart = false;
-        }
+    for (size_t i = 0; i < f->output->section_count; i++)
         f->section_numbers[i] = next++;
-    }
-    if (apart)
-        f->table_numbers[TN__ELF_DYNAMIC] = next;
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
         f->tables[t].link = tables[t].link < TN__ELF_TABLES ? f->table_numbers[tables[t].link] : 0;
     f->tables[TN__ELF_SYMBOLS].info = 1; /* the first that is not local */

@@ -71,8 +71,7 @@ static void add_library(struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
     const struct tn__elf_section *dynamic = &f->tables[TN__ELF_DYNAMIC], *id = &f->tables[TN__ELF_BUILD_ID];
-    add_range(f, PT_DYNAMIC, dynamic->flags & SHF_WRITE ? PF_R | PF_W : PF_R, dynamic->address, dynamic->offset,
-              dynamic->size, 8);
+    add_range(f, PT_DYNAMIC, PF_R, dynamic->address, dynamic->offset, dynamic->size, 8);
     add_tls(f);
     const struct tn__output_segment *sealed = &output->segments[TN__OUTPUT_RELRO];
     if (sealed->size)

@@ -80,7 +80,6 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
         .page_size = (size_t)options->page_size,
         .head = tn__elf_head,
         .context = file,
-        .relro_room = options->kind == TN_IMAGE_SHARED ? TN__ELF_DYNAMIC_SIZE : 0,
     };
     if (file->stub) {
         how.program = true;
