@@ -2,7 +2,7 @@
 
 /* image MODE FILE: from a file to code that can be called, once in this process, and what that took:
  *     open      tn_image_open
- *     dlopen    dlopen(RTLD_NOW) alone, which leaves the slots empty
+ *     dlopen    dlopen(RTLD_NOW) alone, which leaves the slots as they are for target 0
  *     ready     dlopen and tn_image_open_linked
  * Looking at the CPU is measured apart: it takes as long for one image as for all of a process. Both heaps, the C library's and
  * the runtime's, have been used before: how they begin is not what is asked.

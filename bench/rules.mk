@@ -101,11 +101,8 @@ $(out)/many.bc: bench/rules.mk
 		printf "int function_%d(unsigned a) { int n = %d; for (; a > 1; n++) a = a & 1 ? 3 * a + 1 : a / 2; return n; }\n", i, i }' | \
 		$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -emit-llvm -x c -c - -o $@
 
-$(out)/many.a: $(out)/many.bc $(BUILD)/tenon
-	$(BUILD)/tenon build -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
-
-$(out)/many.so: $(out)/many.a
-	$(CC) -shared -nostdlib -Wl,--whole-archive $< -o $@
+$(out)/many.so: $(out)/many.bc $(BUILD)/tenon
+	$(BUILD)/tenon build --kind=shared -O 1 --targets 'x86-64;x86-64-v3;x86-64-v4' -o $@ $<
 
 # ---- collected C: managed, the same without barriers, and its unmanaged twin; for a CPU that valgrind knows ----
 

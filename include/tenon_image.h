@@ -7,8 +7,8 @@
  * Linked into a program: declare the image's functions as usual, and the image as
  *     extern const char tn_image[];
  * (with -fPIC, if it lies in a shared library that the program is linked with: else its linker refuses to)
- * and open it before the first call of a function that has several versions: until then such calls lead nowhere, unless the
- * image has constructors, destructors or indirect functions; then they lead to the versions for its first target.
+ * and open it before anything of it is called. Calls before that work too, but get the versions for the image's first target, as
+ * its constructors do: on a machine that cannot run these, open it first.
  *
  * Threads: images may be opened by several threads at once; an open image is immutable. Errors as in tenon.h. */
 
@@ -51,8 +51,7 @@ TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_op
  * reserve (TN_TLS_RESERVE), like those of linked objects, so threads already running have to be attached to use them. After
  * an error nothing remains. The errors above, and TN_EIO, TN_EPERM (the system refuses to map the code), TN_EUNDEF (the
  * text lists the symbols that the resolver does not know), TN_ENOTSUP (thread-local variables of the program, relocations
- * that shared libraries do not have),
- * TN_ENOMEM (also: the reserve is full). */
+ * that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
 

@@ -118,18 +118,13 @@ static uint8_t *place(const struct tn__image_view *view, uint32_t index)
     return (uint8_t *)(uintptr_t)view->header + (int32_t)tn__get32(place_at(view, index));
 }
 
-/* Its pages are made at once, not by a fault each. */
 void tn__image_fill_slots(const struct tn_image *image)
 {
     const struct tn__image_view *view = &image->view;
-    void **slots = (void **)(void *)place(view, TN__IMAGE_SLOT_PLACE);
+    uintptr_t *slots = (uintptr_t *)(void *)place(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
     const uint8_t *distance = place_at(view, tn__image_version(view, 0, image->chosen));
-    uint64_t page = tn__os_page_size(), start = (uintptr_t)slots / page * page;
-    uint64_t end = tn__align_up((uintptr_t)(slots + view->slots), page);
-    if (end - start > page)
-        tn__os_prefault(start, end - start);
-    for (uint32_t i = 0; i < view->slots; i++, distance += 4)
-        __atomic_store_n(&slots[i], (void *)(uintptr_t)(view->header + (int32_t)tn__get32(distance)), __ATOMIC_RELEASE);
+    for (const uintptr_t *last = slots + view->slots; slots < last; slots++, distance += 4)
+        __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
 }
 
 /* ---- functions ---- */

@@ -89,7 +89,9 @@ void tn__image_unmap(struct tn__image_mapping *mapping);
 /* Whether one of these notes is an image's, and where it begins. */
 bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
 
-/* Memory that lies inside one segment, or NULL; `prot` says what the segment has to allow. */
+/* The segment that all of a range lies in and that allows `prot`, or NULL; and the range's memory. */
+const struct tn__image_segment *tn__image_segment_at(const struct tn__image_mapping *mapping, uint64_t address,
+                                                     uint64_t size, unsigned prot);
 void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot);
 /* The same, of what comes from the file and is never written; *available: how many bytes of it there are. */
 const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
@@ -108,6 +110,7 @@ struct tn__image_calls {
 /* A loaded file; all zeros holds nothing. */
 struct tn__image_file {
     struct tn__image_mapping mapping;
+    uint64_t slots, slots_size; /* address and bytes; they are filled, so their relocations are not applied */
     struct tn__image_calls initializers, finalizers;
     struct tn__range *tls; /* its part of the program's reserve */
     struct tn__unwind unwind;
@@ -117,6 +120,8 @@ struct tn__image_file {
 /* Applies the relocations of a mapped file, gives its thread-local variables their place, and says what is to be called then
  * and in the end. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
 int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
+/* Makes read-only what a file wants to be so (PT_GNU_RELRO) once everything is in place. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_seal(const struct tn__image_mapping *mapping, struct tn_error *err);
 
 /* ---- frames.c ---- */
 

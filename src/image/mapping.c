@@ -184,14 +184,21 @@ static int find_image(const struct parser *p)
 
 /* ---- memory ---- */
 
-void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot)
+const struct tn__image_segment *tn__image_segment_at(const struct tn__image_mapping *mapping, uint64_t address,
+                                                     uint64_t size, unsigned prot)
 {
     for (size_t i = 0; i < mapping->segment_count; i++) {
         const struct tn__image_segment *s = &mapping->segments[i];
         if (address >= s->address && tn__inside(address - s->address, size, s->size) && (s->prot & prot) == prot)
-            return (void *)(uintptr_t)(mapping->bias + address);
+            return s;
     }
     return NULL;
+}
+
+void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot)
+{
+    bool inside = tn__image_segment_at(mapping, address, size, prot);
+    return inside ? (void *)(uintptr_t)(mapping->bias + address) : NULL;
 }
 
 /* Maps one segment: whole pages of the file, then zeros. */

@@ -37,36 +37,58 @@ static void unload(struct tn_image *image)
 
 /* ---- places ---- */
 
-/* Whether `count` places lie in one segment of code; which, does not matter. */
-static bool all_code(const struct tn_image *image, const uint8_t *places, uint32_t count)
+/* As a file's address. */
+static uint64_t place(const struct tn__image_mapping *m, const uint8_t *places, uint32_t index)
 {
-    const struct tn__image_mapping *m = &image->file->mapping;
-    int32_t low = INT32_MAX, high = INT32_MIN;
-    for (uint32_t i = 0; i < count; i++) {
-        int32_t distance = (int32_t)tn__get32(places + 4 * (size_t)i);
-        low = distance < low ? distance : low;
-        high = distance > high ? distance : high;
-    }
-    return !count ||
-           tn__image_at(m, m->header + (uint64_t)(int64_t)low, (uint64_t)((int64_t)high - low) + 1, TN__PROT_RX);
+    return m->header + (uint64_t)(int64_t)(int32_t)tn__get32(places + 4 * (size_t)index);
+}
+
+/* Whether `count` places lie in one segment of code. There may be many: no branch for each. */
+static bool all_code(const struct tn__image_mapping *m, const uint8_t *places, uint32_t first, uint32_t count)
+{
+    const struct tn__image_segment *code =
+        count ? tn__image_segment_at(m, place(m, places, first), 1, TN__PROT_RX) : NULL;
+    if (!code)
+        return !count;
+    uint64_t start = code->address, size = code->size;
+    bool outside = false;
+    for (uint32_t i = 0; i < count; i++)
+        outside |= place(m, places, first + i) - start >= size;
+    return !outside;
 }
 
 /* Slots have to be writable memory, versions code; those for other targets are left unread. */
 static int check_places(const struct tn_image *image, const uint8_t *places, uint64_t available, struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
-    const struct tn__image_mapping *m = &image->file->mapping;
+    struct tn__image_file *file = image->file;
+    const struct tn__image_mapping *m = &file->mapping;
     uint32_t functions = view->tables[TN__IMAGE_FUNCTION_TABLE].count;
     uint32_t chosen = tn__image_version(view, 0, image->chosen), single = view->places - (functions - view->slots);
     if (view->places > available / 4)
         return tn__fail(err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
                         (unsigned long long)available);
-    uint64_t slots = m->header + (uint64_t)(int64_t)(int32_t)tn__get32(places + 4 * TN__IMAGE_SLOT_PLACE);
-    if (slots % 8 || !tn__image_at(m, slots, 8 * (uint64_t)view->slots, TN__PROT_RW))
+    file->slots = place(m, places, TN__IMAGE_SLOT_PLACE);
+    file->slots_size = 8 * (uint64_t)view->slots;
+    if (file->slots % 8 || !tn__image_at(m, file->slots, file->slots_size, TN__PROT_RW))
         return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
-    if (!all_code(image, places + 4 * (size_t)chosen, view->slots) ||
-        !all_code(image, places + 4 * (size_t)single, functions - view->slots))
+    if (!all_code(m, places, chosen, view->slots) || !all_code(m, places, single, functions - view->slots))
         return tn__fail(err, TN_EFORMAT, "%s: its functions do not all lie in one segment of code", m->name);
+    return TN_OK;
+}
+
+/* Pages of nothing but slots are made anew, all at once: the file's would be copied one by one, only to be overwritten. */
+static int fill_slots(const struct tn_image *image, struct tn_error *err)
+{
+    const struct tn__image_file *file = image->file;
+    uint64_t page = tn__os_page_size(), first = file->mapping.bias + file->slots;
+    uint64_t start = tn__align_up(first, page), end = (first + file->slots_size) / page * page;
+    int error = end > start ? tn__os_commit(start, end - start, TN__PROT_RW) : 0;
+    if (error)
+        return tn__fail(err, TN_ENOMEM, "%s: no memory for its slots: %s", file->mapping.name, strerror(error));
+    if (end > start)
+        tn__os_prefault(start, end - start);
+    tn__image_fill_slots(image);
     return TN_OK;
 }
 
@@ -115,11 +137,14 @@ static int load(struct tn_image *image, int fd, const char *name, const struct t
         code = tn__image_relocate(file, options, err);
     if (code == TN_OK)
         code = tn__image_register_frames(file, err);
+    if (code == TN_OK)
+        code = fill_slots(image, err);
+    if (code == TN_OK)
+        code = tn__image_seal(&file->mapping, err);
     if (code != TN_OK) {
         release(file);
         return code;
     }
-    tn__image_fill_slots(image);
     call_all(&file->initializers, false);
     return TN_OK;
 }

@@ -13,6 +13,8 @@
 /* Not in the elf.h of every system. */
 enum { DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_FLAGS_TEXTREL_ = 4 };
 
+enum { SPAN = 63 * 8 }; /* bytes that a bitmap of RELR is about */
+
 enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, TABLES };
 
 /* A table of the dynamic section: where, and how many bytes. */
@@ -59,7 +61,8 @@ static const struct row {
 };
 
 struct relocator {
-    const struct tn__image_mapping *mapping;
+    const struct tn__image_file *file;
+    const struct tn__image_mapping *mapping; /* the file's */
     uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
     struct dynamic tables[TABLES];
     const struct tn_image_load_options *options; /* who knows symbols */
@@ -277,12 +280,38 @@ static int apply_table(struct relocator *r, enum table table)
     return code;
 }
 
+/* Slots are filled anyway. */
+static bool is_slot(const struct relocator *r, uint64_t address)
+{
+    return address - r->file->slots < r->file->slots_size;
+}
+
 static int move(struct relocator *r, uint64_t address)
 {
+    if (is_slot(r, address))
+        return TN_OK;
     uint8_t *target = target_of(r, address);
     if (target)
         tn__put64(target, tn__get64(target) + r->mapping->bias);
     return target ? TN_OK : TN_EFORMAT;
+}
+
+/* Bit n is the word at start + 8 * n. Where slots or another segment begin among them, each is looked at by itself. */
+static int move_some(struct relocator *r, uint64_t start, uint64_t bits)
+{
+    bool first = is_slot(r, start), last = is_slot(r, start + SPAN - 8);
+    if (first && last)
+        return TN_OK;
+    uint8_t *memory = first || last ? NULL : tn__image_at(r->mapping, start, SPAN, TN__PROT_RW);
+    int code = TN_OK;
+    for (; bits && code == TN_OK; bits &= bits - 1) {
+        uint64_t at = 8 * (uint64_t)__builtin_ctzll(bits);
+        if (memory)
+            tn__put64(memory + at, tn__get64(memory + at) + r->mapping->bias);
+        else
+            code = move(r, start + at);
+    }
+    return code;
 }
 
 /* An even word is an address; an odd one is a bitmap of the 63 words behind the last. */
@@ -293,34 +322,13 @@ static int apply_relr(struct relocator *r)
     int code = TN_OK;
     for (uint64_t i = 0; i < r->tables[RELR].size / 8 && code == TN_OK; i++) {
         uint64_t word = tn__get64(at + 8 * i);
-        if (!(word & 1)) {
-            code = move(r, word);
-            next = word + 8;
-            continue;
-        }
-        for (uint64_t bit = 0; bit < 63 && code == TN_OK; bit++)
-            if (word >> (bit + 1) & 1)
-                code = move(r, next + 8 * bit);
-        next += 63 * 8;
+        code = word & 1 ? move_some(r, next, word >> 1) : move(r, word);
+        next = word & 1 ? next + SPAN : word + 8;
     }
     return code;
 }
 
 /* ---- the whole ---- */
-
-/* What was to be written once only, from now on cannot be. */
-static int seal(const struct relocator *r)
-{
-    const struct tn__image_mapping *m = r->mapping;
-    uint64_t page = tn__os_page_size(), start = m->relro.address / page * page;
-    uint64_t end = (m->relro.address + m->relro.size) / page * page;
-    if (end <= start)
-        return TN_OK;
-    if (!tn__image_at(m, m->relro.address, m->relro.size, TN__PROT_RW) && m->relro.size)
-        return FAIL(r, "%s: PT_GNU_RELRO lies outside of its segments", m->name);
-    int error = tn__os_protect(m->bias + start, end - start, TN__PROT_R);
-    return error ? tn__fail(r->err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : TN_OK;
-}
 
 static int list_calls(const struct relocator *r, enum table table, struct tn__image_calls *calls)
 {
@@ -368,7 +376,7 @@ static int apply_all(struct relocator *r)
 
 int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err)
 {
-    struct relocator r = {.mapping = &file->mapping, .options = options, .err = err};
+    struct relocator r = {.file = file, .mapping = &file->mapping, .options = options, .err = err};
     int code = read_dynamic(&r);
     if (code == TN_OK)
         code = place_variables(&r, file);
@@ -378,7 +386,17 @@ int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_o
         code = list_calls(&r, INIT, &file->initializers);
     if (code == TN_OK)
         code = list_calls(&r, FINI, &file->finalizers);
-    if (code == TN_OK)
-        code = publish_variables(&r, file);
-    return code == TN_OK ? seal(&r) : code;
+    return code == TN_OK ? publish_variables(&r, file) : code;
+}
+
+int tn__image_seal(const struct tn__image_mapping *m, struct tn_error *err)
+{
+    uint64_t page = tn__os_page_size(), start = m->relro.address / page * page;
+    uint64_t end = (m->relro.address + m->relro.size) / page * page;
+    if (end <= start)
+        return TN_OK;
+    if (!tn__image_at(m, m->relro.address, m->relro.size, TN__PROT_RW))
+        return tn__fail(err, TN_EFORMAT, "%s: PT_GNU_RELRO lies outside of its segments", m->name);
+    int error = tn__os_protect(m->bias + start, end - start, TN__PROT_R);
+    return error ? tn__fail(err, TN_ENOMEM, "%s: cannot protect its data: %s", m->name, strerror(error)) : TN_OK;
 }

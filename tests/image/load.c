@@ -193,7 +193,7 @@ static void names_what_differs(void **state)
         const char *text;
     } rows[] = {
         {SAMPLE_IMAGE, 0x88, TN_EFORMAT, "not an image"},
-        {SAMPLE_IMAGE + 8, 3, TN_ENOTSUP, "format version 3; this runtime reads version 2"},
+        {SAMPLE_IMAGE + 8, 4, TN_ENOTSUP, "format version 4; this runtime reads version 3"},
         {SAMPLE_IMAGE + 24, 1, TN_EFORMAT, "byte order"},
         {SAMPLE_IMAGE + 28, 0x55, TN_EFORMAT, "ELF machine 85"},
         {SAMPLE_IMAGE + 30, 4, TN_EFORMAT, "pointers of 4 bytes"},
@@ -328,6 +328,99 @@ static void refuses_bad_files(void **state)
     assert_int_equal(mappings(), before);
 }
 
+static void write64(size_t at, uint64_t value)
+{
+    memcpy(bytes + at, &value, sizeof value);
+}
+
+static bool is_writable(const void *address)
+{
+    uintptr_t start, end, at = (uintptr_t)address;
+    char line[512], prot[5] = "";
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps) &&
+           (sscanf(line, "%lx-%lx %4s", &start, &end, prot) != 3 || at < start || at >= end))
+        ;
+    fclose(maps);
+    return prot[1] == 'w';
+}
+
+/* Slots may lie where nothing can be written any more once the image is open. */
+static void seals_what_it_filled(void **state)
+{
+    (void)state;
+    enum { PROGRAM_HEADER = sizeof(Elf64_Ehdr) + 6 * sizeof(Elf64_Phdr) };
+    struct tn_image *image;
+    struct tn_error err;
+    Elf64_Phdr relro = {.p_type = PT_GNU_RELRO, .p_flags = PF_R, .p_vaddr = SAMPLE_DATA, .p_memsz = 0x1000};
+    memcpy(bytes + PROGRAM_HEADER, &relro, sizeof relro);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    uint8_t *start = (uint8_t *)image->file->mapping.start;
+    assert_ptr_equal(*(void **)(void *)(start + SAMPLE_SLOTS), start + SAMPLE_CODE + 32);
+    assert_false(is_writable(start + SAMPLE_SLOTS));
+    tn_image_close(image);
+    relro.p_vaddr = SAMPLE_CODE;
+    memcpy(bytes + PROGRAM_HEADER, &relro, sizeof relro);
+    expect(TN_EFORMAT, "PT_GNU_RELRO lies outside");
+}
+
+/* A bitmap is about slots, about what lies around them, and about more than the segment has. */
+static void moves_addresses(void **state)
+{
+    (void)state;
+    enum {
+        DYNAMIC = 0x300,
+        TABLE = 0x3a0,
+        RELRSZ = 35,
+        RELR = 36,
+        BEFORE = SAMPLE_SLOTS - 8,
+        END = SAMPLE_DATA + 0x1000
+    };
+    static const size_t moved[] = {BEFORE, SAMPLE_SLOTS + 8, SAMPLE_SLOTS + 62 * 8, END - 16, END - 8};
+    struct tn_image *image;
+    struct tn_error err;
+    const uint64_t words[] = {BEFORE, UINT64_C(1) << 63 | 1 << 2 | 1 << 1 | 1, END - 16, 1 << 1 | 1};
+    const Elf64_Dyn dynamic[] = {{RELR, {TABLE}}, {RELRSZ, {sizeof words}}, {DT_NULL, {0}}};
+    memcpy(bytes + DYNAMIC, dynamic, sizeof dynamic);
+    memcpy(bytes + TABLE, words, sizeof words);
+    for (size_t i = 0; i < TN_COUNT(moved); i++)
+        write64(moved[i], SAMPLE_CODE);
+    assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
+    uint8_t *start = (uint8_t *)image->file->mapping.start;
+    for (size_t i = 0; i < TN_COUNT(moved); i++)
+        assert_ptr_equal(*(void **)(void *)(start + moved[i]), start + SAMPLE_CODE);
+    assert_ptr_equal(*(void **)(void *)(start + SAMPLE_SLOTS), start + SAMPLE_CODE + 32);
+    assert_ptr_equal(*(void **)(void *)(start + SAMPLE_SLOTS + 16), NULL);
+    assert_true(is_writable(start + SAMPLE_SLOTS));
+    tn_image_close(image);
+    write64(TABLE + 3 * 8, 1 << 2 | 1);
+    expect(TN_EFORMAT, "a relocation of 0x3000, which is no writable memory");
+}
+
+/* What an accident makes of bytes: changed, moved, more or fewer of them. */
+static void sums_differ(void **state)
+{
+    (void)state;
+    enum { SIZE = 0x400 };
+    static const struct {
+        size_t from, to, size; /* these two change places */
+    } rows[] = {{0, 8, 8}, {0, 64, 8}, {8, 128, 8}, {0, 64, 64}, {64, 512, 64}, {0, 512, 512}, {0, 1, 1}};
+    uint8_t text[SIZE], other[SIZE];
+    for (size_t i = 0; i < SIZE; i++)
+        text[i] = (uint8_t)(i * 37 + i / 64);
+    uint64_t sum = tn__image_checksum(text, SIZE, 1);
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        memcpy(other, text, SIZE);
+        memcpy(other + rows[i].from, text + rows[i].to, rows[i].size);
+        memcpy(other + rows[i].to, text + rows[i].from, rows[i].size);
+        assert_true(tn__image_checksum(other, SIZE, 1) != sum);
+    }
+    memset(other, 0, SIZE);
+    for (size_t size = 0; size < SIZE; size++)
+        assert_true(tn__image_checksum(other, size, 1) != tn__image_checksum(other, size + 1, 1));
+    assert_true(tn__image_checksum(text, SIZE, 2) != sum);
+}
+
 /* Every request to the system, and every allocation, fails once. */
 static void gives_up_cleanly(void **state)
 {
@@ -368,6 +461,9 @@ int main(void)
         cmocka_unit_test_setup(checks_what_it_depends_on, fresh),
         cmocka_unit_test_setup(lists_what_is_missing, fresh),
         cmocka_unit_test_setup(refuses_bad_files, fresh),
+        cmocka_unit_test_setup(seals_what_it_filled, fresh),
+        cmocka_unit_test_setup(moves_addresses, fresh),
+        cmocka_unit_test(sums_differ),
         cmocka_unit_test_setup(gives_up_cleanly, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,8 +171,7 @@ static int write_metadata(struct tn__image_build *b)
                                           .targets = b->targets,
                                           .functions = b->functions,
                                           .function_count = b->function_count,
-                                          .slots = b->slots,
-                                          .runs_by_itself = b->runs_by_itself};
+                                          .slots = b->slots};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;

@@ -30,7 +30,6 @@ struct tn__image_build {
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     size_t slots;
-    bool runs_by_itself;
     struct tn__image_function *functions;
     size_t function_count, function_capacity;
     uint64_t fingerprint[2]; /* of all that decides what a shard's contents are */

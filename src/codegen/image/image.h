@@ -62,7 +62,6 @@ struct tn__image_contents {
     struct tn__image_function *functions; /* will be sorted */
     size_t function_count;
     size_t slots;
-    bool runs_by_itself;      /* code of it may run before slots are filled */
     const char *const *needs; /* names that nothing in the image defines, sorted */
     size_t need_count;
     const struct tn_image_dependency *dependencies;

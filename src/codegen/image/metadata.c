@@ -240,16 +240,14 @@ static LLVMValueRef declare_version(const struct module *m, const struct tn__ima
                                         LLVMFunctionType(LLVMVoidTypeInContext(m->context), NULL, 0, 0)));
 }
 
-/* Nothing, which is no work to load. But the image's own constructors and the like may run before it is opened, in a program or a library
- * that dlopen loads, and what they call has to lead somewhere: to the versions for target 0. */
+/* The versions for target 0: so an image works before it is opened, too. */
 static LLVMValueRef first_slots(const struct module *m, LLVMTypeRef type, LLVMValueRef *values)
 {
     const struct tn__image_contents *c = m->contents;
-    if (!c->runs_by_itself || !c->slots)
+    if (!c->slots)
         return LLVMConstNull(type);
-    for (size_t i = 0; i < c->function_count; i++)
-        if (c->functions[i].slot >= 0)
-            values[c->functions[i].slot] = declare_version(m, &c->functions[i], 0);
+    for (size_t i = 0; i < c->slots; i++)
+        values[i] = declare_version(m, &c->functions[i], 0);
     return LLVMConstArray2(m->pointer, values, c->slots);
 }
 

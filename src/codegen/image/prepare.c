@@ -187,31 +187,6 @@ static void take_fingerprint(struct tn__image_build *b)
         mix(b, b->inputs[i].ir, b->inputs[i].length);
 }
 
-/* ---- what runs by itself ---- */
-
-static bool begins_with_any(const char *text, const char *const *starts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text && strncmp(text, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the C library or the dynamic linker calls functions of it, with no regard to whether anybody has opened the image:
- * constructors, resolvers of indirect functions, and destructors where opening failed. */
-static bool runs_by_itself(LLVMModuleRef module)
-{
-    static const char *const lists[] = {"llvm.global_ctors", "llvm.global_dtors"};
-    static const char *const sections[] = {".preinit_array", ".init_array", ".fini_array"};
-    for (LLVMValueRef global = LLVMGetFirstGlobal(module); global; global = LLVMGetNextGlobal(global)) {
-        size_t length;
-        if (begins_with_any(LLVMGetValueName2(global, &length), lists, TN_COUNT(lists)) ||
-            begins_with_any(LLVMGetSection(global), sections, TN_COUNT(sections)))
-            return true;
-    }
-    return LLVMGetFirstGlobalIFunc(module) != NULL;
-}
-
 /* ---- the whole ---- */
 
 int tn__image_prepare(void *user)
@@ -229,7 +204,6 @@ int tn__image_prepare(void *user)
     if (code != TN_OK)
         return code;
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
-    b->runs_by_itself = runs_by_itself(b->unit.module);
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
     b->split = tn__split_create(b->unit.module, number_of(b->options.name), false);
