@@ -13,7 +13,7 @@
 
 #define TN__IMAGE_MAGIC "\x89TNIM\r\n\x1a"
 
-enum { TN__IMAGE_VERSION = 2, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
+enum { TN__IMAGE_VERSION = 3, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX = 1, TN__IMAGE_TARGETS = 64 };
 
 /* The header. */
 enum {
@@ -81,7 +81,6 @@ enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 #define TN__IMAGE_NOTE_NAME "Tenon"
 enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_SIZE = 16, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE_SUM = 28 };
 
-/* Any 8 bytes more or less, and any 8 aligned bytes changed, give another sum (checksum.c). */
 uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 
 /* That of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */

@@ -65,7 +65,7 @@ static void write_image(uint8_t *bytes, uint16_t machine)
     static const char text[40] = "base\0\0wide\0one\0two\0sample";
     uint8_t *h = bytes + SAMPLE_IMAGE;
     memcpy(h, magic, 8);
-    put(h + 8, 2, 4);
+    put(h + 8, 3, 4);
     put(h + 12, SAMPLE_TABLES, 4);
     put(h + 24, 0x01020304, 4);
     put(h + 28, machine, 2);
