@@ -186,7 +186,7 @@ bool annotation::is_entry(const candidate &candidate) const
 
 static bool is_public(const Function &function)
 {
-    return !function.hasLocalLinkage() && function.hasDefaultVisibility();
+    return !function.hasLocalLinkage() && !function.hasHiddenVisibility();
 }
 
 void annotation::attach(candidate &candidate)
@@ -210,10 +210,16 @@ void annotation::attach(candidate &candidate)
         function.addFnAttr("tenon.mv.weak");
 }
 
+/* What linkers know it by: the IR may say that its name is to be taken as it stands. */
+static StringRef symbol_of(const Function &function)
+{
+    return GlobalValue::dropLLVMManglingEscape(function.getName());
+}
+
 /* Slots are in the order of the names, as the table of functions is. */
 void annotation::number_slots()
 {
-    sort(slotted, [](const Function *a, const Function *b) { return a->getName() < b->getName(); });
+    sort(slotted, [](const Function *a, const Function *b) { return symbol_of(*a) < symbol_of(*b); });
     for (size_t slot = 0; slot < slotted.size(); slot++)
         slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
 }
@@ -260,7 +266,7 @@ bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context)
                                  !function.hasFnAttribute("tenon.mv.entry")};
         text("tenon.mv.clones").getAsInteger(16, found.clones);
         text("tenon.mv.slot").getAsInteger(10, found.slot);
-        std::string name = function.getName().str();
+        std::string name = symbol_of(function).str();
         found.name = name.c_str();
         if ((found.is_public || found.slot >= 0) && is_defined(function) && !visit(context, &found))
             return false;
