@@ -165,6 +165,21 @@ static void unknown_bits_are_missing(void **state)
     assert_int_equal(tn__cpu_choose(&cpu, &target, 0, &verdict, &chosen, &err), TN_ENOTSUP);
 }
 
+/* Of hypervisors only where cx16 is missing. */
+static void other_features_are_not_hidden(void **state)
+{
+    struct tn_cpu cpu = machine("x86-64", "x86-64-v3");
+    struct tn_cpu_parse_options options = {.size = sizeof options, .arch = cpu.arch};
+    struct tn_cpu_targets *targets;
+    struct tn_error err;
+    size_t chosen;
+    (void)state;
+    assert_int_equal(tn_cpu_parse_targets("x86-64-v4;znver5", &options, &targets, &err), 0);
+    assert_int_equal(tn_cpu_choose(&cpu, targets, NULL, &chosen, &err), TN_ENOTSUP);
+    assert_null(strstr(err.text, "hypervisors"));
+    tn_cpu_targets_destroy(targets);
+}
+
 /* ---- vectors ---- */
 
 static void vectors_are_limited(void **state)
@@ -223,6 +238,8 @@ static void a_cpu_is_limited(void **state)
         {"haswell,-rdrnd", "native,+rdrnd", NULL, NULL, "which is more than it has: rdrnd"},
         {"haswell", "vax", NULL, NULL, "names that this version does not know"},
         {"haswell", "generic,+teleport", NULL, NULL, "names that this version does not know"},
+        {"haswell", "native,-teleport", NULL, NULL, "names that this version does not know"},
+        {"haswell", "native,+prefer-256-bit", NULL, NULL, "names that this version does not know"},
         {"haswell", "help", NULL, NULL, "names that this version does not know"},
         {"haswell", "generic;haswell", NULL, NULL, "column 9: several targets"},
         {"haswell", "generic,clone_all", NULL, NULL, "column 9: 'clone_all' is for images"},
@@ -252,12 +269,27 @@ static void a_cpu_is_limited(void **state)
     tn_cpu_targets_destroy(targets);
 }
 
+/* What a name stands for without code using it is there on the smaller CPU as well: it may be asked for. */
+static void a_limited_cpu_has_all_of_its_name(void **state)
+{
+    struct tn_cpu cpu = machine("x86-64", "znver4");
+    struct tn_cpu_set before = cpu.features;
+    struct tn_error err;
+    (void)state;
+    assert_int_equal(tn_cpu_limit(&cpu, "haswell", &err), 0);
+    assert_true(tn__cpu_has(&cpu.features, tn__cpu_find_feature(cpu.arch, "rdrnd", 5)));
+    assert_false(tn__cpu_has(&cpu.features, tn__cpu_find_feature(cpu.arch, "rdseed", 6)));
+    assert_true(tn__cpu_has(&before, tn__cpu_find_feature(cpu.arch, "rdseed", 6)));
+    assert_int_equal(tn_cpu_limit(&cpu, "haswell,+rdrnd", &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_target_is_taken),    cmocka_unit_test(nothing_better_is_left),
-        cmocka_unit_test(foreign_targets_are_refused), cmocka_unit_test(unknown_bits_are_missing),
-        cmocka_unit_test(vectors_are_limited),         cmocka_unit_test(a_cpu_is_limited),
+        cmocka_unit_test(the_best_target_is_taken),      cmocka_unit_test(nothing_better_is_left),
+        cmocka_unit_test(foreign_targets_are_refused),   cmocka_unit_test(unknown_bits_are_missing),
+        cmocka_unit_test(vectors_are_limited),           cmocka_unit_test(a_cpu_is_limited),
+        cmocka_unit_test(other_features_are_not_hidden), cmocka_unit_test(a_limited_cpu_has_all_of_its_name),
     };
     return cmocka_run_group_tests_name("choose", tests, NULL, NULL);
 }

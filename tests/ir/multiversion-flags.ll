@@ -100,6 +100,30 @@ end:
   ret double %y
 }
 
+; Code that sees its own frame, that nobody is to change, or that runs before slots are filled has one version, though it loops.
+; POPCNT: one naked
+; V3: one naked
+; BASE: one naked
+define void @naked() naked {
+entry:
+  br label %again
+again:
+  call void asm sideeffect "nop", ""()
+  br label %again
+}
+
+; POPCNT: one optnone
+; V3: one optnone
+; BASE: one optnone
+define void @optnone(i1 %more) optnone noinline {
+entry:
+  br label %again
+again:
+  br i1 %more, label %again, label %end
+end:
+  ret void
+}
+
 ; POPCNT: one plain
 ; V3: one plain
 ; FP16: one plain
@@ -115,6 +139,19 @@ define double @plain(double %a) {
 define double @relaxed(double %a) {
   %r = fadd reassoc double %a, %a
   ret double %r
+}
+
+; POPCNT: one resolver
+; V3: one resolver
+; BASE: one resolver
+@resolved = ifunc void (), ptr @resolver
+define ptr @resolver(i1 %more) {
+entry:
+  br label %again
+again:
+  br i1 %more, label %again, label %end
+end:
+  ret ptr @naked
 }
 
 ; In the signature, or anywhere in the body.
