@@ -3,16 +3,17 @@
 /* What the phases of the linker share. Data flows one way:
  *
  *     add      bytes -> neutral object, its definitions entered in the library's table      add.c, symtab.c
- *     resolve  which objects belong to this link, archive members pulled in, host symbols   resolve.c
+ *     resolve  which objects belong to this link, archive members loaded, host symbols      resolve.c
  *     bind     what each symbol of them stands for                                          bind.c
  *     scan     relocations checked, GOT slots and stubs counted                             relocate.c
  *     layout   sections, GOT and stubs placed in code memory                                layout.c
  *     apply    bytes copied, rows applied                                                   layout.c, relocate.c
  *     publish  protected, unwind tables registered, symbols get their addresses             link.c
  *
- * Resolve, bind and publish hold the session's lock, and so does taking memory between layout and apply; the rest is done
- * without it. So threads link different objects side by side. A link whose objects need one that another link is working
- * on steps back and waits until that link has ended. Until publish nothing outside the link sees it, so an error undoes it. */
+ * Resolve, bind and publish hold the session's lock, and so does taking memory between layout and apply; everything else is
+ * done without it, so threads link different objects in parallel. A link that needs an object which another link is working
+ * on backs out and waits until that link has ended. Nothing outside sees a link before it is published, so after an error
+ * it is undone. */
 
 #ifndef TENON_LINK_H
 #define TENON_LINK_H
@@ -26,23 +27,23 @@
 
 enum { TN__LINK_RESOLVE, TN__LINK_LAYOUT, TN__LINK_COPY, TN__LINK_APPLY, TN__LINK_PUBLISH, TN__LINK_PHASES };
 
-/* What resolving answers when another link is working on something that this one needs. */
+/* Result of resolving if another link is working on something that this one needs. */
 enum { TN__BUSY = 1 };
 
-/* What a link answers when it needs symbols that are only promised: see promise.h. */
+/* Result of a link that needs symbols which are only promised; see promise.h. */
 enum { TN__WAIT = 2 };
 
-/* What it answers if nothing is open any more, and it was only to find that out. */
+/* Result of a link that was only to find out whether any references are still open, if none are. */
 enum { TN__EXPLORED = 3 };
 
 struct tn__needs;
 struct tn__request;
 
-/* How a symbol is needed: a weak reference is satisfied by what is there, but pulls no member in (gABI, archive files);
- * for a thread-local one nobody is asked who could answer for one thread only. */
+/* How a symbol is needed: a weak reference uses what is there, but loads no archive member (gABI, archive files); for a
+ * thread-local symbol no resolver is asked, because that would return the address in one thread only. */
 enum { TN__NEED_WEAK = 1, TN__NEED_TLS = 2 };
 
-/* What a link must not lose; the rest is stripped: see strip.c, which only those programs contain that ask for it. */
+/* What a link must keep; the rest is stripped. The functions are those of strip.c, which only programs that use it contain. */
 struct tn__roots {
     const char *const *names;
     size_t count;
@@ -53,17 +54,17 @@ struct tn__roots {
 struct tn__link {
     struct tn_library *library;
     struct tn_session *session;
-    bool building;   /* it works without the lock: what it defines stays as it is, and it may still be undone */
-    bool low_window; /* there was one below 2 GiB when this link was resolved */
-    uint64_t number; /* no two links of a session have the same */
+    bool building;   /* it works without the lock: what it defines must not change, and it may still be undone */
+    bool low_window; /* a window below 2 GiB existed when this link was resolved */
+    uint64_t number; /* unique within the session */
     const struct tn__request *request;
-    struct tn__needs *needs;     /* filled if it steps back */
-    struct tn__object **objects; /* all that become callable together */
+    struct tn__needs *needs;     /* filled in if it backs out */
+    struct tn__object **objects; /* the objects that become callable together */
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
-    struct tn__list members;         /* of archives, loaded by this link */
-    struct tn__unwind_table *tables; /* ready to be registered */
+    struct tn__list members;         /* archive members loaded by this link */
+    struct tn__unwind_table *tables; /* to be registered */
     struct tn__bound *bounds;
     struct tn__gathering *gatherings;
     uint64_t ns[TN__LINK_PHASES];
@@ -71,8 +72,8 @@ struct tn__link {
     struct tn_error *err;
 };
 
-/* Links what is asked for and all it needs. Under the lock, which is given up for a while. TN__WAIT: `needs` says for what;
- * nothing was linked. */
+/* Links what is requested and everything it needs. Under the lock, which is released meanwhile. TN__WAIT: nothing was
+ * linked, and `needs` says what for. */
 int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err);
 
 /* resolve.c */
@@ -81,16 +82,16 @@ int tn__link_resolve(struct tn__link *link);
 /* search.c */
 int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
                              void (*close)(void *context), struct tn_error *err);
-/* True if a resolver of the library knows the entry's name; the entry has its address then. */
+/* True if a resolver of the library knows the entry's name; the entry then has the address. */
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
-/* Finds out who defines an entry that its library says nothing about: its resolvers and generators, then the other libraries
- * of its search order; the entry leads there afterwards. Names for generators are noted in the link's needs. `first` is where
- * following aliases began that led to it. TN_ENOMEM. */
+/* Looks up an entry that its library does not define: in its resolvers and generators, then in the libraries of its search
+ * order, and makes the entry lead there. Names that generators have to be asked for are added to the link's needs. `first`
+ * is the entry from which aliases led here. TN_ENOMEM. */
 int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how,
                     const struct tn__entry *first);
 
 /* gather.c */
-/* A name of this link that stands for where the sections called `section` begin or end. */
+/* A symbol of this link that stands for the start or end of the sections called `section`. */
 struct tn__bound {
     struct tn__bound *next;
     struct tn_library *library;
@@ -99,18 +100,18 @@ struct tn__bound {
     bool is_end;
     uint64_t address; /* once gathered */
 };
-/* Takes note of a name that nobody defines, if it is one of those; *noted tells. TN_ENOMEM. */
+/* If an undefined name is such a symbol, records it and sets *noted. TN_ENOMEM. */
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
-/* Asks the resolvers for those whose sections no object of the link has. */
+/* Asks the resolvers for those whose sections occur in no object of the link. */
 void tn__link_settle_bounds(struct tn__link *link);
 bool tn__section_is_gathered(const struct tn__section *section, const char *name);
-/* The name of the sections that an entry of kind TN__ENTRY_BOUND frames, */
+/* The name of the sections that an entry of kind TN__ENTRY_BOUND delimits, */
 const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry);
-/* and where they begin or end. */
+/* and its address. */
 uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry);
-/* At the end of resolving: the next link has bounds of its own. */
+/* At the end of resolving: resets their entries, because the next link has bounds of its own. */
 void tn__link_forget_bounds(struct tn__link *link);
-/* The phases for the sections that are framed: which they are and how large, their memory (under the lock), addresses, bytes. */
+/* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes; protection. */
 int tn__link_gather(struct tn__link *link);
 int tn__link_take_gathered(struct tn__link *link);
 void tn__link_place_gathered(struct tn__link *link);
@@ -119,37 +120,40 @@ int tn__link_protect_gathered(struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
 
 /* bind.c */
-/* Under the lock: makes the object's plan, with what is known of its global symbols before anything is placed. TN_ENOMEM. */
+/* Under the lock: creates the object's plan with everything known about its global symbols before placement. TN_ENOMEM. */
 int tn__object_bind(struct tn__link *link, struct tn__object *object);
-/* The same for the rest of them, which needs no lock. */
+/* Does the same for its local symbols; needs no lock. */
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object);
 /* Undoes both. */
 void tn__object_unbind(struct tn__object *object);
-/* Finds the address of every symbol; all objects of the link are placed. */
+/* Computes the address of every symbol, once all objects of the link are placed. */
 void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
 
 /* relocate.c */
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
-/* Reports a symbol of it that nobody defines, and `place`, which needs it. Without the lock. */
+/* Reports an undefined symbol of the object, needed by `place`. Called without the lock. */
 void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t symbol, const char *place);
-/* Counts stubs for branches to other objects, when some of them lie in another window. */
+/* Counts stubs for branches to other objects, for links with objects in different windows. */
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object);
 int tn__object_apply(struct tn__link *link, struct tn__object *object);
-/* Asks the resolvers of its indirect functions, which have to be executable by now, for the addresses to jump to. */
+/* Calls the resolvers of its indirect functions, which must be executable by now, and stores their results. */
 void tn__object_fill_ifuncs(const struct tn__object *object);
 
 /* layout.c */
-/* Arranges what an object takes in each zone; then, under the lock, takes the memory; then tells each section its place. */
+/* In this order: computes what an object occupies in each zone; takes the memory, under the lock; sets the places of
+ * sections; copies their bytes. Or gives the memory back. */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
 int tn__object_take(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
 int tn__object_copy(struct tn__link *link, struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
 
-/* exits.c: atexit and __cxa_atexit as loaded code sees them. 0, or -1: memory is out, or it is nobody's. */
+/* exits.c: atexit and __cxa_atexit as seen by loaded code. Return 0, or -1 if memory is out or no object contains the
+ * function. */
 int tn__atexit(void (*function)(void));
 int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
-/* Runs what the tracker's objects have registered (NULL: all of the library's), the newest first. Without the lock. */
+/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without the
+ * lock. */
 void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
 void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
 
@@ -157,12 +161,12 @@ void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
                    uint32_t sequence);
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
-/* Under the lock: takes the finalizers of a tracker's objects out of their list. False when memory is out. */
+/* Under the lock: moves the finalizers of a tracker's objects to `taken`. False when memory is out. */
 bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken);
-/* Runs them, without it, and frees their list. */
+/* Runs them and frees the list. Called without the lock. */
 void tn__calls_run(struct tn__calls_list *taken);
 
-/* Where code lies that is to be removed; sorted, without overlaps. */
+/* The places of code to be removed; sorted, without overlaps. */
 struct tn__places {
     struct tn_range *items;
     size_t count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The neutral object: what every reader turns its bytes into and all later phases work on. Flat arrays; no phase behind
- * the readers knows a file format.
+/* The neutral object: what readers produce and all later phases work on. Flat arrays; no phase after the readers knows the file
+ * format.
  *
  * Relocations stay in the file's bytes and are decoded in blocks when they are scanned and applied: decoded, they would
  * be the largest array of the link, and touching fresh memory costs more than decoding twice. */
@@ -21,7 +21,7 @@ struct tn__window;
 enum tn__section_kind {
     TN__SECTION_UNLOADED = 0, /* debug data, symbol tables ... */
     TN__SECTION_CODE,
-    TN__SECTION_RODATA, /* also data that is final once relocated */
+    TN__SECTION_RODATA, /* includes data that is read-only once relocated */
     TN__SECTION_DATA,
     TN__SECTION_ZERO, /* data without bytes in the file */
     TN__SECTION_TLS,  /* initial values of thread-local data; its address is a distance from the thread pointer */
@@ -30,8 +30,8 @@ enum tn__section_kind {
 
 enum tn__section_role {
     TN__ROLE_NONE = 0,
-    TN__ROLE_INIT, /* array of functions to run before, */
-    TN__ROLE_FINI, /* and after */
+    TN__ROLE_INIT, /* an array of initializers */
+    TN__ROLE_FINI, /* an array of finalizers */
     TN__ROLE_UNWIND,
     TN__ROLES,
 };
@@ -48,19 +48,19 @@ struct tn__section {
     const uint8_t *relocs; /* in the file, undecoded; also of sections that are not loaded */
     uint64_t reloc_count;
     uint64_t address; /* once placed */
-    uint8_t *write;   /* where the bytes at `address` are written */
+    uint8_t *write;   /* where the bytes for `address` are written */
     uint64_t offset;  /* in its zone's range */
     uint32_t priority;
-    uint32_t follows; /* the section that it is only of use with; 0: none */
+    uint32_t follows; /* the section that it accompanies (SHF_LINK_ORDER); 0: none */
     uint8_t kind, role;
-    bool reversed;       /* its functions run from the last to the first */
-    bool discarded;      /* another object's copy of its COMDAT group was taken, or it was stripped */
+    bool reversed;       /* its functions run from last to first */
+    bool discarded;      /* another object's copy of its COMDAT group is used, or it was stripped */
     bool retained;       /* not to be stripped */
     bool live, stripped; /* see strip.c */
-    bool pinned;         /* lies at an address of the client's choice, outside of the window's zones */
+    bool pinned;         /* placed at a chosen address, outside of the object's ranges */
     bool compressed;
     bool strings; /* NUL-terminated ones, of which nobody minds who else uses them */
-    bool note;    /* about the file; not loaded into code memory */
+    bool note;    /* a note about the file; not loaded */
 };
 
 enum tn__symbol_place {
@@ -78,18 +78,18 @@ struct tn__symbol {
     const char *name; /* in the file, NUL-terminated */
     union {
         struct tn__entry *entry; /* in the library's table; NULL for local symbols */
-        uint64_t key;            /* of the name, until it is entered there; 0 for local ones */
+        uint64_t key;            /* of the name, until it is entered there; 0 for local symbols */
     };
     uint64_t value, size;
     uint32_t section;
     uint8_t place, binding, type;
-    bool hidden : 1;  /* not visible to other libraries */
-    bool listed : 1;  /* its entry is among those of its object */
-    bool dropped : 1; /* defined in a group of which another object's copy is kept: a reference as long as that lasts */
+    bool hidden : 1;  /* invisible to other libraries */
+    bool listed : 1;  /* its entry is in the object's list of entries */
+    bool dropped : 1; /* defined in a group of which another object's copy is kept; treated as a reference meanwhile */
     bool dropped_weak : 1; /* and was weak */
 };
 
-/* Sections of which a library keeps only one object's copy. */
+/* A COMDAT group: sections of which a library keeps only one object's copy. */
 struct tn__group {
     const char *signature;
     uint64_t key; /* of the signature */
@@ -97,7 +97,7 @@ struct tn__group {
     uint32_t count;
 };
 
-/* In the order of ELF's records, so that the reader of most relocations need not move anything about. */
+/* Laid out as ELF64 records, so that these can be copied without conversion. */
 struct tn__reloc {
     uint64_t offset; /* in its section */
     uint32_t type;   /* an index into the architecture's rows */
@@ -118,8 +118,8 @@ struct tn__object_data {
     struct tn__symbol *symbols;
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
-    uint32_t first_need;    /* symbols from this one on are needed without being referred to; 0: none */
-    struct tn_input input;  /* where the bytes came from, and go back to */
+    uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
+    struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */
 };
 
@@ -127,16 +127,16 @@ struct tn__object_data {
 struct tn__format {
     const char *name;
     bool (*claims)(const uint8_t *bytes, size_t size);
-    /* Fills the arrays of an object whose name, bytes and size are set. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM; what was
-     * allocated is in the arena. */
+    /* Fills in the arrays of an object whose name, bytes and size are set; allocates in its arena. TN_EFORMAT, TN_ENOTSUP,
+     * TN_ENOMEM. */
     int (*read)(struct tn__object_data *object, struct tn_error *err);
-    /* Decodes `count` relocations from number `first` on. The caller stays below reloc_count; nothing decoded is trusted. */
+    /* Decodes `count` relocations starting at number `first`, all below reloc_count. The results are unchecked. */
     void (*decode)(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
 };
 
 extern const struct tn__format tn__format_elf;
 
-/* Goes through the relocations of a section one by one, wherever that is not the bulk of the work (relocate.c):
+/* Iterates over the relocations of a section (except in relocate.c, whose loops are hot):
  *
  *     struct tn__relocs relocs;
  *     tn__relocs_begin(&relocs, object, section);
@@ -157,7 +157,7 @@ static inline void tn__relocs_begin(struct tn__relocs *relocs, const struct tn__
     relocs->decoded = relocs->at = relocs->count = 0;
 }
 
-/* NULL behind the last one; valid until the next call. */
+/* NULL after the last one; valid until the next call. */
 static inline const struct tn__reloc *tn__relocs_next(struct tn__relocs *relocs)
 {
     if (relocs->at == relocs->count) {
