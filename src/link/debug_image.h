@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An ELF file in memory that tells a debugger about linked objects: what ld would have left of their symbols and debug
- * sections had they been one program at these addresses. Debuggers read a file; ours has one of each section, with the parts
- * of all objects behind one another and relocated. The code itself is not in it. */
+/* An ELF file in memory that describes linked objects to debuggers: the symbols and debug sections that ld would have
+ * produced for one program of these objects at these addresses. It has one section of each kind, with the relocated parts
+ * of all objects one after the other. It does not contain the code. */
 
 #ifndef TENON_DEBUG_IMAGE_H
 #define TENON_DEBUG_IMAGE_H
@@ -11,7 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What of the image belongs to one object, so that it can be taken out again. */
+/* The parts of the image that belong to one object, so that it can be erased. */
 struct tn__image_part {
     uint32_t code_section; /* 0: none */
     struct tn__image_symbols {
@@ -26,26 +26,26 @@ struct tn__debug_image {
     const struct tn_allocator *from;
     uint8_t *bytes;
     size_t size;
-    struct tn__image_part *parts; /* as the objects were given */
+    struct tn__image_part *parts; /* in the order of the objects */
     size_t part_count;
     uint64_t sections, symbols; /* where these tables are in the file */
     struct tn__image_range {
         uint64_t at, size;
-    } line, line_str, str; /* .debug_line and the names that it refers to, in the file */
+    } line, line_str, str; /* .debug_line and the strings it refers to, in the file */
 };
 
-/* An image has a section for each object; more than these do not fit the plain fields of an ELF header. */
+/* The most objects of an image: it has a section for each, and the plain fields of an ELF header must hold their number. */
 enum { TN__IMAGE_PARTS = 60000 };
 
-/* Makes `size` bytes of what zlib compressed; false if they are not as many, or memory is out. */
+/* Decompresses zlib data to exactly `size` bytes; false if that fails. */
 typedef bool tn__inflate(void *out, uint64_t size, const void *packed, uint64_t packed_size);
 
-/* TN_ENOMEM; what tn__object_read answers. An object whose debug sections are compressed gets symbols only if `inflate` is
- * NULL or fails. */
+/* If `inflate` is NULL or fails, objects with compressed debug sections get symbols only. TN_ENOMEM, and the errors of
+ * tn__object_read. */
 int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocator *from, tn__inflate *inflate,
                          const struct tn_linked_object *const *objects, size_t count, struct tn_error *err);
 
-/* Takes an object's symbols, unwind entries and compilation units out; the file keeps its size. */
+/* Erases an object's symbols, unwind entries and compilation units; the file keeps its size. */
 void tn__debug_image_erase(struct tn__debug_image *image, size_t part);
 
 void tn__debug_image_free(struct tn__debug_image *image);

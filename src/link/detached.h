@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Linking for another address space, and looking at the result: memory of a client (struct tn_memory) that shows it nowhere,
- * and places of the client's choice for single sections. The same phases with the same code; what would touch this process
- * is left out: nothing is mapped at the window's addresses, no unwind table is registered, no thread-local image is written,
- * no resolver of an indirect function and no initializer runs.
+/* Linking for another address space, to examine the result: client memory (struct tn_memory) that is never visible at its
+ * addresses, and chosen places for single sections. The phases and their code are the same; what would touch this process
+ * is left out: nothing is mapped at the window's addresses, no unwind table is registered, no thread-local image is
+ * written, and no resolver of an indirect function and no initializer runs.
  *
- *  - The pointer of an indirect function holds the address of its resolver; whoever loads the result replaces it by what the
- *    resolver answers.
- *  - Thread-local data lies below the thread pointer, the first object's nearest to it, as in a program of its own.
+ *  - The pointer of an indirect function holds the address of its resolver; the loader of the result has to call that.
+ *  - Thread-local data lies below the thread pointer, that of the first object nearest to it, as in a program.
  *  - __tls_get_addr is a symbol like any other, and TLS descriptors are refused: their functions would be this process's. */
 
 #ifndef TENON_DETACHED_H
@@ -17,7 +16,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A section that is to lie at a certain address, wherever the window is. The GOT counts as a section ".got". */
+/* A section with a fixed address, wherever the window is. The GOT counts as a section ".got". */
 struct tn__pin {
     const char *file; /* the object's name, or what follows its last slash */
     const char *section;
@@ -26,16 +25,17 @@ struct tn__pin {
 
 struct tn__detached;
 
-/* What a link of such a session does otherwise. By pointers, so that programs which link only for themselves have none of it. */
+/* What such a session does differently. Reached through pointers, so that programs which link only for themselves contain none
+ * of it. */
 struct tn__elsewhere {
-    /* Gives pinned sections their addresses, and memory to be written in that lasts as long as the link. TN_ENOMEM. */
+    /* Gives pinned sections their addresses, and memory for their bytes that lasts as long as the link. TN_ENOMEM. */
     int (*pin)(struct tn__link *link, struct tn__object *object);
-    /* Takes thread-local storage for an object. */
+    /* Allocates thread-local storage for an object. */
     void (*take_tls)(struct tn__detached *where, struct tn__plan *plan);
-    /* May be NULL. Lays out all objects of the link at once instead of packing each into the window's zones: every section,
-     * GOT, stub and common symbol has its place and its bytes then. */
+    /* May be NULL. Lays out all objects of the link at once instead of packing each into the window's zones: afterwards every
+     * section, GOT, stub and common symbol has its place and its bytes. */
     int (*arrange)(struct tn__link *link);
-    /* After that: looks at the result, with all values in it. */
+    /* Called after that with all relocations applied. */
     int (*finish)(struct tn__link *link);
 };
 
@@ -45,10 +45,10 @@ struct tn__detached {
     const struct tn__pin *pins;
     size_t pin_count;
     uint64_t tls_size;               /* handed out so far */
-    const struct tn__elsewhere *how; /* NULL: as for one's own process, in places that are pinned or in the window */
+    const struct tn__elsewhere *how; /* NULL: as for this process, except for pins */
 };
 
-/* `where` outlives the session; options that concern the window are ignored. Errors as tn_session_create. */
+/* `where` must outlive the session; options concerning the window are ignored. Errors as for tn_session_create. */
 int tn__session_create_detached(const struct tn_session_options *options, struct tn__detached *where,
                                 struct tn_session **out, struct tn_error *err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the rest of the linker asks of code instances (instance.c). A program that uses none contains none of it: they are
- * reached through a table that their first use announces. All of these lock what they need; session locks may be held. */
+/* How the rest of the linker reaches code instances (instance.c): through a table that is set by their first use, so that a
+ * program without instances contains none of their code. These functions take their own locks; session locks may be held.
+ * */
 
 #ifndef TENON_INSTANCE_H
 #define TENON_INSTANCE_H
@@ -11,22 +12,22 @@
 #pragma GCC visibility push(hidden)
 
 struct tn__instances {
-    /* The first step of a removal: points every instance that has code of the tracker at its generic entry. True if some
-     * instance has, or had: then tn_quiesce and `clear` follow before the code is freed. */
+    /* The first step of a removal: points every instance with code of the tracker at its generic entry. True if there are or
+     * were such instances: then tn_quiesce and `clear` must follow before the code is freed. */
     bool (*withdraw)(struct tn_tracker *tracker);
-    /* The last step, when nobody can be running the code any more: the instances may get other code. */
+    /* The last step, once no thread can be running the code: allows the instances to get other code. */
     void (*clear)(struct tn_tracker *tracker);
-    /* Instances of one tracker belong to another one from now on. */
+    /* Moves the instances of one tracker to another. */
     void (*move)(struct tn_tracker *from, struct tn_tracker *to);
     void (*before_fork)(void);
     void (*after_fork)(bool in_child);
 };
 
-/* session.c: NULL until they are used. */
+/* session.c: NULL until instances are used. */
 const struct tn__instances *tn__instances(void);
 void tn__instances_announce(const struct tn__instances *instances);
 
-/* tracker.c: the first step, and false if there are none. */
+/* tracker.c: the first step; false if instances are not used. */
 bool tn__tracker_withdraw(struct tn_tracker *tracker);
 
 #pragma GCC visibility pop

@@ -2,13 +2,13 @@
 
 /* Lazy stubs and redirectable functions.
  *
- * A stub is immutable code: it jumps through a slot of its own in writable data, so that whatever changes later is data. The
- * slot of a function that was not looked up yet leads to the entry, a part of the runtime that is written per architecture:
- * it saves every register that may hold an argument, asks tn__lazy_resolve where the call goes, and goes there as if it had
- * never been in between. Stubs are made in blocks, slots handed out and taken back one by one (lazy_pool.c).
+ * A stub is immutable code that jumps through its own slot in writable data, so only data ever changes. The slot of a
+ * function that has not been looked up leads to the entry, a part of the runtime written per architecture: it saves every
+ * register that may hold an argument, asks tn__lazy_resolve where the call goes, and continues there as if it had never
+ * intervened. Stubs are made in blocks; they are handed out and taken back one by one (lazy_pool.c).
  *
- * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry restores what the
- * frame holds in the end, so who moves objects changes it there.
+ * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry restores
+ * what the frame holds in the end, so who moves objects changes it there.
  *
  * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
 
@@ -27,15 +27,15 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame);
 
 /* ---- architectures ---- */
 
-/* What the machine needs on which this runs. */
+/* Everything specific to the processor. */
 struct tn__lazy_machine {
     size_t stub_size;
-    /* Writes a jump through the slot that leaves the slot's address where the entry expects it. */
+    /* Writes a jump through the slot that also passes the slot's address to the entry. */
     void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t slot);
     /* The entry for this processor. */
     const void *(*entry)(void);
-    const void *removed; /* what a stub without a function jumps to: stops there, with the stack as at the call */
-    /* Rules of an unwind table's common entry, from its version on: how to leave a stub. */
+    const void *removed; /* target of stubs without a function: stops the program, with the stack as at the call */
+    /* The contents of an unwind table's common entry, from its version on: how to unwind from a stub. */
     const uint8_t *unwind;
     size_t unwind_size;
 };
@@ -59,7 +59,7 @@ struct tn__lazy_slot {
     _Atomic uint64_t target;
     union {
         struct tn__lazy_record *record;
-        uint64_t next; /* without a function: the next such stub, or 0 */
+        uint64_t next; /* without a function: the next free stub, or 0 */
     };
 };
 
@@ -74,23 +74,23 @@ struct tn__lazy_pool {
     void (*each_name)(const struct tn__lazy_pool *pool, struct tn_library *library, tn__lazy_name *visit,
                       void *context);
     void (*close)(struct tn_session *session); /* frees the pool */
-    uint64_t entry;                            /* what the slot of an unresolved function leads to */
+    uint64_t entry;                            /* the target of unresolved slots */
     struct tn__tree *blocks;                   /* by address of the first stub */
-    uint64_t free;                             /* a stub without a function, or 0 */
+    uint64_t free;                             /* the first free stub, or 0 */
     size_t free_count, count;
-    struct tn__list removed; /* definitions that a call in another thread still looks at */
+    struct tn__list removed; /* removed definitions that a call in another thread still uses */
 };
 
 /* All under the session's lock. */
 
-/* Makes sure that `count` stubs are free. TN_ENOMEM, TN_EPERM. */
+/* Ensures that `count` stubs are free. TN_ENOMEM, TN_EPERM. */
 int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err);
-/* Takes a free stub, which has to be there, for the function of the record; its address. */
+/* Takes a free stub, which must exist, for the function of the record. Returns its address. */
 uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__lazy_record *record, uint64_t target);
 void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub);
-/* The slot of the stub at this address, or NULL if there is no stub. */
+/* The slot of the stub at this address; NULL if there is no stub. */
 struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_t address);
-/* Calls `visit` for every slot; true if any of these calls answered so. */
+/* Calls `visit` for every slot; true if any of the calls returned true. */
 typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
                             const struct tn__places *places);
 bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);

@@ -21,7 +21,7 @@ struct tn__watch {
     void (*closed)(struct tn_session *session);
 };
 
-/* Behind the name of what a stub leads to. */
+/* Suffix of the names of stubs. */
 #define TN__STUB_SUFFIX "@stub"
 
 /* NAME@stub, or NULL when memory is out. */
@@ -36,12 +36,12 @@ static inline char *tn__stub_name(struct tn__arena *arena, const char *name)
     return text;
 }
 
-/* True if an observer with this function was added. For built-in ones: adding one twice does nothing. */
+/* True if an observer with this function has been added; used by built-in ones, for which a second call does nothing. */
 bool tn__is_observed(struct tn_session *session,
                      int (*linked)(void *, const struct tn_linked_object *const *, size_t, struct tn_error *));
 
-/* One lock for what the built-in observers of all sessions keep in common. Taken after a session's lock; the child of a
- * fork finds it free. Whoever changes what it covers holds a session's lock as well. */
+/* The lock for data shared by the built-in observers of all sessions. Taken after a session's lock; free in the child of a
+ * fork. Data under it is changed only while a session's lock is held too. */
 void tn__observers_lock(void);
 void tn__observers_unlock(void);
 

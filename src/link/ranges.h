@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Hands out pieces of address space: a two-level segregated fit (Masmano et al., 2004) whose descriptors lie apart from
- * the memory they describe, because that memory is executable or read-only. Constant time for every operation. */
+/* Allocates pieces of address space: a two-level segregated fit (Masmano et al., 2004) whose descriptors are kept apart
+ * from the memory they describe, because that is executable or read-only. Every operation takes constant time. */
 
 #ifndef TENON_RANGES_H
 #define TENON_RANGES_H
@@ -21,7 +21,7 @@ struct tn__range {
     struct tn__range *next, *previous; /* in the free list of its class */
     uint32_t era;                      /* see tn__ranges_new_era */
     bool free;
-    bool fresh; /* never handed out: still zero */
+    bool fresh; /* never handed out, so still zero */
 };
 
 struct tn__ranges {
@@ -34,16 +34,17 @@ struct tn__ranges {
     struct tn__arena descriptors;
 };
 
-/* Adds a region whose bytes at `address` are written at `write`. False when memory is out. */
+/* Adds a region whose bytes are visible at `address` and written at `write`. False when memory is out. */
 bool tn__ranges_add(struct tn__ranges *ranges, uint64_t address, size_t size, uint8_t *write);
 
-/* Takes `size` bytes aligned to the power of two `alignment`. NULL if no region has room, or *no_memory is set. */
+/* Takes `size` bytes aligned to the power of two `alignment`. NULL if no region has room, or, with *no_memory set, if memory is
+ * out. */
 struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory);
 
-/* Gives a range back; it merges with free neighbours. Never fails. */
+/* Gives a range back, merging it with free neighbours. Never fails. */
 void tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range);
 
-/* From now on nothing that was added before is handed out again, whether it is free now or given back later. */
+/* From now on, nothing added before is handed out again, whether it is free now or given back later. */
 void tn__ranges_new_era(struct tn__ranges *ranges);
 
 void tn__ranges_close(struct tn__ranges *ranges);

@@ -15,20 +15,20 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Takes part of the reserve. *offset is its distance from the thread pointer. TN_ENOMEM (the text names the reserve's
+/* Takes a part of the reserve; *offset is its distance from the thread pointer. TN_ENOMEM (the text names the reserve's
  * size), TN_ENOTSUP (no reserve can be found in this program). */
 int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err);
 
-/* Sets the initial values, `size` bytes and zeros up to the range's size, in all present and future threads. TN_ENOMEM,
- * TN_EPERM (the image may not be made writable). */
+/* Sets the initial values in all present and future threads: `size` bytes, and zeros up to the size of the range. TN_ENOMEM,
+ * TN_EPERM (the system refuses to make the image writable). */
 int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err);
 
 void tn__tls_give(struct tn__range *range);
 
-/* What loaded code calls instead of the C library's __tls_get_addr: its second word is a distance from the thread pointer. */
+/* Called by loaded code instead of the C library's __tls_get_addr; index[1] is a distance from the thread pointer. */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
-/* What TLS descriptors of loaded code call; it has a calling convention of its own, so each host has its file, run_*.c. */
+/* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host, run_*.c. */
 extern const char tn__tls_descriptor[];
 
 #pragma GCC visibility pop
