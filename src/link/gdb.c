@@ -1,81 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* GDB's interface for JIT compilers (GDB manual, "JIT Compilation Interface"). A debugger sets a breakpoint on
- * __jit_debug_register_code and looks at __jit_debug_descriptor when it is hit; LLDB does the same. Each link makes one
- * entry; when objects of it are removed, what is left is registered again. */
+/* Links are shown to debuggers (jit_interface.h). Each makes one entry; when objects of it are removed, what is left is registered
+ * again. */
 
 #include "base/tree.h"
 #include "debug_image.h"
+#include "jit_interface.h"
 #include "observer.h"
-
-/* ---- the interface: names and layout are GDB's ---- */
-
-enum { JIT_NOACTION = 0, JIT_REGISTER, JIT_UNREGISTER };
-
-struct jit_code_entry {
-    struct jit_code_entry *next_entry, *prev_entry;
-    const void *symfile_addr;
-    uint64_t symfile_size;
-};
-
-struct jit_descriptor {
-    uint32_t version, action_flag;
-    struct jit_code_entry *relevant_entry, *first_entry;
-};
-
-/* Weak, as a program may hold another JIT compiler, whose definitions are the same; retained, as nothing refers to the
- * function's name but the debugger. */
-#define FOR_DEBUGGERS __attribute__((visibility("default"), weak, used, retain, noinline))
-
-FOR_DEBUGGERS void __jit_debug_register_code(void);
-extern struct jit_descriptor __jit_debug_descriptor;
-
-/* What it names keeps linkers that fold functions of equal code from folding this one. */
-FOR_DEBUGGERS void __jit_debug_register_code(void)
-{
-    __asm__ volatile("" ::"r"(&__jit_debug_descriptor) : "memory");
-}
-
-__attribute__((visibility("default"), weak, used, retain)) struct jit_descriptor __jit_debug_descriptor = {.version =
-                                                                                                               1};
-
-static void act(struct jit_code_entry *entry, uint32_t action)
-{
-    __jit_debug_descriptor.relevant_entry = entry;
-    __jit_debug_descriptor.action_flag = action;
-    __jit_debug_register_code();
-    __jit_debug_descriptor.action_flag = JIT_NOACTION;
-    __jit_debug_descriptor.relevant_entry = NULL;
-}
-
-static void register_entry(struct jit_code_entry *entry)
-{
-    struct jit_code_entry *next = __jit_debug_descriptor.first_entry;
-    entry->prev_entry = NULL;
-    entry->next_entry = next;
-    if (next)
-        next->prev_entry = entry;
-    __jit_debug_descriptor.first_entry = entry;
-    act(entry, JIT_REGISTER);
-}
-
-static void unregister_entry(struct jit_code_entry *entry)
-{
-    struct jit_code_entry *next = entry->next_entry, *previous = entry->prev_entry;
-    if (next)
-        next->prev_entry = previous;
-    if (previous)
-        previous->next_entry = next;
-    else
-        __jit_debug_descriptor.first_entry = next;
-    act(entry, JIT_UNREGISTER);
-}
 
 /* ---- batches ---- */
 
 /* What was linked together. */
 struct batch {
-    struct jit_code_entry entry;
+    struct tn__jit_entry entry;
     struct tn__debug_image image;
     size_t live;     /* objects that are still there, */
     size_t listed;   /* and those that can still be found */
@@ -107,8 +44,8 @@ static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *obje
         tn__free(gdb->session->allocator, batch);
         return code;
     }
-    batch->entry.symfile_addr = batch->image.bytes;
-    batch->entry.symfile_size = batch->image.size;
+    batch->entry.bytes = batch->image.bytes;
+    batch->entry.size = batch->image.size;
     batch->live = batch->listed = count;
     batch->registered = true;
     for (size_t i = 0; i < count; i++) {
@@ -116,7 +53,7 @@ static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *obje
         tn__tree_insert(&gdb->members, &batch->members[i].node);
     }
     tn__observers_lock();
-    register_entry(&batch->entry);
+    tn__jit_register(&batch->entry);
     tn__observers_unlock();
     return 0;
 }
@@ -138,7 +75,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
             continue; /* linked before this session was observed */
         struct batch *batch = member->batch;
         if (batch->registered)
-            unregister_entry(&batch->entry);
+            tn__jit_unregister(&batch->entry);
         batch->registered = false;
         tn__debug_image_erase(&batch->image, (size_t)(member - batch->members));
         batch->live--;
@@ -150,7 +87,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
         struct batch *batch = member->batch;
         tn__tree_remove(&gdb->members, &member->node);
         if (batch->live && !batch->registered) {
-            register_entry(&batch->entry);
+            tn__jit_register(&batch->entry);
             batch->registered = true;
         }
         if (!--batch->listed)
