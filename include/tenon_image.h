@@ -60,6 +60,14 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
                                 const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 
+/* Shows a loaded file to gdb, through its interface for JIT compilers (see tn_observe_gdb). Until the image is closed, gdb then knows its
+ * symbols and frames and, for code compiled with -g, source lines and variables. `path` names the file, or one that is the same but
+ * for being unstripped or holding debug data only; gdb opens it under that name. This process reads all of it once, for a checksum.
+ * gdb may be attached before or after. Calling it again has no effect.
+ * TN_EINVAL (the image is linked in: debuggers know the program), TN_EIO, TN_EFORMAT (no sections, or another image),
+ * TN_ENOMEM. */
+TN_API int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err);
+
 /* Closes an image: runs the finalizers of a loaded file and unloads it; no thread may be running its code. Code that is
  * linked in stays. NULL is ignored. */
 TN_API void tn_image_close(struct tn_image *image);

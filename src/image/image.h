@@ -9,6 +9,7 @@
  *     frames.c    its unwind table
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
+ *     debugger.c  tn_image_observe_gdb
  *     instances.c tn_image_publish
  *     checksum.c  the checksum */
 
@@ -137,7 +138,8 @@ struct tn_image {
     struct tn__arena arena;
     struct tn__image_file *file; /* in the arena; NULL: it is linked in */
     void (*unload)(
-        struct tn_image *image); /* NULL: it is linked in. A pointer, so that who links images in has no loader */
+        struct tn_image *image);   /* NULL: it is linked in. A pointer, so that who links images in has no loader */
+    struct tn__image_shown *shown; /* what debuggers see of it; NULL: nothing */
 };
 
 /* Takes the caller's options and makes an image that holds nothing yet; tn_image_close frees it. TN_EINVAL, TN_ENOMEM. */

@@ -24,7 +24,9 @@ enum {
     SAMPLE_SLOTS = SAMPLE_DATA + 0x100
 };
 
-/* Fills SAMPLE_SIZE bytes. `machine` is that of this process. */
+/* Of this process, as ELF has it; 0: it cannot be found out. */
+uint16_t sample_machine(void);
+/* Fills SAMPLE_SIZE bytes. */
 void sample_make(uint8_t *bytes, uint16_t machine);
 /* Makes the checksum right again. */
 void sample_sign(uint8_t *bytes);

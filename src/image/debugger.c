@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Loaded files and gdb. What it is told through its interface for JIT compilers has to be an ELF file in memory with final
+ * addresses, and those in debug data are not easily found. So ours has the sections of the loaded file where they lie, empty but
+ * for unwind data, and names the file as the one with its debug data (.gnu_debuglink). Symbols and all else gdb reads from there,
+ * and moves them section by section. */
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "image/image.h"
+#include "link/jit_interface.h"
+#include "link/observer.h"
+
+enum { OWN = 3 /* sections of ours: the empty one, the link, names */ };
+
+struct tn__image_shown {
+    struct tn__jit_entry entry;
+    void (*unload)(struct tn_image *image); /* what comes then */
+    uint8_t file[];
+};
+
+/* ---- the file with sections ---- */
+
+struct source {
+    const char *path;
+    const uint8_t *bytes;
+    size_t size;
+    Elf64_Ehdr header;
+    Elf64_Shdr names;
+    size_t loaded;          /* how many sections are */
+    const uint8_t *unwind;  /* the contents of .eh_frame in memory; NULL: there is none */
+    uint64_t unwind_header; /* and where its header is among the sections */
+    struct tn_error *err;
+};
+
+/* Thread-local data has no address. */
+static bool is_loaded(const Elf64_Shdr *section)
+{
+    return section->sh_flags & SHF_ALLOC && !(section->sh_flags & SHF_TLS);
+}
+
+static Elf64_Shdr section_of(const struct source *s, size_t index)
+{
+    Elf64_Shdr section;
+    memcpy(&section, s->bytes + s->header.e_shoff + index * sizeof section, sizeof section);
+    return section;
+}
+
+static bool has_bytes(const struct source *s, const Elf64_Shdr *section)
+{
+    return section->sh_type != SHT_NOBITS && tn__inside(section->sh_offset, section->sh_size, s->size);
+}
+
+static bool has_name(const struct source *s, const Elf64_Shdr *section, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    return tn__inside(section->sh_name, size, s->names.sh_size) &&
+           memcmp(s->bytes + s->names.sh_offset + section->sh_name, name, size) == 0;
+}
+
+/* Whether there is another image in this section than the open one. What has no contents, debug data alone, is believed. */
+static bool is_other(const struct source *s, const Elf64_Shdr *section, const struct tn_image *image)
+{
+    enum { ID = 16 };
+    uint64_t at = image->file->mapping.header - section->sh_addr;
+    return has_bytes(s, section) && tn__inside(at, TN__IMAGE_AT_BUILD_ID + ID, section->sh_size) &&
+           memcmp(s->bytes + section->sh_offset + at + TN__IMAGE_AT_BUILD_ID, tn_image_build_id(image), ID) != 0;
+}
+
+static int read_headers(struct source *s)
+{
+    static const char wrong[] = "%s: no ELF file with sections, which a debugger could look at";
+    Elf64_Ehdr *header = &s->header;
+    if (s->size < sizeof *header)
+        return tn__fail(s->err, TN_EFORMAT, wrong, s->path);
+    memcpy(header, s->bytes, sizeof *header);
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_shentsize != sizeof(Elf64_Shdr) ||
+        header->e_shstrndx >= header->e_shnum || header->e_shnum >= SHN_LORESERVE - OWN ||
+        !tn__inside(header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr), s->size))
+        return tn__fail(s->err, TN_EFORMAT, wrong, s->path);
+    s->names = section_of(s, header->e_shstrndx);
+    return has_bytes(s, &s->names) ? TN_OK : tn__fail(s->err, TN_EFORMAT, wrong, s->path);
+}
+
+static int read_source(struct source *s, const struct tn_image *image)
+{
+    int code = read_headers(s);
+    for (size_t i = 1; i < s->header.e_shnum && code == TN_OK; i++) {
+        Elf64_Shdr section = section_of(s, i);
+        if (!is_loaded(&section))
+            continue;
+        s->loaded++;
+        if (has_name(s, &section, ".eh_frame")) {
+            s->unwind = tn__image_at(&image->file->mapping, section.sh_addr, section.sh_size, TN__PROT_R);
+            s->unwind_header = i;
+        }
+        if (is_other(s, &section, image))
+            code = tn__fail(s->err, TN_EFORMAT, "%s: the image in it is not the open one", s->path);
+    }
+    return code;
+}
+
+/* ---- the file in memory ---- */
+
+/* CRC-32 (ISO 3309), by which gdb sees that it has the file that was meant. */
+static uint32_t crc_of(const uint8_t *bytes, size_t size)
+{
+    uint32_t table[256], crc = UINT32_MAX;
+    for (uint32_t i = 0; i < TN_COUNT(table); i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; bit++)
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+    }
+    for (size_t i = 0; i < size; i++)
+        crc = crc >> 8 ^ table[(crc ^ bytes[i]) & 0xff];
+    return ~crc;
+}
+
+/* Headers in front, contents behind. */
+struct builder {
+    uint8_t *file;
+    uint64_t header, end;
+};
+
+/* Adds a section, of which the first bytes are given, and answers where it is. */
+static uint8_t *add(struct builder *b, Elf64_Shdr section, const void *bytes, size_t size)
+{
+    section.sh_offset = b->end;
+    section.sh_link = section.sh_info = 0;
+    memcpy(b->file + b->header, &section, sizeof section);
+    b->header += sizeof section;
+    if (size)
+        memcpy(b->file + b->end, bytes, size);
+    b->end += section.sh_type == SHT_NOBITS ? 0 : section.sh_size;
+    return b->file + section.sh_offset;
+}
+
+static void build(struct builder *b, const struct source *s, uint64_t bias)
+{
+    static const char link_name[] = ".gnu_debuglink";
+    size_t path_size = strlen(s->path) + 1;
+    for (size_t i = 1; i < s->header.e_shnum; i++) {
+        Elf64_Shdr section = section_of(s, i);
+        bool unwinds = s->unwind && i == s->unwind_header;
+        section.sh_addr += bias;
+        section.sh_type = unwinds ? SHT_PROGBITS : SHT_NOBITS;
+        if (is_loaded(&section))
+            add(b, section, s->unwind, unwinds ? section.sh_size : 0);
+    }
+    Elf64_Shdr link = {.sh_name = (Elf64_Word)s->names.sh_size,
+                       .sh_type = SHT_PROGBITS,
+                       .sh_size = tn__align_up(path_size, 4) + 4,
+                       .sh_addralign = 4};
+    tn__put32(add(b, link, s->path, path_size) + link.sh_size - 4, crc_of(s->bytes, s->size));
+    Elf64_Shdr names = {.sh_type = SHT_STRTAB, .sh_size = s->names.sh_size + sizeof link_name, .sh_addralign = 1};
+    memcpy(add(b, names, s->bytes + s->names.sh_offset, s->names.sh_size) + link.sh_name, link_name, sizeof link_name);
+}
+
+static struct tn__image_shown *make(const struct source *s, uint64_t bias)
+{
+    enum { SMALL = 64 };
+    uint64_t unwind = s->unwind ? section_of(s, s->unwind_header).sh_size : 0;
+    uint64_t headers = sizeof(Elf64_Ehdr) + (s->loaded + OWN) * sizeof(Elf64_Shdr);
+    uint64_t size = headers + unwind + strlen(s->path) + s->names.sh_size + SMALL;
+    struct tn__image_shown *shown = tn__alloc_zeroed(NULL, 1, sizeof *shown + size);
+    if (!shown)
+        return NULL;
+    Elf64_Ehdr header = s->header;
+    header.e_type = ET_EXEC;
+    header.e_phoff = header.e_phnum = 0;
+    header.e_shoff = sizeof header;
+    header.e_shnum = (Elf64_Half)(s->loaded + OWN);
+    header.e_shstrndx = header.e_shnum - 1;
+    memcpy(shown->file, &header, sizeof header);
+    build(&(struct builder){shown->file, sizeof header + sizeof(Elf64_Shdr), headers}, s, bias);
+    shown->entry.bytes = shown->file;
+    shown->entry.size = size;
+    return shown;
+}
+
+/* ---- the whole ---- */
+
+static void forget(struct tn_image *image)
+{
+    struct tn__image_shown *shown = image->shown;
+    tn__observers_lock();
+    tn__jit_unregister(&shown->entry);
+    tn__observers_unlock();
+    shown->unload(image);
+    tn__free(NULL, shown);
+}
+
+static int show(struct tn_image *image, struct source *s)
+{
+    int code = read_source(s, image);
+    if (code != TN_OK)
+        return code;
+    image->shown = make(s, image->file->mapping.bias);
+    if (!image->shown)
+        return tn__fail(s->err, TN_ENOMEM, "%s: out of memory", s->path);
+    image->shown->unload = image->unload;
+    image->unload = forget;
+    tn__observers_lock();
+    tn__jit_register(&image->shown->entry);
+    tn__observers_unlock();
+    return TN_OK;
+}
+
+int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err)
+{
+    struct tn__os_file file;
+    if (!image || !path || !image->file)
+        return tn__fail(err, TN_EINVAL, "only images that were loaded from files are shown to debuggers");
+    if (image->shown)
+        return TN_OK;
+    int error = tn__os_map_file(path, &file);
+    if (error)
+        return tn__fail(err, TN_EIO, "%s: cannot be read: %s", path, strerror(error));
+    int code = show(image, &(struct source){.path = path, .bytes = file.bytes, .size = file.size, .err = err});
+    tn__os_unmap_file(&file);
+    return code;
+}
