@@ -57,6 +57,22 @@ static int verify(struct tn__unit *unit, struct tn_error *err)
     return code;
 }
 
+/* LLVM's passes that split coroutines are those of front ends; its code generator gives up without a name. */
+static int refuse_coroutines(const struct tn__unit *unit, struct tn_error *err)
+{
+    static const char attribute[] = "presplitcoroutine";
+    unsigned kind = LLVMGetEnumAttributeKindForName(attribute, sizeof attribute - 1);
+    for (LLVMValueRef f = LLVMGetFirstFunction(unit->module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        if (LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind))
+            return tn__fail(err, TN_ECOMPILE,
+                            "%s: error: '%s' is a coroutine which has not been split; front ends do that, unless their "
+                            "passes are switched off",
+                            unit->name, LLVMGetValueName2(f, &length));
+    }
+    return TN_OK;
+}
+
 static int fit(struct tn__unit *unit, struct tn_error *err)
 {
     const struct tn__target *target = unit->target;
@@ -90,6 +106,8 @@ int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_
     if (code != TN_OK || is_ours)
         return code;
     code = verify(unit, err);
+    if (code == TN_OK)
+        code = refuse_coroutines(unit, err);
     return code == TN_OK ? fit(unit, err) : code;
 }
 
