@@ -93,7 +93,7 @@ entry:
   br label %again
 again:
   %x = phi double [ %a, %entry ], [ %y, %again ]
-  %y = fdiv double %x, 2.0
+  %y = call double @picked(double %x)
   %more = fcmp ogt double %y, 1.0
   br i1 %more, label %again, label %end
 end:
@@ -122,6 +122,13 @@ again:
   br i1 %more, label %again, label %end
 end:
   ret void
+}
+
+; What a version calls gets none for that alone.
+; V3: one picked
+define double @picked(double %a) {
+  %r = fdiv double %a, 2.0
+  ret double %r
 }
 
 ; POPCNT: one plain

@@ -107,10 +107,11 @@ define weak i32 @weak(i32 %n) {
   ret i32 %r
 }
 
-; A label known outside: one version, for what all have in common.
-; CHECK: define {{.*}}ptr @labels(
+; A label known outside: one version, for what all have in common, whatever CPU the front end had in mind; what the function says
+; of its features holds.
+; CHECK: define {{.*}}ptr @labels() #[[LABELS:[0-9]+]]
 @label = constant ptr blockaddress(@labels, %there)
-define ptr @labels() {
+define ptr @labels() "target-cpu"="znver4" "tune-cpu"="znver4" "target-features"="+avx2,-fma,+bmi" {
   br label %there
 there:
   ret ptr blockaddress(@labels, %there)
@@ -139,5 +140,6 @@ there:
 ; CHECK-DAG: attributes #[[QUIET]] = { naked noinline nounwind "target-cpu"="x86-64"
 ; CHECK-DAG: attributes #[[LEAF_ENTRY]] = { naked noinline "gc-leaf-function" "target-cpu"="x86-64"
 ; CHECK-DAG: attributes #[[LEAF]] = { "gc-leaf-function" }
+; CHECK-DAG: attributes #[[LABELS]] = { "target-cpu"="x86-64" "target-features"="{{.*}}-avx2,{{.*}},+avx2,+bmi"{{( "tenon[^ ]*")*}} }
 ; CHECK-DAG: attributes #[[V3]] = { {{.*}}"target-cpu"="x86-64-v3" "target-features"="{{.*}}+avx2{{.*}}"
 ; CHECK-DAG: attributes #[[V4]] = { optsize {{.*}}"target-cpu"="x86-64-v4" "target-features"="{{.*}}+avx512f{{.*}}"
