@@ -73,6 +73,18 @@ cp "$work/old" "$work/folder/out"
 some "a shard that fails is the command's failure" "$([ $? -eq 1 ] && grep no_such_instruction "$work/said")"
 succeeds "and nothing is written" cmp "$work/folder/out" "$work/old"
 
+# Whichever it is, while others are compiled or waited for.
+for bad in 1 17 40; do
+    for ((n = 1; n <= 40; n++)); do
+        instruction=nop
+        [ $n -eq $bad ] && instruction=no_such_instruction
+        echo "define void @f$n() { call void asm \"$instruction\", \"\"() ret void }"
+    done >"$work/forty.ll"
+    timeout 100 "$tenon" build --shards 20 --threads 4 -o "$work/folder/out" "$work/forty.ll" >"$work/said" 2>&1
+    some "function $bad of 40 fails on one of four threads" "$([ $? -eq 1 ] && grep no_such_instruction "$work/said")"
+    succeeds "nothing is written for function $bad" cmp "$work/folder/out" "$work/old"
+done
+
 # Who is asked to end while it writes does so when the file is whole.
 under -e inject=fsync:signal=TERM
 some "ended while it writes" "$([ $? -eq 143 ] && echo yes)"

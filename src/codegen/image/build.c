@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* tn_image_build: inputs -> one module -> annotated -> shards, each multiplied, optimised and compiled by itself -> tables ->
- * archives. One context holds the module, and a shard is taken out of it by one thread at a time; what takes long, compiling,
- * happens in contexts of the threads' own. */
+ * archives. */
 
 #include <stdio.h>
 
@@ -11,153 +10,9 @@
 #include "codegen/llvm.h"
 #include "image/format.h"
 
-/* Functions up to so many instructions are worth a copy in every shard that calls them. */
-enum { INLINE_SIZE = 40 };
-
 int tn__image_no_memory(struct tn__image_build *b)
 {
     return tn__fail(b->err, TN_ENOMEM, "out of memory while building an image");
-}
-
-static void multiply(void *context, LLVMModuleRef part)
-{
-    struct tn__image_build *b = context;
-    tn__mv_multiply(part, &b->mv);
-}
-
-struct extraction {
-    struct tn__image_build *b;
-    size_t shard;
-    struct tn_buffer *out;
-};
-
-static int extract(void *user)
-{
-    struct extraction *e = user;
-    struct tn__image_build *b = e->b;
-    if (!tn__split_is_whole(b->split)) {
-        struct tn__extraction how = {.inline_size = INLINE_SIZE, .finish = multiply, .context = b};
-        return tn__split_extract(b->split, e->shard, &how, e->out) ? TN_OK : TN_ENOMEM;
-    }
-    multiply(b, b->unit.module);
-    return tn__llvm_write_bitcode(b->unit.module, e->out) ? TN_OK : TN_ENOMEM;
-}
-
-/* ---- compiling ---- */
-
-static const struct {
-    const char *suffix;
-    enum tn_emit emit;
-} kinds[TN_IMAGE_OUTPUTS] = {
-    [TN_IMAGE_OBJECTS] = {"o", TN_EMIT_OBJECT},
-    [TN_IMAGE_BITCODE] = {"bc", TN_EMIT_BITCODE},
-    [TN_IMAGE_UNOPTIMIZED] = {"bc", TN_EMIT_BITCODE},
-    [TN_IMAGE_ASSEMBLY] = {"s", TN_EMIT_ASM},
-};
-
-bool tn__image_wants(const struct tn__image_build *b, size_t kind)
-{
-    return b->options.outputs >> kind & 1;
-}
-
-/* Compiles one module to one kind of output. */
-static int compile_as(const struct tn__image_build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
-                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
-{
-    struct tn_compile_options options = b->compile;
-    options.emit = kinds[kind].emit;
-    if (kind == TN_IMAGE_UNOPTIMIZED)
-        return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
-                                                                  : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    return tn__compile_part(name, bitcode, true, &options, &b->observer, out, stats, err);
-}
-
-static int compile_shard(struct tn__image_build *b, struct tn_image_progress *shard, const struct tn_buffer *bitcode,
-                         struct tn_error *err)
-{
-    int code = TN_OK;
-    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
-        if (tn__image_wants(b, kind)) {
-            struct tn__image_member *member = &b->members[kind][shard->shard];
-            struct tn_compile_stats stats = {.size = sizeof stats};
-            code = compile_as(b, kind, member->name, bitcode, &member->content, &stats, err);
-            shard->parse_ns += stats.parse_ns;
-            shard->optimize_ns += stats.optimize_ns;
-            shard->emit_ns += stats.emit_ns;
-        }
-    return code;
-}
-
-/* Takes the next shard and its bitcode; false if there is none, or one has failed. */
-static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shard, struct tn_buffer *bitcode)
-{
-    pthread_mutex_lock(&b->lock);
-    while (b->next < b->end && b->is_finished[b->next])
-        b->next++;
-    bool found = b->code == TN_OK && b->next < b->end;
-    if (found) {
-        uint64_t begin = tn__os_now_ns();
-        *shard = (struct tn_image_progress){
-            .size = sizeof *shard, .shards = b->shard_count, .shard = b->next, .weight = b->weights[b->next]};
-        b->code = tn__contain(extract, &(struct extraction){b, b->next++, bitcode}, b->err);
-        if (b->code == TN_ENOMEM)
-            tn__image_no_memory(b);
-        found = b->code == TN_OK;
-        shard->extract_ns = tn__os_now_ns() - begin;
-    }
-    pthread_mutex_unlock(&b->lock);
-    return found;
-}
-
-static void finish_shard(struct tn__image_build *b, int code, struct tn_image_progress *shard,
-                         const struct tn_error *err)
-{
-    pthread_mutex_lock(&b->lock);
-    if (code != TN_OK && b->code == TN_OK) {
-        b->code = code;
-        tn__fail(b->err, code, "%s", err->text);
-    }
-    shard->done = ++b->done;
-    if (b->options.progress && code == TN_OK)
-        b->options.progress(b->options.context, shard);
-    pthread_mutex_unlock(&b->lock);
-}
-
-static void *work(void *user)
-{
-    struct tn__image_build *b = user;
-    struct tn_image_progress shard;
-    struct tn_buffer bitcode = {0};
-    struct tn_error err;
-    while (take_shard(b, &shard, &bitcode)) {
-        int code = compile_shard(b, &shard, &bitcode, &err);
-        tn_buffer_free(&bitcode);
-        finish_shard(b, code, &shard, &err);
-    }
-    return NULL;
-}
-
-/* Compiles the shards from `first` to before `end` that are not finished. This thread is one of those that work; fewer than
- * asked for is no error. */
-static int compile_shards(struct tn__image_build *b, size_t first, size_t end)
-{
-    enum { MOST = 256 };
-    pthread_t threads[MOST];
-    uint64_t begin = tn__os_now_ns();
-    size_t wanted = (size_t)tn__min64(tn__min64(b->options.threads, end - first), MOST), started = 0;
-    b->next = first;
-    b->end = end;
-    if (b->options.progress)
-        b->options.progress(b->options.context, &(struct tn_image_progress){.size = sizeof(struct tn_image_progress),
-                                                                            .done = b->done,
-                                                                            .shards = b->shard_count});
-    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, b) == 0)
-        started++;
-    work(b);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    b->stats.compile_ns = tn__os_now_ns() - begin;
-    return b->code;
 }
 
 /* ---- tables and archives ---- */
@@ -199,7 +54,7 @@ static int write_metadata(struct tn__image_build *b)
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
         if (tn__image_wants(b, kind)) {
             struct tn__image_member *member = &b->members[kind][b->shard_count];
-            code = compile_as(b, kind, member->name, &bitcode, &member->content, NULL, b->err);
+            code = tn__image_compile(b, kind, member->name, &bitcode, &member->content, NULL, b->err);
         }
     tn_buffer_free(&bitcode);
     return code;
@@ -263,8 +118,8 @@ static int name_members(struct tn__image_build *b, size_t kind)
     if (!members)
         return tn__image_no_memory(b);
     for (size_t i = 0; i < b->shard_count; i++)
-        snprintf(members[i].name, sizeof members[i].name, "text#%zu.%s", i, kinds[kind].suffix);
-    snprintf(members[b->shard_count].name, sizeof members[0].name, "metadata.%s", kinds[kind].suffix);
+        snprintf(members[i].name, sizeof members[i].name, "text#%zu.%s", i, tn__image_suffix(kind));
+    snprintf(members[b->shard_count].name, sizeof members[0].name, "metadata.%s", tn__image_suffix(kind));
     b->members[kind] = members;
     return TN_OK;
 }
@@ -272,7 +127,8 @@ static int name_members(struct tn__image_build *b, size_t kind)
 static int make_room(struct tn__image_build *b)
 {
     b->is_finished = tn__arena_array(&b->arena, b->shard_count, sizeof *b->is_finished);
-    int code = b->is_finished ? TN_OK : tn__image_no_memory(b);
+    b->parts = tn__arena_array(&b->arena, b->shard_count, sizeof *b->parts);
+    int code = b->is_finished && b->parts ? TN_OK : tn__image_no_memory(b);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
         code = name_members(b, kind);
     return code;
@@ -295,6 +151,7 @@ static int prepare(struct tn__image_build *b)
 static int begin(struct tn__image_build *b, const struct tn_image_options *options, const struct tn_image_stats *stats)
 {
     pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->extracted_more, NULL);
     if (stats && !tn__size_is_possible(stats->size))
         return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
                         stats->size, sizeof *stats);
@@ -302,19 +159,12 @@ static int begin(struct tn__image_build *b, const struct tn_image_options *optio
     return code == TN_OK ? prepare(b) : code;
 }
 
-static int dispose_contained(void *user)
-{
-    struct tn__image_build *b = user;
-    if (b->split)
-        tn__split_dispose(b->split);
-    tn__unit_dispose(&b->unit);
-    return TN_OK;
-}
-
 static void dispose(struct tn__image_build *b, int code)
 {
     if (code != TN_EFATAL) /* LLVM left it as it happened to be */
-        tn__contain(dispose_contained, b, NULL);
+        tn__contain(tn__image_free_module, b, NULL);
+    for (size_t i = 0; b->parts && i < b->shard_count; i++)
+        tn_buffer_free(&b->parts[i].bitcode);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++)
         for (size_t i = 0; b->members[kind] && i <= b->shard_count; i++)
             tn_buffer_free(&b->members[kind][i].content);
@@ -322,6 +172,7 @@ static void dispose(struct tn__image_build *b, int code)
     tn__free(NULL, b->functions);
     tn__arena_free(&b->gc.arena);
     tn__arena_free(&b->arena);
+    pthread_cond_destroy(&b->extracted_more);
     pthread_mutex_destroy(&b->lock);
 }
 
@@ -350,7 +201,7 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
     if (code == TN_OK)
         code = tn__image_take_shards(&b);
     if (code == TN_OK)
-        code = compile_shards(&b, 0, b.shard_count);
+        code = tn__image_compile_shards(&b, 0, b.shard_count);
     if (code == TN_OK)
         code = write_archives(&b, out);
     for (size_t kind = 0; code != TN_OK && kind < TN_IMAGE_OUTPUTS; kind++)
@@ -374,7 +225,7 @@ int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, cons
     if (code == TN_OK && shard >= b.shard_count)
         code = tn__fail(b.err, TN_EINVAL, "there is no shard %zu; the input makes %zu of them", shard, b.shard_count);
     if (code == TN_OK)
-        code = compile_shards(&b, shard, shard + 1);
+        code = tn__image_compile_shards(&b, shard, shard + 1);
     if (code == TN_OK)
         code = tn__image_write_shard(&b, shard, out);
     return end(&b, code, stats);

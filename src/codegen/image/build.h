@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the files of one build share: prepare.c fills it, build.c compiles and writes, shard.c carries shards between processes. */
+/* What the files of one build share: prepare.c fills it, work.c compiles, build.c writes, shard.c carries shards between
+ * processes. */
 
 #ifndef TENON_CODEGEN_IMAGE_BUILD_H
 #define TENON_CODEGEN_IMAGE_BUILD_H
@@ -10,6 +11,12 @@
 #include "codegen/image/image.h"
 
 #pragma GCC visibility push(hidden)
+
+/* A shard that is to be compiled. */
+struct tn__image_part {
+    struct tn_buffer bitcode; /* until it is compiled */
+    uint64_t extract_ns;
+};
 
 struct tn__image_build {
     const struct tn_image_input *inputs;
@@ -35,11 +42,16 @@ struct tn__image_build {
     uint64_t fingerprint[2]; /* of all that decides what a shard's contents are */
     struct tn__arena arena;
 
-    pthread_mutex_t lock; /* of what follows, and of the module */
     size_t shard_count;
-    uint64_t *weights;                                  /* of shards */
-    size_t next, end, done;                             /* shards: to take, behind the last to take, finished */
-    bool *is_finished;                                  /* by shard: another process has compiled it */
+    uint64_t *weights; /* of shards */
+    bool *is_finished; /* by shard: another process has compiled it */
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t extracted_more;
+    struct tn__image_part *parts; /* by shard */
+    size_t next, extracted,
+        end; /* shards: to compile, behind the last that was extracted, behind the last to compile */
+    size_t done;
     int code;                                           /* the first error; nobody begins another shard then */
     struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* by shard; of objects one more */
 };
@@ -47,13 +59,28 @@ struct tn__image_build {
 /* Fails with TN_ENOMEM. */
 int tn__image_no_memory(struct tn__image_build *b);
 
-/* True if the build is to write this kind of output. */
-bool tn__image_wants(const struct tn__image_build *b, size_t kind);
-
 /* ---- prepare.c ---- */
 
 /* From the options, which were taken, to a module that is annotated and divided, with its fingerprint. For tn__contain. */
 int tn__image_prepare(void *build);
+
+/* Gives the module back, if it is there. For tn__contain. */
+int tn__image_free_module(void *build);
+
+/* ---- work.c ---- */
+
+/* Of the names of members. */
+const char *tn__image_suffix(size_t kind);
+
+/* True if the build is to write this kind of output. */
+bool tn__image_wants(const struct tn__image_build *b, size_t kind);
+
+/* Compiles one module to one kind of output. `stats` may be NULL. Errors as tn_compile. */
+int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
+                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
+
+/* Compiles the shards from `first` to before `end` that are not finished; the module is gone then. */
+int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end);
 
 /* ---- shard.c ---- */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Building an image (doc/IMAGE.md), the parts and what they expect of each other:
- *     build.c           tn_image_build: the steps, and compiling
+ *     build.c           tn_image_build: the steps, options, archives
  *     prepare.c         from inputs to one module that is annotated and divided
+ *     work.c            compiling its shards, on threads
  *     shard.c           shards that another process has compiled
  *     plan.c            which shard each part of the module belongs to
  *     versions.c        targets as LLVM knows them

@@ -213,3 +213,13 @@ int tn__image_prepare(void *user)
     take_fingerprint(b);
     return code;
 }
+
+int tn__image_free_module(void *user)
+{
+    struct tn__image_build *b = user;
+    if (b->split)
+        tn__split_dispose(b->split);
+    b->split = NULL;
+    tn__unit_dispose(&b->unit);
+    return TN_OK;
+}

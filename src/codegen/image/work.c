@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Compiling shards. The thread that builds takes them out of the module one by one, as bitcode, while others may compile
+ * already; then the module goes, which takes more memory than all of them, and it compiles as well. Each shard is compiled
+ * in a context of its own. */
+
+#include "base/os.h"
+#include "codegen/image/build.h"
+#include "codegen/llvm.h"
+
+/* Functions up to so many instructions are worth a copy in every shard that calls them. */
+enum { INLINE_SIZE = 40, MOST_THREADS = 256 };
+
+/* ---- extracting ---- */
+
+static void multiply(void *context, LLVMModuleRef part)
+{
+    struct tn__image_build *b = context;
+    tn__mv_multiply(part, &b->mv);
+}
+
+struct extraction {
+    struct tn__image_build *b;
+    size_t shard;
+};
+
+static int extract(void *user)
+{
+    struct extraction *e = user;
+    struct tn__image_build *b = e->b;
+    struct tn_buffer *out = &b->parts[e->shard].bitcode;
+    if (!tn__split_is_whole(b->split)) {
+        struct tn__extraction how = {.inline_size = INLINE_SIZE, .finish = multiply, .context = b};
+        return tn__split_extract(b->split, e->shard, &how, out) ? TN_OK : TN_ENOMEM;
+    }
+    multiply(b, b->unit.module);
+    return tn__llvm_write_bitcode(b->unit.module, out) ? TN_OK : TN_ENOMEM;
+}
+
+/* The lock is held. */
+static void fail(struct tn__image_build *b, int code, const struct tn_error *err)
+{
+    if (b->code != TN_OK)
+        return;
+    b->code = code;
+    if (code == TN_ENOMEM)
+        tn__image_no_memory(b);
+    else
+        tn__fail(b->err, code, "%s", err->text);
+    pthread_cond_broadcast(&b->extracted_more); /* whoever waits for another shard need not */
+}
+
+static int extract_one(struct tn__image_build *b, size_t shard)
+{
+    struct tn_error err;
+    uint64_t begin = tn__os_now_ns();
+    int code = b->is_finished[shard] ? TN_OK : tn__contain(extract, &(struct extraction){b, shard}, &err);
+    pthread_mutex_lock(&b->lock);
+    b->parts[shard].extract_ns = tn__os_now_ns() - begin;
+    b->extracted = shard + 1;
+    if (code != TN_OK)
+        fail(b, code, &err);
+    pthread_cond_broadcast(&b->extracted_more);
+    pthread_mutex_unlock(&b->lock);
+    return code;
+}
+
+static bool has_failed(struct tn__image_build *b)
+{
+    pthread_mutex_lock(&b->lock);
+    bool failed = b->code != TN_OK;
+    pthread_mutex_unlock(&b->lock);
+    return failed;
+}
+
+static void extract_all(struct tn__image_build *b, size_t first)
+{
+    int code = TN_OK;
+    for (size_t shard = first; shard < b->end && code == TN_OK && !has_failed(b); shard++)
+        code = extract_one(b, shard);
+    if (code != TN_EFATAL) /* LLVM left it as it happened to be */
+        tn__contain(tn__image_free_module, b, NULL);
+}
+
+/* ---- compiling ---- */
+
+static const struct {
+    const char *suffix;
+    enum tn_emit emit;
+} kinds[TN_IMAGE_OUTPUTS] = {
+    [TN_IMAGE_OBJECTS] = {"o", TN_EMIT_OBJECT},
+    [TN_IMAGE_BITCODE] = {"bc", TN_EMIT_BITCODE},
+    [TN_IMAGE_UNOPTIMIZED] = {"bc", TN_EMIT_BITCODE},
+    [TN_IMAGE_ASSEMBLY] = {"s", TN_EMIT_ASM},
+};
+
+const char *tn__image_suffix(size_t kind)
+{
+    return kinds[kind].suffix;
+}
+
+bool tn__image_wants(const struct tn__image_build *b, size_t kind)
+{
+    return b->options.outputs >> kind & 1;
+}
+
+int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
+                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
+{
+    struct tn_compile_options options = b->compile;
+    options.emit = kinds[kind].emit;
+    if (kind == TN_IMAGE_UNOPTIMIZED)
+        return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
+                                                                  : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    return tn__compile_part(name, bitcode, true, &options, &b->observer, out, stats, err);
+}
+
+static int compile_shard(struct tn__image_build *b, struct tn_image_progress *shard, struct tn_error *err)
+{
+    int code = TN_OK;
+    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
+        if (tn__image_wants(b, kind)) {
+            struct tn__image_member *member = &b->members[kind][shard->shard];
+            struct tn_compile_stats stats = {.size = sizeof stats};
+            code = tn__image_compile(b, kind, member->name, &b->parts[shard->shard].bitcode, &member->content, &stats,
+                                     err);
+            shard->parse_ns += stats.parse_ns;
+            shard->optimize_ns += stats.optimize_ns;
+            shard->emit_ns += stats.emit_ns;
+        }
+    return code;
+}
+
+/* Takes the next shard, waiting for it; false if there is none, or something has failed. */
+static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shard)
+{
+    pthread_mutex_lock(&b->lock);
+    while (b->next < b->end && b->is_finished[b->next])
+        b->next++;
+    size_t taken = b->next++;
+    while (b->code == TN_OK && taken < b->end && taken >= b->extracted)
+        pthread_cond_wait(&b->extracted_more, &b->lock);
+    bool found = b->code == TN_OK && taken < b->end;
+    if (found)
+        *shard = (struct tn_image_progress){.size = sizeof *shard,
+                                            .shards = b->shard_count,
+                                            .shard = taken,
+                                            .weight = b->weights[taken],
+                                            .extract_ns = b->parts[taken].extract_ns};
+    pthread_mutex_unlock(&b->lock);
+    return found;
+}
+
+static void finish_shard(struct tn__image_build *b, int code, struct tn_image_progress *shard,
+                         const struct tn_error *err)
+{
+    tn_buffer_free(&b->parts[shard->shard].bitcode);
+    pthread_mutex_lock(&b->lock);
+    if (code != TN_OK)
+        fail(b, code, err);
+    shard->done = ++b->done;
+    if (b->options.progress && code == TN_OK)
+        b->options.progress(b->options.context, shard);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void *work(void *user)
+{
+    struct tn__image_build *b = user;
+    struct tn_image_progress shard;
+    struct tn_error err;
+    while (take_shard(b, &shard))
+        finish_shard(b, compile_shard(b, &shard, &err), &shard, &err);
+    return NULL;
+}
+
+/* This thread is one of those that work; fewer than asked for is no error. */
+int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end)
+{
+    pthread_t threads[MOST_THREADS];
+    uint64_t begin = tn__os_now_ns();
+    size_t wanted = (size_t)tn__min64(tn__min64(b->options.threads, end - first), MOST_THREADS), started = 0;
+    b->next = b->extracted = first;
+    b->end = end;
+    if (b->options.progress)
+        b->options.progress(b->options.context, &(struct tn_image_progress){.size = sizeof(struct tn_image_progress),
+                                                                            .done = b->done,
+                                                                            .shards = b->shard_count});
+    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, b) == 0)
+        started++;
+    extract_all(b, first);
+    work(b);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    b->stats.compile_ns = tn__os_now_ns() - begin;
+    return b->code;
+}
