@@ -56,14 +56,13 @@ static void publish_local(GlobalValue &global, uint64_t number)
     global.setVisibility(GlobalValue::HiddenVisibility);
 }
 
-/* Members of a group may end up in different parts, so each of them gives way on its own. */
-static void leave_group(GlobalObject &object)
+void tn__split_leave_groups(LLVMModuleRef module)
 {
-    if (!object.hasComdat())
-        return;
-    object.setComdat(nullptr);
-    if (object.hasExternalLinkage() && is_definition(object))
-        object.setLinkage(GlobalValue::WeakODRLinkage);
+    for (GlobalObject &object : unwrap(module)->global_objects()) {
+        if (object.hasComdat() && object.hasExternalLinkage() && is_definition(object))
+            object.setLinkage(GlobalValue::WeakODRLinkage);
+        object.setComdat(nullptr);
+    }
 }
 
 void tn__split::name_everything(uint64_t number)
@@ -71,8 +70,7 @@ void tn__split::name_everything(uint64_t number)
     for (const GlobalVariable &variable : module->globals())
         if (may_copy(variable))
             copied.insert(&variable);
-    for (GlobalObject &object : module->global_objects())
-        leave_group(object);
+    tn__split_leave_groups(wrap(module)); /* members may end up in different parts */
     for (GlobalValue &global : module->global_values()) {
         auto *variable = dyn_cast<GlobalVariable>(&global);
         if (is_llvms(global) || !is_definition(global) || (variable && is_copied(*variable)))

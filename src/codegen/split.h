@@ -43,6 +43,9 @@ struct tn__split_symbol {
         managed_stack; /* functions: arguments that are references, as in struct tn_lazy_symbol */
 };
 
+/* Lets each member of a COMDAT group give way on its own. */
+void tn__split_leave_groups(struct LLVMOpaqueModule *module);
+
 /* Takes a verified module apart, which is changed by that and stays the caller's, who disposes of the split first.
  * `number` tells modules of one library from each other and becomes part of the names of what was local. `whole`: the module
  * stays as it is, as one part that can only be listed. */

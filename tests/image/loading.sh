@@ -29,3 +29,50 @@ for way in -static -static-pie -rdynamic; do
     done
     some "what has no end is refused, $way" "$("$work/host" "$work/bare" | grep 'TN_EFORMAT.* does not end with a zero')"
 done
+
+# Inline functions that the program has as well, of whichever copy is kept; assembly of a file's own keeps a module in one piece.
+cat >"$work/inline.h" <<'END'
+inline int plain(int n) { return 3 * n; }
+inline int looping(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += plain(i); return sum; }
+struct shape { virtual ~shape() {} virtual int area(int n) { int sum = 0; while (n) sum += n--; return sum; } };
+inline int next() { static int count = 5; return count++; }
+END
+cat >"$work/part.cpp" <<'END'
+#include "inline.h"
+#ifdef ASSEMBLY
+__asm__(".globl in_assembly\nin_assembly: ret");
+#endif
+extern "C" int part(shape *shape) { return plain(1) + looping(3) + shape->area(4) + next(); }
+extern "C" shape *make() { return new struct shape; }
+END
+cat >"$work/whole.cpp" <<'END'
+#include <cstdio>
+#include "inline.h"
+#include "tenon_image.h"
+extern "C" const char parts[];
+extern "C" int part(shape *);
+extern "C" shape *make();
+int main()
+{
+    tn_image *image;
+    tn_error err;
+    shape own, *other;
+    if (tn_image_open_linked(parts, nullptr, &image, &err) || (other = make())->area(2) != 3)
+        return puts("failed"), 1;
+    int first = next(), second = part(&own), third = next();
+    return printf("%d %d %d %d\n", first, second, third, plain(2) + looping(4) + own.area(3) + other->area(3)), 0;
+}
+END
+for way in '' -DASSEMBLY; do
+    "$LLVM_BIN/clang++" $way -O1 -Xclang -disable-llvm-passes -emit-llvm -fPIC -c "$work/part.cpp" -o "$work/part.bc" &&
+        "$BUILD/tenon" build --name parts --targets "$targets" -o "$work/parts.a" "$work/part.bc"
+    for linker in bfd lld; do
+        for order in 'whole.cpp parts.a' '-Wl,--whole-archive parts.a -Wl,--no-whole-archive whole.cpp'; do
+            (cd "$work" && g++ -w -B"$LLVM_BIN" -fuse-ld=$linker -I"$OLDPWD/include" $order "$OLDPWD/$BUILD/libtenon.a" -o whole) 2>"$work/log"
+            said=$("$work/whole" 2>&1)
+            name="inline functions of both, $linker, $order $way"
+            if [ "$said" = '5 28 7 36' ]; then echo "ok $name"; else echo "not ok $name: $said $(head -n 3 "$work/log")"; fi
+            rm -f "$work/whole"
+        done
+    done
+done

@@ -137,7 +137,6 @@ Function *multiplication::make_entry(Function &body, family &family)
     body.replaceUsesWithIf(entry, [](const Use &use) { return !isa<BlockAddress>(use.getUser()); });
     body.setName(version_name(family, 0));
     if (is_defined(body)) {
-        entry->setComdat(body.getComdat());
         entry->addFnAttr(Attribute::Naked);
         entry->addFnAttr(Attribute::NoInline);
         if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
@@ -145,7 +144,6 @@ Function *multiplication::make_entry(Function &body, family &family)
         compile_for(*entry, mv.common);
         slot_array(); /* the text names it */
         fill_entry(*entry, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
-        body.setComdat(nullptr);
         body.setLinkage(GlobalValue::ExternalLinkage);
     } else if (body.hasAvailableExternallyLinkage()) {
         entry->setLinkage(GlobalValue::ExternalLinkage);
@@ -162,7 +160,6 @@ void multiplication::clone(Function &body, family &family, size_t target)
     ValueToValueMapTy map;
     Function *copy = CloneFunction(&body, map);
     copy->setName(version_name(family, target));
-    copy->setComdat(nullptr);
     if (is_defined(body))
         copy->setLinkage(GlobalValue::ExternalLinkage);
     copy->setVisibility(GlobalValue::HiddenVisibility);

@@ -197,6 +197,8 @@ int tn__image_prepare(void *user)
         code = choose_targets(b);
     if (code == TN_OK)
         code = check_name(b);
+    if (code == TN_OK) /* or a linker that keeps another's copy drops versions, too */
+        tn__split_leave_groups(b->unit.module);
     if (code == TN_OK)
         code = keep_roots(b);
     if (code == TN_OK)

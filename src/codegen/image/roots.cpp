@@ -86,8 +86,6 @@ static void hide_all_but(Module &module, const DenseSet<const GlobalValue *> &ke
 {
     for (GlobalValue &global : module.global_values())
         if (!kept.contains(&global) && !global.isDeclaration() && !global.hasAvailableExternallyLinkage()) {
-            if (auto *object = dyn_cast<GlobalObject>(&global))
-                object->setComdat(nullptr);
             global.setLinkage(GlobalValue::InternalLinkage);
             global.setVisibility(GlobalValue::DefaultVisibility);
         }
