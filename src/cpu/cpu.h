@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The tables of an architecture and what is made of them. An architecture is one .def file of rows and one .c file beside
- * it; both compile on every host. Only host_ARCH.c runs on its own architecture, and the build picks it. */
+/* The tables of an architecture and what is computed from them. An architecture is one .def file of rows and the .c file next
+ * to it; both compile on every host. Only host_ARCH.c is specific to the host; the build picks it. */
 
 #ifndef TENON_CPU_CPU_H
 #define TENON_CPU_CPU_H
@@ -13,8 +13,8 @@
 
 /* ---- rows ---- */
 
-/* Where features are seen is laid out as words. Word 0 is the same everywhere: bit n is set if gate n is open, that is if
- * the operating system keeps the registers that features behind this gate use. */
+/* What the hardware reports is laid out as words, which features refer to. Word 0 is common to all architectures: bit n is set
+ * if gate n is open, that is if the operating system saves the registers that the features behind this gate use. */
 enum { TN__CPU_NOWHERE = 0, TN__CPU_GATES = 0, TN__CPU_WORDS = 20 };
 enum { TN__CPU_GATE_ANY = 0 };
 
@@ -22,14 +22,14 @@ enum { TN__CPU_GATE_ANY = 0 };
 
 struct tn__cpu_feature {
     const char *name;
-    const int16_t *implies; /* numbers, ended by 0 */
-    uint64_t mask;          /* bits that all have to be set in words[word] */
-    uint8_t word;           /* TN__CPU_NOWHERE: no program can see it */
+    const int16_t *implies; /* feature numbers, ended by 0 */
+    uint64_t mask;          /* bits that must all be set in words[word] */
+    uint8_t word;           /* TN__CPU_NOWHERE: programs cannot detect it */
     uint8_t gate;
     uint8_t kind; /* enum tn_cpu_kind */
 };
 
-/* What another one (`parent`, an index; 0: none) has, with some more and, negative, some less; ended by 0. */
+/* A CPU: the features of `parent` (an index; 0: none), plus those in `changes`, minus the negative ones; ended by 0. */
 struct tn__cpu_name {
     const char *name;
     const int16_t *changes;
@@ -41,13 +41,13 @@ struct tn__cpu_alias {
     uint16_t cpu;
 };
 
-/* Which CPU has a model's number. The first row is taken that holds the number and whose features are all there. */
+/* Maps model numbers to CPUs. The first row counts whose range holds the number and whose CPU's features are all present. */
 struct tn__cpu_model {
     uint64_t first, last;
     uint16_t cpu;
 };
 
-/* A feature that brings vector registers of so many bytes; the last that is there counts. */
+/* A feature with vector registers of this many bytes; the last one that is present counts. */
 struct tn__cpu_vector {
     uint16_t feature;
     uint16_t bytes;
@@ -56,14 +56,14 @@ struct tn__cpu_vector {
 struct tn_cpu_arch {
     const char *name, *triple; /* the triple's first part */
     const struct tn__cpu_feature *features;
-    const struct tn__cpu_name *cpus; /* [0] is nobody */
+    const struct tn__cpu_name *cpus; /* [0] is no CPU */
     const struct tn__cpu_alias *aliases;
     const struct tn__cpu_model *models;
     const struct tn__cpu_vector *vectors;
     size_t feature_end, cpu_end, alias_count, model_count, vector_count;
-    uint16_t narrowest;     /* bytes of a vector register without any of `vectors` */
-    bool implies_what_runs; /* what a feature implies is there with it, even if it is not reported */
-    const char *tuning;     /* LLVM's features that change no instruction set: names, a space before and behind each */
+    uint16_t narrowest;     /* bytes of a vector register if no row of `vectors` applies */
+    bool implies_what_runs; /* a detected feature proves those it implies, even if they are not reported */
+    const char *tuning;     /* LLVM's features that only tune: names, a space before and after each */
 };
 
 extern const struct tn_cpu_arch tn__cpu_x86_64, tn__cpu_aarch64, tn__cpu_riscv64;
@@ -91,18 +91,18 @@ struct tn_cpu_set tn__cpu_union(const struct tn_cpu_set *a, const struct tn_cpu_
 struct tn_cpu_set tn__cpu_common(const struct tn_cpu_set *a, const struct tn_cpu_set *b);
 struct tn_cpu_set tn__cpu_without(const struct tn_cpu_set *a, const struct tn_cpu_set *b);
 
-/* Adds what is implied, or removes what lacks something that it implies; both until nothing changes. */
+/* close_up adds implied features; close_down removes features that lack one they imply. Both until nothing changes. */
 void tn__cpu_close_up(const struct tn_cpu_arch *arch, struct tn_cpu_set *set);
 void tn__cpu_close_down(const struct tn_cpu_arch *arch, struct tn_cpu_set *set);
 
 struct tn_cpu_set tn__cpu_of_kind(const struct tn_cpu_arch *arch, enum tn_cpu_kind kind);
 
-/* Appends " a b c" to a text that already is an error's. */
+/* Appends " a b c" to the message that `err` already has. */
 void tn__cpu_append_names(struct tn_error *err, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set);
 
 /* ---- names (names.c) ---- */
 
-/* 0: unknown. */
+/* These return an index; 0: unknown. */
 size_t tn__cpu_find_feature(const struct tn_cpu_arch *arch, const char *name, size_t length);
 size_t tn__cpu_find_name(const struct tn_cpu_arch *arch, const char *name, size_t length);
 bool tn__cpu_is_tuning(const struct tn_cpu_arch *arch, const char *name, size_t length);
@@ -110,28 +110,28 @@ struct tn_cpu_set tn__cpu_features_of(const struct tn_cpu_arch *arch, size_t cpu
 
 /* ---- the host (detect.c, host_ARCH.c) ---- */
 
-/* What was seen of one core, or of all. */
+/* What one core reports, or what all of them have in common. */
 struct tn__cpu_seen {
     uint64_t words[TN__CPU_WORDS];
     uint64_t model;
     uint64_t cores; /* 0: nothing yet */
-    bool mixed;     /* says that other cores may differ */
+    bool mixed;     /* the core reports that others may differ */
 };
 
-/* Narrows `seen` to what this core has as well. Cores of several models have none. */
+/* Narrows `seen` to what this core has as well. If the cores' models differ, the result has no model. */
 void tn__cpu_see(struct tn__cpu_seen *seen, const struct tn__cpu_seen *core);
 
-/* What it amounts to. */
+/* The features that the words report. */
 struct tn_cpu_set tn__cpu_detect(const struct tn_cpu_arch *arch, const struct tn__cpu_seen *seen);
-/* True if it has what code for that CPU uses. */
+/* True if `features` include all that code for that CPU uses. */
 bool tn__cpu_may_be(const struct tn_cpu_arch *arch, const struct tn_cpu_set *features, size_t cpu);
 const char *tn__cpu_name_of(const struct tn_cpu_arch *arch, const struct tn_cpu_set *features, uint64_t model);
 
-/* The architecture of this program, and what its cores show. */
+/* The architecture of this program, and what its cores report. */
 extern const struct tn_cpu_arch *const tn__cpu_host_arch;
 void tn__cpu_look(struct tn__cpu_seen *seen);
 
-/* ---- x86-64 (x86_64.c): CPUID as a function, so that any CPU can be looked at anywhere ---- */
+/* ---- x86-64 (x86_64.c): CPUID is a callback, so tests can emulate any CPU on any host ---- */
 
 struct tn__cpuid {
     uint32_t eax, ebx, ecx, edx;
@@ -139,7 +139,7 @@ struct tn__cpuid {
 
 struct tn__cpuid_source {
     struct tn__cpuid (*cpuid)(void *context, uint32_t leaf, uint32_t subleaf);
-    uint64_t (*xcr0)(void *context); /* asked only where CPUID says that it can be read */
+    uint64_t (*xcr0)(void *context); /* called only if CPUID reports that it can be read */
     void *context;
 };
 
@@ -151,20 +151,20 @@ void tn__cpu_aarch64_see(uint64_t hwcap, uint64_t hwcap2, uint64_t hwcap3, uint6
 
 /* ---- RISC-V (riscv64.c) ---- */
 
-/* What hwprobe(2) answers by its keys 0, 1, 3 and 4; zero where it does not know. */
+/* The values of hwprobe(2) for its keys 0, 1, 3 and 4; zero if unknown. */
 struct tn__cpu_riscv {
     uint64_t vendor, architecture, base, extensions;
     uint64_t vector_bytes; /* 0: no vectors */
 };
 
 void tn__cpu_riscv64_see(const struct tn__cpu_riscv *probe, struct tn__cpu_seen *core);
-/* For kernels without hwprobe: the same from the letters of AT_HWCAP, and what the "isa" lines of /proc/cpuinfo all say. */
+/* For kernels without hwprobe: the same from the letters of AT_HWCAP, or from what all "isa" lines of /proc/cpuinfo share. */
 struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap);
 struct tn__cpu_riscv tn__cpu_riscv64_of_cpuinfo(const char *text);
 
 /* ---- choosing (choose.c) ---- */
 
-/* tn_cpu_choose for who has the targets in an array of his own. */
+/* tn_cpu_choose for targets in a plain array. */
 int tn__cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_target *targets, size_t count,
                    enum tn_cpu_verdict *verdicts, size_t *chosen, struct tn_error *err);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The tables of one architecture, from the rows of its .def file: included once, by its .c file, which says before
+/* The tables of one architecture, from the rows of its .def file. Included once, by the architecture's .c file, which first
+ * defines
  *     TABLES                    the .def file's name
- *     FEATURE_ROW(name, ...)    a struct tn__cpu_feature of what stands behind a feature's id in a row; without it, rows
- *                               have no gate
- *     MODEL_ROW(...)            a struct tn__cpu_model of a row
- * and names TABLE_MEMBERS among the members of its struct tn_cpu_arch. */
+ *     FEATURE_ROW(name, ...)    the initializer of a struct tn__cpu_feature from a row without its id; optional: by default
+ *                               rows have no gate
+ *     MODEL_ROW(...)            the initializer of a struct tn__cpu_model from a row
+ * and then puts TABLE_MEMBERS into the initializer of its struct tn_cpu_arch. */
 
 #ifndef FEATURE_ROW
 #define FEATURE_ROW(name, word, mask, kind, ...)                                                                       \

@@ -10,20 +10,20 @@
 #pragma GCC visibility push(hidden)
 
 struct tn_cpu_targets {
-    struct tn__arena arena; /* holds all of it but this struct */
+    struct tn__arena arena; /* owns everything but this struct */
     const struct tn_cpu_arch *arch;
     struct tn_cpu_target *list;
     size_t count;
 };
 
-/* What one target of a string says, before its features are known. */
+/* One target of a string as written, before its features are computed. */
 struct tn__cpu_wish {
     struct tn_cpu_set given, taken; /* by +FEATURE and by -FEATURE */
     size_t cpu;                     /* 0: native, or unknown */
 };
 
-/* Fills the sets of `target` from what was wished; `native` for that name, else NULL. Answers 0, or the number of a
- * feature that was given and cannot be, because something that it needs was taken. */
+/* Computes the sets of `target` from the wish; `native`: the host if the CPU's name is "native", else NULL. Returns 0, or the
+ * number of a feature that was given but cannot be enabled, because one that it implies was taken. */
 size_t tn__cpu_resolve(const struct tn_cpu_arch *arch, const struct tn__cpu_wish *wish, const struct tn_cpu *native,
                        struct tn_cpu_target *target);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The collector, between its files:
+/* The collector's internal interfaces, file by file:
  *     type.c      sizes and references of objects
  *     space.c     chunks of address space, large objects
- *     heap.c      heaps, statistics; default.c: the heap of threads that chose none
+ *     heap.c      heaps, statistics; default.c: the heap of threads that did not choose one
  *     thread.c    attaching, entering managed code, stopping the world
- *     allocate.c  the slow side of allocation
- *     collect.c   the collection: a stop-the-world copy of everything that is not pinned; weak.c: what dies
+ *     allocate.c  the slow path of allocation
+ *     collect.c   the collection: a stop-the-world copy of everything that is not pinned; weak.c: weak references, finalizers
  *     verify.c    checks the heap after a collection
- *     maps.c      stack maps: checked, and found by return address; loaded.c: those of loaded objects
- *     walk.c      stacks
+ *     maps.c      stack maps: their checks, and lookup by return address; loaded.c: those of loaded objects
+ *     walk.c      the stack walker
  *     handles.c   handles and pins; access.c: objects by handles; roots.c: root ranges
- *     run_x86_64.c  what compiled code calls with conventions of its own
- * Everything of a heap is under its lock, but for what a thread does with its own chunk. Who collects holds the lock from the
- * request on until the world runs again, so a thread that waits for the lock waits for the collection. */
+ *     run_x86_64.c  entries that compiled code calls with special calling conventions
+ * A heap's lock guards all of it, except what a thread does with its own chunk. The collecting thread holds the lock from the
+ * stop request until the world runs again, so a thread that waits for the lock waits for the collection. */
 
 #ifndef TENON_GC_INTERNAL_H
 #define TENON_GC_INTERNAL_H
@@ -39,13 +39,13 @@ static inline const struct tn_type *tn__type_of(const void *object)
     return (const struct tn_type *)(uintptr_t)(*tn__header(object) & TN_GC_TYPE_MASK);
 }
 
-/* Bytes of payload, as the object says; of a payload and its header together, as the heap counts. */
+/* Bytes of the object's payload; and of payload and header together, as the heap counts them. */
 uint64_t tn__payload(const void *object);
 uint64_t tn__object_size(const void *object);
-/* The same for a payload; UINT64_MAX: there is no such object. */
+/* tn__object_size for a payload of this size; UINT64_MAX: no object can be so large. */
 uint64_t tn__allocation_size(uint64_t payload);
 
-/* Calls `visit` for every strong reference of the object: not what WEAK and EPHEMERON refer to. */
+/* Calls `visit` for every strong reference of the object: not for those of WEAK and EPHEMERON types. */
 void tn__visit_references(void *object, tn_visit_slot *visit, void *context);
 
 /* ---- chunks (space.c) ---- */
@@ -56,7 +56,7 @@ enum {
     TN__CHUNK_HEAD =
         TN__CHUNK_SIZE / 8 / 8 * 2, /* of each chunk: two sets of objects, a bit for each word of the chunk */
     TN__SET_WORDS = TN__CHUNK_HEAD / 2 / 8,
-    TN__LARGE = 64 << 10, /* larger objects have chunks of their own, and never move */
+    TN__LARGE = 64 << 10, /* larger objects have their own chunks and never move */
 };
 
 enum tn__chunk_state { TN__FREE = 0, TN__SMALL, TN__BIG, TN__BIG_REST };
@@ -64,14 +64,14 @@ enum tn__chunk_state { TN__FREE = 0, TN__SMALL, TN__BIG, TN__BIG_REST };
 struct tn__chunk {
     uint8_t state;
     bool committed;
-    bool from;      /* SMALL: what lives here moves now */
-    bool kept;      /* SMALL: of a collection something stays here: only what its set of marks names is an object */
-    bool marked;    /* BIG: lives */
+    bool from;      /* SMALL: its live objects are being moved */
+    bool kept;      /* SMALL: the last collection left objects in place here: only those in its mark set are objects */
+    bool marked;    /* BIG: it is live */
     uint8_t shift;  /* BIG: where its payload begins: 8 or 16 */
     uint32_t used;  /* SMALL: bytes, head included */
-    uint32_t next;  /* in one of the lists below, by index; 0: the last */
-    uint32_t grey;  /* BIG: in the list of those to look at; SMALL and kept: likewise */
-    uint32_t count; /* BIG: chunks */
+    uint32_t next;  /* in a list, by index; 0: the last */
+    uint32_t grey;  /* BIG, and SMALL if kept: the next in the list of chunks to scan */
+    uint32_t count; /* BIG: its length in chunks */
     uint64_t bytes; /* BIG: committed */
 };
 
@@ -92,14 +92,14 @@ struct tn__space {
 
 bool tn__space_open(struct tn__space *space, uint64_t size);
 void tn__space_close(struct tn__space *space);
-/* A chunk for small objects, entered in `list`; 0 if there is none. */
+/* Takes a chunk for small objects and appends it to `list`; 0 if there is none. */
 uint32_t tn__space_take(struct tn__space *space, struct tn__chunks *list, bool anew);
-/* Gives a chunk back that is in no list; `unmap`: whoever touches it faults. */
+/* Frees a chunk that is in no list; `unmap`: accesses fault from now on. */
 void tn__space_give(struct tn__space *space, uint32_t chunk, bool unmap);
 /* A run of chunks for one object; 0 if there is none. */
 uint32_t tn__space_take_big(struct tn__space *space, uint64_t bytes);
 void tn__space_give_big(struct tn__space *space, uint32_t chunk);
-/* Gives spare chunks back to the system until there are no more than so many. */
+/* Returns spare chunks to the system until at most this many are left. */
 void tn__space_trim(struct tn__space *space, uint32_t most);
 
 void tn__chunks_append(struct tn__space *space, struct tn__chunks *list, uint32_t chunk);
@@ -109,14 +109,14 @@ static inline uintptr_t tn__chunk_address(const struct tn__space *space, uint32_
     return space->base + ((uint64_t)chunk << TN__CHUNK_SHIFT);
 }
 
-/* The chunk that an address lies in; NULL: none of this heap. */
+/* The chunk that contains the address; NULL: not in this heap. */
 static inline struct tn__chunk *tn__chunk_of(const struct tn__space *space, const void *address)
 {
     uintptr_t offset = (uintptr_t)address - space->base;
     return offset < space->size ? &space->chunks[offset >> TN__CHUNK_SHIFT] : NULL;
 }
 
-/* The two sets of a chunk: objects that stay, and of those the ones that were looked at. */
+/* The two sets of a chunk: the objects that stay in place, and those of them that were scanned. */
 enum { TN__MARKS = 0, TN__SEEN = TN__SET_WORDS };
 
 static inline uint64_t *tn__set_word(const void *object, int set)
@@ -141,8 +141,8 @@ struct tn_handle {
     void *object;
     struct tn_heap *heap;
     struct tn__list all;      /* in the heap's list, or free */
-    struct tn_handle *before; /* made before it by its thread, in a scope */
-    uint32_t depth;           /* of its scope; 0: it is in none */
+    struct tn_handle *before; /* the one that its thread made before it in a scope */
+    uint32_t depth;           /* of its scope; 0: in none */
 };
 
 struct tn__pin {
@@ -163,7 +163,7 @@ struct tn__finalizer {
 
 /* ---- threads (thread.c) ---- */
 
-enum { TN__RESULTS = 3 }; /* registers that may hold what a call answers */
+enum { TN__RESULTS = 3 }; /* registers that may hold a call's result */
 
 struct tn__mutator {
     struct tn_heap *heap;
@@ -171,17 +171,17 @@ struct tn__mutator {
     struct tn__list all;
     struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
     uint64_t anchors_size;        /* bytes of address space */
-    uint32_t chunk;               /* whose end `limit` is; 0: none */
-    char *limit;                  /* what block->limit is while nobody stops the world */
-    struct tn_handle *newest;     /* of its scopes */
+    uint32_t chunk;               /* that it allocates from, up to `limit`; 0: none */
+    char *limit;                  /* the value of block->limit unless the world is to stop */
+    struct tn_handle *newest;     /* handle in its scopes */
     uint32_t scope_depth;
-    struct tn__lazy_frame *calls; /* whose functions are looked up, the newest first */
-    void *results
-        [TN__RESULTS]; /* of a call that has just ended: objects among them stay where they are; see tn__gc_after_call */
+    struct tn__lazy_frame *calls; /* whose lazy functions are being looked up, newest first */
+    void *results[TN__RESULTS];   /* of a call that has just returned, pinned: see tn__gc_after_call */
     bool finalizing;
 };
 
-/* What `runtime` holds in a thread's block. Assembly knows the second: not NULL if the thread collected since it was set to that. */
+/* Indexes of `runtime` in a thread's block. Assembly sets TN__COLLECTED to NULL; it is not NULL once the thread has
+ * collected. */
 enum { TN__MUTATOR, TN__COLLECTED };
 
 static inline struct tn__mutator *tn__self(void)
@@ -189,7 +189,7 @@ static inline struct tn__mutator *tn__self(void)
     return tn__gc_block.runtime[TN__MUTATOR];
 }
 
-/* What stands between the parentheses of a `for`: `at` is a struct tn__list in a struct tn__mutator. */
+/* for (TN__EACH_MUTATOR(at, heap)) visits the mutators; `at` is the struct tn__list in each, see tn__mutator_at. */
 #define TN__EACH_MUTATOR(at, heap)                                                                                     \
     struct tn__list *at = (heap)->mutators.next;                                                                       \
     at != &(heap)->mutators;                                                                                           \
@@ -200,29 +200,30 @@ static inline struct tn__mutator *tn__mutator_at(struct tn__list *at)
     return tn__container_of(at, struct tn__mutator, all);
 }
 
-/* Waits for the lock as a thread that no collection need wait for; what it refers to must be in frames or handles. */
+/* Waits for the lock outside of managed code, so no collection waits for this thread: the caller's references must be in
+ * frames or handles. */
 void tn__heap_lock(struct tn_heap *heap);
 void tn__heap_unlock(struct tn_heap *heap);
 
-/* Under the lock: until tn__world_start, no other thread of the heap is in managed code, or changes it. */
+/* Under the lock: until tn__world_start, no other thread of the heap runs managed code or changes the heap. */
 void tn__world_stop(struct tn_heap *heap);
 void tn__world_start(struct tn_heap *heap);
 
 enum { TN__STOP = 1, TN__STRESS = 2 }; /* bits of `poll` */
 
-/* What assembly calls where `poll` says so: behind blocking calls, and in stress behind others, that left these results. */
+/* Called by assembly if `poll` is set: after blocking calls, and in stress mode after others. `results`: those of the call. */
 void tn__gc_after_blocking(void *const results[TN__RESULTS]);
 void tn__gc_after_call(void *const results[TN__RESULTS]);
 
-/* What assembly wants to know of the processor; before the first heap. */
+/* Detects the processor features that assembly depends on. Before the first heap. */
 void tn__gc_look_at_machine(void);
 
-/* Lets lazy stubs say what they wait for (base/lazy_frame.h). */
+/* Has lazy stubs report the calls that wait in them (base/lazy_frame.h). */
 void tn__watch_lazy_calls(void);
 
-/* Where the thread's chunk ends is told to compiled code. */
+/* Makes the end of the thread's chunk visible to compiled code. */
 void tn__publish_limit(struct tn__mutator *mutator);
-/* The thread's chunk is what it allocated in; it has none afterwards. */
+/* Closes the thread's chunk at the end of its last object; the thread has none afterwards. */
 void tn__retire(struct tn__mutator *mutator);
 
 /* ---- heaps (heap.c) ---- */
@@ -231,32 +232,32 @@ struct tn_heap {
     pthread_mutex_t lock;
     struct tn_heap_options options;
     struct tn__space space;
-    uint64_t allocated, threshold; /* bytes since the last collection, and for the next one */
+    uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
     struct tn__list mutators;
-    /* Of handles and pins, which are made for objects that may not move meanwhile: so no collection happens while a thread waits for it. Taken
-     * after the other lock. */
+    /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
+     * thread waits for it. Taken after `lock`. */
     pthread_mutex_t roots_lock;
     struct tn__list handles;
     struct tn__pin **pins; /* a hash table by object */
     size_t pin_count, pin_capacity;
     struct tn__finalizer *finalizers, *waiting, **waiting_end;
-    uint64_t waiting_count; /* changed under the lock, atomically: who has none looks first */
+    uint64_t waiting_count; /* written atomically under the lock, read also without it */
     struct tn_heap_stats stats;
-    struct tn__snapshot *snapshot; /* of what is verified; see verify.c */
+    struct tn__snapshot *snapshot; /* for verification; see verify.c */
 };
 
-/* It is not the default any more, if it was (default.c). */
+/* If this heap is the default, there is none any more (default.c). */
 void tn__default_forget(struct tn_heap *heap);
 
-/* Through the options, never back. */
+/* Reports a corrupt heap through its options; does not return. */
 __attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *what);
 
 /* ---- allocation (allocate.c) ---- */
 
-/* Under the lock; NULL: there is no memory. May collect. The object is zero, but for its header. */
+/* Under the lock; may collect. The object is zero except for its header. NULL: out of memory. */
 void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t payload, const struct tn_type *type);
 
-/* Whether another `bytes` are within the limit. */
+/* True if `bytes` more stay within the limit. */
 static inline bool tn__within_limit(const struct tn_heap *heap, uint64_t bytes)
 {
     return heap->space.in_use <= heap->options.limit && bytes <= heap->options.limit - heap->space.in_use;
@@ -264,7 +265,7 @@ static inline bool tn__within_limit(const struct tn_heap *heap, uint64_t bytes)
 
 /* ---- handles and pins ---- */
 
-/* These take the lock of roots. */
+/* These take roots_lock. */
 void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context);
 void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 bool tn__pin(struct tn_heap *heap, void *object);
@@ -280,44 +281,44 @@ struct tn__collector {
     struct tn_heap *heap;
     struct tn__chunks to; /* what is copied goes here */
     char *bump, *limit;   /* the rest of the last chunk of `to` */
-    uint32_t scan_chunk;  /* copies before this are looked at */
+    uint32_t scan_chunk;  /* copies before `scan` in it, and in chunks before it, are scanned */
     char *scan;
     uint32_t grey_big, grey_kept;
-    void *weak, *ephemerons; /* lists through the collector's words of such objects */
+    void *weak, *ephemerons; /* lists linked through the word that such objects reserve for the collector */
     uint64_t moved, pinned;
-    bool is_full; /* there is no memory to copy to: what is left stays where it is */
+    bool is_full; /* no memory is left to copy to: remaining objects stay in place */
 };
 
-/* Under the lock: the whole of it, from stopping the world on. */
+/* Under the lock: a whole collection, including stopping the world. */
 void tn__collect_now(struct tn_heap *heap);
 
-/* The world is stopped and every chunk retired. Counts in `done`. */
+/* The world is stopped and every chunk retired. Fills in the counts of `done`. */
 void tn__collect(struct tn_heap *heap, struct tn_collection *done);
 
-/* Makes the slot refer to where its object goes. */
+/* Updates the slot to its object's new address; copies the object if that has not happened yet. */
 void tn__forward_slot(void *collector, void **slot);
-/* The object will not move: before anything has. */
+/* Pins the object for this collection. Before anything moves. */
 void tn__keep(struct tn__collector *c, void *object);
-/* Looks at copies and kept objects until none is left. */
+/* Scans copies and kept objects until none is left. */
 void tn__drain(struct tn__collector *c);
-/* Whether something was found that refers to it. */
+/* True if the object was reached so far. */
 bool tn__is_live(const struct tn__collector *c, const void *object);
 
-/* What is done when everything strongly reachable was found (weak.c). */
+/* Clears weak references and queues finalizers, after everything strongly reachable was found (weak.c). */
 void tn__settle_dead(struct tn__collector *c);
 
-/* Runs finalizers that wait, unless the calling thread is at it. A safepoint; no lock is held. */
+/* Runs queued finalizers, unless the calling thread is running them already. A safepoint; no lock may be held. */
 void tn__run_finalizers_here(struct tn_heap *heap);
 
-/* The world is stopped: behind a collection, and before the next one. */
+/* The world is stopped. tn__verify_heap: after a collection; tn__verify_barriers: before the next one. */
 void tn__verify_heap(struct tn_heap *heap);
 void tn__verify_barriers(struct tn_heap *heap);
 void tn__verify_end(struct tn_heap *heap);
 
-/* Whether an object begins at this address; the world is stopped and every chunk retired (space.c). */
+/* True if an object begins at this address. The world is stopped and every chunk retired (space.c). */
 bool tn__is_object(const struct tn_heap *heap, const void *address);
 
-/* Calls for every object, then. */
+/* Calls `visit` for every object, under the same conditions. */
 void tn__each_object(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 
 /* ---- stack maps (maps.c) ---- */
@@ -327,26 +328,26 @@ struct tn__map {
     const uint8_t *function, *record;
 };
 
-/* Calls `safepoint` for each of a section's, up to the first that does not answer 0, which is the answer. `code` is where functions
- * may lie. TN_EFORMAT (which may be found behind safepoints that were visited). */
+/* Calls `safepoint` for each safepoint of a section until it returns nonzero, and returns that. Functions must lie in `code`.
+ * TN_EFORMAT, possibly after some safepoints were visited. */
 int tn__maps_read(const uint8_t *section, size_t size, struct tn_range code,
                   int (*safepoint)(void *context, const struct tn__map *map), void *context, struct tn_error *err);
 
-/* Checks the section and enters its safepoints; it stays where it is until they are removed. TN_EFORMAT, TN_ENOMEM: then
+/* Checks the section and enters its safepoints. The section must stay in place until they are removed. TN_EFORMAT, TN_ENOMEM:
  * nothing was entered. */
 int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err);
 void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code);
-/* Those of the program itself, once. */
+/* Adds those of the program itself, once. */
 int tn__maps_add_program(struct tn_error *err);
 
 void tn__maps_lock(void);
 void tn__maps_unlock(void);
-/* Under this lock: NULL: it is no return address of managed code. */
+/* Under this lock. NULL: not a return address in managed code. */
 const struct tn__map *tn__maps_find(uint64_t address);
-/* Under it too: whether any safepoint has a list of what is pinned. */
+/* Under this lock: true if any safepoint lists pinned slots. */
 bool tn__maps_have_pins(void);
 
-/* What a record says. Slots count words from the frame pointer. */
+/* A decoded record. Slots are counted in words from the frame pointer. */
 struct tn__frame_map {
     const uint8_t *roots, *bases, *derived, *pinned;
     uint32_t root_count, base_count, derived_count, pinned_count;
@@ -362,8 +363,8 @@ static inline int32_t tn__map_slot(const struct tn__frame_map *map, const uint8_
 
 /* ---- stacks (walk.c) ---- */
 
-/* Visits every frame of the thread's managed code: its references and derived pointers with `slot`, if that is not NULL, and
- * what it pins with `pin`. Answers what is wrong with the stack, or NULL. */
+/* Visits every managed frame of the thread: its references and derived pointers with `slot`, unless that is NULL, and the
+ * objects that it pins with `pin`. Returns what is wrong with the stack, or NULL. */
 const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
                            void (*pin)(void *context, void *object), void *context);
 

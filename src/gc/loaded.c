@@ -89,7 +89,7 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
     *item = (struct loaded){.id = object->id,
                             .section = (const uint8_t *)(uintptr_t)section->address,
                             .size = section->size,
-                            .code = object->zones[0]};
+                            .code = object->zones[TN_ZONE_CODE]};
     int code = tn__maps_add(item->section, item->size, item->code, err);
     if (code)
         tn__free(NULL, item);
@@ -100,7 +100,6 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
 
 static int enter(const struct tn_linked_object *object, struct tn_error *err)
 {
-    enum { DATA = TN_ZONES - 1 };
     struct section section;
     int code = TN_OK;
     for (size_t i = 1; i < object->section_count && !code; i++) {
@@ -110,7 +109,7 @@ static int enter(const struct tn_linked_object *object, struct tn_error *err)
             code = enter_maps(object, &section, err);
         else if (strcmp(section.name, "tenon_roots") == 0)
             code = tn__roots_add_section(object->id, (const uint8_t *)(uintptr_t)section.address, section.size,
-                                         object->zones[DATA], err);
+                                         object->zones[TN_ZONE_DATA], err);
     }
     return code;
 }

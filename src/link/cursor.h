@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reads DWARF's encodings from bytes that nobody has checked. Whatever does not lie inside them reads as 0 and clears
- * `good`, which stays cleared: look at it once, at the end. */
+/* Reads DWARF's encodings from unchecked bytes. A read beyond the end returns 0 and clears `good`, which stays cleared, so
+ * callers may check it once, at the end. */
 
 #ifndef TENON_CURSOR_H
 #define TENON_CURSOR_H
@@ -72,7 +72,7 @@ static inline int64_t tn__cursor_sleb(struct tn__cursor *c)
     return (int64_t)tn__cursor_leb(c, true);
 }
 
-/* A text with its NUL; "" if there is none. */
+/* A NUL-terminated string; "" if it does not end within the bytes. */
 static inline const char *tn__cursor_text(struct tn__cursor *c)
 {
     const uint8_t *nul = c->good ? memchr(c->at, 0, (size_t)(c->end - c->at)) : NULL;

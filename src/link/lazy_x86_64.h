@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The entries of lazy_x86_64.c, for its tests: the best one that the processor has is taken, the others would never run. */
+/* The entries of lazy_x86_64.c, exposed for its tests: without them only the best one that the processor supports would run. */
 
 #ifndef TENON_LAZY_X86_64_H
 #define TENON_LAZY_X86_64_H
@@ -11,10 +11,11 @@
 
 enum { TN__LAZY_FXSAVE, TN__LAZY_XSAVE, TN__LAZY_XSAVEC, TN__LAZY_WAYS };
 
-/* How vector registers are saved; from the one that every processor has to the best. Assembly knows the first two members. */
+/* How vector registers are saved, from the way that every processor supports to the best. Assembly reads the first two
+ * members. */
 struct tn__lazy_way {
-    uint64_t size;       /* bytes; 0: not on this processor, or no stub was made yet */
-    uint64_t components; /* which parts of the state */
+    uint64_t size;       /* of the save area in bytes; 0: not supported here, or no stub was made yet */
+    uint64_t components; /* of the state, as XSAVE numbers them */
     const char *name;
     const void *entry;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Unwind tables as libgcc before version 13 can bear many of them: in sets, see unwind_sets.c. */
+/* Registers many unwind tables with libgcc before version 13, in sets: see unwind_sets.c. */
 
 #ifndef TENON_UNWIND_SETS_H
 #define TENON_UNWIND_SETS_H
@@ -9,9 +9,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Room for `tables` more of `bytes` in all, so that adding them cannot fail. False when memory is out. */
+/* Makes room for `tables` more tables of `bytes` in all, so that adding them cannot fail. False if out of memory. */
 bool tn__unwind_sets_prepare(struct tn__unwind *unwind, size_t tables, size_t bytes);
-/* The table's functions may not be called before, nor after. */
+/* The table's functions may run only between these two calls. */
 void tn__unwind_sets_add(struct tn__unwind_sets *sets, const struct tn__unwind_table *table);
 void tn__unwind_sets_remove(struct tn__unwind_sets *sets, const struct tn__unwind_table *table);
 void tn__unwind_sets_close(struct tn__unwind *unwind);
