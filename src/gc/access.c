@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a host does with objects by their handles. The heap's lock keeps them where they are meanwhile. */
+/* The host's access to objects through handles. Holding the heap's lock keeps objects in place meanwhile. */
 
 #include "gc.h"
 
@@ -67,7 +67,7 @@ void tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
 
 int tn_handle_is_null(const struct tn_handle *handle)
 {
-    return !handle || !__atomic_load_n(&handle->object, __ATOMIC_RELAXED); /* no collection changes whether it is */
+    return !handle || !__atomic_load_n(&handle->object, __ATOMIC_RELAXED); /* collections never make it NULL */
 }
 
 int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b)

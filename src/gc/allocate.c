@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The slow side of allocation: a new chunk for the thread, a large object, a collection before either. */
+/* The slow path of allocation: a new chunk for the thread or a large object, after a collection if one is due. */
 
 #include "gc.h"
 
@@ -57,7 +57,7 @@ static void *take_large(struct tn_heap *heap, uint64_t size, const struct tn_typ
 
 /* ---- both ---- */
 
-/* A thread that is attached to no heap, or another one, has no chunk: its objects are large, whatever their size. */
+/* A thread that is not attached to this heap has no chunk in it: its objects are treated as large, whatever their size. */
 static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
 {
     if (size > TN__LARGE || !mutator)

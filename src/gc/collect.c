@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A collection: Cheney's copy (C. J. Cheney, "A nonrecursive list compacting algorithm", CACM 13, 1970), with objects that
- * stay. What is pinned, and what there is no memory left to copy, stays in its chunk, whose set of marks then says what of it
- * is an object; large objects stay too. Nothing here recurses or allocates from anywhere but the heap, however deep a structure
- * is: copies are found by walking through them, kept objects by the difference of two sets, large ones in a list. */
+/* A collection: Cheney's copying algorithm (C. J. Cheney, "A nonrecursive list compacting algorithm", CACM 13, 1970), extended
+ * by objects that stay in place: pinned ones, those that no memory is left to copy, and large ones. The mark set of a chunk
+ * that keeps objects says which they are. Nothing here recurses, or allocates anywhere but in the heap, however deep a
+ * structure is: objects to scan are found by walking the copies, by the difference of the two sets of a chunk (kept objects)
+ * and in a list (large objects). */
 
 #include "gc.h"
 
-/* Low bits of a header that holds where the object went, a multiple of 8. */
+/* The low bits of a forwarding header; the rest is the object's new address, a multiple of 8. */
 #define FORWARD_BITS 7ull
 
 /* ---- finding objects ---- */
@@ -16,7 +17,7 @@ static void make_grey(struct tn__collector *c, struct tn__chunk *chunk, uint32_t
 {
     if (chunk->grey)
         return;
-    chunk->grey = *list ? *list : UINT32_MAX; /* the last one's next */
+    chunk->grey = *list ? *list : UINT32_MAX; /* ends the list; 0: in no list */
     *list = (uint32_t)(chunk - c->heap->space.chunks);
 }
 
@@ -105,7 +106,8 @@ static bool next_chunk(struct tn__collector *c)
     return true;
 }
 
-/* The identity hash is the address it was asked for at; from the first move on it is a word behind the payload. */
+/* The identity hash is the address that the object had when it was first hashed; from its first move on it is stored in a word
+ * after the payload. */
 static uint64_t store_hash(char *copy, const void *object, uint64_t size)
 {
     uint64_t *header = (uint64_t *)(void *)copy;
@@ -116,7 +118,7 @@ static uint64_t store_hash(char *copy, const void *object, uint64_t size)
     return size + 8;
 }
 
-/* Where the object is copied to; NULL: nowhere. */
+/* Copies the object and returns its new address; NULL: no memory is left to copy to. */
 static void *copy(struct tn__collector *c, const void *object)
 {
     enum { HASH = 8, ALIGNMENT = 8 };
@@ -137,7 +139,7 @@ static void *copy(struct tn__collector *c, const void *object)
     return result;
 }
 
-/* Who has a handle may ask whether it is null, whatever happens. */
+/* Atomic, because any thread may check whether its handle is null during a collection. */
 static void set_slot(void **slot, void *object)
 {
     __atomic_store_n(slot, object, __ATOMIC_RELAXED);
@@ -188,7 +190,7 @@ static void look_at(struct tn__collector *c, void *object)
     }
 }
 
-/* Looks at the next copy; false: there is none. */
+/* Scans the next copy; false: there is none. */
 static bool scan_copy(struct tn__collector *c)
 {
     const struct tn__space *space = &c->heap->space;
@@ -277,7 +279,7 @@ static void find_roots(struct tn__collector *c)
 
 /* ---- before and after ---- */
 
-/* What is no object is forgotten: while chunks still say which is one. */
+/* Clears results that are not objects, while chunks still tell which are. */
 static void sift_results(struct tn_heap *heap)
 {
     for (TN__EACH_MUTATOR(at, heap))

@@ -18,7 +18,7 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
     return handle;
 }
 
-/* What a scope names is freed with the scope; until then it refers to nothing. */
+/* A handle in a scope is freed with the scope; until then it refers to nothing. */
 void tn_handle_free(struct tn_handle *handle)
 {
     if (!handle)

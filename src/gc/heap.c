@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Heaps as their owners see them. */
+/* The life of heaps, and what their owners ask of them. */
 
 #include "base/os.h"
 #include "gc.h"
@@ -14,15 +14,15 @@ void tn__corrupt(struct tn_heap *heap, const char *what)
     __builtin_trap();
 }
 
-/* Twice the limit for copying, twice that again so that freed addresses need not be used again soon; less where the system or
- * the caller allows less. */
+/* Reserves twice the limit for copying, and twice that again so that freed addresses are not soon reused; less if the system
+ * or the caller allows less. */
 static bool open_space(struct tn_heap *heap)
 {
     uint64_t smallest = (uint64_t)SMALLEST_MB << 20;
     uint64_t size = tn__align_up(tn__max64(tn__min64(heap->options.limit, 1ull << 40) * 4, smallest), TN__CHUNK_SIZE);
     for (; size >= smallest; size = tn__align_up(size / 2, TN__CHUNK_SIZE))
         if (tn__space_open(&heap->space, size)) {
-            heap->options.limit = tn__min64(heap->options.limit, size); /* so that no size within it overflows */
+            heap->options.limit = tn__min64(heap->options.limit, size); /* no size within the limit overflows then */
             return true;
         }
     return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. It knows the linker as any
- * client does. Where these sections are is read from the object's section headers (gABI, chapter 4), which the linker has
- * checked; they are checked again, for nothing of it is relied upon here. */
+/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. It uses the linker's
+ * public interface only. The sections are found by the object's section headers (gABI, chapter 4). The linker has checked
+ * these, but they are checked again here rather than relied upon. */
 
 #include <elf.h>
 
@@ -28,7 +28,7 @@ struct section {
     uint64_t address, size;
 };
 
-/* The name, if it ends inside of the table. */
+/* The name, if it ends within the table; else NULL. */
 static const char *name_of(const struct tn_linked_object *object, const Elf64_Shdr *names, uint32_t at)
 {
     if (!tn__inside(names->sh_offset, names->sh_size, object->length) || at >= names->sh_size)

@@ -151,7 +151,7 @@ static size_t next_of(size_t at)
     return (at + 1) & (table.capacity - 1);
 }
 
-/* Where the address is, or the free place where it would be. */
+/* The slot with this address, or the free one where it belongs. */
 static size_t find(uint64_t address)
 {
     size_t at = home_of(address);
@@ -192,7 +192,7 @@ static int count_one(void *context, const struct tn__map *map)
     return TN_OK;
 }
 
-/* Closes the gap: whatever a search would not find behind it any more moves into it (Knuth, TAOCP 3, 6.4, Algorithm R). */
+/* Closes the gap by moving into it an entry that a search would no longer find after it (Knuth, TAOCP 3, 6.4, Algorithm R). */
 static int remove_one(void *context, const struct tn__map *map)
 {
     (void)context;
@@ -217,7 +217,7 @@ static int enter_one(void *context, const struct tn__map *map)
     (void)context;
     size_t at = find(map->address);
     if (table.maps[at].address)
-        remove_one(NULL, map); /* nothing that was compiled has two records for one address */
+        remove_one(NULL, map); /* compiled code has one record per address */
     at = find(map->address);
     table.count++;
     table.maps[at] = *map;

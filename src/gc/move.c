@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* memmove for memory that holds references: other threads may read words meanwhile, so these are never seen in halves. */
+/* memmove for memory that holds references: copies whole words, because other threads may read them meanwhile. */
 
 #include "gc.h"
 

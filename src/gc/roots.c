@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Words outside of heaps that hold references: globals of managed code, by the tables that the compiler made, and ranges that
- * the program names. One list for all heaps: what a range refers to in another heap is left alone. */
+/* Words outside of heaps that hold references: the globals of managed code, from tables that the compiler emits, and ranges
+ * that the program adds. One list serves all heaps: a collection ignores references into other heaps. */
 
 #include "gc.h"
 
 struct range {
     void **words;
     uint64_t count;
-    uint64_t owner; /* 0: named by the program */
+    uint64_t owner; /* 0: added by the program */
 };
 
 static struct {
@@ -55,7 +55,7 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
 
 void tn_roots_remove(void *words)
 {
-    if (!words) /* which would be every range that the program named */
+    if (!words) /* (0, NULL) would drop every range that the program added */
         return;
     pthread_mutex_lock(&roots.lock);
     drop(0, words);
@@ -101,7 +101,7 @@ void tn__roots_remove_owner(uint64_t owner)
 
 int tn__roots_add_program(struct tn_error *err)
 {
-    enum { PROGRAM = 1 }; /* an owner that no linked object is */
+    enum { PROGRAM = 1 }; /* no linked object has this id */
     struct tn_range everything = {0, UINT64_MAX};
     int code = TN_OK;
     pthread_mutex_lock(&roots.lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What compiled x86-64 code calls with conventions of its own. Only built for x86-64. The offsets are those of tenon_gc.h; the
- * assertions below hold them together. */
+/* Entries that compiled x86-64 code calls with special calling conventions. Only built for x86-64. The offsets are those of
+ * tenon_gc.h; the assertions below keep them in step. */
 
 #include <cpuid.h>
 
@@ -34,16 +34,17 @@ _Static_assert(offsetof(struct tn_gc_anchor, fp) == TN_GC_ANCHOR_FP && sizeof(st
     ".size " name ", .-" name "\n"                                                                                     \
     ".popsection\n"
 
-/* The thread's top anchor, from the address of its block in r11. */
+/* Fills in the thread's top anchor. r11: the address of its block; clobbered. */
 #define FILL_IN                                                                                                        \
     "    movq %fs:24(%r11), %r11\n"                                                                                    \
     "    movq %rsp, (%r11)\n"                                                                                          \
     "    movq %rbp, 8(%r11)\n"                                                                                         \
     "    movq $0, 16(%r11)\n"
 
-/* Only r11 is free: all others may hold arguments, r10 the function.
- * In stress the function is called and not jumped to, so that it comes back here: with a copy of what may be its arguments in memory, which is
- * all that the caller's frame holds, up to a limit that no arguments reach. Return addresses stay where unwinders look for them. */
+/* Only r11 is free: r10 holds the function, and all other registers may hold arguments.
+ * In stress mode the function is called instead of jumped to, so that it returns here. It gets a copy of its arguments in
+ * memory: of all that the caller's frame holds, up to a limit that no argument list reaches. Return addresses stay where
+ * unwinders look for them. */
 __asm__(FUNCTION("tn__gc_call_native") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    testl $2, %fs:16(%r11)\n"
@@ -76,13 +77,13 @@ __asm__(FUNCTION("tn__gc_call_native") /* */
         "    .cfi_def_cfa rsp, 8\n"
         "    ret\n" END("tn__gc_call_native"));
 
-/* Never called with a frame in between, which would be gone at the second return. */
+/* For functions that return twice (setjmp): jumps, because a frame of its own would be gone at the second return. */
 __asm__(FUNCTION("tn__gc_call_twice") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n" FILL_IN "    jmp *%r10\n" END("tn__gc_call_twice"));
 
-/* The function is called with the stack pointer where it was, for its arguments in memory: so the return address goes to the
- * anchor, and nothing else may be pushed. The anchor above becomes a barrier. Afterwards that one is searched for: callees may have left others
- * on top. */
+/* The function is called with the caller's stack pointer, because it may have arguments in memory: so the return address
+ * moves to the anchor, and nothing else may be pushed. The next anchor becomes a barrier. After the call the barrier is
+ * searched for: callees may have left other anchors on top. */
 __asm__(FUNCTION("tn__gc_call_blocking") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    movq %fs:24(%r11), %r11\n"
@@ -106,7 +107,7 @@ __asm__(FUNCTION("tn__gc_call_blocking") /* */
         "    pushq 16(%r11)\n"
         "    .cfi_def_cfa_offset 8\n"
         "    .cfi_offset rip, -8\n"
-        "    xchgq %r11, %fs:24(%r10)\n" /* before `poll` is looked at, for everybody */
+        "    xchgq %r11, %fs:24(%r10)\n" /* a full barrier: `poll` is read only after it */
         "    cmpl $0, %fs:16(%r10)\n"
         "    jne 1f\n"
         "    ret\n"
@@ -128,8 +129,9 @@ void tn__gc_look_at_machine(void)
     __atomic_store_n(&has_xsave, found, __ATOMIC_RELAXED);
 }
 
-/* Calls the function in r11 with what general registers answer, and leaves all registers that answer something as they are: what calls
- * return may be long double, or a vector, or three words. Areas of XSAVE begin with 512 bytes as FXSAVE has them (Intel SDM, volume 1, section 13.4). */
+/* Calls the function in r11 with the result registers among the general ones, and preserves every register that may hold a
+ * result: calls may return long double, vectors or three words. An XSAVE area begins with the 512 bytes of FXSAVE (Intel SDM,
+ * volume 1, section 13.4). */
 __asm__(FUNCTION("tn__gc_keep_results") /* */
         "    pushq %rbp\n"
         "    .cfi_def_cfa_offset 16\n"
@@ -146,7 +148,7 @@ __asm__(FUNCTION("tn__gc_keep_results") /* */
         "    je 1f\n"
         "    xorl %edx, %edx\n"
         "    movl $512, %eax\n"
-        "0:  movq %rdx, (%rsp,%rax)\n" /* the header is to be zero */
+        "0:  movq %rdx, (%rsp,%rax)\n" /* the header has to be zero */
         "    addl $8, %eax\n"
         "    cmpl $576, %eax\n"
         "    jne 0b\n"
@@ -169,7 +171,7 @@ __asm__(FUNCTION("tn__gc_keep_results") /* */
 
 /* ---- the barrier ---- */
 
-/* This collector asks only when it verifies which objects were stored to: by the bit. */
+/* This collector needs to know which objects were stored to only when it verifies the heap: it reads their bits. */
 __asm__(FUNCTION("tn__gc_log") /* */
         "    lock andq $~2, -8(%rdi)\n"
         "    ret\n" END("tn__gc_log"));

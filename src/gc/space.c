@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The heap's address space: one reserved range, in chunks. Small objects lie one behind the other in a chunk, behind its head. */
+/* The heap's address space: one reserved range, divided into chunks. Small objects follow each other in a chunk, after its
+ * head. */
 
 #include "base/os.h"
 #include "gc.h"
@@ -12,7 +13,7 @@ static uint64_t table_size(const struct tn__space *space)
     return tn__align_up(space->count * sizeof(struct tn__chunk), tn__os_page_size());
 }
 
-/* The table is reserved and committed like memory of the heap, so what of it is not used costs nothing. */
+/* The table is reserved and committed like the heap itself, so its unused part costs nothing. */
 bool tn__space_open(struct tn__space *space, uint64_t size)
 {
     uint64_t table, slack = TN__CHUNK_SIZE;
@@ -20,7 +21,7 @@ bool tn__space_open(struct tn__space *space, uint64_t size)
     uint64_t base;
     if (tn__os_reserve(0, size + slack, false, &base))
         return false;
-    space->base = tn__align_up(base, TN__CHUNK_SIZE); /* the slack is never given back: it is only addresses */
+    space->base = tn__align_up(base, TN__CHUNK_SIZE); /* the slack is never freed: it is only address space */
     if (space->base > base)
         tn__os_release(base, space->base - base);
     if (space->base + size < base + size + slack)
@@ -110,7 +111,7 @@ uint32_t tn__space_take(struct tn__space *space, struct tn__chunks *list, bool a
 
 static void decommit(struct tn__space *space, uint32_t chunk)
 {
-    /* If the system refuses, the pages stay, and the chunk is committed still: then it is a spare one. */
+    /* If the system refuses, the chunk stays committed and becomes a spare one. */
     if (!tn__os_decommit(tn__chunk_address(space, chunk), TN__CHUNK_SIZE)) {
         space->chunks[chunk] = (struct tn__chunk){.state = TN__FREE};
         return;
@@ -127,7 +128,7 @@ void tn__space_give(struct tn__space *space, uint32_t chunk, bool unmap)
         decommit(space, chunk);
         return;
     }
-    space->chunks[chunk].next = space->spare.first; /* what was used last is warm */
+    space->chunks[chunk].next = space->spare.first; /* the most recently used is warm in the cache */
     space->spare.first = chunk;
     if (!space->spare.last)
         space->spare.last = chunk;
@@ -166,7 +167,7 @@ void tn__space_give_big(struct tn__space *space, uint32_t chunk)
     struct tn__chunk big = space->chunks[chunk];
     space->in_use -= big.bytes;
     space->large -= big.bytes;
-    tn__os_decommit(tn__chunk_address(space, chunk), big.bytes); /* committing again makes it anew in any case */
+    tn__os_decommit(tn__chunk_address(space, chunk), big.bytes); /* may fail: committing zeroes it anyway */
     for (uint32_t i = 0; i < big.count; i++)
         space->chunks[chunk + i] = (struct tn__chunk){.state = TN__FREE};
 }

@@ -2,17 +2,17 @@
 
 /* Threads of a heap: attaching, entering managed code, and stopping all of them.
  *
- * A collector need not wait for a thread whose top anchor is a barrier: the one that its array begins with (it is outside of
- * managed code), or one that was put there for a call that may block. To come back, a thread takes the barrier off the top
- * first and looks whether a stop is requested then, while the collector requests first and looks at the top then; both in
- * sequentially consistent order, so one of them sees the other. */
+ * A collector need not wait for a thread whose top anchor is a barrier: the one that its array begins with (the thread is
+ * outside of managed code), or one that was pushed for a call that may block. To come back, the thread first removes the
+ * barrier, then checks for a stop request; the collector first requests the stop, then reads the top. Both use sequentially
+ * consistent order, so at least one of them sees the other. */
 
 #include <sched.h>
 
 #include "base/os.h"
 #include "gc.h"
 
-/* What threads that are attached to no heap have: both anchors are alike, so entries take the slow side. */
+/* The anchors of threads that are attached to no heap: both are alike, so entries take the slow path. */
 static struct tn_gc_anchor unattached[3] = {{.sp = TN_GC_BARRIER}, {.sp = TN_GC_BARRIER}};
 
 __thread struct tn_gc_block tn__gc_block
@@ -20,7 +20,7 @@ __thread struct tn_gc_block tn__gc_block
 
 /* ---- attaching ---- */
 
-/* Threads end without saying so. */
+/* Detaches threads that end while attached. */
 static pthread_key_t at_end;
 static bool has_key;
 
@@ -47,7 +47,7 @@ static struct tn_gc_anchor *outside(const struct tn__mutator *mutator)
     return mutator->anchors + 1;
 }
 
-/* A level takes an anchor of the array and, on the stack, the frames of an entry, of its body, and of what that calls. */
+/* A level takes an anchor in the array and, on the stack, the frames of an entry, its body and what that calls. */
 static bool make_anchors(struct tn__mutator *mutator)
 {
     enum { SMALLEST_LEVEL = 32 };
@@ -121,7 +121,7 @@ static void set_top(struct tn__mutator *mutator, struct tn_gc_anchor *anchor)
     __atomic_store_n(&mutator->block->top, anchor, __ATOMIC_SEQ_CST);
 }
 
-/* Collectors may look at an anchor that was the top one a moment ago. */
+/* Atomic, because a collector may be reading an anchor that was the top one a moment ago. */
 static void set_sp(struct tn_gc_anchor *anchor, uintptr_t sp)
 {
     __atomic_store_n(&anchor->sp, sp, __ATOMIC_RELAXED);
@@ -132,7 +132,8 @@ static bool is_barrier(const struct tn_gc_anchor *anchor)
     return __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED) == TN_GC_BARRIER;
 }
 
-/* From now on no collection waits for the calling thread, until pass_barrier gets the answer as level; NULL: none did before. */
+/* From now on no collection waits for the calling thread, until pass_barrier is called with the returned level. NULL: none
+ * waited before either. */
 static struct tn_gc_anchor *put_barrier(struct tn__mutator *mutator)
 {
     struct tn_gc_anchor *level = mutator->block->top;
@@ -143,7 +144,7 @@ static struct tn_gc_anchor *put_barrier(struct tn__mutator *mutator)
     return level;
 }
 
-/* Goes from a barrier, which is the top anchor, to the level beside it; only while the world runs. */
+/* Goes from a barrier, the top anchor, to the adjacent level. Returns only while the world runs. */
 static void pass_barrier(struct tn__mutator *mutator, struct tn_gc_anchor *barrier, struct tn_gc_anchor *level)
 {
     for (;;) {
@@ -175,7 +176,7 @@ void tn__heap_lock(struct tn_heap *heap)
     struct tn__mutator *mutator = tn__self() && tn__self()->heap == heap ? tn__self() : NULL;
     struct tn_gc_anchor *level = mutator ? put_barrier(mutator) : NULL;
     pthread_mutex_lock(&heap->lock);
-    if (level) /* nobody stops the world now, for we hold the lock */
+    if (level) /* the world cannot be stopped now: we hold the lock */
         set_top(mutator, level);
 }
 
@@ -188,7 +189,7 @@ void tn__heap_unlock(struct tn_heap *heap)
 
 void tn__publish_limit(struct tn__mutator *mutator)
 {
-    /* Under the lock, so no request is lost; in stress each allocation comes to the slow side. */
+    /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
     bool stress = mutator->heap->options.flags & TN_HEAP_STRESS;
     __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
 }
@@ -212,7 +213,7 @@ static bool is_stopped(const struct tn__mutator *mutator)
     return is_barrier(top_of(mutator));
 }
 
-/* Threads come to a safepoint within microseconds, or not before the system runs them. */
+/* Threads reach a safepoint within microseconds, unless the system does not run them. */
 static void wait_for(const struct tn__mutator *mutator)
 {
     enum { SPINS = 2000 };
@@ -268,7 +269,7 @@ void tn__gc_poll(void)
     collect_in_stress(mutator);
 }
 
-/* What was called may answer a reference that nobody else has: so that stays where it is. */
+/* The call may have returned the only reference to an object, in a register: such objects are pinned. */
 void tn__gc_after_call(void *const results[TN__RESULTS])
 {
     struct tn__mutator *mutator = tn__self();
@@ -288,15 +289,15 @@ static void end_blocking(struct tn__mutator *mutator, struct tn_gc_anchor *level
     collect_in_stress(mutator);
 }
 
-/* The level is the top one already: somebody may wait for this thread. */
+/* The caller has removed the barrier: its level is the top one again, so a collector may be waiting for this thread. */
 void tn__gc_after_blocking(void *const results[TN__RESULTS])
 {
     struct tn__mutator *mutator = tn__self();
-    (void)results; /* they refer to what is pinned, if to anything */
+    (void)results; /* such calls return references to pinned objects only */
     end_blocking(mutator, mutator->block->top);
 }
 
-/* As tn__gc_call_blocking, for callers that have an ordinary call only. */
+/* tn__gc_call_blocking for code that can only make ordinary calls. */
 intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
 {
     intptr_t (*call)(intptr_t, intptr_t, intptr_t, intptr_t);
@@ -311,7 +312,7 @@ intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, in
 
 /* ---- calls whose function is looked up ---- */
 
-/* A thread that no collection waits for passes references to pinned objects only, if any. */
+/* False if no collection waits for the thread: then its arguments refer to pinned objects only. */
 static bool begin_lazy(struct tn__lazy_frame *frame)
 {
     struct tn__mutator *mutator = tn__self();
@@ -338,7 +339,7 @@ void tn__watch_lazy_calls(void)
 
 /* ---- entering ---- */
 
-/* A thread that cannot be attached cannot run what it called either. */
+/* Traps if the thread cannot be attached: it could not run what it called. */
 static void adopt(void)
 {
     struct tn_heap *heap;
@@ -360,7 +361,7 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
     return p;
 }
 
-/* In between the top level is one that nothing calls out from, and its `fp` counts how often this nests. */
+/* Until tn_managed_end the top level is one without calls to native code; its `fp` counts the nesting. */
 void tn_managed_begin(void)
 {
     struct tn__mutator *mutator = tn__self();

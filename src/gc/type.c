@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a type says of its objects: how large they are, and where their references lie. */
+/* What a type says about its objects: their size, and where their references are. */
 
 #include "gc.h"
 

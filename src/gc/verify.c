@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Checks a heap behind a collection: every reference in it, and in handles and root ranges, is null, or permanent, or the
- * start of an object; no header says that its object went elsewhere. Starts are noted in the chunks' sets.
+/* Checks a heap after a collection: every reference in it, in handles and in root ranges is null, permanent or the start of an
+ * object; no header is a forwarding one. The starts of objects are kept in the chunks' sets.
  *
- * Then every object is marked as not logged, and its references are noted: before the next collection they must be the same
- * in all that are still so marked, or null, which is stored without a barrier. */
+ * Then every object is marked as not logged, and its references are recorded. Before the next collection, the references of
+ * objects that still have that mark must be unchanged, or null, which is stored without a barrier. */
 
 #include "gc.h"
 
@@ -13,6 +13,7 @@ struct check {
     const char *wrong;
 };
 
+/* Chunks that keep objects have the starts of these in the set already. */
 static void forget_starts(struct tn_heap *heap)
 {
     struct tn__space *space = &heap->space;
@@ -21,7 +22,6 @@ static void forget_starts(struct tn_heap *heap)
             memset((void *)tn__chunk_address(space, i), 0, TN__CHUNK_HEAD);
 }
 
-/* Of what is kept the starts are in the set already. */
 static void note_start(void *context, void *object)
 {
     struct check *check = context;
@@ -47,7 +47,7 @@ static void check_slot(void *context, void **slot)
         check->wrong = "a reference leads to no object after a collection";
 }
 
-/* What weak objects and ephemerons refer to as well. */
+/* All references, including those of weak objects and ephemerons. */
 static void visit_all(void *object, tn_visit_slot *visit, void *context)
 {
     tn__visit_references(object, visit, context);
@@ -75,7 +75,7 @@ static void check_object(void *context, void *object)
 struct tn__snapshot {
     uintptr_t *words;
     size_t count, capacity;
-    bool is_whole; /* there was memory for all of it */
+    bool is_whole; /* false: memory ran out while it was made */
 };
 
 static void note_word(struct tn__snapshot *snapshot, uintptr_t word)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Walks a stopped thread's stack (doc/GC.md, "Walking"): from the anchor where each level called out along the chain of
- * frame pointers up to the entry that the level began with; and what calls have saved whose functions are looked up. */
+/* Walks a stopped thread's stack (doc/GC.md, "Walking"): each level from the anchor where it called out, along the chain of
+ * frame pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions are being
+ * looked up. */
 
 #include "gc.h"
 
@@ -32,7 +33,7 @@ static struct derived derived_at(const struct frame *frame, uint32_t i)
                             (char **)slot_at(frame, tn__map_slot(map, map->bases, base))};
 }
 
-/* While the bases move, the slots of derived pointers hold how far these are from them. */
+/* While bases move, the slots of derived pointers hold their distances from their bases. */
 static void visit_references(const struct frame *frame, tn_visit_slot *slot, void *context)
 {
     const struct tn__frame_map *map = &frame->map;

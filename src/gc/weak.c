@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What happens to what nothing refers to: weak references and ephemerons are cleared, finalizers queued. Weak references to an object
- * are null before its finalizer runs; ephemerons with it as key go on as long as the finalizer can reach it. */
+/* Dead objects: their weak references and ephemerons are cleared, their finalizers queued. Weak references to an object are
+ * null before its finalizer runs; ephemerons with it as key stay until the finalizer can no longer reach it. */
 
 #include "gc.h"
 
@@ -9,7 +9,7 @@
 
 enum { KEY, VALUE, NEXT };
 
-/* Visits the values of keys that live, until no more are found to; the list is left with those whose keys do not. */
+/* Visits the values of live keys until no more keys become live. Leaves the ephemerons with dead keys in the list. */
 static void settle_ephemerons(struct tn__collector *c)
 {
     bool found = true;
@@ -68,7 +68,7 @@ static void count_waiting(struct tn_heap *heap, uint64_t change)
     __atomic_store_n(&heap->waiting_count, heap->waiting_count + change, __ATOMIC_RELAXED);
 }
 
-/* Objects that are dead but for their finalizers live on until these have run; what lives anyway is followed. */
+/* An object with a finalizer that is otherwise dead stays alive until it has run; live objects' slots are only updated. */
 static void queue_finalizers(struct tn__collector *c)
 {
     struct tn_heap *heap = c->heap;
@@ -100,7 +100,7 @@ void tn__settle_dead(struct tn__collector *c)
     tn__drain(c);
     settle_ephemerons(c);
     clear_ephemerons(c);
-    clear_weak(c); /* those that only finalizers reach */
+    clear_weak(c); /* references to objects that only finalizers reach */
 }
 
 int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context, struct tn_handle *object),
