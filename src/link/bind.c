@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the symbols of an object stand for. The library's table is asked once, under the lock, when the link is resolved;
- * what it says then is kept in the plan, so that all later phases work on memory of the link's own: the flags of each
+/* Binds the symbols of an object to definitions. The library's table is read once, under the lock, when the link is
+ * resolved. The result is kept in the plan, so that all later phases work on memory private to the link: the flags of each
  * symbol, and the address of those that lie outside of the link. The others get theirs when the link is placed. Entries of
  * symbols that the link itself defines may be read at any time: nobody changes them meanwhile (tn__library_is_held). */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Definitions that no object holds: addresses, aliases, and what one library shows of another. Those that a tracker owns hang
- * on an object without data, so that they are removed like everything else. */
+/* Definitions that are in no object file: addresses, aliases, and re-exports of another library's symbols. Those that a tracker
+ * owns belong to an object without data, so that they are removed like everything else. */
 
 #include "promise.h"
 
@@ -100,7 +100,7 @@ static int check_libraries(const struct definitions *all, struct tn_error *err)
     return code || !all->source ? code : tn__library_check(all->source, err);
 }
 
-/* The names stay where they are while the lock is given up. */
+/* The names do not move while the lock is released. */
 static void hold(const struct definitions *all)
 {
     tn__library_hold(all->library);
@@ -115,7 +115,7 @@ static void drop(const struct definitions *all)
     tn__library_drop(all->library);
 }
 
-/* Under the lock, which is given up while a link holds on to one of the names. All or none. */
+/* Under the lock, which is released while a link holds one of the names. All or none. */
 static int enter_all(const struct definitions *all, struct tn_error *err)
 {
     struct tn_session *session = all->library->session;

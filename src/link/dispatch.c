@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Who runs materializers: the thread that needs them, the session's own threads, or the client's. A promise is claimed when it
- * is run, so it does not matter who comes first, and a thread that waits never waits for a task that nobody has begun. */
+/* Chooses who runs materializers: the thread that needs them, the session's own threads, or the client's. A promise is
+ * claimed when it is run, so it does not matter who comes first, and no thread waits for a task that nobody has begun. */
 
 #include "promise.h"
 
@@ -66,7 +66,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* False if no thread will ever come to it. */
+/* False if no thread will ever run it. */
 static bool enqueue(struct tn__pool *pool, struct tn_task *task)
 {
     pthread_mutex_lock(&pool->lock);
@@ -164,7 +164,7 @@ bool tn__dispatch_step(struct tn_session *session)
     return hand_out(session, NULL);
 }
 
-/* Has others run it, if they can. */
+/* Hands it to other threads, if there are any. */
 static void offer(struct tn_session *session, struct tn_responsibility *promise)
 {
     tn__session_lock(session);

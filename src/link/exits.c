@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What loaded code wants called at its end: atexit, and the destructors of C++ objects, which compilers register with
- * __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that are gone when a library is, so
- * loaded code gets these: what it registers is kept with its library and run before the library's finalizers. */
+/* What loaded code registers to run at exit: atexit, and the destructors of C++ objects, which compilers register with
+ * __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that dangle once a library is removed, so
+ * loaded code gets these instead: what it registers is kept with its library and runs before the library's finalizers. */
 
 #include "promise.h"
 
@@ -37,7 +37,7 @@ static int keep(struct tn_library *library, struct tn__object *object, const str
     return 0;
 }
 
-/* Under the session's lock: 1 if it is none of this session's. */
+/* Under the session's lock. 1: the address is in none of this session's objects. */
 static int keep_in(struct tn_session *session, const struct tn__exit *what)
 {
     for (struct tn_library *library = session->libraries; library && !tn__session_is_elsewhere(session);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld, "Source Code
- * Reference"). Programs collect tables so: each file adds entries, one loop runs over all of them.
+ * Reference"). Programs build tables this way: each file adds entries, and one loop runs over all of them.
  *
- * A static linker knows all files of a program. Here a library grows, and addresses that were handed out stay: so these
- * symbols are those of one link. If something in it refers to them, the sections of that name in all objects of the link
- * are laid one behind the other, in link order, in a range of their own, and the symbols frame them. The objects share the
- * range; the last one to go gives it back. Looking the symbols up finds nothing.
+ * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid: so these
+ * symbols belong to a single link. If something in it refers to them, the sections of that name in all objects of the link are
+ * placed one after the other, in link order, in a range of their own, and the symbols are its bounds. The objects share the
+ * range; the last one removed frees it. Lookups do not find the symbols.
  *
- * The entries have their kind only while a link is resolved, under the lock; addresses are the link's own. */
+ * The entries have their kind only while a link is resolved, under the lock; their addresses are private to the link. */
 
 #include "link.h"
 
@@ -22,12 +22,12 @@ struct tn__gathering {
     struct tn__window *window;
     enum tn_zone zone;
     struct tn__range *range;
-    bool low; /* one of the objects wants to be below 2 GiB */
+    bool low; /* one of the objects has to be below 2 GiB */
     size_t size, alignment;
     size_t users;
 };
 
-/* An object's part in one. */
+/* An object's share in a gathering. */
 struct tn__gathered {
     struct tn__gathered *next;
     struct tn__gathering *gathering;
@@ -172,7 +172,7 @@ static struct tn__gathering *find(const struct tn__link *link, const char *name)
     return gathering;
 }
 
-/* Whatever is made here belongs to the objects that take part, and is given back with them. */
+/* What is allocated here belongs to the objects that take part, and is freed with them. */
 static int gather(struct tn__link *link, const char *name)
 {
     struct tn__gathering *gathering = tn__alloc_zeroed(link->session->allocator, 1, sizeof *gathering);

@@ -10,7 +10,7 @@
 
 /* ---- batches ---- */
 
-/* What was linked together. */
+/* The objects of one link. */
 struct batch {
     struct tn__jit_entry entry;
     struct tn__debug_image image;
@@ -64,7 +64,7 @@ static struct member *find_member(struct gdb *gdb, const struct tn_linked_object
     return node ? tn__container_of(node, struct member, node) : NULL;
 }
 
-/* A debugger must not see an entry change, so each is taken out, changed as often as need be, and put back. */
+/* A debugger must not see an entry change, so each is unregistered, changed, and registered again. */
 static void removed(void *context, const struct tn_linked_object *const *objects, size_t count)
 {
     struct gdb *gdb = context;
@@ -96,7 +96,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
     tn__observers_unlock();
 }
 
-/* Relative addresses in an image have to fit 32 bits, so objects of windows that are far apart are not put together. */
+/* Relative addresses in an image must fit 32 bits, so objects of windows that are far apart get separate images. */
 static bool is_near(const struct tn_linked_object *a, const struct tn_linked_object *b)
 {
     uint64_t x = a->zones[TN_ZONE_CODE].address, y = b->zones[TN_ZONE_CODE].address;

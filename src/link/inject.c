@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Objects that no file holds: a section of the client's and the symbols in it, or nothing but addresses. */
+/* Objects made from memory instead of a file: a section of the client's with its symbols, or addresses only. */
 
 #include "link.h"
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code instances: how compiled code gets to its callers, while others call, compile, replace and remove it.
+/* Code instances: how compiled code gets to its callers, while other threads call, compile, replace and remove it.
  *
- * The words invoke, specptr and specsigflags are read without a lock, by generated code as well; tenon/instance.h has the states and
- * the protocols of readers and invoke entries. Those who write are ours alone and hold one lock, which also guards the
- * leases and the lists of trackers; they still write as if there was none, for the sake of readers:
+ * The words invoke, specptr and specsigflags are read without a lock, by generated code too; tenon/instance.h has the
+ * states and the protocols of readers and invoke entries. Only this file writes them, under one lock, which also guards the
+ * leases and the lists of trackers. Because readers take no lock, the order of the writes matters all the same:
  *
- *   publish   CAS specptr NULL -> P, acquire and release; the low bit, relaxed; invoke, release; the ready bit, release. Who
- *             sees the ready bit so sees all of it, and who sees invoke sees specptr.
- *   update    CAS specptr P -> an equivalent P', release. It fails where a plain store would bring back what is gone.
+ *   publish   CAS specptr NULL -> P, acquire and release; the low bit, relaxed; invoke, release; the ready bit, release. So
+ *             whoever sees the ready bit sees all of it, and whoever sees invoke sees specptr.
+ *   update    CAS specptr P -> an equivalent P', release. A plain store could restore code that is gone; the CAS fails then.
  *   withdraw  the withdrawn bit, release; invoke = the generic entry, release. Both before threads pass a quiescent point. The
  *             other words stay: entries reached through the old invoke may still read them.
- *   clear     once they have: flags = 0, release; specptr = NULL, release. In this order, so that who finds specptr NULL, and
- *             publishes, finds no old flags.
+ *   clear     after all threads passed one: flags = 0, release; specptr = NULL, release. In this order, so that whoever finds
+ *             specptr NULL, and publishes, finds no old flags.
  *
- * A reader that passed its quiescent point after a withdrawal began may still find the old specptr, but not without finding it
- * withdrawn, or cleared: so it looks at the flags before anything else (5, 6). What it finds not withdrawn is not cleared before
- * it passes a point, but may be withdrawn meanwhile (9); and other code may have been published since it read specptr (10).
+ * A reader that passed its quiescent point after a withdrawal began may still find the old specptr, but then also finds it
+ * withdrawn or cleared: so it checks the flags first (5, 6). What it finds not withdrawn is not cleared before the reader's
+ * next quiescent point, but may be withdrawn meanwhile (9), and other code may have been published since it read specptr
+ * (10).
  */
 
 #include <pthread.h>
@@ -26,7 +27,7 @@
 #include "instance.h"
 #include "link.h"
 
-/* Generated code knows these. */
+/* Generated code uses these offsets. */
 _Static_assert(offsetof(struct tn_instance, invoke) == 0 && offsetof(struct tn_instance, specptr) == 8 &&
                    offsetof(struct tn_instance, specsigflags) == 16 && offsetof(struct tn_instance, entries) == 24 &&
                    sizeof(struct tn_instance) == 80,
@@ -41,9 +42,9 @@ _Static_assert(TN_COUNT(((struct tn_instance *)0)->links) == LINKS &&
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- reservations: what there is of them ---- */
+/* ---- reservations: the records ---- */
 
-/* A thread that holds leases. They are its own: in the child of a fork nobody else's are looked at. */
+/* A thread that holds leases. They are in its own memory: the child of a fork never follows those of other threads. */
 struct compiler {
     struct compiler *next, **link; /* `link` is NULL while it holds none */
     struct tn_lease *leases;
@@ -78,7 +79,7 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
 }
 
-/* What other threads were compiling is free in the child: they do not exist there. */
+/* In the child, the leases of other threads end: these threads do not exist there. */
 static void after_fork(bool in_child)
 {
     if (in_child) {
@@ -140,7 +141,7 @@ static bool replace(void **word, void *from, void *to)
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* Whether this is what the client compiled, and none of the entries that stand in for it. */
+/* True for compiled code, as opposed to the entries that stand in for it. */
 static bool is_code(const struct tn_instance *instance, const void *invoke)
 {
     return invoke && invoke != instance->entries->generic && invoke != instance->entries->wait;
@@ -152,7 +153,7 @@ static bool is_compiled(const struct tn_instance *instance)
                                  : is_code(instance, get_invoke(instance));
 }
 
-/* Until who published specptr has set the ready bit; he holds no lock that we need, and may have been clear'ed since. */
+/* Until the publisher of specptr has set the ready bit, or specptr was cleared. The publisher needs no lock that we hold. */
 static void wait_until_ready(const struct tn_instance *instance)
 {
     while (get_specptr(instance) && !(get_flags(instance) & TN_INSTANCE_READY))
@@ -320,7 +321,7 @@ static void withdraw(struct tn_instance *instance)
         __atomic_store_n(&instance->invoke, instance->entries->generic, __ATOMIC_RELEASE);
 }
 
-/* Nothing is left to be cleared if other code was published meanwhile, or there was no specptr. */
+/* Does nothing if other code was published meanwhile, or there was no specptr. */
 static void clear(struct tn_instance *instance)
 {
     if (get_flags(instance) & TN_INSTANCE_WITHDRAWN) {
@@ -394,7 +395,7 @@ static struct compiler *holder_of(const struct tn_instance *instance)
     return NULL;
 }
 
-/* Who begins to wait looks along this chain first, so a chain that does not end here ends. */
+/* Threads check this chain before they begin to wait, so it has no cycle: it ends, with us or with a thread that runs. */
 static bool waits_for_us(const struct compiler *compiler)
 {
     while (compiler && compiler != &self)
@@ -410,7 +411,7 @@ static void grant(struct tn_instance *instance, struct tn_lease *lease)
         insert_self();
 }
 
-/* Having waited, any entry will do: another attempt has just failed. */
+/* After a wait any entry will do: the other thread's attempt has just failed. */
 static bool needs_no_compiler(const struct tn_instance *instance, bool waited)
 {
     const void *invoke = get_invoke(instance);

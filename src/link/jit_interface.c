@@ -18,7 +18,7 @@ struct jit_descriptor {
 FOR_DEBUGGERS void __jit_debug_register_code(void);
 extern struct jit_descriptor __jit_debug_descriptor;
 
-/* What it names keeps linkers that fold functions of equal code from folding this one. */
+/* The reference to the descriptor keeps linkers that fold identical functions from folding this one. */
 FOR_DEBUGGERS void __jit_debug_register_code(void)
 {
     __asm__ volatile("" ::"r"(&__jit_debug_descriptor) : "memory");

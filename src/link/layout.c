@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Where sections, GOT and stubs go: per object one range of code, one of read-only data, one of data. Sections keep their
- * order; code is followed by the stubs, read-only data by the GOT, data by what has no bytes in the file. */
+/* Places sections, GOT and stubs: each object has one range of code, one of read-only data and one of data. Sections keep their
+ * order; code is followed by the stubs, read-only data by the GOT, data by zero-initialised data. */
 
 #include <inttypes.h>
 
@@ -144,8 +144,8 @@ static void place_sections(struct tn__object *object)
     }
 }
 
-/* Where something of its own begins in a zone. Without anything there it is only a point of reference, for code that measures
- * distances from it. */
+/* Where the object's part of a zone begins. If it has none, this is only a reference point for code that measures distances
+ * from it. */
 static uint64_t place_in(const struct tn__object *object, enum tn_zone zone, uint64_t offset, uint8_t **write)
 {
     const struct tn__range *range = object->ranges[zone];
@@ -153,7 +153,7 @@ static uint64_t place_in(const struct tn__object *object, enum tn_zone zone, uin
     return range ? range->address + offset : object->window->start;
 }
 
-/* Thread-local data is prepared in the link's arena: its image is only written when nothing can fail any more. */
+/* Thread-local data is prepared in the link's arena and copied to its image once nothing can fail any more. */
 int tn__object_place(struct tn__link *link, struct tn__object *object)
 {
     struct tn__plan *plan = object->plan;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Defining lazy and redirectable functions, the first call of a lazy one, and what later changes where a stub leads.
+/* Lazy and redirectable functions: their definition, the first call of a lazy one, and later redirection.
  *
- * Slots are changed under the session's lock only, and never so that stubs lead in a circle. */
+ * Slots are written under the session's lock only, and never so that stubs form a cycle. */
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ struct tn__lazy_batch {
     struct tn__list owned; /* in the owner's list; once removed, in the pool's */
     struct tn_library *library, *targets;
     uint64_t on_failure;
-    size_t calls; /* that look for a function of it right now */
+    size_t calls; /* that are looking one of its functions up */
     bool removed;
     bool hidden; /* the names are gone */
     size_t count;
@@ -34,7 +34,7 @@ static void set_target(struct tn__lazy_slot *slot, uint64_t target)
     atomic_store_explicit(&slot->target, target, memory_order_release);
 }
 
-/* True if a call of `address` would come to this slot, through other stubs perhaps. They are in no circle so far. */
+/* True if a call of `address` would reach this slot, possibly through other stubs. These form no cycle so far. */
 static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const struct tn__lazy_slot *slot)
 {
     for (;;) {
@@ -85,7 +85,7 @@ static const char *name_of(const struct tn__lazy_record *record)
     return record->target ? record->target : record->entry->name;
 }
 
-/* Ends a call's interest in the batch. */
+/* Ends a call's use of the batch. */
 static void leave(struct tn__lazy_batch *batch)
 {
     if (--batch->calls || !batch->removed)
@@ -121,7 +121,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     return on_failure;
 }
 
-/* No lock is held where a collector is told, for then it may run. */
+/* The collector is notified without a lock, because it may run then. */
 static uint64_t resolve_watched(struct tn__lazy_frame *frame)
 {
     const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
@@ -154,7 +154,7 @@ static bool is_defined(const struct tn__lazy_record *record)
     return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
 }
 
-/* The last one first: stubs that lay side by side are taken so again. */
+/* Last to first, so that adjacent stubs are adjacent again when they are reused. */
 static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
 {
     for (size_t i = batch->count; i--;)
@@ -278,7 +278,7 @@ static int check_libraries(const struct tn__lazy_batch *batch, struct tn_error *
     return code || !batch->targets ? code : tn__library_check(batch->targets, err);
 }
 
-/* Until no link holds any of the names; the lock was not given up since the last look then. */
+/* Until no link holds any of the names; on return, the lock was not released since that was checked. */
 static int wait_for_names(const struct tn__lazy_batch *batch, struct tn_error *err)
 {
     struct tn_session *session = batch->library->session;
@@ -408,7 +408,7 @@ static int check_symbol(const struct tn_library *library, const struct tn_librar
     return 0;
 }
 
-/* With room for the names of targets behind the records. NULL when memory is out. */
+/* With room for the names of targets after the records. NULL: out of memory. */
 static struct tn__lazy_batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
                                         size_t text)
 {

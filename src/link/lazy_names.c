@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What observers are told of stubs: those of one definition that lie side by side are an object that consists of functions
- * NAME@stub. Nothing is kept here: where they lie stands in the records. */
+/* Describes stubs to observers: adjacent stubs of one definition are an object with functions NAME@stub. Nothing is stored
+ * here: the records have the stubs' addresses. */
 
 #include "lazy.h"
 #include "observer.h"
 
-/* Stubs that lie side by side: those that the records first ... end - 1 have. */
+/* Adjacent stubs: those of the records first ... end - 1. */
 struct run {
     size_t first, end, stubs;
 };
 
-/* Finds the run behind the one that is given; false if there is none. */
+/* Finds the run after the given one; false if there is none. */
 static bool next_run(const struct tn__lazy_record *records, size_t count, struct run *run)
 {
     size_t at = run->end;
@@ -29,7 +29,7 @@ static bool next_run(const struct tn__lazy_record *records, size_t count, struct
     return run->stubs;
 }
 
-/* No object that lies in memory of the program's can have the address of a stub for its id. */
+/* The id of a run is the address of its first stub, which no other object's id can be. */
 static struct tn_linked_object describe(const struct tn_library *library, const struct tn__lazy_record *records,
                                         const struct run *run)
 {
@@ -93,7 +93,7 @@ int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__laz
     return code;
 }
 
-/* In portions, because removing must not need memory. */
+/* In portions, because removal must not allocate memory. */
 void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__lazy_record *records, size_t count)
 {
     enum { PORTION = 16 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stubs are made in blocks: a range of code that is written once, and a range of data with their slots and an unwind table.
- * Both have the same distance everywhere in a block. Blocks grow with the pool, because each costs some strategies a
- * mapping, and are kept until the session ends. */
+/* Stubs are allocated in blocks: a range of code that is written once, and a range of data with their slots and an unwind
+ * table. The distance from a stub to its slot is the same throughout a block. Blocks grow with the pool, because each costs
+ * some strategies a mapping, and are kept until the session ends. */
 
 #include <stdatomic.h>
 
@@ -64,8 +64,8 @@ static uint8_t *put_length(uint8_t *at, uint32_t size)
     return at + 4;
 }
 
-/* One common entry and one function that is the whole block (LSB Core, "The .eh_frame section"). What is not written
- * stays zero: instructions that do nothing, and the table's end. */
+/* One CIE, and one FDE for the whole block (LSB Core, "The .eh_frame section"). Bytes that are not written stay zero:
+ * DW_CFA_nop, and the terminator. */
 static void write_unwind_table(const struct block *block, uint8_t *table)
 {
     const struct tn__lazy_machine *machine = &tn__lazy_machine;

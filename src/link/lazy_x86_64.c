@@ -2,10 +2,10 @@
 
 /* Lazy stubs of x86-64. Only built for x86-64.
  *
- * The entry keeps what any calling convention passes arguments in, but for those that use r11, which linkers use between
- * caller and callee (psABI, "Register Usage"). That is every general register that the caller does not expect to be kept,
- * and the vector and mask registers in full: the whole of them as XSAVE knows them, so that registers to come are a matter
- * of one bit. The x87 stack is empty at a call. */
+ * The entry preserves every register that any calling convention passes arguments in, except r11, which linkers may use
+ * between caller and callee (psABI, "Register Usage"). These are all call-clobbered general registers, and the vector and
+ * mask registers in full: whole components of XSAVE, so that a future register takes one more bit. The x87 stack is empty
+ * at a call. */
 
 #include <cpuid.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Libraries from their creation to their removal. */
+/* The life of libraries, from creation to removal. */
 
 #include "instance.h"
 #include "promise.h"
@@ -44,7 +44,7 @@ static bool is_own(const struct tn__entry *entry)
            (entry->kind == TN__ENTRY_ABSOLUTE && entry->hidden && tn__is_own_name(entry->name));
 }
 
-/* Definitions that nobody owns, what archives would define, and what was found elsewhere. */
+/* Removes definitions without an owner, the promises of archives' indexes, and what was found elsewhere. */
 static void forget_entries(struct tn_library *library)
 {
     for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
@@ -62,7 +62,7 @@ static bool withdraw_instances(struct tn_library *library)
     return any;
 }
 
-/* Under the lock, which is given up while threads may be running what code instances published. */
+/* Under the lock, which is released while threads may be running what code instances published. */
 static void withdraw_code(struct tn_library *library)
 {
     while (withdraw_instances(library)) {
@@ -74,7 +74,7 @@ static void withdraw_code(struct tn_library *library)
     }
 }
 
-/* Under the lock, which is given up while links need some of it. */
+/* Under the lock, which is released while links need some of it. */
 static void clear(struct tn_library *library)
 {
     wait_for_links(library);
@@ -90,7 +90,7 @@ void tn__library_empty(struct tn_library *library)
         clear(library);
 }
 
-/* Without the lock: what is closed may run code of its own. */
+/* Without the lock: closing may run client code. */
 static void free_resolvers(const struct tn_allocator *from, struct tn__resolver *resolvers)
 {
     for (struct tn__resolver *resolver = resolvers, *next; resolver; resolver = next) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One link from first to last: the phases in order, each over all objects of the link, and the way back. */
+/* One link from start to end: the phases in order, each over all objects of the link, and the rollback on failure. */
 
 #include "detached.h"
 #include "observer.h"
@@ -203,7 +203,7 @@ static int count_relocs(const struct tn__object *object, uint64_t *count)
     return 0;
 }
 
-/* The bytes and the arrays made from them are not needed any more. */
+/* Frees the bytes of objects and the arrays made from them, which are no longer needed. */
 static void retire(struct tn__object *object)
 {
     object->link = NULL;
@@ -257,7 +257,7 @@ static int run_phase(struct tn__link *link, phase *run, int number)
     return code;
 }
 
-/* Under the lock: what belongs to this link, and what its symbols stand for. */
+/* Under the lock: decides which objects belong to this link, and binds their symbols. */
 static int resolve(struct tn__link *link)
 {
     uint64_t start = tn__session_clock(link->session);
@@ -271,14 +271,14 @@ static int resolve(struct tn__link *link)
     return code;
 }
 
-/* Without it: how much memory is needed. */
+/* Without the lock: computes how much memory is needed. */
 static int plan(struct tn__link *link)
 {
     int code = run_phase(link, scan_all, TN__LINK_RESOLVE);
     return code ? code : run_phase(link, layout_all, TN__LINK_LAYOUT);
 }
 
-/* Without it: what goes into that memory. */
+/* Without the lock: computes the contents of that memory. */
 static int build(struct tn__link *link)
 {
     int code = run_phase(link, place_all, TN__LINK_LAYOUT);
@@ -289,7 +289,7 @@ static int build(struct tn__link *link)
     return code ? code : run_phase(link, protect_all, TN__LINK_PUBLISH);
 }
 
-/* Only memory and arrays that are this link's own are touched meanwhile. */
+/* Touches only memory and arrays that are private to this link. */
 static int run_unlocked(struct tn__link *link, phase *run)
 {
     pthread_mutex_unlock(&link->session->lock);
@@ -298,7 +298,7 @@ static int run_unlocked(struct tn__link *link, phase *run)
     return code;
 }
 
-/* During which others leave alone what belongs to this link. */
+/* Meanwhile, other threads leave alone what belongs to this link. */
 static void begin_building(struct tn__link *link)
 {
     link->session->building++;
@@ -324,7 +324,7 @@ static int pack(struct tn__link *link)
     return code ? code : run_unlocked(link, build);
 }
 
-/* The other way, where a session has one. Without the lock. */
+/* The alternative for a session with a layout of its own (detached.h). Without the lock. */
 static int arrange(struct tn__link *link)
 {
     int code = scan_all(link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Looking symbols up and linking, as clients ask for it: each is a query (query.c), made for the materializer that the calling
- * thread runs, if it runs one. */
+/* The public calls that look symbols up and link. Each makes a query (query.c), on behalf of the materializer that the calling
+ * thread runs, if any. */
 
 #include "promise.h"
 

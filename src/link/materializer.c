@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What materializers promise: how their symbols are entered, and who is told when others override them. */
+/* Materializers: entering the symbols that they promise, and notifying them when other definitions override these. */
 
 #include "promise.h"
 
@@ -34,7 +34,7 @@ static bool any_held(struct tn__entry *const *entries, size_t count)
     return false;
 }
 
-/* All entries of what is promised, none of them held by a link. The lock is given up meanwhile. */
+/* The entries of all promised symbols, none of them held by a link. The lock is released meanwhile. */
 static int intern_symbols(struct tn_library *library, const struct tn_materializer *m, struct tn__entry **entries,
                           struct tn_error *err)
 {
@@ -136,7 +136,7 @@ static bool lost(const struct tn__journal_record *record)
            old->promise->state == TN__PROMISE_NEW && !tn__promise_owes(old->promise, record->entry);
 }
 
-/* Those that lost nothing are taken out; the promises of the others stay until they have been told. */
+/* Removes those that lost no symbol; the promises of the others stay until they have been notified. */
 static void hold_losers(struct tn_session *session, struct tn__journal *journal)
 {
     for (struct tn__journal_record **at = &journal->last; *at;) {

@@ -32,7 +32,7 @@ static bool is_label(const char *name)
     return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
-/* Assembly without types has functions too. */
+/* Untyped symbols count as functions too: assembly often has no types. */
 static bool is_function(const struct tn__object_data *data, const struct tn__symbol *symbol)
 {
     if (symbol->place != TN__PLACE_SECTION || !*symbol->name || symbol->type == TN__TYPE_SECTION)
@@ -152,7 +152,7 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
 
 /* ---- telling ---- */
 
-/* Those that were added before `end`, the last one first. */
+/* The observers that were added before `end`, last to first. */
 static void tell_some_removed(const struct observers *observers, size_t end,
                               const struct tn_linked_object *const *objects, size_t count)
 {
@@ -196,7 +196,7 @@ static int tell_linked(struct tn__link *link)
     return tell(link->session, objects, link->count, link->err);
 }
 
-/* Removing must not need memory: if there is none, objects are told of in portions. */
+/* Removal must not fail for lack of memory: then, objects are reported in portions. */
 struct removal {
     struct tn_session *session;
     struct tn_linked_object *all;

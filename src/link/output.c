@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An output from first to last: a session for it, the link, and what is left of it then. */
+/* The making of an output: a session for it, the link, and the result. */
 
 #include "output_build.h"
 
-/* Nothing that is measured from 0 reaches so far. */
+/* Out of the range of every 32-bit absolute field. */
 static const uint64_t ANYWHERE = 1ULL << 46;
 enum { WINDOW = 1 << 30, PAGE = 4096 };
 
@@ -20,7 +20,7 @@ static struct tn__output_link *output_of(const struct tn__link *link)
 
 /* ---- the link ---- */
 
-/* Only one library, and all of it in one link: the bytes of the objects are still there. */
+/* The session has one library, linked as a whole in one link, so the bytes of the objects are still there. */
 static int arrange(struct tn__link *link)
 {
     struct tn__output_link *o = output_of(link);
@@ -63,8 +63,8 @@ static const struct tn__elsewhere how = {.arrange = arrange, .finish = finish};
 
 /* ---- inputs ---- */
 
-/* Before anything refers to them. Notes are for who has the file: in memory the linker leaves them out. Those about the file's own
- * properties are about the objects. */
+/* Before anything refers to them. Notes are for who has the file: in memory the linker leaves them out. Those about the
+ * file's own properties are about the objects. */
 static void adapt_sections(struct tn__object_data *data)
 {
     for (uint32_t i = 1; i < data->section_count; i++) {
@@ -127,7 +127,7 @@ static int add_inputs(struct tn_library *library, const struct tn_input *inputs,
 
 /* ---- the surroundings ---- */
 
-/* Where imports come from, or everything if it is fixed. */
+/* Resolves undefined symbols: a fixed output by the client's resolver, any other as imports. */
 static int add_resolver(struct tn__output_link *o, struct tn_library *library)
 {
     if (!o->options->fixed)

@@ -7,7 +7,7 @@
 
 /* ---- symbols ---- */
 
-/* Where a symbol's section is in the output; 0: nowhere. */
+/* The index of the output section that a symbol's section went to; UINT32_MAX: it is not in the output. */
 static uint32_t section_of(const struct tn__output_link *o, size_t object, const struct tn__symbol *symbol)
 {
     uint32_t piece = o->objects[object].pieces[symbol->section];
@@ -20,7 +20,7 @@ static uint32_t common_section(const struct tn__output_link *o)
     return section ? (uint32_t)(section - o->output->sections) : UINT32_MAX;
 }
 
-/* True for a definition that was taken, under a name that is of use to anybody. */
+/* True for a definition that won, with a name worth listing. */
 static bool is_kept(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
@@ -95,7 +95,7 @@ void tn__output_finish_symbols(struct tn__output_link *o)
 
 /* ---- debug data ---- */
 
-/* Stands for an address in code that was discarded: two zeros would end a list. */
+/* Stands for addresses in discarded code: two zeros would end a list. */
 static uint64_t discarded_in(const char *section)
 {
     return !strcmp(section, ".debug_ranges") || !strcmp(section, ".debug_loc");

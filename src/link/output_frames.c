@@ -18,7 +18,7 @@ struct entry {
     const uint8_t *common; /* the common entry that it refers to; NULL: it is one */
 };
 
-/* Reads the entry at `at`; false at the end of the table. The table is sound. */
+/* Reads the entry at `at`; false at the end of the table. The table has been checked. */
 static bool read_entry(const uint8_t *at, const uint8_t *end, struct entry *entry)
 {
     if (end - at < 8)
@@ -63,7 +63,7 @@ uint64_t tn__output_frame_index_size(const struct tn__output_link *o)
     return o->functions ? INDEX_HEADER + INDEX_ROW * o->functions : 0;
 }
 
-/* Where the function begins that an entry describes; false if it was discarded. `at` is the address of the field. */
+/* The start of the function that an entry describes; false if it was discarded. `at` is the address of the field. */
 static bool find_function(const uint8_t *field, uint8_t encoding, uint64_t at, uint64_t *function)
 {
     bool wide = (encoding & 0x0f) != 0x3 && (encoding & 0x0f) != 0xb;
@@ -74,7 +74,7 @@ static bool find_function(const uint8_t *field, uint8_t encoding, uint64_t at, u
     return value != 0;
 }
 
-/* The table is sound with all addresses filled in, too. */
+/* The relocated table was checked too, so reading it cannot fail. */
 static size_t find_rows(const struct tn__output_section *frames, struct row *rows)
 {
     const uint8_t *end = frames->bytes + frames->size;

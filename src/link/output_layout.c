@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The layout of an output: sections of objects and what the linker adds are pieces; pieces of one class and name become a
- * section; sections get their addresses, as often as the room for the format's tables has grown; then pieces get theirs. */
+/* The layout of an output. Sections of objects, and what the linker adds, are pieces; pieces of one class and name become a
+ * section; sections get their addresses, again each time the room for the format's tables grows; then pieces get theirs. */
 
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static bool has_usual_name(const char *name)
     return false;
 }
 
-/* Of what is read-only when the output runs. */
+/* The class of a section that is read-only when the output runs. */
 static uint8_t constant_class(const struct tn__output_piece *piece)
 {
     const struct tn__section *section = piece->section;
@@ -97,7 +97,8 @@ static uint8_t class_of(const struct tn__output_link *o, const struct tn__output
     }
 }
 
-/* Sections of one name that is not usual stay together, what they hold of data: __start_NAME and __stop_NAME frame them. */
+/* The class of two data sections of one unusual name: they stay together, because __start_NAME and __stop_NAME are the bounds
+ * of both. */
 static uint8_t common_class(uint8_t a, uint8_t b)
 {
     if (a == b || a == TN__CLASS_NAMED_CODE || b == TN__CLASS_NAMED_CODE)
@@ -208,7 +209,7 @@ static int add_commons(struct tn__output_link *o, struct tn__object *object)
     return code;
 }
 
-/* What the linker itself makes. It comes behind what objects have of the class. */
+/* Adds a piece that the linker itself makes. It comes after those of objects in its class. */
 static int add_own(struct tn__output_link *o, struct tn__object *object, uint8_t class, uint64_t size, uint32_t *number)
 {
     const struct tn__output_piece piece = {.object = object,
@@ -277,7 +278,7 @@ static int add_tls_room(struct tn__output_link *o)
     return code;
 }
 
-/* Whole pages are sealed. What fills the last one is a section, or `strip` would cut it off. */
+/* RELRO covers whole pages. The padding of the last one is a section, or `strip` would cut it off. */
 static int add_padding(struct tn__output_link *o)
 {
     bool any = false;
@@ -310,7 +311,7 @@ static struct tn__output_section section_for(const struct tn__output_piece *piec
                                        .alignment = 1};
 }
 
-/* Zeros that share a section with other data become bytes of the file; so many are nobody's intention. */
+/* Zeros that share a section with other data become bytes of the file; this many are surely a mistake. */
 enum { MOST_ZEROS = 64 << 20 };
 
 static int append(const struct tn__output_link *o, struct tn__output_section *section, struct tn__output_piece *piece)
@@ -357,7 +358,7 @@ static int make_sections(struct tn__output_link *o)
 
 /* ---- addresses ---- */
 
-/* What a file can be mapped in, whatever pages are. */
+/* The unit that files are mapped in, at least, on every system. */
 enum { BLOCK = 4096 };
 
 struct cursor {
@@ -441,7 +442,7 @@ static void place_sections(struct tn__output_link *o)
     }
 }
 
-/* Everything reaches everything with 32 bits. */
+/* Within these bounds, 32-bit displacements reach from everything to everything. */
 static int check_size(const struct tn__output_link *o)
 {
     const struct tn__output_segment *first = &o->output->segments[0],

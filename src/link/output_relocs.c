@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What is left to the load: words of 64 bits that hold an address of the output, or of something that it imports. Everything
- * else that would depend on where it is loaded is refused, here or by the linker's own check of ranges: see output.h. */
+/* Load-time relocations: 64-bit words that hold an address of the output, or of an import. Everything else that would depend on
+ * the load address is refused, here or by the linker's range checks: see output.h. */
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "output_build.h"
 
-/* Imports lie so far from the output, and from each other, that nothing reaches them. */
+/* Imports get addresses so far from the output, and from each other, that no 32-bit field reaches them. */
 static const uint64_t FIRST_IMPORT = 1ULL << 45, IMPORT_STEP = 1ULL << 16;
 enum { MOST_IMPORTS = 1 << 24 };
 
@@ -77,7 +77,7 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
     return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
 }
 
-/* A distance in 64 bits fits always; that of an import is not known, nor the one of an absolute address. */
+/* A 64-bit distance always fits, but the distance to an import or an absolute address is unknown. */
 static int check_distance(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc,
                           const struct tn__row *row)
 {
@@ -110,7 +110,7 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
     return find_address(f, reloc->offset, reloc->symbol, false, (uint64_t)reloc->addend);
 }
 
-/* Records were checked by the scan. */
+/* The scan has checked the records. */
 static int find_in_section(const struct finder *f, const struct tn__section *section)
 {
     struct tn__relocs relocs;
@@ -150,7 +150,7 @@ static int find_in_got(const struct finder *f)
     return code;
 }
 
-/* Code cannot be written, and unwind data is for everybody to share. */
+/* Code is not writable, and unwind data is to be shared by processes. */
 static int check_place(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     if (!piece->fixups || !piece->section)
@@ -168,7 +168,7 @@ static bool names_import(const struct tn__output_site *site)
     return site->reloc.fixup == TN__OUTPUT_SLOT || site->reloc.fixup == TN__OUTPUT_IMPORT;
 }
 
-/* What is only referred to weakly may be missing. */
+/* An import that is only referred to weakly may be missing. */
 static void note_strong(const struct tn__output_link *o, struct tn__output_import *imports)
 {
     uint32_t import;
@@ -180,7 +180,7 @@ static void note_strong(const struct tn__output_link *o, struct tn__output_impor
     }
 }
 
-/* Keeps the imports that some word needs, and numbers them in the order in which they were met. */
+/* Keeps the imports that some word needs, numbered in the order of first use. */
 static int list_imports(const struct tn__output_link *o)
 {
     struct tn__output *output = o->output;
@@ -249,7 +249,7 @@ void tn__output_place_sites(struct tn__output_link *o)
     qsort(output->relocs, output->reloc_count, sizeof *output->relocs, by_address);
 }
 
-/* The file would be changed twice where it is changed once in memory. */
+/* Overlapping words would be relocated twice at load time. */
 int tn__output_check_sites(const struct tn__output_link *o)
 {
     const struct tn__output *output = o->output;
@@ -263,7 +263,7 @@ int tn__output_check_sites(const struct tn__output_link *o)
 
 /* ---- finishing ---- */
 
-/* There are few sections, and not all are in the order of their addresses: .tbss takes no room. */
+/* A linear search: there are few sections, and .tbss, which takes no room, breaks the order of addresses. */
 static uint8_t *word_at(const struct tn__output *output, uint64_t address)
 {
     const struct tn__output_section *section = output->sections;
@@ -291,7 +291,7 @@ void tn__output_finish_sites(struct tn__output_link *o)
 
 /* ---- RELR ---- */
 
-/* A word that is even is the address of a relocation; one that is odd is a bitmap for the 63 words behind the last. */
+/* An even word is the address of a relocation; an odd one is a bitmap for the 63 words after the last. */
 size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room)
 {
     enum { BITS = 63 };

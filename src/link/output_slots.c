@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* GOT slots that nothing will need. The scan makes a slot for every symbol that is loaded through one; most of these loads
- * are rewritten later, when values are stored, and then the slot would only be a word to relocate when the file is loaded.
- * In memory that costs nothing. So each such instruction is rewritten here on trial. */
+/* Drops unneeded GOT slots. The scan makes a slot for every symbol that is loaded through the GOT. Most of these loads are
+ * rewritten later, when values are stored (x86_64_relax.c). In memory an unused slot costs nothing, but in a file it would
+ * be one more word to relocate at load time. So each such instruction is rewritten here on trial. */
 
 #include "output_build.h"
 
-/* Bytes that a rewriting may look at or change, before and behind the beginning of the field. */
+/* Bytes that rewriting may read or change, before and after the start of the field. */
 enum { BEFORE = 8, BEHIND = 8 };
 
-/* Whether the instruction can do without. All of an output lies within 2 GiB (output_layout.c), so it does not matter where. */
+/* True if the instruction can do without the slot. Independent of addresses: an output lies within 2 GiB (output_layout.c). */
 static bool can_do_without(const struct tn__output_link *o, const struct tn__object *object,
                            const struct tn__section *section, const struct tn__reloc *reloc, const struct tn__row *row)
 {
@@ -34,7 +34,7 @@ static void note_section(const struct tn__output_link *o, const struct tn__objec
     }
 }
 
-/* Moves the slots that stay together; they keep their order. */
+/* Compacts the remaining slots, in order. */
 static void renumber(struct tn__plan *plan, const uint8_t *needed, uint32_t symbol_count, uint32_t *moved)
 {
     uint32_t *slots = plan->slots[TN__SLOT_ADDRESS], words = 0;

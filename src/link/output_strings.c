@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Strings of debug data are in a file once, however many objects have them (gABI, SHF_MERGE and SHF_STRINGS): a piece keeps those
- * that no piece before it has. What is loaded stays as it is: there, strings are few, and code finds them without relocations
- * that a linker could redirect everywhere. */
+/* Merges the strings of debug data (gABI, SHF_MERGE and SHF_STRINGS): a piece keeps only those that no earlier piece has.
+ * Strings in loaded sections are not merged: they are few, and not every reference to them has a relocation that could be
+ * redirected. */
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ static size_t count_strings(const struct tn__output_piece *piece)
     return count;
 }
 
-/* Where in the table the string is, or is to be: sections have their own. */
+/* The slot of the string in the hash table, or the free one where it belongs; different output sections share no strings. */
 static uint32_t *find(const struct merger *m, const char *section, const char *text)
 {
     for (size_t i = (size_t)tn__name_key(text);; i++) {

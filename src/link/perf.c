@@ -19,7 +19,7 @@ struct kind {
     bool has_lines;
     int (*begin)(struct log *log);
     size_t (*size_of)(const struct tn_function *function, const struct tn__lines *lines);
-    /* Answers what it wrote. */
+    /* Returns how many bytes it wrote. */
     size_t (*write)(struct log *log, const struct tn_function *function, const struct tn__lines *lines, char *out);
     void (*end)(struct log *log);
 };
@@ -116,7 +116,7 @@ static int begin_jitdump(struct log *log)
     return error ? error : tn__os_map_marker(log->fd, &log->marker);
 }
 
-/* The lines of a function: *from, and as many behind it as are answered. */
+/* The lines of a function: returns how many, the first is *from. */
 static size_t lines_of(const struct tn__lines *lines, const struct tn_function *function, const struct tn__line **from)
 {
     const struct tn__line *end = lines->items + lines->count;
@@ -127,7 +127,7 @@ static size_t lines_of(const struct tn__lines *lines, const struct tn_function *
     return count;
 }
 
-/* Of a line that is known, with its path; 0 of another. */
+/* The size of an entry with its path; 0: the line is unknown. */
 static size_t line_size(const struct tn__line *line)
 {
     return line->file && line->line ? sizeof(struct jitdump_line) + (size_t)tn__source_path(line->file, NULL, 0) + 1

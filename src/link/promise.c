@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Promises, from their beginning to the objects they are kept with. See promise.h. */
+/* The life of promises, until objects keep them. See promise.h. */
 
 #include "promise.h"
 
@@ -94,7 +94,7 @@ void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry
     promise->entries[promise->count++] = entry;
 }
 
-/* Forgets what it still owes. */
+/* Drops the symbols that it still owes. */
 static void release_entries(struct tn_responsibility *promise)
 {
     for (size_t i = 0; i < promise->count; i++) {
@@ -109,7 +109,7 @@ static void release_entries(struct tn_responsibility *promise)
 
 /* ---- removed ---- */
 
-/* Whoever waits for it looks again. */
+/* Wakes whoever waits for it. */
 static void remove_promise(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;
@@ -140,7 +140,7 @@ void tn__promises_drop_removed(struct tn_session *session)
 
 /* ---- running ---- */
 
-/* The innermost of the calling thread. */
+/* The innermost materializer that the calling thread runs. */
 static __thread struct tn_responsibility *current __attribute__((tls_model("initial-exec")));
 
 struct tn_responsibility *tn__promise_current(const struct tn_session *session)
@@ -246,7 +246,7 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
                     promise->failure->text);
 }
 
-/* It owes nothing any more, and nobody owns it. */
+/* It owes nothing any more, and has no owner. */
 static void leave(struct tn_responsibility *promise, enum tn__promise_state state)
 {
     release_entries(promise);
@@ -258,7 +258,7 @@ static void leave(struct tn_responsibility *promise, enum tn__promise_state stat
     tn__promise_drop(promise);
 }
 
-/* Its symbols fail, and stay so until its tracker is removed; names that a generator was asked for may be asked for again. */
+/* Its symbols fail, for good until its tracker is removed; a generator may be asked for its names again. */
 static void fail(struct tn_responsibility *promise, const struct tn_error *why)
 {
     set_failure(promise, why);
@@ -315,7 +315,7 @@ static int check_kept(const struct tn_responsibility *promise, struct tn_error *
     return code;
 }
 
-/* Under the lock, which is given up while a link holds on to one of the names. All or nothing. */
+/* Under the lock, which is released while a link holds one of the names. All or nothing. */
 static int enter(struct tn_responsibility *promise, struct tn_error *err)
 {
     struct tn_session *session = promise->library->session;
@@ -384,7 +384,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
 
 /* ---- forks ---- */
 
-/* What another thread was running, or was left for later: who would end it may not be here. */
+/* In the child of a fork: the thread that would end a running or postponed materializer may not exist here. */
 static void leave_behind(struct tn_responsibility *promise)
 {
     bool by_this_thread = promise->on_stack && pthread_equal(promise->runner, pthread_self());
@@ -407,7 +407,7 @@ void tn__promises_after_fork(struct tn_session *session)
             }
 }
 
-/* The materializer of what was delegated: only the client knows what that was to become. */
+/* Stands in for the materializer of a delegated promise, which only the client knew how to keep. */
 static int give_up(void *unused, struct tn_responsibility *promise, struct tn_error *err)
 {
     (void)unused, (void)promise;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lookups: links what is there, waits for what is promised, and tries again. See promise.h.
+/* Lookups: a query links what is there, waits for what is promised, and tries again. See promise.h.
  *
- * No wait hangs: a query made by a materializer is noted with its promise, and before it waits, whatever it would wait for is
- * followed. If that leads back to the promise, the query fails instead. Queries of others cannot close a circle. */
+ * No wait can deadlock: a query made by a materializer is recorded with its promise, and before it waits, the chain of what
+ * it would wait for is followed. If that leads back to the promise, the query fails instead. Other queries cannot close a
+ * cycle. */
 
 #include "promise.h"
 
@@ -21,7 +22,7 @@ static struct tn__entry *find(const struct tn__request *request, size_t i)
     return entry && tn__wanted_sees(&request->symbols[i], entry) ? entry : NULL;
 }
 
-/* True if it leads to an address, by ways that are still right. */
+/* True if it leads to an address, through aliases that are still valid. */
 static bool is_in_place(const struct tn__entry *entry)
 {
     for (; entry->kind == TN__ENTRY_ALIAS; entry = entry->target)
@@ -76,7 +77,7 @@ int tn__request_check(const struct tn__request *request, struct tn_error *err)
     return check_found(request, &(struct tn__needs){0}, err);
 }
 
-/* Some may have been removed while the others were linked. */
+/* Some symbols may have been removed while others were linked. */
 static int answer(const struct tn__request *request, struct tn_error *err)
 {
     int code = tn__request_check(request, err);
@@ -88,7 +89,7 @@ static int answer(const struct tn__request *request, struct tn_error *err)
     return code;
 }
 
-/* ---- lodging ---- */
+/* ---- waiting: what for ---- */
 
 /* Of the names that generators have to be asked for, those that go to the same one become one promise. */
 static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
@@ -173,7 +174,7 @@ static int unlodge(struct tn__query *query, struct tn_error *err)
     return code;
 }
 
-/* Whoever waits may have something to do now: see help. */
+/* Wakes the threads that wait, because they may have work to do now: see help. */
 static void wake_helpers(const struct tn_session *session)
 {
     for (struct tn__list *node = session->queries.next; node != &session->queries; node = node->next) {

@@ -85,7 +85,7 @@ static size_t padding_of(const struct tn__range *range, size_t alignment)
     return (size_t)(tn__align_up(range->address, alignment) - range->address);
 }
 
-/* The list before the one that surely fits may hold a range that does: in a nearly full region it is the last chance. */
+/* The list below the first that surely fits may hold a range that fits: the last chance in a nearly full region. */
 static struct tn__range *find_tight(const struct tn__ranges *ranges, size_t size, size_t alignment)
 {
     struct slot slot = slot_of(size);
@@ -124,7 +124,7 @@ bool tn__ranges_add(struct tn__ranges *ranges, uint64_t address, size_t size, ui
     return true;
 }
 
-/* Cuts `range` after `size` bytes; `rest` becomes the part behind. */
+/* Cuts `range` after `size` bytes; `rest` becomes the remainder. */
 static void split(struct tn__range *range, size_t size, struct tn__range *rest)
 {
     *rest = *range;
@@ -182,7 +182,7 @@ static bool can_merge(const struct tn__range *a, const struct tn__range *b)
     return a && b && a->free && b->free;
 }
 
-/* Joins `range` with the one behind it; neither is in a list. */
+/* Joins `range` with the one after it; neither is in a list. */
 static void absorb_after(struct tn__ranges *ranges, struct tn__range *range)
 {
     struct tn__range *after = range->after;

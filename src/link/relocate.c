@@ -7,7 +7,7 @@
 
 #include "link.h"
 
-/* One relocation, for what is rare: messages, slots, stubs. */
+/* One relocation, for the rare cases: messages, slots, stubs. */
 struct site {
     struct tn__link *link;
     struct tn__object *object;
@@ -16,8 +16,8 @@ struct site {
     const struct tn__row *row;
 };
 
-/* What a loop over relocations reads for each of them. Its address goes nowhere, so that all this stays in registers while
- * bytes are stored through pointers that may point anywhere. */
+/* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although the loop
+ * stores bytes through pointers that may alias anything. */
 struct loop {
     struct tn__link *link;
     struct tn__object *object;
@@ -60,7 +60,7 @@ INLINE int visit_section(struct loop loop, const struct tn__section *section, vi
     return 0;
 }
 
-/* The same for all loaded sections. Inlined, so that each loop is its own. */
+/* The same for all loaded sections. Inlined, so that each caller gets a loop specialised for its `visit`. */
 INLINE int for_each_reloc(struct tn__link *link, struct tn__object *object, visit_reloc *visit)
 {
     const struct tn__object_data *data = object->data;
@@ -117,7 +117,7 @@ static int report_undefined(const struct site *site)
     return 0;
 }
 
-/* What symbols out of the ordinary mean for a relocation. */
+/* An error for a symbol that the relocation cannot use, unless that is harmless here. */
 static int scan_special(const struct site *site, uint8_t flags)
 {
     if (flags & TN__SYMBOL_UNRESOLVED)
@@ -195,7 +195,7 @@ static int fail_symbol(const struct site *site)
                     place_of(site).text, site->reloc->symbol);
 }
 
-/* All that is not plain: a row that needs a slot, a stub or a place, a symbol out of the ordinary, an error. */
+/* The uncommon cases: rows that need a slot, a stub or a place, special symbols, errors. */
 __attribute__((noinline)) static int scan_unusual(const struct site *site)
 {
     struct tn__object *object = site->object;
@@ -234,7 +234,7 @@ INLINE int scan_one(const struct loop *loop, const struct tn__reloc *reloc, cons
     return scan_unusual(&site);
 }
 
-/* True for an indirect function that this object defines, and whose definition is the one taken. */
+/* True for an indirect function whose definition in this object won. */
 static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
@@ -351,7 +351,7 @@ static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint6
                              : "compile it with -fPIC, or open the session with window_near at what it refers to");
 }
 
-/* What is left when a value does not fit: a branch may go through its stub. */
+/* The last resort when a value does not fit: a branch may go through its stub. */
 static int apply_far(const struct site *site, uint8_t *at, uint64_t value, uint64_t P)
 {
     const struct tn__object *object = site->object;
@@ -390,7 +390,7 @@ __attribute__((noinline)) static int apply(const struct site *site)
     return 0;
 }
 
-/* Nearly all are displacements within reach. */
+/* The fast path: nearly all are displacements within range. */
 INLINE int apply_one(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
     uint64_t value = loop->addresses[reloc->symbol] + (uint64_t)reloc->addend - (loop->address + reloc->offset);
@@ -459,7 +459,7 @@ static uint64_t ifunc_resolver(const struct tn__object *object, uint32_t symbol)
     return object->data->sections[function->section].address + function->value;
 }
 
-/* What stands there until the resolvers are asked; for another address space, for good. */
+/* The value until the resolvers run; in another address space, for good. */
 static void store_ifunc_resolvers(const struct tn__object *object)
 {
     const struct tn__plan *plan = object->plan;
@@ -477,7 +477,7 @@ void tn__object_fill_ifuncs(const struct tn__object *object)
         }
 }
 
-/* With its addresses filled in, because that may spoil it too. */
+/* After relocation, because that may make the table malformed, too. */
 static int check_unwind_data(struct tn__link *link, const struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
@@ -499,6 +499,6 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
     if (object->plan->ifunc_count)
         store_ifunc_resolvers(object);
     int code = for_each_reloc(link, object, apply_one);
-    /* For another address space no unwinder of ours is told. */
+    /* Tables for another address space are not registered with this process's unwinder. */
     return code || tn__session_is_elsewhere(link->session) ? code : check_unwind_data(link, object);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which objects belong to a link: the ones asked for, and from them whatever their references lead to, members of
- * archives and objects of other libraries included. A worklist, each object and each reference once. */
+/* Finds the objects of a link: those asked for, and all that their references lead to, including archive members and objects of
+ * other libraries. A worklist visits each object and each reference once. */
 
 #include "promise.h"
 
@@ -48,8 +48,8 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
     return 0;
 }
 
-/* The link cannot be made before this promise is kept; what else it lacks is collected all the same, so that all of it can
- * be made side by side. */
+/* The link has to wait until this promise is kept. Everything else that it lacks is still collected, so that all of it can be
+ * made in parallel. */
 static int wait_for(struct tn__link *link, struct tn__entry *entry)
 {
     struct tn_responsibility *promise = entry->promise;
@@ -176,7 +176,7 @@ static int need_name(struct tn__link *link, const char *name)
     return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
 
-/* What is hidden is not for those who look up: see tn__request_check. */
+/* Lookups do not find hidden symbols: see tn__request_check. */
 static int need_wanted(struct tn__link *link, const struct tn_wanted *wanted)
 {
     const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, wanted->name);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Removing code that other threads may be running. First nobody can find it any more; then everybody who had found it lets go
- * of it, which tn_quiesce waits for; then it goes. In between it belongs to a tracker of its own, so that what the client
- * adds meanwhile is not mistaken for it.
+/* Removing code that other threads may be running. First its names are removed, so that nobody can find it any more; then
+ * tn_quiesce waits until all threads that had found it have let go of it; then it is freed. In between it belongs to a
+ * tracker of its own, which keeps it apart from what the client adds meanwhile.
  *
- * Who had found it may have passed it on before letting go: to a code instance, or, at the end of a first call, to the slot of
- * a lazy function. So these are looked at once more after the wait, and if there were such, another wait follows. */
+ * Before letting go, a thread may have stored the code's address elsewhere: in a code instance, or, at the end of a first
+ * call, in the slot of a lazy function. So these are checked again after the wait, and if any led to the code, another wait
+ * follows. */
 
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Code in gathered sections lies outside of the object's range: of that, where functions begin. */
+/* Code in gathered sections lies outside of the object's range: of that code, only the starts of functions are noted. */
 static void note_places(struct tn__places *places, const struct tn__object *object)
 {
     const struct tn__range *code = object->ranges[TN_ZONE_CODE];
@@ -59,7 +60,7 @@ static bool find_places(const struct tn_tracker *tracker, struct tn__places *pla
 
 /* ---- the steps ---- */
 
-/* What is not linked is nowhere in use, and goes at once. */
+/* Objects that are not linked are not in use anywhere, and are removed at once. */
 static void hide_objects(struct tn_tracker *going)
 {
     for (struct tn__list *node = going->objects.next, *next; node != &going->objects; node = next) {
@@ -72,7 +73,7 @@ static void hide_objects(struct tn_tracker *going)
     }
 }
 
-/* Under the lock: nobody finds it from now on. TN_ENOMEM: nothing has changed. */
+/* Under the lock: removes the code's names. TN_ENOMEM: nothing has changed. */
 static int hide(struct retirement *r, struct tn_error *err)
 {
     struct tn_library *library = r->tracker->library;
@@ -91,7 +92,7 @@ static int hide(struct retirement *r, struct tn_error *err)
     return 0;
 }
 
-/* True if something led to the code, and leads elsewhere now. */
+/* Redirects whatever still leads to the code; true if there was anything. */
 static bool lead_away(const struct retirement *r)
 {
     struct tn_session *session = r->tracker->library->session;

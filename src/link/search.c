@@ -31,7 +31,7 @@ struct tn__generator *tn__generator_for(const struct tn__missing *missing)
     return missing->entry->kind == TN__ENTRY_PROMISED ? NULL : next_generator(missing->library, missing->entry);
 }
 
-/* Takes note that a generator has to be asked; *noted tells. */
+/* If a generator has to be asked, records that and sets *noted. */
 static int note_missing(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
 {
     struct tn__needs *needs = link->needs;
@@ -48,7 +48,7 @@ static int note_missing(struct tn__link *link, struct tn_library *library, struc
     return 0;
 }
 
-/* Whether a library's entry is something for another library. */
+/* True if another library may use the library's entry. */
 static bool offers(const struct tn__entry *entry, const struct tn_search *search, unsigned how)
 {
     if (entry->hidden && !(search->flags & TN_SEARCH_HIDDEN))
@@ -85,7 +85,7 @@ static void bind(struct tn__entry *entry, struct tn_library *library, struct tn_
     tn__entry_lead(entry, library, target);
 }
 
-/* Asks whom another library would ask. The name gets an entry there only if somebody may know it. */
+/* Searches where another library would search. The name gets an entry there only if something there may define it. */
 static int ask(struct tn__link *link, struct tn_library *library, const char *name, unsigned how,
                struct tn__entry **found)
 {

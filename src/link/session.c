@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sessions and libraries, from creation to the end, and what is asked of them. */
+/* The life of sessions, and their queries and statistics. */
 
 #include "base/thread.h"
 #include "instance.h"
@@ -11,8 +11,8 @@
 
 /* ---- forks ---- */
 
-/* A fork must not catch a session half changed: it waits for links that are writing, and holds every lock meanwhile, so
- * that the child may go on using its sessions. */
+/* A fork must not copy a session in the middle of a change: it waits for links that are writing and holds every lock meanwhile,
+ * so that the child can go on using its sessions. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tn__list all_sessions = {&all_sessions, &all_sessions};
 static const struct tn__instances *_Atomic all_instances;

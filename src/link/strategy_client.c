@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Memory of the client's, here or in another process: the steps of a chunk are calls of its functions (struct tn_memory). What
- * lies at the addresses of such a window in this process may be none of its business, so nothing is reserved, mapped or
- * flushed there by the linker itself. */
+/* Memory that the client provides, here or in another process: each step of a chunk calls a function of struct tn_memory. The
+ * addresses of such a window may mean something else in this process, so the linker itself reserves, maps and flushes nothing
+ * there. */
 
 #include "strategy.h"
 
@@ -11,7 +11,7 @@ static enum tn_zone zone_of(enum tn__prot prot)
     return prot == TN__PROT_RX ? TN_ZONE_CODE : prot == TN__PROT_R ? TN_ZONE_RODATA : TN_ZONE_DATA;
 }
 
-/* What the client answered, as an error that says who it was. */
+/* Turns what the client's function returned into an error that says what failed. */
 static int check(int code, const char *verb, const struct tn__chunk *chunk, const struct tn_error *why,
                  struct tn_error *err)
 {

@@ -135,7 +135,7 @@ static bool find_record(const struct tn__section *section, uint64_t offset, stru
     return true;
 }
 
-/* A table that cannot be read keeps all that it refers to. */
+/* An unreadable table keeps everything that it refers to. */
 static void follow_unwind(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context)
 {
     struct record *record = context;
@@ -174,7 +174,7 @@ static void mark_dependents(struct marker *marker, const struct tn__object *obje
     }
 }
 
-/* Other libraries were not asked to be stripped. */
+/* Objects of other libraries are kept whole: nobody asked for these to be stripped. */
 static void mark_kept(struct marker *marker, const struct tn__object *object)
 {
     bool whole = object->owner->library != marker->link->library;
@@ -215,7 +215,7 @@ static void strip_sections(struct tn__object *object)
     }
 }
 
-/* What lay in a stripped section is defined by nobody from now on. */
+/* Removes the definitions that lay in stripped sections. */
 static int strip_symbols(struct tn__link *link, struct tn__object *object)
 {
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {

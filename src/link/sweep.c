@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Names that nobody defines, refers to or waits for any more leave a library's table, so that a program that goes on adding
- * and removing ever-new names does not grow. Nothing counts references: now and then, when the table has doubled since the
- * last time and definitions have gone meanwhile, all that still points to its entries is marked, and the others are given
- * back for new names. So it costs nothing where names are entered, and little where they are removed. */
+/* Names that nothing defines, refers to or waits for any more are removed from a library's table, so that a program that keeps
+ * adding and removing new names does not grow. There are no reference counts: when the table has doubled since the last sweep
+ * and definitions were removed meanwhile, all entries still in use are marked and the others freed for new names. So entering
+ * names costs nothing extra, and removing them little. */
 
 #include "lazy.h"
 #include "promise.h"
 
-/* The library that is swept, and how much was looked at for it. */
+/* The library being swept, and how much work that was. */
 struct sweep {
     struct tn_library *library;
     size_t work;
@@ -46,7 +46,7 @@ static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)
         mark_promise(s, tn__container_of(node, struct tn_responsibility, owned));
 }
 
-/* Where queries go on, and what they have asked generators for. */
+/* The entries at which queries will continue, and those for which they have asked generators. */
 static void mark_queries(struct sweep *s)
 {
     const struct tn__list *queries = &s->library->session->queries;
@@ -89,7 +89,7 @@ static void mark_all(struct sweep *s)
             mark_targets(s, other);
 }
 
-/* What was found elsewhere and is gone there says nothing either. Takes the mark away. */
+/* True if the entry may go: it is not marked, and undefined or a stale alias. Clears the mark. */
 static bool is_unused(struct tn__entry *entry)
 {
     bool used = entry->in_use || entry->group_owner ||
@@ -103,7 +103,7 @@ void tn__library_sweep(struct tn_library *library)
     struct sweep s = {.library = library};
     struct tn__symtab *table = &library->symtab;
     if (library->removed || library->readers ||
-        library->session->building) /* they may hold on to names without saying so: another time */
+        library->session->building) /* these may hold entries that nothing marks: another time */
         return;
     mark_all(&s);
     tn__symtab_filter(table, is_unused);

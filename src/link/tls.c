@@ -20,7 +20,7 @@ struct block {
     uint64_t number;
 };
 
-/* All under the lock of the threads. */
+/* All guarded by the threads' lock. */
 static struct {
     bool looked, found;
     bool read_only;        /* the image has to be opened for writing */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Unwinders differ in what they can bear, and programs do not say which one they have.
+/* Unwinders differ in what can be registered with them, and a program cannot be asked which one it has.
  *
  *  - libgcc before version 13 wants sets of tables that do not overlap (unwind_sets.c).
- *  - libgcc from version 13 on keeps a search tree, for which single tables are right and sets that overlap wrong. Which
- *    libgcc this is, is found out by trying it on an entry of our own, as soon as there are tables enough for it to matter.
- *  - LLVM's libunwind keeps entries in one list that it searches. To it a whole table is told, so that taking one back
- *    walks the list once and not once for each function; versions before 12 know single entries only. */
+ *  - libgcc from version 13 on keeps a search tree: single tables are right for it, overlapping sets are not. Which libgcc this
+ *    is, is tested with an entry of our own, as soon as there are enough tables for it to matter.
+ *  - LLVM's libunwind searches one list of entries. It gets whole tables, so that removing one walks the list once and not once
+ *    for each function; versions before 12 accept single entries only. */
 
 #include "unwind_sets.h"
 
@@ -15,12 +15,12 @@ struct tn__unwind_way {
     void (*remove)(struct tn__unwind *unwind, struct tn__unwind_table *table);
 };
 
-/* libgcc's, some of them LLVM's too. */
+/* From libgcc; libunwind has some of them too. */
 extern void __register_frame(void *table) __attribute__((weak));
 extern void __deregister_frame(void *table) __attribute__((weak));
 extern void __register_frame_table(void *set) __attribute__((weak));
 extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));
-/* LLVM's only. */
+/* From LLVM's libunwind only. */
 extern void __unw_add_dynamic_fde(uintptr_t entry) __attribute__((weak));
 extern void __unw_add_dynamic_eh_frame_section(uintptr_t table) __attribute__((weak));
 extern void __unw_remove_dynamic_eh_frame_section(uintptr_t table) __attribute__((weak));
@@ -56,7 +56,7 @@ static void remove_table(struct tn__unwind *unwind, struct tn__unwind_table *tab
     __deregister_frame(pointer(table->address));
 }
 
-/* Kept in the order of their code. */
+/* Sorted by the address of their code. */
 static void add_to_few(struct tn__unwind *unwind, struct tn__unwind_table *table)
 {
     size_t at = unwind->few_count++;

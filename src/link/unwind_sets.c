@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* libgcc before version 13 keeps what is registered in lists: a new table is sorted at the next throw by a walk over all
- * (quadratic; 40,000 tables: 985 ms), deregistering searches them. But it takes a set of tables as one, and sorts the
- * entries of a set, linearly if they come in order. So tables are registered in sets.
+/* libgcc before version 13 keeps registered tables in lists: at the next throw, each new table is inserted by a walk over
+ * all (quadratic; 40,000 tables: 985 ms), and deregistering searches the lists. But it accepts a set of tables as one
+ * object and sorts its entries, in linear time if they are in order. So tables are registered in sets.
  *
- *  - Sets hold tables in the order of their code and do not overlap: of the sets that begin below an address, libgcc looks
- *    into one. For the same reason a set stays within a window; between two windows lies what others registered.
- *  - A set is changed by registering its new state before its old one is taken back, so that a thread that throws meanwhile
- *    finds its function in either.
- *  - A set that gets full is looked into at once: that sorts it, and the first throw of a program with many objects need
- *    not. What is left to a throw are the sets that changed since the last one.
+ *  - Sets hold tables in the order of their code and do not overlap: libgcc looks into only one of the sets that begin below an
+ *    address. For the same reason a set stays within a window: between two windows may lie tables registered by others.
+ *  - A set is changed by registering its new state before deregistering the old one, so that a thread that throws meanwhile
+ *    finds its function in one of them.
+ *  - A set that gets full is searched at once, which sorts it, so that the first throw of a program with many objects need not.
+ *    A throw only has to sort the sets that changed since the last one.
  *
- * An object with several tables (compilers make one) whose functions alternate should not have them in different sets; a
- * set is not split between tables of equal code. */
+ * An object may have several tables (compilers emit one) whose functions alternate. These must not be in different sets, so
+ * a set is never split between tables of equal code. */
 
 #include "unwind_sets.h"
 
@@ -51,7 +51,7 @@ static void deregister_state(struct tn__unwind_set *set, uint32_t state)
         __deregister_frame(set->tables[state]);
 }
 
-/* The state that is not registered, with the first `count` tables as they are registered. */
+/* Copies the first `count` tables of the registered state to the other one, and returns that. */
 static uint64_t *other_state(struct tn__unwind_set *set, uint32_t count)
 {
     uint64_t *other = set->tables[!set->active];
@@ -61,7 +61,7 @@ static uint64_t *other_state(struct tn__unwind_set *set, uint32_t count)
     return other;
 }
 
-/* Makes the other state, which now has `count` tables, the one that throws see. */
+/* Makes the other state, which now has `count` tables, the registered one. */
 static void switch_state(struct tn__unwind_set *set, uint32_t count)
 {
     uint32_t old = set->active;
@@ -93,7 +93,7 @@ static void look_into(const struct tn__unwind_set *set)
     _Unwind_Find_FDE((void *)(uintptr_t)set->codes[0], bases);
 }
 
-/* How many tables of the set have code up to here. */
+/* How many tables of the set have code at or below this address. */
 static uint32_t count_up_to(const struct tn__unwind_set *set, uint64_t code)
 {
     uint32_t low = 0, high = set->count;
@@ -136,7 +136,7 @@ static void take_out(struct tn__unwind_set *set, uint32_t at)
 
 /* ---- all sets ---- */
 
-/* The number of sets that begin at this code or below. */
+/* The number of sets that begin at or below this code. */
 static size_t sets_up_to(struct tn__unwind_sets *sets, uint64_t code)
 {
     size_t low = 0, high = sets->count, recent = sets->recent;
@@ -171,7 +171,7 @@ static struct tn__unwind_set *open_set(struct tn__unwind_sets *sets, size_t at, 
     return set;
 }
 
-/* The set at this place is registered no more. */
+/* Removes the set at this place, which is no longer registered. */
 static void drop_set(struct tn__unwind_sets *sets, size_t at)
 {
     struct tn__unwind_set *set = sets->items[at];

@@ -11,7 +11,7 @@
 
 enum { REX_R = 4, REX_B = 1, REX2_R = 0x44, REX2_B = 0x11 };
 
-/* What is known of the instruction whose displacement is at `field`. */
+/* The instruction whose displacement is at `field`. */
 struct load {
     uint8_t *field;
     uint64_t before; /* bytes of the section before it */
