@@ -39,6 +39,10 @@ $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
 endef
 $(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))
 
+# ---- plan.c: inside the code generator, too ----
+
+extra_of_plan := -isystem $(word 2,$(llvm))
+
 # ---- source.c: functions inlined into one another, with debug information of every kind ----
 
 source_ways := gcc+-g+-O1 gcc+-g+-gdwarf-4+-O1 clang+-g+-O1 clang+-g+-gdwarf-4+-O2+-ffunction-sections clang+-O1 \

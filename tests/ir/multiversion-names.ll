@@ -15,11 +15,27 @@ target triple = "x86_64-pc-linux-gnu"
 ;      CHECK: 0 0,1 size again{{$}}
 ; CHECK-NEXT: 1 0,1 size as_it_stands{{$}}
 ; CHECK-NEXT: 2 0,1 size hidden (local){{$}}
-; CHECK-NEXT: 3 0,1 size odd $ name{{$}}
-; CHECK-NEXT: 4 0,1 size protected{{$}}
+; CHECK-NEXT: 3 0,1 size jumping{{$}}
+; CHECK-NEXT: 4 0,1 size odd $ name{{$}}
+; CHECK-NEXT: 5 0,1 size protected{{$}}
 ; SYMBOLS-DAG: T as_it_stands.tn_image.1
 ; SYMBOLS-DAG: T odd $ name.tn_image.1
 define void @"\01as_it_stands"() {
+  ret void
+}
+; Labels that a function uses itself are those of each version, and its entry has none.
+; RUN: %tenon build --targets 'x86-64;x86-64-v3,clone_all' --emit=unopt-bc -o %t.bc %s
+; RUN: llvm-ar p %t.bc 'text#0.bc' | llvm-dis | FileCheck %s --check-prefix=LABELS
+; LABELS-LABEL: define {{.*}}void @jumping.tn_image.0(
+; LABELS: select i1 %way, ptr blockaddress(@jumping.tn_image.0, %left), ptr blockaddress(@jumping.tn_image.0, %right)
+; LABELS-LABEL: define {{.*}}void @jumping.tn_image.1(
+; LABELS: select i1 %way, ptr blockaddress(@jumping.tn_image.1, %left), ptr blockaddress(@jumping.tn_image.1, %right)
+define void @jumping(i1 %way) {
+  %to = select i1 %way, ptr blockaddress(@jumping, %left), ptr blockaddress(@jumping, %right)
+  indirectbr ptr %to, [ label %left, label %right ]
+left:
+  ret void
+right:
   ret void
 }
 define void @again() {
