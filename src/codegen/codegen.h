@@ -11,6 +11,7 @@
  *     fatal.c        what would end the process into an error code
  *     source.c       tn_symbolize_source: keeps debug information of linked objects
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
+ *     read.cpp       reading and verifying IR
  *     dwarf.cpp      the same for debug information
  *     disasm.c       LLVM's disassembler, for the command
  *     cpu_features.cpp  what code asks about the CPU that it is compiled for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's diagnostics, one line each, in the form compilers use: file:line:column: error: message. */
+/* LLVM's diagnostics in the form compilers use: file:line:column: error: message. */
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -15,7 +15,7 @@ void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigne
     tn__append(diagnostics->err, "%s:", file && *file ? file : diagnostics->name);
     if (line)
         tn__append(diagnostics->err, "%u:%u:", line, column);
-    tn__append(diagnostics->err, " error: %.*s", (int)strcspn(message, "\n"), message);
+    tn__append(diagnostics->err, " error: %s", message);
 }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)

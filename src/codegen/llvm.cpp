@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What LLVM's C API lacks, but for the passes (pipeline.cpp): reading with the target's data layout, positions of
- * diagnostics, the names a target knows, and ways out of a failing LLVM. */
+/* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline.cpp): positions of diagnostics, the names a target knows, and ways out of a failing LLVM. */
 
 #include "codegen/llvm_compat.h"
 
-#include "llvm/BinaryFormat/Magic.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IRReader/IRReader.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Target/TargetMachine.h"
@@ -36,29 +31,7 @@ const char *tn__llvm_version()
     return LLVM_VERSION_STRING;
 }
 
-/* ---- reading ---- */
-
-bool tn__llvm_is_bitcode(const char *bytes, size_t length)
-{
-    auto start = reinterpret_cast<const unsigned char *>(bytes);
-    return isBitcode(start, start + length);
-}
-
-LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length,
-                             tn__layout_fn *layout, void *layout_user, tn__report_fn *report, void *report_user)
-{
-    auto choose = [&](StringRef triple, StringRef own) -> std::optional<std::string> {
-        const char *chosen = layout(layout_user, triple.str().c_str(), own.str().c_str());
-        return chosen ? std::optional<std::string>(chosen) : std::nullopt;
-    };
-    SMDiagnostic problem;
-    std::unique_ptr<Module> module =
-        parseIR(MemoryBufferRef(StringRef(bytes, length), name), problem, *unwrap(context), ParserCallbacks(choose));
-    if (!module)
-        report(report_user, nullptr, problem.getLineNo() > 0 ? problem.getLineNo() : 0, problem.getColumnNo() + 1,
-               problem.getMessage().str().c_str());
-    return wrap(module.release());
-}
+/* ---- modules ---- */
 
 bool tn__llvm_same_layout(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
@@ -171,6 +144,7 @@ void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module_re
         at = describe(*unsupported, module, message);
     else
         at = describe(info, module, message);
+    message.erase(std::min(message.find('\n'), message.size())); /* a line each */
     report(user, at.file.c_str(), at.line, at.column, message.c_str());
 }
 

@@ -20,7 +20,7 @@ extern "C" {
 
 const char *tn__llvm_version(void); /* "22.1.8", static */
 
-/* ---- reading ---- */
+/* ---- reading (read.cpp) ---- */
 
 /* Sees the module's triple and layout before anything is read that depends on them. Answers the layout to use where the
  * module has none, or NULL; it must stay valid until the reader returns. */
@@ -29,8 +29,9 @@ typedef const char *tn__layout_fn(void *user, const char *triple, const char *la
 /* Receives a message with its position; file NULL or empty: the input; line 0: all of it. Columns count from 1. */
 typedef void tn__report_fn(void *user, const char *file, unsigned line, unsigned column, const char *message);
 
-/* Reads IR text (`length` bytes and a NUL behind them) or bitcode. NULL after calling `report` once. */
-LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length,
+/* Reads IR text (`length` bytes and a NUL behind them) or bitcode, and verifies it unless `is_ours` says that it was before.
+ * NULL after calling `report` once. */
+LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length, bool is_ours,
                              tn__layout_fn *layout, void *layout_user, tn__report_fn *report, void *report_user);
 bool tn__llvm_is_bitcode(const char *bytes, size_t length);
 

@@ -2,8 +2,6 @@
 
 /* IR in memory to a module that is verified and fits its target, in a context of its own. */
 
-#include <llvm-c/Analysis.h>
-
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
 
@@ -20,7 +18,7 @@ static const char *choose_layout(void *user, const char *triple, const char *lay
 }
 
 /* The text reader needs a NUL behind the text; bitcode is read in place. */
-static int parse(struct tn__unit *unit, const char *ir, size_t length, struct tn_error *err)
+static int parse(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
 {
     char *copy = NULL;
     if (!tn__llvm_is_bitcode(ir, length)) {
@@ -31,30 +29,20 @@ static int parse(struct tn__unit *unit, const char *ir, size_t length, struct tn
         copy[length] = 0;
     }
     unit->module = tn__llvm_parse(unit->context, unit->file ? unit->file : unit->name, copy ? copy : ir, length,
-                                  choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
+                                  is_ours, choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
     unit->diagnostics.module = unit->module;
     tn__free(NULL, copy);
     return TN_OK;
 }
 
-static int read_module(struct tn__unit *unit, const char *ir, size_t length, struct tn_error *err)
+static int read_module(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
 {
-    int code = parse(unit, ir, length, err);
+    int code = parse(unit, ir, length, is_ours, err);
     if (unit->module && !unit->target && unit->target_code == TN_OK) /* bitcode without a single definition */
         choose_layout(unit, LLVMGetTarget(unit->module), LLVMGetDataLayoutStr(unit->module));
     if (code != TN_OK || unit->target_code != TN_OK)
         return code != TN_OK ? code : unit->target_code;
     return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
-}
-
-static int verify(struct tn__unit *unit, struct tn_error *err)
-{
-    char *message = NULL;
-    int code = TN_OK;
-    if (LLVMVerifyModule(unit->module, LLVMReturnStatusAction, &message))
-        code = tn__fail(err, TN_ECOMPILE, "%s: error: invalid IR: %s", unit->name, message);
-    LLVMDisposeMessage(message);
-    return code;
 }
 
 /* LLVM's passes that split coroutines are those of front ends; its code generator gives up without a name. */
@@ -100,14 +88,12 @@ int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_
     unit->context = LLVMContextCreate();
     LLVMContextSetDiscardValueNames(unit->context, is_ours);
     tn__diagnostics_attach(&unit->diagnostics, unit->context);
-    int code = read_module(unit, ir, length, err);
+    int code = read_module(unit, ir, length, is_ours, err);
     if (code == TN_OK && is_ours)
         unit->managed = tn__gc_is_managed(unit->module);
     if (code != TN_OK || is_ours)
         return code;
-    code = verify(unit, err);
-    if (code == TN_OK)
-        code = refuse_coroutines(unit, err);
+    code = refuse_coroutines(unit, err);
     return code == TN_OK ? fit(unit, err) : code;
 }
 

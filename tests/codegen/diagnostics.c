@@ -8,6 +8,9 @@
 #define RET      "  ret void\n}\n"
 #define X86_TEXT "target triple = \"x86_64-linux-gnu\"\n"
 
+/* What makes LLVM's readers verify the module themselves, and print what they find. */
+#define WITH_DEBUG_INFO "!llvm.module.flags = !{!0}\n!0 = !{i32 2, !\"Debug Info Version\", i32 3}\n"
+
 /* A function whose second line calls `assembly` at t.c:7:3, as clang -g describes it. */
 #define WITH_DEBUG(assembly)                                                                                           \
     X86_TEXT "define void @f() !dbg !4 {\n  call void asm sideeffect \"" assembly "\", \"\"(), !srcloc !7, !dbg !6\n"  \
@@ -42,6 +45,8 @@ static void rejected(void **state)
          {"test.ll: error: invalid IR: PHI node entries do not match predecessors!", "%a = phi i32"}},
         {HEAD "  %v = load i32, ptr %p\n  br label %b\nb:\n  %w = add i32 %u, 1\n  %u = add i32 %v, 1\n" RET,
          {"invalid IR: Instruction does not dominate all uses!", "%u = add i32 %v, 1"}},
+        {HEAD "  %w = add i32 %u, 1\n  %u = add i32 1, 1\n" RET WITH_DEBUG_INFO,
+         {"test.ll: error: invalid IR: Instruction does not dominate all uses!", "%u = add i32 1, 1"}},
         /* the target's */
         {"target datalayout = \"e-p:32:32\"\n" X86_TEXT HEAD RET, {"'e-p:32:32'", "'e-m:e-p270:32:32"}},
         {"target triple = \"nonesuch-linux\"\n" HEAD RET, {"unknown target triple 'nonesuch-linux'"}},

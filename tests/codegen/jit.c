@@ -335,7 +335,7 @@ static void modules_of_llvms(void **state)
         struct tn_jit *jit = create(lazy, 0, 2);
         LLVMContextRef context = LLVMContextCreate();
         LLVMModuleRef module =
-            tn__llvm_parse(context, "callee", callee, sizeof callee - 1, any_layout, NULL, no_report, NULL);
+            tn__llvm_parse(context, "callee", callee, sizeof callee - 1, false, any_layout, NULL, no_report, NULL);
         struct tn_jit_module given = {.size = sizeof given, .name = "llvm", .llvm_module = module};
         struct tn_error err;
         if (tn_jit_add_module(jit, NULL, &given, &err))
