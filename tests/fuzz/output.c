@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any bytes as objects of a file: one that may lie anywhere, and a part of a program. */
+/* Any bytes as objects of a file: one that may lie anywhere, a part of a program, and one at a fixed address. */
 
 #include "fuzz.h"
 #include "link/output.h"
@@ -29,8 +29,13 @@ static void link_output(const struct tn__output_options *options, const uint8_t 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     const struct tn__output_options anywhere = {.name = "out", .head = head};
+    const struct tn__output_options program = {.name = "out",
+                                               .program = true,
+                                               .address = 0x20000,
+                                               .tls_room = {.size = 64, .alignment = 64, .has_values = true}};
     const struct tn__output_options fixed = {.name = "out", .fixed = true, .address = 0x10000000, .resolver = anything};
     link_output(&anywhere, bytes, size);
+    link_output(&program, bytes, size);
     link_output(&fixed, bytes, size);
     return 0;
 }
