@@ -284,6 +284,7 @@ struct tn_image_options {
     void (*progress)(void *context, const struct tn_image_progress *progress);
     const struct tn_image_dependency *dependencies;
     size_t dependency_count;
+    const char *image_targets; /* what "sysimage" means in `targets`: the targets of another image; NULL: nothing */
 };
 
 struct tn_image_stats {

@@ -135,6 +135,11 @@ TN_API const struct tn_cpu_target *tn_cpu_target_at(const struct tn_cpu_targets 
 TN_API const struct tn_cpu_arch *tn_cpu_targets_arch(const struct tn_cpu_targets *targets);
 TN_API void tn_cpu_targets_destroy(struct tn_cpu_targets *targets); /* NULL is ignored */
 
+/* Writes a target as a target string has it, "NAME,+a,-b,clone_all,base(1)": reading that gives the same one. With ';' between
+ * them, those of an image are what "sysimage" stands for. Answers the length, as snprintf does. */
+TN_API size_t tn_cpu_format_target(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text,
+                                   size_t size);
+
 /* Writes "+a,-b..." for LLVM: given this and the target's name, a code generator uses exactly the enabled features and `extra`,
  * whatever it associates with the name. Returns the full length, as snprintf does. */
 TN_API size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text,

@@ -14,6 +14,8 @@ static bool take(struct job *job, const struct tn__image_view *view)
     row->name = strdup(tn__image_name(view));
     memcpy(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id);
     job->dependency_count += row->name != NULL;
+    if (row->name && !job->image_targets)
+        job->image_targets = tool_image_targets(view);
     return row->name || (tool_fail(STATUS_FAILURE, "out of memory"), false);
 }
 
@@ -52,4 +54,5 @@ void tool_free_dependencies(struct job *job)
     for (size_t i = 0; i < job->dependency_count; i++)
         free((void *)(uintptr_t)job->dependencies[i].name);
     free(job->dependencies);
+    free(job->image_targets);
 }

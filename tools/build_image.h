@@ -25,6 +25,7 @@ struct job {
     size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
     struct tn_image_dependency *dependencies;
     size_t dependency_count;
+    char *image_targets; /* of the first one */
     struct tn_image_options options;
     size_t shard; /* of --shard */
     struct tn_buffer out[TN_IMAGE_OUTPUTS];

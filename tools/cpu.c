@@ -2,7 +2,6 @@
 
 /* tenon cpu: what this machine has, what targets need, and which of them would be taken. */
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,16 +158,34 @@ static int show_targets(const struct tn_cpu *host, const struct tn_cpu_targets *
     return STATUS_OK;
 }
 
-static const struct tn_cpu_arch *find_machine(uint16_t machine)
+/* The targets of an image, which are those of its tables. */
+static int show_own(const struct tn_cpu *host, const struct tn__image_view *view)
 {
-    return tn_cpu_arch_find(machine == EM_X86_64    ? "x86-64"
-                            : machine == EM_AARCH64 ? "aarch64"
-                            : machine == EM_RISCV   ? "riscv64"
-                                                    : "");
+    return show_targets(host, &(struct tn_cpu_targets){.arch = tool_image_arch(view),
+                                                       .list = view->targets,
+                                                       .count = view->tables[TN__IMAGE_TARGET_TABLE].count});
 }
 
-/* The targets of an image, which are those of its tables. */
-static int show_image(const struct tn_cpu *host, const char *name)
+/* Those of a string, in which "sysimage" stands for the image's. */
+static int show_with(const struct tn_cpu *host, const struct tn__image_view *view, const char *text)
+{
+    struct tn_error err;
+    struct tn_cpu_targets *targets;
+    char *own = tool_image_targets(view);
+    struct tn_cpu_parse_options options = {
+        .size = sizeof options, .arch = tool_image_arch(view), .native = host, .image = own};
+    int code = own ? tn_cpu_parse_targets(text, &options, &targets, &err) : TN_ENOMEM;
+    free(own);
+    if (code == TN_ENOMEM)
+        return tool_fail(STATUS_FAILURE, "out of memory");
+    if (code)
+        return tool_fail(STATUS_USAGE, "%s", err.text);
+    int status = show_targets(host, targets);
+    tn_cpu_targets_destroy(targets);
+    return status;
+}
+
+static int show_image(const struct tn_cpu *host, const char *name, const char *text)
 {
     struct file file;
     struct tn__image_view view;
@@ -178,11 +195,10 @@ static int show_image(const struct tn_cpu *host, const char *name)
         return STATUS_FAILURE;
     int status;
     if (tool_find_image(&file, &arena, &view, &err)) {
-        struct tn_cpu_targets targets = {.arch = find_machine(view.machine),
-                                         .list = view.targets,
-                                         .count = view.tables[TN__IMAGE_TARGET_TABLE].count};
-        status = targets.arch ? show_targets(host, &targets)
-                              : tool_fail(STATUS_FAILURE, "%s: unknown ELF machine %u", file.name, view.machine);
+        if (!tool_image_arch(&view))
+            status = tool_fail(STATUS_FAILURE, "%s: unknown ELF machine %u", file.name, view.machine);
+        else
+            status = text ? show_with(host, &view, text) : show_own(host, &view);
     } else {
         status = *err.text ? tool_fail(STATUS_FAILURE, "%s", err.text)
                            : tool_fail(STATUS_FAILURE, "'%s': there is no image in it", file.name);
@@ -203,8 +219,8 @@ int command_cpu(struct settings *settings)
         limit = NULL;
     if (settings->argument_count)
         return tool_fail(STATUS_USAGE, "nothing may follow '--'");
-    if (settings->file_count > 1 || (settings->file_count && (settings->targets || settings->triple)))
-        return tool_fail(STATUS_USAGE, "one image at a time, and neither --targets nor --triple with it");
+    if (settings->file_count > 1 || (settings->file_count && settings->triple))
+        return tool_fail(STATUS_USAGE, "one image at a time, and no --triple with it");
     const struct tn_cpu *host = tool_host();
     if (!host)
         return STATUS_USAGE;
@@ -215,13 +231,11 @@ int command_cpu(struct settings *settings)
         return tool_fail(STATUS_USAGE, "--triple is the architecture of --targets, and there are none");
     struct tn_cpu_parse_options options = {.size = sizeof options, .arch = arch, .native = host};
     struct tn_cpu_targets *targets = NULL;
-    if (text && tn_cpu_parse_targets(text, &options, &targets, &err))
+    if (text && !settings->file_count && tn_cpu_parse_targets(text, &options, &targets, &err))
         return tool_fail(STATUS_USAGE, "%s%s", source, err.text);
     print_host(host, limit);
-    if (settings->file_count) {
-        tn_cpu_targets_destroy(targets);
-        return show_image(host, settings->files[0]);
-    }
+    if (settings->file_count)
+        return show_image(host, settings->files[0], text);
     int status = targets ? show_targets(host, targets) : STATUS_OK;
     tn_cpu_targets_destroy(targets);
     return status;

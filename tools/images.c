@@ -3,6 +3,7 @@
 /* Images in files, to be looked at: header and tables are the same bytes in objects, archives, libraries and programs, and
  * begin with a magic number and a checksum, so they are found without a look at anything around them. */
 
+#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,28 @@ bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn
 {
     size_t place = 0;
     return tool_next_image(file, &place, arena, view, err);
+}
+
+const struct tn_cpu_arch *tool_image_arch(const struct tn__image_view *view)
+{
+    return tn_cpu_arch_find(view->machine == EM_X86_64    ? "x86-64"
+                            : view->machine == EM_AARCH64 ? "aarch64"
+                            : view->machine == EM_RISCV   ? "riscv64"
+                                                          : "");
+}
+
+char *tool_image_targets(const struct tn__image_view *view)
+{
+    const struct tn_cpu_arch *arch = tool_image_arch(view);
+    size_t count = arch ? view->tables[TN__IMAGE_TARGET_TABLE].count : 0, size = 0, length = 0;
+    for (size_t i = 0; i < count; i++)
+        size += tn_cpu_format_target(arch, &view->targets[i], NULL, 0) + 1;
+    char *text = size ? malloc(size) : NULL;
+    for (size_t i = 0; text && i < count; i++) {
+        length += tn_cpu_format_target(arch, &view->targets[i], text + length, size - length);
+        text[length++] = i + 1 < count ? ';' : 0;
+    }
+    return text;
 }
 
 static void print_bytes(const uint8_t id[16])

@@ -223,6 +223,10 @@ bool tool_next_image(const struct file *file, size_t *place, struct tn__arena *a
 /* The same, for the first one. */
 bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn__image_view *view,
                      struct tn_error *err);
+/* What its machine is called in src/cpu; NULL: nothing. */
+const struct tn_cpu_arch *tool_image_arch(const struct tn__image_view *view);
+/* Its targets, as a target string; the caller frees it. NULL: memory is out, or the machine is unknown. */
+char *tool_image_targets(const struct tn__image_view *view);
 
 /* ---- linking to look at the result (link_dump.c) ---- */
 

@@ -268,6 +268,57 @@ static void groups_give_way_to_their_members(void **state)
     }
 }
 
+/* What is written of a target means the same target; and every length is counted, however little room there is. */
+static void targets_are_written(void **state)
+{
+    static const char *const rows[][2] = {
+        {"x86-64",
+         "x86-64;haswell,-fma,clone_all;znver4,+rtm,opt_size;core-avx2,base(1);icelake-server,-avx512f,min_size"},
+        {"x86-64", "vax,+avx2,-foo;generic,+prefer-256-bit,-sse3;haswell,-xsave"},
+        {"aarch64", "generic,+v8.2a,+pan;neoverse-n1,-lse;apple-m1,+sve,clone_all;generic,+crypto"},
+        {"riscv64", "generic,+b,-zbs;generic-rv64,+zk;generic,+v,+zvl256b"},
+    };
+    struct tn_error err;
+    (void)state;
+    for (size_t i = 0; i < TN_COUNT(rows); i++) {
+        struct tn_cpu_parse_options options = {.size = sizeof options, .arch = tn_cpu_arch_find(rows[i][0])};
+        struct tn_cpu_targets *targets, *again;
+        char text[4096];
+        size_t length = 0;
+        assert_int_equal(tn_cpu_parse_targets(rows[i][1], &options, &targets, &err), 0);
+        for (size_t t = 0; t < tn_cpu_target_count(targets); t++) {
+            const struct tn_cpu_target *target = tn_cpu_target_at(targets, t);
+            char small[8];
+            if (t)
+                text[length++] = ';';
+            size_t size = tn_cpu_format_target(options.arch, target, text + length, sizeof text - length);
+            assert_int_equal(tn_cpu_format_target(options.arch, target, NULL, 0), size);
+            assert_int_equal(tn_cpu_format_target(options.arch, target, small, sizeof small), size);
+            assert_memory_equal(small, text + length, size < 7 ? size : 7);
+            length += size;
+        }
+        assert_int_equal(tn_cpu_parse_targets(text, &options, &again, &err), 0);
+        assert_int_equal(tn_cpu_target_count(again), tn_cpu_target_count(targets));
+        for (size_t t = 0; t < tn_cpu_target_count(targets); t++) {
+            const struct tn_cpu_target *one = tn_cpu_target_at(targets, t), *other = tn_cpu_target_at(again, t);
+            assert_string_equal(one->name, other->name);
+            assert_string_equal(one->extra, other->extra);
+            assert_memory_equal(&one->enabled, &other->enabled, sizeof one->enabled);
+            assert_true(one->flags == other->flags && one->base == other->base);
+        }
+        tn_cpu_targets_destroy(again);
+        tn_cpu_targets_destroy(targets);
+    }
+    const struct tn_cpu_arch *arch = tn_cpu_arch_find("x86-64");
+    struct tn_cpu_targets *targets = parse("x86-64;haswell,-avx2,+rtm,clone_all;k8,base(1)");
+    char text[100];
+    tn_cpu_format_target(arch, tn_cpu_target_at(targets, 1), text, sizeof text);
+    assert_string_equal(text, "haswell,+rtm,-avx2,clone_all");
+    tn_cpu_format_target(arch, tn_cpu_target_at(targets, 2), text, sizeof text);
+    assert_string_equal(text, "k8,base(1)");
+    tn_cpu_targets_destroy(targets);
+}
+
 /* Long and many; memory stays in proportion. */
 static void long_strings_are_read(void **state)
 {
@@ -336,6 +387,7 @@ int main(void)
         cmocka_unit_test(good_ones_mean_what_they_say),
         cmocka_unit_test(sets_fit_together),
         cmocka_unit_test(groups_give_way_to_their_members),
+        cmocka_unit_test(targets_are_written),
         cmocka_unit_test(long_strings_are_read),
         cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(llvm_is_told_everything),

@@ -85,7 +85,7 @@ refused "a shard twice" 'shard 2 is given twice' "${inputs[@]}" elsewhere/2 else
 refused "of another input" 'compiled from other input' work.bc elsewhere/2
 refused "of another order of inputs" 'compiled from other input' program.bc work.bc elsewhere/2
 for option in '-O2' '--shards=3' '--targets=x86-64' '--targets=x86-64;x86-64-v3,clone_all;haswell,opt_size' \
-    '--targets=x86-64;x86-64-v3,clone_all;haswell,-fma' '--name=x' '--emit=asm' '--root=main'; do
+    '--targets=x86-64;x86-64-v3,clone_all;haswell,-movbe' '--name=x' '--emit=asm' '--root=main'; do
     refused "$option, and a shard without it" 'compiled from other input' "$option" "${inputs[@]}" elsewhere/2
 done
 export TENON_LLVM_ARGS='-align-all-functions=6 -no-such-option'

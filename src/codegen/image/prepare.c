@@ -44,7 +44,8 @@ static int read_inputs(struct tn__image_build *b)
 
 static int choose_targets(struct tn__image_build *b)
 {
-    struct tn_cpu_parse_options options = {.size = sizeof options, .native = b->options.native};
+    struct tn_cpu_parse_options options = {
+        .size = sizeof options, .native = b->options.native, .image = b->options.image_targets};
     options.arch = tn_cpu_arch_find(b->unit.target->triple);
     if (!options.arch)
         return tn__fail(b->err, TN_ENOTSUP, "no CPUs are known of %s", b->unit.target->triple);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Targets as strings: the other direction of parse.c. */
+
+#include <stdio.h>
+
+#include "cpu/targets.h"
+
+struct text {
+    char *to;
+    size_t size, length; /* `length` goes on beyond `size`, as snprintf counts */
+};
+
+#define put(text, ...)                                                                                                 \
+    ((text)->length +=                                                                                                 \
+     (size_t)snprintf((text)->length < (text)->size ? (text)->to + (text)->length : NULL,                              \
+                      (text)->length < (text)->size ? (text)->size - (text)->length : 0, __VA_ARGS__))
+
+static void put_set(struct text *text, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char sign)
+{
+    for (size_t f = 1; f < arch->feature_end; f++)
+        if (tn__cpu_has(set, f))
+            put(text, ",%c%s", sign, arch->features[f].name);
+}
+
+size_t tn_cpu_format_target(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *to, size_t size)
+{
+    static const struct {
+        uint64_t flag;
+        const char *word;
+    } flags[] = {{TN_CPU_CLONE_ALL, "clone_all"}, {TN_CPU_OPT_SIZE, "opt_size"}, {TN_CPU_MIN_SIZE, "min_size"}};
+    struct text text = {to, size, 0};
+    struct tn__cpu_wish wish = {.cpu = tn__cpu_find_name(arch, target->name, strlen(target->name))};
+    struct tn_cpu_target plain = {.size = sizeof plain};
+    tn__cpu_resolve(arch, &wish, NULL, &plain); /* what the name alone stands for */
+    struct tn_cpu_set more = tn__cpu_without(&target->enabled, &plain.enabled);
+    struct tn_cpu_set less = tn__cpu_without(&plain.enabled, &target->enabled);
+    put(&text, "%s", target->name);
+    put_set(&text, arch, &more, '+');
+    put_set(&text, arch, &less, '-');
+    if (*target->extra)
+        put(&text, ",%s", target->extra);
+    for (size_t i = 0; i < TN_COUNT(flags); i++)
+        if (target->flags & flags[i].flag)
+            put(&text, ",%s", flags[i].word);
+    if (target->base)
+        put(&text, ",base(%zu)", target->base);
+    return text.length;
+}
