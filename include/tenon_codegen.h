@@ -265,7 +265,7 @@ struct tn_image_options {
     const char *name;            /* the image's symbol in programs; NULL: "tn_image" */
     const char *triple;          /* NULL: the first input's own, or the host's where it has none */
     const char *targets;         /* as for tn_cpu_parse_targets; NULL: "generic" */
-    const struct tn_cpu *native; /* what "native" means in `targets`; NULL: this machine */
+    const struct tn_cpu *native; /* what "native" means in `targets`; NULL: what it means to the JIT, or this machine */
     const char *const *roots;    /* functions and variables to keep, with all they refer to; only these are public */
     size_t root_count;           /* 0: keep everything public in the inputs */
     int opt_level;               /* 0..3 */

@@ -39,12 +39,18 @@ int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, const str
     memset(out, 0, TN_IMAGE_OUTPUTS * sizeof *out);
     if (!jit->keeps_ir)
         return tn__fail(err, TN_EINVAL, "tn_jit_build_image: the JIT was created without keep_ir");
+    struct tn_image_options taken;
+    int code = tn__take_options(&taken, sizeof taken, options, "struct tn_image_options", err);
+    if (code != TN_OK)
+        return code;
+    if (!taken.native)
+        taken.native = jit->compile.native;
     size_t count;
     struct tn_image_input *inputs = list_inputs(jit, library ? library : jit->library, &count);
     if (!inputs)
         return tn__fail(err, TN_ENOMEM, "no memory for a list of modules");
-    int code = count ? tn__image_build(inputs, count, true, options, out, stats, err)
-                     : tn__fail(err, TN_EINVAL, "tn_jit_build_image: no module was added to the library");
+    code = count ? tn__image_build(inputs, count, true, &taken, out, stats, err)
+                 : tn__fail(err, TN_EINVAL, "tn_jit_build_image: no module was added to the library");
     tn__free(NULL, inputs);
     return code;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "support.h"
+#include "tenon_cpu.h"
 #include "tenon_image.h"
 
 /* ---- the program ---- */
@@ -238,6 +239,36 @@ static void newest_definition_counts(void **state)
     tn_jit_destroy(jit);
 }
 
+/* "native" means what it means to the JIT. */
+static void images_for_the_cpu_of_the_jit(void **state)
+{
+    static const char ir[] = "declare i1 @julia.cpu.have_fma.f64()\n"
+                             "define i64 @ask() {\n"
+                             "  %yes = call i1 @julia.cpu.have_fma.f64()\n"
+                             "  %answer = select i1 %yes, i64 77, i64 78\n"
+                             "  ret i64 %answer\n}\n";
+    struct tn_cpu cpu = {.size = sizeof cpu, .arch = tn_cpu_arch_find("x86-64")};
+    struct tn_compile_options compile = {X86, .native = &cpu};
+    const char *alias;
+    (void)state;
+    for (size_t i = 0; (cpu.name = tn_cpu_name_at(cpu.arch, i, &cpu.features, &alias)); i++) {
+        bool with_fma = strcmp(cpu.name, "x86-64-v3") == 0;
+        if (!with_fma && strcmp(cpu.name, "x86-64-v2") != 0)
+            continue;
+        struct tn_buffer out[TN_IMAGE_OUTPUTS];
+        struct tn_image_options options = {
+            .size = sizeof options, .targets = "native", .outputs = 1 << TN_IMAGE_ASSEMBLY};
+        struct tn_jit_options jit_options = {.size = sizeof jit_options, .compile = &compile, .keep_ir = 1};
+        struct tn_jit *jit;
+        assert_int_equal(tn_jit_create(&jit_options, &jit, NULL), TN_OK);
+        add(jit, "ask", ir, NULL);
+        assert_int_equal(tn_jit_build_image(jit, NULL, &options, out, NULL, NULL), TN_OK);
+        assert_contains((const char *)out[TN_IMAGE_ASSEMBLY].data, with_fma ? "$77" : "$78");
+        tn_buffer_free(&out[TN_IMAGE_ASSEMBLY]);
+        tn_jit_destroy(jit);
+    }
+}
+
 static void what_is_refused(void **state)
 {
     static const char *const roots[] = {"nobody"};
@@ -292,6 +323,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(images_of_a_jit),
         cmocka_unit_test(newest_definition_counts),
+        cmocka_unit_test(images_for_the_cpu_of_the_jit),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(same_workload_compiles_nothing),
     };
