@@ -52,11 +52,12 @@ TN_API void tn_quiesce(void);
 TN_API uint64_t tn_quiesce_begin(void);
 TN_API int tn_quiesce_ended(uint64_t ticket);
 
-/* Thread-local variables of loaded objects live in a reserve inside the program's own TLS segment, 4096 bytes per thread. For
- * another size, a program puts TN_TLS_RESERVE(bytes); once at file scope. 16 bytes of it are the runtime's. */
+/* Thread-local variables of loaded objects live in a reserve inside the program's own TLS segment, 4096 bytes per thread.
+ * For another size, a program puts TN_TLS_RESERVE(bytes); once at file scope. 16 bytes of it are the runtime's, so less
+ * does not compile. */
 #define TN_TLS_RESERVE_ALIGNMENT 64
 #define TN_TLS_RESERVE(bytes)                                                                                          \
-    __thread char tn_tls_reserve[bytes]                                                                                \
+    __thread char tn_tls_reserve[(bytes) >= 16 ? (long)(bytes) : -1]                                                   \
         __attribute__((aligned(TN_TLS_RESERVE_ALIGNMENT), tls_model("initial-exec"))) = "\x91tenon\xe5\x1f";           \
     const size_t tn_tls_reserve_size = sizeof tn_tls_reserve
 
