@@ -13,7 +13,8 @@
 
 #include "calc.h"
 
-/* What lines may call of this program. TN_EXPORT makes it visible to them, also in a static and stripped program. */
+/* Functions of this program that lines may call. TN_EXPORT makes them visible to lines, also in a static and stripped
+ * program. */
 TN_EXPORT(sqrt);
 TN_EXPORT(exp);
 TN_EXPORT(log);
@@ -30,7 +31,7 @@ static void release(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){(void *)bytes, length});
 }
 
-/* IR in, a callable function out. */
+/* Takes IR, returns a callable function. */
 static int build(struct tn_library *library, const char *name, const char *ir, size_t length, void **address,
                  struct tn_error *err)
 {

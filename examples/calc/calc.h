@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What a line may call: host functions at first, then what earlier lines defined. */
+/* What a line may call: host functions, then what earlier lines defined. */
 struct function {
     char name[32];
     int arity;
@@ -16,5 +16,5 @@ extern struct function functions[256];
 extern int function_count;
 
 /* Writes the IR of one line as a module. *function gets what it defines; an expression is a function without arguments that
- * is called `line.N`. Answers NULL, or what is wrong. */
+ * is called `line.N`. Returns NULL, or what is wrong. */
 const char *compile_line(const char *line, int number, FILE *ir, struct function *function);

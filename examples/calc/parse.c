@@ -17,11 +17,11 @@ struct value {
 };
 
 static struct {
-    const char *at; /* what is left of the line */
+    const char *at; /* the rest of the line */
     FILE *ir;
     const char *error;
     int temporaries, blocks;
-    int block; /* the one that instructions go to */
+    int block; /* the current one */
     const struct function *self;
     char parameters[PARAMETERS][NAME];
 } p;
@@ -80,7 +80,7 @@ static struct value operation(const char *instruction, struct value a, struct va
     return result;
 }
 
-/* The two sides are blocks of their own, so that only one of them is computed. */
+/* Each side is a block of its own, so that only one of them is computed. */
 static struct value choice(struct value condition)
 {
     int yes = p.blocks++, no = p.blocks++, end = p.blocks++, number = p.temporaries++;
@@ -127,7 +127,7 @@ static struct value call(const char *called)
     return result;
 }
 
-/* ---- expressions, from what binds closest ---- */
+/* ---- expressions, tightest binding first ---- */
 
 static struct value number(void)
 {
@@ -139,7 +139,7 @@ static struct value number(void)
         return fail("a number, a name or '(' is missing");
     p.at = end;
     memcpy(&bits, &value, sizeof bits);
-    snprintf(result.text, sizeof result.text, "0x%016llX", (unsigned long long)bits); /* exact, as IR has it */
+    snprintf(result.text, sizeof result.text, "0x%016llX", (unsigned long long)bits); /* IR's exact form */
     return result;
 }
 
@@ -218,7 +218,7 @@ static struct value expression(void)
 
 /* ---- lines ---- */
 
-/* `name(parameter, ...) =`; or nothing is taken. */
+/* Reads `name(parameter, ...) =`; otherwise consumes nothing. */
 static bool head(struct function *function)
 {
     const char *start = p.at;
@@ -247,7 +247,7 @@ const char *compile_line(const char *line, int number, FILE *ir, struct function
         function->arity = 0;
         snprintf(function->name, sizeof function->name, "line.%d", number);
     }
-    /* nobuiltin: LLVM would make exp2 of a pow, which this program does not export. */
+    /* nobuiltin: LLVM would turn a pow into exp2, which this program does not export. */
     for (int i = 0; i < function_count; i++) {
         fprintf(ir, "declare double @%s(", functions[i].name);
         for (int n = 0; n < functions[i].arity; n++)

@@ -69,7 +69,7 @@ static bool read_word(char *word, size_t *length)
     return *length;
 }
 
-/* printf is not managed: it gets the text's address, which is pinned until the block ends. */
+/* printf is not managed: it gets the address of the text, which is pinned until the end of the block. */
 static void print(struct word tn_ref *at)
 {
     if (!at)

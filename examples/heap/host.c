@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A host in C with a collected heap and no managed code at all: a cache of documents that find each other by weak references. It holds
+/* A host in C with a collected heap but no managed code: a cache of documents that find each other by weak references. It holds
  * objects by handles, so the collector may move them at any time. */
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static struct tn_handle *make(struct tn_heap *heap, const struct tn_type *type, 
     return handle;
 }
 
-/* Handles made in here end with the scope; the document lives on in `into`. */
+/* Handles made here end with the scope; `into` keeps the document alive. */
 static void make_document(struct tn_heap *heap, uint64_t number, const char *title, const struct tn_handle *similar,
                           struct tn_handle *into)
 {
@@ -69,7 +69,7 @@ static void show(struct tn_heap *heap, const char *when, const struct tn_handle 
     check(tn_handle_load(document, offsetof(struct document, title), title, &err), &err);
     check(tn_handle_load(document, offsetof(struct document, similar), similar, &err), &err);
     check(tn_handle_load(similar, 0, similar, &err), &err);
-    check(tn_handle_pin(title, &text, &err), &err); /* so that printf may look at it */
+    check(tn_handle_pin(title, &text, &err), &err); /* so that printf can read it */
     tn_heap_stats(heap, &stats);
     printf("%s: '%s', %s; %llu collections\n", when, ((struct text *)text)->items,
            tn_handle_is_null(similar) ? "like nothing else" : "like another", (unsigned long long)stats.collections);

@@ -20,7 +20,7 @@ TN_EXPORT(host_version);
 
 typedef int start_function(int number);
 
-/* A library for each plugin: their names do not meet. */
+/* Each plugin has a library of its own, so their names do not clash. */
 static bool load(struct tn_session *session, const char *path, void **start, struct tn_error *err)
 {
     struct tn_library *library;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The part of the product that gains by a better CPU: compiled to an image, for several. */
+/* The part of the product that gains from a better CPU: compiled to an image, for several CPUs. */
 
 #include "heat.h"
 

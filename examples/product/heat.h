@@ -5,10 +5,10 @@
 
 enum { HEAT_WIDTH = 64, HEAT_HEIGHT = 24 };
 
-/* One step of heat spreading in a plate whose edge stays as it is. */
+/* One step of heat spreading in a plate whose edge keeps its temperature. */
 void heat_step(const float *before, float *after);
 
-/* Many steps; the result is in `plate`, `other` is as large. */
+/* Many steps; the result is in `plate`. `other` is scratch space of the same size. */
 void heat_spread(float *plate, float *other, int steps);
 
 #endif

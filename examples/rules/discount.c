@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* PERCENT is another one in each version. */
+/* PERCENT differs between versions. */
 
 int discount(int amount)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A product whose rules are loaded when they are needed, and replaced while it runs. Each rule is a relocatable object of one
- * function. Nothing is read before somebody calls it: a materializer promises each rule by its name, and reads the file when
- * the promise falls due. The program calls `price`, a lazy function whose address never changes; a new version of the
- * rules takes the place of the old one behind it, which is removed with all its code when no thread is in it any more.
+/* A product whose rules are loaded when they are needed, and replaced while it runs. Each rule is a relocatable object with
+ * one function. Nothing is loaded before it is called: a materializer promises each rule by name, and reads its file when
+ * the promise is due. The program calls `price`, a lazy function whose address never changes. A new version of the rules
+ * replaces the old one behind that address; the old one is removed with all its code once no thread runs it any more.
  *
- *     host FOLDER...      each of them a version of the rules */
+ *     host FOLDER...      each folder is a version of the rules */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct rule {
     char path[256];
 };
 
-/* What the rules see of this program. */
+/* The functions of this program that rules may call. */
 void host_say(const char *text)
 {
     printf("  %s\n", text);
@@ -48,7 +48,7 @@ static int make(void *context, struct tn_responsibility *responsibility, struct 
     if (file)
         fclose(file);
     printf("  %s is read\n", rule->path);
-    int code = tn_responsibility_add_object(responsibility, &object, err); /* nothing at all is no object */
+    int code = tn_responsibility_add_object(responsibility, &object, err); /* fails if the file was missing or empty */
     if (code)
         free(bytes);
     return code;
@@ -82,7 +82,7 @@ static int add_version(struct tn_library *rules, const char *folder, struct rule
 
 /* ---- the program ---- */
 
-/* Called first if a rule cannot be had, and then `no_rule` in its place. */
+/* Called if a rule cannot be loaded; then `no_rule` is called in its place. */
 static void tell_why(void *unused, const struct tn_error *error)
 {
     (void)unused;
@@ -91,10 +91,11 @@ static void tell_why(void *unused, const struct tn_error *error)
 
 static int no_rule(int amount)
 {
-    return amount; /* so a price is what was asked for */
+    return amount; /* so the price stays as it was */
 }
 
-/* Two libraries: `rules` holds what comes and goes, and finds this program's symbols; `program` the name that is called. */
+/* Two libraries: `rules` holds the rules, which come and go, and finds this program's symbols; `program` holds the name that is
+ * called. */
 static int open_libraries(struct tn_session *session, struct tn_library **program, struct tn_library **rules,
                           struct tn_error *err)
 {
@@ -116,7 +117,7 @@ static int run(struct tn_session *session, int count, char **folders, struct tn_
     void *price;
     int code = open_libraries(session, &program, &rules, err);
     if (!code)
-        code = tn_lookup(program, "price", &price, err); /* the same for every version; nothing is read yet */
+        code = tn_lookup(program, "price", &price, err); /* stays the same for every version; nothing is loaded yet */
     for (int i = 0; !code && i < count; i++) {
         printf("%s\n", folders[i]);
         code = add_version(rules, folders[i], made, &version, err);
@@ -126,7 +127,7 @@ static int run(struct tn_session *session, int count, char **folders, struct tn_
             int answer = ((int (*)(int))price)(100);
             printf("  price(100) = %d\n", answer);
         }
-        code = tn_tracker_retire(version, err); /* from now on `price` is looked up anew */
+        code = tn_tracker_retire(version, err); /* the next call looks `price` up again */
         tn_tracker_destroy(version);
     }
     return code;

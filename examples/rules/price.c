@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Calls another rule, so that one is read, too. */
+/* Calls another rule, which is therefore loaded too. */
 
 int discount(int amount);
 void host_say(const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Nobody calls it, so it is never read. */
+/* Never called, so never loaded. */
 
 int shipping(int amount)
 {
