@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+/* Files that perf reads: the map, and jitdump with the mapping by which perf finds it. */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+/* An upper bound on the stack size of the calling thread. */
+
 #include <pthread.h>
 #include <sys/resource.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+/* tn_resolve_allowed: a list of names in front of another resolver. */
+
 #include <stdlib.h>
 
 #include "base/base.h"

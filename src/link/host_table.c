@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+/* tn_resolve_table: a sorted table of the client's. */
+
 #include "base/base.h"
 
 void *tn_resolve_table(void *table, const char *name)
