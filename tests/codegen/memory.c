@@ -55,6 +55,27 @@ static int compile_at(int level)
     return code;
 }
 
+/* All that goes before a shard is compiled happens in one module, which is thrown away if memory runs out meanwhile. */
+static int build_image(int level)
+{
+    static const char ir[] = "define internal void @looping(i32 %n) {\nentry:\n  br label %again\nagain:\n"
+                             "  %i = phi i32 [ 0, %entry ], [ %next, %again ]\n  %next = add i32 %i, 1\n"
+                             "  %more = icmp slt i32 %next, %n\n  br i1 %more, label %again, label %end\nend:\n"
+                             "  ret void\n}\n"
+                             "define void @first(i32 %n) {\n  call void @looping(i32 %n)\n  ret void\n}\n"
+                             "define void @second(i32 %n) {\n  call void @looping(i32 %n)\n  ret void\n}\n";
+    const struct tn_image_input inputs[] = {{"a.ll", ir, sizeof ir - 1}, {"good.ll", good, sizeof good - 1}};
+    const struct tn_image_options options = {.size = sizeof options,
+                                             .targets = "x86-64;x86-64-v3,clone_all",
+                                             .triple = "x86_64-linux-gnu",
+                                             .opt_level = level,
+                                             .shards = 2};
+    struct tn_buffer out[TN_IMAGE_OUTPUTS];
+    int code = tn_image_build(inputs, 2, &options, out, NULL, &(struct tn_error){0});
+    tn_buffer_free(&out[TN_IMAGE_OBJECTS]);
+    return code;
+}
+
 static int compile_good(void)
 {
     return compile_at(2);
@@ -76,8 +97,9 @@ static int status_of_child(int (*body)(const void *), const void *argument)
     return WEXITSTATUS(status);
 }
 
-/* A compilation with one request refused, or none; `made` is shared with the parent: so many were there. */
+/* Something made with one request refused, or none; `made` is shared with the parent: so many were there. */
 struct attempt {
+    int (*make)(int level);
     int level;
     unsigned long number, *made;
 };
@@ -88,10 +110,29 @@ static int refuse_one(const void *argument)
     const struct attempt *attempt = argument;
     requests = 0;
     refused = attempt->number;
-    int code = compile_at(attempt->level);
+    int code = attempt->make(attempt->level);
     refused = 0;
     *attempt->made = requests;
-    return compile_at(attempt->level) != TN_OK ? 2 : code == TN_OK ? 0 : code == TN_ENOMEM ? 1 : 2;
+    return attempt->make(attempt->level) != TN_OK ? 2 : code == TN_OK ? 0 : code == TN_ENOMEM ? 1 : 2;
+}
+
+/* Refuses every `step`th request of those that are made, of which there are `least` or more. */
+static void refuse_requests(int (*make)(int level), int level, unsigned step, unsigned least)
+{
+    unsigned long *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(made != MAP_FAILED);
+    struct attempt attempt = {make, level, 0, made};
+    assert_int_equal(status_of_child(refuse_one, &attempt), 0);
+    unsigned long all = *made, out_of_memory = 0;
+    for (attempt.number = 1; attempt.number <= all; attempt.number += step) {
+        int status = status_of_child(refuse_one, &attempt);
+        if (status == 2)
+            fail_msg("level %d, request %lu of %lu", level, attempt.number, all);
+        out_of_memory += status == 1;
+    }
+    if (all < least || out_of_memory < all / (step + 2))
+        fail_msg("level %d: %lu requests, memory was out %lu times", level, all, out_of_memory);
+    munmap(made, sizeof *made);
 }
 
 /* Any request of a compilation may be refused, with a target and passes that were used before (level 2) and with new ones.
@@ -99,23 +140,17 @@ static int refuse_one(const void *argument)
 static void each_request_refused(void **state)
 {
     (void)state;
-    unsigned long *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(made != MAP_FAILED);
     assert_int_equal(compile_good(), TN_OK);
-    for (int level = 1; level <= 2; level++) {
-        struct attempt attempt = {level, 0, made};
-        assert_int_equal(status_of_child(refuse_one, &attempt), 0);
-        unsigned long all = *made, out_of_memory = 0;
-        for (attempt.number = 1; attempt.number <= all; attempt.number += 7) {
-            int status = status_of_child(refuse_one, &attempt);
-            if (status == 2)
-                fail_msg("level %d, request %lu of %lu", level, attempt.number, all);
-            out_of_memory += status == 1;
-        }
-        if (all < (level == 1 ? 500 : 80) || out_of_memory < all / 9)
-            fail_msg("level %d: %lu requests, memory was out %lu times", level, all, out_of_memory);
-    }
-    munmap(made, sizeof *made);
+    refuse_requests(compile_at, 1, 7, 500);
+    refuse_requests(compile_at, 2, 7, 80);
+}
+
+/* The same for an image. */
+static void each_request_of_an_image_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(build_image(0), TN_OK);
+    refuse_requests(build_image, 0, 7, 500);
 }
 
 /* A function of 40,000 operations: too much for the smaller of the limits below. */
@@ -172,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address_space_limited), /* first: in a process where LLVM is not set up */
         cmocka_unit_test(each_request_refused),
+        cmocka_unit_test(each_request_of_an_image_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,10 +159,9 @@ static int begin(struct tn__image_build *b, const struct tn_image_options *optio
     return code == TN_OK ? prepare(b) : code;
 }
 
-static void dispose(struct tn__image_build *b, int code)
+static void dispose(struct tn__image_build *b)
 {
-    if (code != TN_EFATAL) /* LLVM left it as it happened to be */
-        tn__contain(tn__image_free_module, b, NULL);
+    tn__image_dispose_module(b);
     for (size_t i = 0; b->parts && i < b->shard_count; i++)
         tn_buffer_free(&b->parts[i].bitcode);
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++)
@@ -181,7 +180,7 @@ static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats
     b->stats.functions = b->function_count;
     b->stats.slots = b->slots;
     b->stats.shards = b->shard_count;
-    dispose(b, code);
+    dispose(b);
     if (stats)
         tn__give_stats(stats, sizeof b->stats, &b->stats);
     return code;

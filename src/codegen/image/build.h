@@ -29,6 +29,7 @@ struct tn__image_build {
 
     struct tn_compile_options compile; /* of the module, then of its shards */
     struct tn__unit unit;
+    bool is_abandoned; /* LLVM gave up in the unit: nothing of it may be touched any more */
     struct tn__gc gc;
     struct tn_cpu_targets *targets;
     struct tn__mv mv;
@@ -64,8 +65,8 @@ int tn__image_no_memory(struct tn__image_build *b);
 /* From the options, which were taken, to a module that is annotated and divided, with its fingerprint. For tn__contain. */
 int tn__image_prepare(void *build);
 
-/* Gives the module back, if it is there. For tn__contain. */
-int tn__image_free_module(void *build);
+/* Disposes of the module, if it is there and not abandoned. */
+void tn__image_dispose_module(struct tn__image_build *b);
 
 /* ---- work.c ---- */
 

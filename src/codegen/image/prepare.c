@@ -190,9 +190,8 @@ static void take_fingerprint(struct tn__image_build *b)
 
 /* ---- the whole ---- */
 
-int tn__image_prepare(void *user)
+static int prepare(struct tn__image_build *b)
 {
-    struct tn__image_build *b = user;
     int code = read_inputs(b);
     if (code == TN_OK)
         code = choose_targets(b);
@@ -217,7 +216,16 @@ int tn__image_prepare(void *user)
     return code;
 }
 
-int tn__image_free_module(void *user)
+int tn__image_prepare(void *user)
+{
+    struct tn__image_build *b = user;
+    b->is_abandoned = true; /* unless this function returns */
+    int code = prepare(b);
+    b->is_abandoned = false;
+    return code;
+}
+
+static int free_module(void *user)
 {
     struct tn__image_build *b = user;
     if (b->split)
@@ -225,4 +233,10 @@ int tn__image_free_module(void *user)
     b->split = NULL;
     tn__unit_dispose(&b->unit);
     return TN_OK;
+}
+
+void tn__image_dispose_module(struct tn__image_build *b)
+{
+    if (!b->is_abandoned)
+        tn__contain(free_module, b, NULL);
 }

@@ -29,12 +29,17 @@ static int extract(void *user)
     struct extraction *e = user;
     struct tn__image_build *b = e->b;
     struct tn_buffer *out = &b->parts[e->shard].bitcode;
-    if (!tn__split_is_whole(b->split)) {
+    bool written;
+    b->is_abandoned = true; /* unless this function returns */
+    if (tn__split_is_whole(b->split)) {
+        multiply(b, b->unit.module);
+        written = tn__llvm_write_bitcode(b->unit.module, out);
+    } else {
         struct tn__extraction how = {.inline_size = INLINE_SIZE, .finish = multiply, .context = b};
-        return tn__split_extract(b->split, e->shard, &how, out) ? TN_OK : TN_ENOMEM;
+        written = tn__split_extract(b->split, e->shard, &how, out);
     }
-    multiply(b, b->unit.module);
-    return tn__llvm_write_bitcode(b->unit.module, out) ? TN_OK : TN_ENOMEM;
+    b->is_abandoned = false;
+    return written ? TN_OK : TN_ENOMEM;
 }
 
 /* The lock is held. */
@@ -78,8 +83,7 @@ static void extract_all(struct tn__image_build *b, size_t first)
     int code = TN_OK;
     for (size_t shard = first; shard < b->end && code == TN_OK && !has_failed(b); shard++)
         code = extract_one(b, shard);
-    if (code != TN_EFATAL) /* LLVM left it as it happened to be */
-        tn__contain(tn__image_free_module, b, NULL);
+    tn__image_dispose_module(b);
 }
 
 /* ---- compiling ---- */
