@@ -30,7 +30,8 @@ says() {
 for program in dynamic static static-pie; do
     says "$program" "$work/$program"
 done
-for library in early own; do
+succeeds "of some roots" "$BUILD/tenon" build --kind=shared --targets "$targets" --root early_value --root add -o "$work/roots.so" "$work/early.bc"
+for library in early own roots; do
     says "$library.so by dlopen" "$work/loading" dlopen "$work/$library.so"
     says "$library.so by tn_image_open" "$work/loading" tn_image_open "$work/$library.so"
 done
