@@ -346,7 +346,7 @@ static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct t
     uint64_t begin = tn__os_now_ns(), number = atomic_fetch_add(&jit->counters.modules, 1);
     int code = given->llvm_module ? tn__contain(copy_module, given, err) : TN_OK;
     *kept = code == TN_OK && jit->keeps_ir ? tn__jit_copy_ir(given) : NULL;
-    if (code == TN_OK && jit->keeps_ir && !*kept)
+    if (code == TN_ENOMEM || (code == TN_OK && jit->keeps_ir && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
         code = tn__module_open(given->name, given->ir, given->length, &jit->compile, number, !jit->lazy || given->whole,

@@ -286,21 +286,24 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const char *
     return apart ? compile_apart(&job, false) : code;
 }
 
-/* What was listed is not needed any more, and refers to what compiling disposes of. */
-static int forget_split(void *user)
+/* The lists of symbols are not needed any more, and refer to the IR, which compiling disposes of. */
+static int prepare_whole(void *user)
 {
     struct tn__module *module = user;
+    struct tn__unit *unit = &module->unit;
     tn__split_dispose(module->split);
     module->symbols = module->split = NULL;
-    return tn__target_take(&module->unit.target, module->unit.options, LLVMGetTarget(module->unit.module),
-                           module->unit.diagnostics.err);
+    int code = tn__target_take(&unit->target, unit->options, LLVMGetTarget(unit->module), unit->diagnostics.err);
+    if (code != TN_OK)
+        tn__unit_dispose(unit);
+    return code;
 }
 
 int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
                              struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
     module->unit.diagnostics.err = err;
-    int code = tn__contain(forget_split, module, err);
+    int code = tn__contain(prepare_whole, module, err);
     if (code == TN_OK)
         code = tn__compile_unit(&module->unit, observer, out, stats, err);
     module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */
