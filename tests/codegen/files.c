@@ -90,6 +90,31 @@ static void any_page_size(void **state)
     tn_buffer_free(&object);
 }
 
+/* Each note has a program header, the file itself four; there is room for 32. */
+static void many_notes(void **state)
+{
+    (void)state;
+    for (int count = 28; count <= 29; count++) {
+        char ir[4000];
+        size_t length = 0;
+        for (int i = 0; i < count; i++)
+            length +=
+                (size_t)snprintf(ir + length, sizeof ir - length,
+                                 "@n%d = constant [3 x i32] [i32 0, i32 0, i32 1], section \".note.n%d\"\n", i, i);
+        struct outcome object = compile_text(ir, &(struct tn_compile_options){X86});
+        struct tn_input input = {
+            .size = sizeof input, .name = "notes.o", .bytes = object.out.data, .length = object.out.size};
+        struct tn_buffer out;
+        struct tn_error err;
+        int code = tn_image_link(&input, 1, NULL, &out, &err);
+        if (code)
+            assert_contains(err.text, "33 program headers; there is room for 32");
+        assert_int_equal(code, count == 28 ? TN_OK : TN_ENOTSUP);
+        tn_buffer_free(&object.out);
+        tn_buffer_free(&out);
+    }
+}
+
 static void older_callers(void **state)
 {
     (void)state;
@@ -135,10 +160,8 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused),
-        cmocka_unit_test(any_page_size),
-        cmocka_unit_test(older_callers),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(refused),       cmocka_unit_test(any_page_size), cmocka_unit_test(many_notes),
+        cmocka_unit_test(older_callers), cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,13 @@
 
 /* ---- segments ---- */
 
+/* Those that there is no room for are counted as well: tn__elf_write refuses them. */
 static void add_segment(struct tn__elf_file *f, Elf64_Phdr header)
 {
     header.p_paddr = header.p_vaddr;
     if (f->segment_count < TN__ELF_SEGMENTS_MOST)
-        f->segments[f->segment_count++] = header;
+        f->segments[f->segment_count] = header;
+    f->segment_count++;
 }
 
 static void add_loaded(struct tn__elf_file *f, enum tn__output_place place)
@@ -352,10 +354,11 @@ static int write_to_memory(const struct tn__elf_file *f, const struct sections *
 int tn__elf_write(struct tn__elf_file *f, struct tn_buffer *out)
 {
     struct sections all = {.items = NULL};
+    size_t most = f->stub ? f->stub->header.e_phnum : TN__ELF_SEGMENTS_MOST;
     tn__elf_list_segments(f);
-    if (f->stub && f->segment_count > f->stub->header.e_phnum)
-        return tn__fail(f->err, TN_ENOTSUP, "%zu segments are too many for the stub's %u", f->segment_count,
-                        f->stub->header.e_phnum);
+    if (f->segment_count > most)
+        return tn__fail(f->err, TN_ENOTSUP, "the file needs %zu program headers; there is room for %zu",
+                        f->segment_count, most);
     if (!list_sections(f, &all))
         return tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
     if (all.count >= SHN_LORESERVE)
