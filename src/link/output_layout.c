@@ -101,27 +101,45 @@ static uint8_t class_of(const struct tn__output_link *o, const struct tn__output
  * of both. */
 static uint8_t common_class(uint8_t a, uint8_t b)
 {
-    if (a == b || a == TN__CLASS_NAMED_CODE || b == TN__CLASS_NAMED_CODE)
-        return a;
-    if (a == TN__CLASS_NAMED_ZERO || b == TN__CLASS_NAMED_ZERO)
+    if (a != b && (a == TN__CLASS_NAMED_ZERO || b == TN__CLASS_NAMED_ZERO))
         return TN__CLASS_NAMED_DATA;
     return a > b ? a : b;
 }
 
-static bool is_named(const struct tn__output_piece *piece)
+static bool is_named_data(const struct tn__output_piece *piece)
 {
-    return piece->section && !classes[piece->class].name && piece->class != TN__CLASS_DEBUG;
+    return piece->section && !classes[piece->class].name && piece->class != TN__CLASS_NAMED_CODE &&
+           piece->class != TN__CLASS_DEBUG;
 }
 
-static void join_named(const struct tn__output_link *o)
+static int by_name(const void *a, const void *b)
 {
+    const struct tn__output_piece *p = *(struct tn__output_piece *const *)a, *q = *(struct tn__output_piece *const *)b;
+    return strcmp(p->name, q->name);
+}
+
+/* Gives data pieces of one name their common class. */
+static int join_named(struct tn__output_link *o)
+{
+    struct tn__output_piece **named = tn__arena_array(&o->arena, o->piece_count + 1, sizeof *named);
+    size_t count = 0;
+    if (!named)
+        return tn__output_no_memory(o);
     for (size_t i = 0; i < o->piece_count; i++)
-        for (size_t k = 0; is_named(&o->pieces[i]) && k < o->piece_count; k++)
-            if (is_named(&o->pieces[k]) && !strcmp(o->pieces[k].name, o->pieces[i].name))
-                o->pieces[i].class = common_class(o->pieces[i].class, o->pieces[k].class);
+        if (is_named_data(&o->pieces[i]))
+            named[count++] = &o->pieces[i];
+    qsort(named, count, sizeof *named, by_name);
+    for (size_t first = 0, end; first < count; first = end) {
+        uint8_t class = named[first]->class;
+        for (end = first + 1; end < count && !strcmp(named[end]->name, named[first]->name); end++)
+            class = common_class(class, named[end]->class);
+        for (size_t i = first; i < end; i++)
+            named[i]->class = class;
+    }
+    return TN_OK;
 }
 
-static void classify(const struct tn__output_link *o)
+static int classify(struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->piece_count; i++) {
         struct tn__output_piece *piece = &o->pieces[i];
@@ -134,7 +152,7 @@ static void classify(const struct tn__output_link *o)
         else if (piece->class == TN__CLASS_DATA)
             piece->rank = !piece->fixups;
     }
-    join_named(o);
+    return join_named(o);
 }
 
 /* ---- pieces ---- */
@@ -522,10 +540,10 @@ int tn__output_arrange(struct tn__output_link *o)
     int code = add_all(o);
     if (code == TN_OK)
         code = tn__output_find_sites(o);
-    if (code != TN_OK)
-        return code;
-    classify(o);
-    code = add_tls_room(o);
+    if (code == TN_OK)
+        code = classify(o);
+    if (code == TN_OK)
+        code = add_tls_room(o);
     if (code == TN_OK)
         code = add_padding(o);
     if (code == TN_OK)
