@@ -3,6 +3,7 @@
 /* What an image is to keep: symbols that were named, and the functions of compile traces, of workloads that are run for that. */
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -118,17 +119,34 @@ static void become(const char *command, const char *trace)
     _exit(127);
 }
 
+/* Answers the process, or -1. Who interrupts from the keyboard means the command; what becomes of that is in *status. */
+static pid_t run_and_wait(const char *command, const char *trace, int *status)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    pid_t process = fork();
+    if (process == 0) {
+        sigaction(SIGINT, &interrupt, NULL);
+        sigaction(SIGQUIT, &quit, NULL);
+        become(command, trace);
+    }
+    while (process > 0 && waitpid(process, status, 0) < 0)
+        if (errno != EINTR)
+            process = -1;
+    int error = errno;
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    errno = error;
+    return process;
+}
+
 static bool run_workload(const char *command, const char *trace)
 {
     int status = 0;
     tool_progress_hold();
     fflush(NULL);
-    pid_t process = fork();
-    if (process == 0)
-        become(command, trace);
-    while (process > 0 && waitpid(process, &status, 0) < 0)
-        if (errno != EINTR)
-            process = -1;
+    pid_t process = run_and_wait(command, trace, &status);
     int error = errno;
     tool_progress_release();
     if (process < 0)

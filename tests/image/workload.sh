@@ -58,6 +58,7 @@ refused() {
 refused "a workload that fails" "ended with status 2" --workload "$jit sum" calc.bc
 refused "one that is not there" "ended with status 127" --workload ./nothing calc.bc
 refused "one that is killed" "ended by signal 9" --workload 'kill -9 $$' calc.bc
+refused "one that is interrupted, as tenon is" "ended by signal 2" --workload 'kill -INT $PPID $$; sleep 9' calc.bc
 refused "one that compiles nothing" "the trace names no function" --workload true calc.bc
 refused "shards by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --shard 0 calc.bc
 refused "a build file by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --ninja x calc.bc
@@ -66,4 +67,5 @@ refused "a trace that is cut" "'cut', line 1: not a line of a compile trace" --t
 printf 'precompile("a\\"b\\\\101\\101") # 1 ms, -O2\n' >odd
 build --trace odd --trace odd -o odd.a calc.bc 2>said
 some "names are read as they were written" "$(grep -F "'a\"b\\101A' of the trace is not in the input" said)"
+equal "and said once" "$(grep -c 'is not in the input' said)" 1
 none "nothing stays behind" "$(ls tmp)"
