@@ -196,7 +196,7 @@ $(BUILD)/tests/%.o: tests/%.c $(call stamp,compile_c)
 
 $(BUILD)/tests/%.o: tests/%.s
 	@mkdir -p $(@D)
-	$(call step,AS)$(CC) -c $< -o $@
+	$(call step,AS)$(CC) -I$(<D) -c $< -o $@
 
 # Scripts: tests/AREA/*.sh; those whose name begins with runtime_ need libtenon.a only. tests/tool and tests/ir are lit's.
 scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)

@@ -1,37 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# As managed.s, but the second range of references is larger than all data of the object.
+# The second range of references is larger than all data of the object.
 
-    .text
-    .globl managed
-    .type managed, @function
-managed:
-    nop
-    nop
-    ret
-    .size managed, .-managed
-
-    .data
-    .balign 8
-    .globl words
-    .type words, @object
-    .size words, 24
-words:
-    .quad 0, 0, 0x1234567
-
-    .section tenon_maps, "ao", @progbits, .text
-    .balign 4
-    .long managed - .
-    .long 2
-    .long 1
-    .byte 0, 0
-    .long 2
-    .byte 0, 0
-
-    .section tenon_roots, "ao", @progbits, .data
-    .balign 4
-    .long words - .
-    .long 2
-    .long words - .
-    .long 0x10000
-    .section .note.GNU-stack, "", @progbits
+    .include "managed.inc"
+    safepoints 1, 2
+    roots words, 2
+    roots words, 0x10000
