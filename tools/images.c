@@ -3,7 +3,6 @@
 /* Images in files, to be looked at: header and tables are the same bytes in objects, archives, libraries and programs, and
  * begin with a magic number and a checksum, so they are found without a look at anything around them. */
 
-#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +42,7 @@ bool tool_find_image(const struct file *file, struct tn__arena *arena, struct tn
 
 const struct tn_cpu_arch *tool_image_arch(const struct tn__image_view *view)
 {
-    return tn_cpu_arch_find(view->machine == EM_X86_64    ? "x86-64"
-                            : view->machine == EM_AARCH64 ? "aarch64"
-                            : view->machine == EM_RISCV   ? "riscv64"
-                                                          : "");
+    return tn_cpu_arch_find(tn__image_arch_name(view->machine));
 }
 
 char *tool_image_targets(const struct tn__image_view *view)

@@ -81,6 +81,10 @@ enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 #define TN__IMAGE_NOTE_NAME "Tenon"
 enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_SIZE = 16, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE_SUM = 28 };
 
+/* ELF's number of an architecture, by its tn_cpu_arch_name (0: it has none here), and the other way round ("unknown"). */
+uint16_t tn__image_machine(const char *arch);
+const char *tn__image_arch_name(uint16_t machine);
+
 uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 
 /* That of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */

@@ -2,7 +2,6 @@
 
 /* An open image: which target it runs for, its slots, its functions. */
 
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,19 +31,6 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
 
 /* ---- choosing ---- */
 
-static const struct machine {
-    const char *arch;
-    uint16_t machine;
-} machines[] = {{"x86-64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"riscv64", EM_RISCV}};
-
-static const char *arch_name(uint16_t machine)
-{
-    for (size_t i = 0; i < TN_COUNT(machines); i++)
-        if (machines[i].machine == machine)
-            return machines[i].arch;
-    return "unknown";
-}
-
 int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
                      struct tn_error *err)
 {
@@ -55,11 +41,10 @@ int tn__image_choose(struct tn_image *image, const char *name, const struct tn_i
     if (code != TN_OK)
         return code;
     cpu = cpu ? cpu : &host;
-    if (strcmp(arch_name(view->machine), tn_cpu_arch_name(cpu->arch)) != 0)
+    if (view->machine != tn__image_machine(tn_cpu_arch_name(cpu->arch)))
         return tn__fail(err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
-                        arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
-    code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, err);
-    return code;
+                        tn__image_arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
+    return tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, err);
 }
 
 /* ---- dependencies ---- */

@@ -11,7 +11,8 @@
  *     open.c      tn_image_open and tn_image_open_memory
  *     debugger.c  tn_image_observe_gdb
  *     instances.c tn_image_publish
- *     checksum.c  the checksum */
+ *     checksum.c  the checksum
+ *     machines.c  architectures by name and by number */
 
 #ifndef TENON_IMAGE_IMAGE_H
 #define TENON_IMAGE_IMAGE_H

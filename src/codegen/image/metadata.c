@@ -3,7 +3,6 @@
 /* The tables of an image (src/image/format.h, doc/IMAGE.md), as a module that is compiled into the image's last object: what
  * is known now is bytes, covered by the checksum; the places of functions are distances that the linker fills in. */
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -87,27 +86,16 @@ static void write_function(struct writer *w, uint8_t *row, const struct tn__imag
               add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
 }
 
-/* ELF's name of the machine. */
-static uint16_t machine_of(const struct tn_cpu_arch *arch)
-{
-    static const struct {
-        const char *name;
-        uint16_t machine;
-    } machines[] = {{"x86-64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"riscv64", EM_RISCV}};
-    for (size_t i = 0; i < TN_COUNT(machines); i++)
-        if (strcmp(machines[i].name, tn_cpu_arch_name(arch)) == 0)
-            return machines[i].machine;
-    return EM_NONE;
-}
-
 static void write_header(const struct writer *w)
 {
     uint8_t *header = w->bytes;
+    uint16_t machine = tn__image_machine(tn_cpu_arch_name(tn_cpu_targets_arch(w->contents->targets)));
     memcpy(header, TN__IMAGE_MAGIC, 8);
     tn__put32(header + TN__IMAGE_AT_VERSION, TN__IMAGE_VERSION);
     tn__put32(header + TN__IMAGE_AT_SIZE, (uint32_t)w->size);
     tn__put32(header + TN__IMAGE_AT_BYTE_ORDER, TN__IMAGE_BYTE_ORDER);
-    header[TN__IMAGE_AT_MACHINE] = (uint8_t)machine_of(tn_cpu_targets_arch(w->contents->targets));
+    header[TN__IMAGE_AT_MACHINE] = (uint8_t)machine;
+    header[TN__IMAGE_AT_MACHINE + 1] = (uint8_t)(machine >> 8);
     header[TN__IMAGE_AT_POINTER] = 8;
     header[TN__IMAGE_AT_SYSTEM] = TN__IMAGE_LINUX;
     tn__put32(header + TN__IMAGE_AT_ABI, TN_RUNTIME_ABI);
