@@ -3,6 +3,7 @@
 /* Reading inputs, telling their kind, and writing outputs so that no partial file stays behind. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -150,20 +151,26 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* mkstemp makes private files; an output has the mode that open() would have given it. */
-static void set_usual_mode(int fd, mode_t mode)
+enum { SUFFIX = 32, ATTEMPTS = 1000 };
+
+/* Creates a new file called `name` and a suffix, which is appended. mkstemp would make it private, and to ask for the umask is
+ * to change it for all threads. */
+static int create_temporary(char *name, mode_t mode)
 {
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, mode & ~mask);
+    size_t length = strlen(name);
+    int fd = -1;
+    for (int i = 0; i < ATTEMPTS && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        snprintf(name + length, SUFFIX, ".%d-%d", (int)getpid(), i);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    }
+    return fd;
 }
 
 static int write_and_rename(const char *name, char *temporary, const void *bytes, size_t size, mode_t mode)
 {
-    int fd = mkstemp(temporary);
+    int fd = create_temporary(temporary, mode);
     int error = fd < 0 ? errno : write_all(fd, bytes, size);
     if (fd >= 0) {
-        set_usual_mode(fd, mode);
         if (!error && fsync(fd) < 0) /* or a crash of the system could leave the new name with nothing in it */
             error = errno;
         if (close(fd) < 0 && !error)
@@ -189,11 +196,10 @@ void tool_outlive_limit(bool on)
 static int replace(const char *name, const void *bytes, size_t size, mode_t mode)
 {
     size_t length = strlen(name);
-    char *temporary = malloc(length + sizeof ".XXXXXX");
+    char *temporary = malloc(length + SUFFIX);
     if (!temporary)
         return ENOMEM;
-    memcpy(temporary, name, length);
-    memcpy(temporary + length, ".XXXXXX", sizeof ".XXXXXX");
+    memcpy(temporary, name, length + 1);
     sigset_t all, mask;
     sigfillset(&all);
     sigdelset(&all, SIGXFSZ); /* what is blocked cannot be ignored */

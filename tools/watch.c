@@ -92,7 +92,9 @@ static void dump(void *context, const char *module, enum tn_stage stage, const v
     for (char *at = path + strlen(folder) + 1; *at; at++)
         if ((unsigned char)*at <= ' ' || strchr("\"'\\|&;<>*?$`", *at))
             *at = '_';
+    pthread_mutex_lock(&self.lock); /* tool_write changes what a signal does */
     tool_write(path, bytes, length);
+    pthread_mutex_unlock(&self.lock);
     free(path);
 }
 
@@ -102,7 +104,7 @@ static void dump(void *context, const char *module, enum tn_stage stage, const v
 static bool is_pass(const char *wanted, const char *name)
 {
     size_t length = strlen(wanted);
-    return wanted && strncmp(wanted, name, length) == 0 && (!name[length] || strcmp(name + length, "Pass") == 0);
+    return strncmp(wanted, name, length) == 0 && (!name[length] || strcmp(name + length, "Pass") == 0);
 }
 
 static bool is_wanted(const char *wanted, const struct tn_pass *pass)
@@ -118,8 +120,10 @@ static void print_ir(const char *when, const struct tn_pass *pass)
     if (tn_pass_text(pass, &text, NULL))
         return;
     pthread_mutex_lock(&self.lock);
+    tool_progress_hold();
     fprintf(stderr, "; %s %s on %s\n", when, pass->name, pass->function ? pass->function : "the module");
     fwrite(text.data, 1, text.size, stderr);
+    tool_progress_release();
     pthread_mutex_unlock(&self.lock);
     tn_buffer_free(&text);
 }
