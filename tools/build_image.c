@@ -2,7 +2,6 @@
 
 /* tenon build: IR to an image, in one go, or shard by shard. */
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,29 +22,12 @@ enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_THREADS = 1024, MOST_SHARDS 
 
 /* ---- options ---- */
 
-static bool parse_number(const char *text, size_t first, size_t last, size_t *number)
-{
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    *number = value;
-    return *text >= '0' && *text <= '9' && !*end && !errno && value >= first && value <= last;
-}
-
-/* An option that is not given leaves *number as it is. */
-static bool take_number(const char *option, const char *text, size_t first, size_t last, size_t *number)
-{
-    return !text || parse_number(text, first, last, number) ||
-           (tool_fail(STATUS_USAGE, "option '%s': '%s' is not a number from %zu to %zu", option, text, first, last),
-            false);
-}
-
 /* The environment's word is a wish: what is wrong with it is said, and it is ignored. */
 static size_t default_threads(void)
 {
     const char *wish = getenv("TENON_IMAGE_THREADS");
     size_t threads;
-    if (wish && parse_number(wish, 1, MOST_THREADS, &threads))
+    if (wish && tool_parse_number(wish, 1, MOST_THREADS, &threads))
         return threads;
     if (wish && *wish)
         tool_fail(STATUS_OK, "warning: TENON_IMAGE_THREADS is '%s', not a number from 1 to %d", wish, MOST_THREADS);
@@ -113,9 +95,9 @@ static bool take_options(struct job *job)
                          "the commands that build shards have to agree on what was compiled: let the workload "
                          "run with TENON_TRACE_COMPILE=FILE in its environment, and give them --trace FILE"),
                false;
-    if (!take_number("--threads", settings->threads, 1, MOST_THREADS, &options->threads) ||
-        !take_number("--shards", settings->shards, 1, MOST_SHARDS, &options->shards) ||
-        !take_number("--shard", settings->shard, 0, MOST_SHARDS - 1, &job->shard))
+    if (!tool_take_number("--threads", settings->threads, 1, MOST_THREADS, &options->threads) ||
+        !tool_take_number("--shards", settings->shards, 1, MOST_SHARDS, &options->shards) ||
+        !tool_take_number("--shard", settings->shard, 0, MOST_SHARDS - 1, &job->shard))
         return false;
     if (!options->threads)
         options->threads = default_threads();

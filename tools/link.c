@@ -47,11 +47,6 @@ static bool cut(const struct item *item, char sign, char **left, char **right)
     return true;
 }
 
-static bool is_option(const struct item *item, const char *name)
-{
-    return item->option && !strcmp(item->option, name);
-}
-
 /* Whatever decides where things lie has to be known before the session is made. */
 static bool read_places(const struct settings *settings)
 {
@@ -74,7 +69,7 @@ static bool read_places(const struct settings *settings)
     for (int i = 0; pins && i < settings->item_count; i++) {
         char *place, *address, *section;
         const struct item *item = &settings->items[i];
-        if (!is_option(item, "--map-section"))
+        if (!tool_is_item(item, "--map-section"))
             continue;
         if (!settings->noexec)
             return tool_fail(STATUS_USAGE, "option '--map-section' needs --noexec"), false;
@@ -216,7 +211,7 @@ static bool add_library_with(const struct settings *settings, const struct item 
 {
     for (int i = 0; i < settings->item_count; i++) {
         char *path;
-        if (!is_option(&settings->items[i], "-L"))
+        if (!tool_is_item(&settings->items[i], "-L"))
             continue;
         if (asprintf(&path, "%s/lib%s.a", settings->items[i].value, item->value) < 0)
             return tool_fail(STATUS_FAILURE, "out of memory"), false;
@@ -252,7 +247,7 @@ static bool add_file(const struct settings *settings, const struct item *item)
 {
     uint64_t flags = 0;
     for (int i = 0; i < settings->item_count; i++)
-        if (is_option(&settings->items[i], "--harness"))
+        if (tool_is_item(&settings->items[i], "--harness"))
             flags = TN_INPUT_WEAK;
     return tool_program_add(item->value, settings, flags);
 }
@@ -314,7 +309,7 @@ static bool apply_item(const struct settings *settings, const struct item *item)
     if (!item->option)
         return add_file(settings, item);
     for (size_t i = 0; i < TN_COUNT(rows); i++)
-        if (is_option(item, rows[i].option))
+        if (tool_is_item(item, rows[i].option))
             return rows[i].apply(settings, item);
     return true; /* was looked at before */
 }
@@ -343,7 +338,7 @@ static bool link_program(const struct settings *settings, const char *wanted, vo
     if (wanted)
         roots[count++] = wanted;
     for (int i = 0; i < settings->item_count; i++)
-        if (is_option(&settings->items[i], "--root"))
+        if (tool_is_item(&settings->items[i], "--root"))
             roots[count++] = settings->items[i].value;
     bool ok = tool_program_link(wanted, roots, count, entry);
     free(roots);

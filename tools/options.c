@@ -2,6 +2,7 @@
 
 /* The option table and its parser. */
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -247,6 +248,22 @@ static const char *choice_word(const char *choices, int index, char *word, size_
         choices += strcspn(choices, "|") + 1;
     snprintf(word, size, "%.*s", (int)strcspn(choices, "|"), choices);
     return word;
+}
+
+bool tool_parse_number(const char *text, size_t first, size_t last, size_t *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    *number = value;
+    return *text >= '0' && *text <= '9' && !*end && !errno && value >= first && value <= last;
+}
+
+bool tool_take_number(const char *option, const char *text, size_t first, size_t last, size_t *number)
+{
+    return !text || tool_parse_number(text, first, last, number) ||
+           (tool_fail(STATUS_USAGE, "option '%s': '%s' is not a number from %zu to %zu", option, text, first, last),
+            false);
 }
 
 bool tool_is_item(const struct item *item, const char *option)

@@ -6,22 +6,13 @@
 
 #include "tool.h"
 
-/* How many threads the option asks for. */
-static bool parse_threads(const char *text, size_t *threads)
-{
-    char *end = NULL;
-    unsigned long number = text ? strtoul(text, &end, 10) : 0;
-    *threads = number;
-    if (!text || (*text >= '0' && *text <= '9' && !*end && number <= 256))
-        return true;
-    return tool_fail(STATUS_USAGE, "option '--threads': '%s' is not a number up to 256", text), false;
-}
+enum { MOST_THREADS = 256 };
 
 int command_run(struct settings *settings)
 {
     void *entry;
-    size_t threads;
-    if (!parse_threads(settings->threads, &threads) || !tool_check_cpu(settings))
+    size_t threads = 0;
+    if (!tool_take_number("--threads", settings->threads, 0, MOST_THREADS, &threads) || !tool_check_cpu(settings))
         return STATUS_USAGE;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;

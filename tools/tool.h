@@ -72,6 +72,12 @@ struct command {
 /* Fills *settings from what follows the command's name, reordering argv. On a mistake it is reported and false answered. */
 bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings);
 
+/* Reads a decimal number from `first` to `last`, and nothing else. */
+bool tool_parse_number(const char *text, size_t first, size_t last, size_t *number);
+/* The same for an option's value; an option that is not given (NULL) leaves *number as it is. What is wrong is reported and
+ * false answered. */
+bool tool_take_number(const char *option, const char *text, size_t first, size_t last, size_t *number);
+
 /* True if the item is an option of this name; if there is such an item. */
 bool tool_is_item(const struct item *item, const char *option);
 bool tool_has_item(const struct settings *settings, const char *option);
