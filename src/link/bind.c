@@ -58,6 +58,12 @@ static bool leads_out(const struct tn__object *object, const struct tn__symbol *
            (tn__entry_is_found(entry) && !sees_hidden(object->owner->library, entry->library));
 }
 
+/* Of a symbol that a resolver answered for: an import's type is known from the reference alone. */
+static uint8_t import_flags(const struct tn__link *link, const struct tn__symbol *symbol)
+{
+    return link->session->imports_tls && symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
+}
+
 /* Of a symbol that has an entry; *address is set where it is known already. */
 static uint8_t global_flags(const struct tn__link *link, const struct tn__object *object, uint32_t index,
                             uint64_t *address)
@@ -71,8 +77,10 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
         if (entry->object != object)
             return flags | TN__SYMBOL_ELSEWHERE;
         return flags | (entry->symbol == index ? TN__SYMBOL_OWN : 0);
-    case TN__ENTRY_LINKED:
     case TN__ENTRY_HOST:
+        flags |= import_flags(link, symbol);
+        /* fallthrough */
+    case TN__ENTRY_LINKED:
     case TN__ENTRY_ABSOLUTE:
         *address = entry->address;
         return flags | TN__SYMBOL_ELSEWHERE | TN__SYMBOL_GIVEN | reach_flags(link, entry->address);

@@ -160,6 +160,7 @@ static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t 
     int code = tn__session_create_detached(NULL, &o->where, &session, o->err);
     if (code != TN_OK)
         return code;
+    session->imports_tls = !o->options->fixed && !o->options->program;
     code = tn_library_create(session, o->options->name, &library, o->err);
     if (code == TN_OK)
         code = add_definitions(o, library);

@@ -71,6 +71,8 @@ enum tn__output_fixup {
     TN__OUTPUT_IMPORT,     /* the same in data, with an addend */
     TN__OUTPUT_TLS_MODULE, /* the module number of the output's thread-local storage, for __tls_get_addr */
     TN__OUTPUT_TLS_OFFSET, /* the addend is an offset in that storage: store its distance from the thread pointer */
+    TN__OUTPUT_TLS_IMPORT, /* in a GOT: the distance of an imported variable from the thread pointer */
+    TN__OUTPUT_FIXUPS
 };
 
 /* A 64-bit word that depends on the load address. */
@@ -85,6 +87,7 @@ struct tn__output_reloc {
 struct tn__output_import {
     const char *name;
     bool weak; /* 0 will do */
+    bool tls;
 };
 
 /* A definition. */

@@ -121,11 +121,24 @@ static int find_in_section(const struct finder *f, const struct tn__section *sec
     return code;
 }
 
+/* A word for an imported thread-local variable: only the initial-exec model needs nothing but its distance from the thread pointer. */
+static int find_variable(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset, uint32_t import)
+{
+    if (kind == TN__SLOT_ADDRESS)
+        return add_site(f, offset, TN__OUTPUT_TLS_IMPORT, import, 0);
+    return tn__fail(f->o->err, TN_ENOTSUP,
+                    "%s: '%s' is a thread-local variable of another file; declare it as initial-exec", f->object->name,
+                    f->object->data->symbols[symbol].name);
+}
+
 static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset)
 {
     bool tls = kind != TN__SLOT_ADDRESS || f->object->plan->symbol_flags[symbol] & TN__SYMBOL_TLS;
+    uint32_t import;
     if (tls && f->o->options->program)
         return TN_OK; /* distances from the thread pointer are final */
+    if (tls && tn__output_is_import(f->o, f->object->data->symbols[symbol].entry, &import))
+        return find_variable(f, kind, symbol, offset, import);
     switch (kind) {
     case TN__SLOT_TLS_INDEX:
     case TN__SLOT_TLS_BASE:
@@ -165,7 +178,8 @@ static int check_place(const struct tn__output_link *o, const struct tn__output_
 
 static bool names_import(const struct tn__output_site *site)
 {
-    return site->reloc.fixup == TN__OUTPUT_SLOT || site->reloc.fixup == TN__OUTPUT_IMPORT;
+    return site->reloc.fixup == TN__OUTPUT_SLOT || site->reloc.fixup == TN__OUTPUT_IMPORT ||
+           site->reloc.fixup == TN__OUTPUT_TLS_IMPORT;
 }
 
 /* An import that is only referred to weakly may be missing. */
@@ -201,11 +215,14 @@ static int list_imports(const struct tn__output_link *o)
         if (!name)
             return tn__output_no_memory(o);
         numbers[i] = (uint32_t)output->import_count;
-        output->imports[output->import_count++] = (struct tn__output_import){name, output->imports[i].weak};
+        output->imports[output->import_count++] = (struct tn__output_import){name, output->imports[i].weak, false};
     }
     for (size_t i = 0; i < o->site_count; i++)
-        if (names_import(&o->sites[i]))
-            o->sites[i].reloc.import = numbers[o->sites[i].reloc.import];
+        if (names_import(&o->sites[i])) {
+            struct tn__output_reloc *reloc = &o->sites[i].reloc;
+            reloc->import = numbers[reloc->import];
+            output->imports[reloc->import].tls |= reloc->fixup == TN__OUTPUT_TLS_IMPORT;
+        }
     return TN_OK;
 }
 

@@ -141,6 +141,12 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
     return 0;
 }
 
+/* Resolvers are not asked for these: they answer with addresses. */
+static bool is_variable(const struct tn__link *link, const struct tn__symbol *symbol)
+{
+    return symbol->type == TN__TYPE_TLS && !link->session->imports_tls;
+}
+
 static int resolve_object(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
@@ -151,7 +157,7 @@ static int resolve_object(struct tn__link *link, struct tn__object *object)
         bool open = symbol->place == TN__PLACE_UNDEFINED;
         int code = need_entry(link, library, symbol->entry,
                               (open && symbol->binding == TN__BIND_WEAK ? TN__NEED_WEAK : 0U) |
-                                  (open && symbol->type == TN__TYPE_TLS ? TN__NEED_TLS : 0U));
+                                  (open && is_variable(link, symbol) ? TN__NEED_TLS : 0U));
         if (code)
             return code;
     }

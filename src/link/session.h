@@ -366,6 +366,8 @@ struct tn_session {
     /* Called under the lock for each linked object, when nothing can fail any more and its data still exists. May be NULL. */
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
     void *on_linked_context;
+    bool
+        imports_tls; /* what a resolver answers for may be a thread-local variable, which is bound when the output is loaded */
     const struct tn__watch *watch; /* NULL: no observers */
     struct tn__lazy_pool *lazy;    /* NULL: no function has a stub; see lazy.h */
 };

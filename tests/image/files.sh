@@ -118,6 +118,28 @@ for linker in bfd lld gold; do
     says "$linker: has no copies" '9 9 1 1' "$work/uses"
 done
 
+# Thread-local variables of the program.
+cat >"$work/theirs.c" <<'END'
+extern __attribute__((tls_model(MODEL))) _Thread_local int theirs;
+int *where(void) { return &theirs; }
+END
+cat >"$work/program.c" <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+_Thread_local int before[10], theirs;
+int main(int argc, char **argv)
+{
+    void *library = dlopen(argv[argc - 1], RTLD_NOW);
+    int *(*where)(void) = library ? (int *(*)(void))dlsym(library, "where") : NULL;
+    return puts(!where ? dlerror() : where() == &theirs ? "it is the same" : "it is another") < 0;
+}
+END
+compile -fPIC '-DMODEL="initial-exec"' "$work/theirs.c" -o "$work/theirs.bc" && "$tenon" build --kind=shared -o "$work/theirs.so" "$work/theirs.bc" &&
+    link -rdynamic "$work/program.c" -ldl -o "$work/program"
+says "a variable is imported" 'it is the same' "$work/program" "$work/theirs.so"
+compile -fPIC '-DMODEL="global-dynamic"' "$work/theirs.c" -o "$work/theirs.bc"
+some "but only so that it can be" "$("$tenon" build --kind=shared -o "$work/theirs.so" "$work/theirs.bc" 2>&1 | grep "'theirs' is a thread-local variable of another file; declare it as initial-exec")"
+
 # Objects of other compilers, in all their ways (tests/link/rules.mk); what is not position-independent is refused by name.
 link $source/matrix_host.c -o "$work/matrix" && echo 'define void @nothing() { ret void }' >"$work/nothing.ll" || exit 1
 good=0 bad= refused=0

@@ -30,14 +30,15 @@ static const struct {
 /* What a word is called; an architecture has a row. */
 static const struct types {
     uint16_t machine;
-    uint32_t of[TN__OUTPUT_TLS_OFFSET + 1];
+    uint32_t of[TN__OUTPUT_FIXUPS];
 } types[] = {
     {EM_X86_64,
      {[TN__OUTPUT_RELATIVE] = R_X86_64_RELATIVE,
       [TN__OUTPUT_SLOT] = R_X86_64_GLOB_DAT,
       [TN__OUTPUT_IMPORT] = R_X86_64_64,
       [TN__OUTPUT_TLS_MODULE] = R_X86_64_DTPMOD64,
-      [TN__OUTPUT_TLS_OFFSET] = R_X86_64_TPOFF64}},
+      [TN__OUTPUT_TLS_OFFSET] = R_X86_64_TPOFF64,
+      [TN__OUTPUT_TLS_IMPORT] = R_X86_64_TPOFF64}},
 };
 
 static bool is_library(const struct tn__elf_file *f)
@@ -231,7 +232,7 @@ static uint32_t fill_symbols(const struct tn__elf_file *f)
         const struct tn__output_import *import = &f->output->imports[i];
         const Elf64_Sym symbol = {
             .st_name = put_name(strings, &end, import->name),
-            .st_info = ELF64_ST_INFO(import->weak ? STB_WEAK : STB_GLOBAL, STT_NOTYPE),
+            .st_info = ELF64_ST_INFO(import->weak ? STB_WEAK : STB_GLOBAL, import->tls ? STT_TLS : STT_NOTYPE),
         };
         memcpy(at, &symbol, sizeof symbol);
     }
@@ -260,7 +261,8 @@ static int fill_rela(const struct tn__elf_file *f)
         return tn__fail(f->err, TN_ENOTSUP, "files for %s cannot be written", f->output->arch->name);
     for (size_t i = 0; i < f->output->reloc_count; i++) {
         const struct tn__output_reloc *reloc = &f->output->relocs[i];
-        bool imports = reloc->fixup == TN__OUTPUT_SLOT || reloc->fixup == TN__OUTPUT_IMPORT;
+        bool imports = reloc->fixup == TN__OUTPUT_SLOT || reloc->fixup == TN__OUTPUT_IMPORT ||
+                       reloc->fixup == TN__OUTPUT_TLS_IMPORT;
         if (in_relr(reloc))
             continue;
         const Elf64_Rela rela = {.r_offset = reloc->address,
@@ -336,7 +338,7 @@ static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
     add_table(f, &at, TN__ELF_SYMBOLS, DT_SYMTAB, 0, DT_SYMENT);
     add_table(f, &at, TN__ELF_RELA, DT_RELA, DT_RELASZ, DT_RELAENT);
     add_table(f, &at, TN__ELF_RELR, DT_RELR_, DT_RELRSZ_, DT_RELRENT_);
-    if (has_fixup(f, TN__OUTPUT_TLS_OFFSET))
+    if (has_fixup(f, TN__OUTPUT_TLS_OFFSET) || has_fixup(f, TN__OUTPUT_TLS_IMPORT))
         add_entry(&at, DT_FLAGS, DF_STATIC_TLS);
 }
 
