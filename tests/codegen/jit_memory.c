@@ -4,10 +4,9 @@
 
 #include <malloc.h>
 
-#include <llvm-c/BitReader.h>
-#include <llvm-c/Core.h>
-
 #include "base/os.h"
+#include "codegen/codegen.h"
+#include "codegen/llvm.h"
 #include "support.h"
 
 static const char ir[] = "@count = global i64 1\n"
@@ -94,22 +93,26 @@ static void compiled_by_function(void **state)
     refuse_each(&(struct given){.lazy = true});
 }
 
+static const char *any_layout(void *user, const char *triple, const char *layout)
+{
+    (void)user, (void)triple, (void)layout;
+    return NULL;
+}
+
+static void no_report(void *user, const char *file, unsigned line, unsigned column, const char *message)
+{
+    (void)user, (void)file;
+    fail_msg("%u:%u: %s", line, column, message);
+}
+
 static void given_by_llvm(void **state)
 {
     (void)state;
-    const struct tn_compile_options options = {DEFAULTS, .emit = TN_EMIT_BITCODE};
-    struct outcome bitcode = compile_text(ir, &options);
-    assert_int_equal(bitcode.code, TN_OK);
     LLVMContextRef context = LLVMContextCreate();
-    LLVMMemoryBufferRef buffer =
-        LLVMCreateMemoryBufferWithMemoryRange(bitcode.out.data, bitcode.out.size, "test.bc", false);
-    LLVMModuleRef module;
-    assert_int_equal(LLVMParseBitcodeInContext2(context, buffer, &module), 0);
+    LLVMModuleRef module = tn__llvm_parse(context, "test", ir, sizeof ir - 1, false, any_layout, NULL, no_report, NULL);
     refuse_each(&(struct given){.module = module});
     LLVMDisposeModule(module);
-    LLVMDisposeMemoryBuffer(buffer);
     LLVMContextDispose(context);
-    tn_buffer_free(&bitcode.out);
 }
 
 int main(void)
