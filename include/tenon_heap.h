@@ -220,6 +220,10 @@ TN_API int tn_observe_managed_code(struct tn_session *session, struct tn_error *
 /* Defines in `library` the symbols of this runtime that managed code needs. TN_EINVAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err);
 
+/* The collector, for tn_image_open of files that contain managed code: `managed` of its options (tenon_image.h). Callable
+ * from any thread. */
+TN_API const struct tn_managed_runtime *tn_managed_runtime(void);
+
 #ifdef __cplusplus
 }
 #endif

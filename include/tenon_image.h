@@ -21,7 +21,8 @@
 extern "C" {
 #endif
 
-struct tn_image; /* opaque; immutable */
+struct tn_image;           /* opaque; immutable */
+struct tn_managed_runtime; /* opaque */
 
 struct tn_image_load_options {
     size_t size;                    /* sizeof(struct tn_image_load_options) */
@@ -31,6 +32,8 @@ struct tn_image_load_options {
     uint64_t flags;                 /* TN_IMAGE_... */
     struct tn_image *const *images; /* open images that it may depend on; they must be closed after it */
     size_t image_count;
+    /* The collector, tn_managed_runtime() of tenon_heap.h, for files that contain managed code; NULL: those are refused. */
+    const struct tn_managed_runtime *managed;
 };
 
 /* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of header
@@ -68,8 +71,9 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
  * TN_ENOMEM. */
 TN_API int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err);
 
-/* Closes an image: runs the finalizers of a loaded file and unloads it; no thread may be running its code. Code that is
- * linked in stays. NULL is ignored. */
+/* Closes an image: runs the finalizers of a loaded file and unloads it; no thread may be running its code, and no heap may hold
+ * objects of types that it defines: clear its globals and collect first. Code that is linked in stays. NULL is
+ * ignored. */
 TN_API void tn_image_close(struct tn_image *image);
 
 /* Finds the chosen version of a public function, in logarithmic time; NULL if there is none of that name. */

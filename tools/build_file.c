@@ -41,6 +41,9 @@ static bool link_library(struct job *job, enum tn_image_file kind)
     int code = link_file(job, kind, NULL, &err);
     if (code)
         tool_fail(STATUS_FAILURE, "%s", err.text);
+    if (code == TN_EUNDEF)
+        tool_fail(STATUS_FAILURE, "hidden symbols are not looked for when a file is loaded; managed code that is "
+                                  "compiled with -fPIC has none");
     return !code;
 }
 

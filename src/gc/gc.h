@@ -361,6 +361,33 @@ static inline int32_t tn__map_slot(const struct tn__frame_map *map, const uint8_
     return map->wide ? (int32_t)tn__get32(slots + 4 * (size_t)i) : (int16_t)tn__get16(slots + 2 * (size_t)i);
 }
 
+/* ---- what compiled code needs (loaded.c, files.c) ---- */
+
+/* By name, besides tn__gc_block. */
+#define TN__MANAGED_NAMES(X)                                                                                           \
+    X(tn__gc_allocate)                                                                                                 \
+    X(tn__gc_poll)                                                                                                     \
+    X(tn__gc_log)                                                                                                      \
+    X(tn__gc_move)                                                                                                     \
+    X(tn__gc_enter)                                                                                                    \
+    X(tn__gc_call_native)                                                                                              \
+    X(tn__gc_call_twice)                                                                                               \
+    X(tn__gc_call_blocking)                                                                                            \
+    X(tn_weak_type)                                                                                                    \
+    X(tn_ephemeron_type)                                                                                               \
+    X(tn_call_blocking)                                                                                                \
+    X(tn_pin_object)                                                                                                   \
+    X(tn_unpin_object)                                                                                                 \
+    X(tn_managed_begin)                                                                                                \
+    X(tn_managed_end)                                                                                                  \
+    X(tn_heap_current)                                                                                                 \
+    X(tn_heap_collect)                                                                                                 \
+    X(tn_heap_stats)                                                                                                   \
+    X(tn_handle_of)                                                                                                    \
+    X(tn_handle_free)                                                                                                  \
+    X(tn_handle_finalize)                                                                                              \
+    X(tn_run_pending_finalizers)
+
 /* ---- stacks (walk.c) ---- */
 
 /* Visits every managed frame of the thread: its references and derived pointers with `slot`, unless that is NULL, and the

@@ -147,30 +147,11 @@ int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
 int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
 {
     const struct tn_definition definitions[] = {
-        {"tn__gc_allocate", (const void *)(uintptr_t)tn__gc_allocate, 0},
-        {"tn_weak_type", &tn_weak_type, 0},
-        {"tn_ephemeron_type", &tn_ephemeron_type, 0},
-        {"tn_call_blocking", (const void *)(uintptr_t)tn_call_blocking, 0},
-        {"tn_pin_object", (const void *)(uintptr_t)tn_pin_object, 0},
-        {"tn_unpin_object", (const void *)(uintptr_t)tn_unpin_object, 0},
-        {"tn_managed_begin", (const void *)(uintptr_t)tn_managed_begin, 0},
-        {"tn_managed_end", (const void *)(uintptr_t)tn_managed_end, 0},
-        {"tn_heap_current", (const void *)(uintptr_t)tn_heap_current, 0},
-        {"tn_heap_collect", (const void *)(uintptr_t)tn_heap_collect, 0},
-        {"tn_heap_stats", (const void *)(uintptr_t)tn_heap_stats, 0},
-        {"tn_handle_of", (const void *)(uintptr_t)tn_handle_of, 0},
-        {"tn_handle_free", (const void *)(uintptr_t)tn_handle_free, 0},
-        {"tn_handle_finalize", (const void *)(uintptr_t)tn_handle_finalize, 0},
-        {"tn_run_pending_finalizers", (const void *)(uintptr_t)tn_run_pending_finalizers, 0},
-        {"tn__gc_poll", (const void *)(uintptr_t)tn__gc_poll, 0},
-        {"tn__gc_log", (const void *)(uintptr_t)tn__gc_log, 0},
-        {"tn__gc_move", (const void *)(uintptr_t)tn__gc_move, 0},
-        {"tn__gc_enter", (const void *)(uintptr_t)tn__gc_enter, 0},
-        {"tn__gc_call_native", (const void *)(uintptr_t)tn__gc_call_native, 0},
-        {"tn__gc_call_twice", (const void *)(uintptr_t)tn__gc_call_twice, 0},
-        {"tn__gc_call_blocking", (const void *)(uintptr_t)tn__gc_call_blocking, 0},
-        {"tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
-         TN_SYMBOL_THREAD_LOCAL},
+#define ROW(name) {#name, &name, 0},
+        TN__MANAGED_NAMES(ROW)
+#undef ROW
+            {"tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
+             TN_SYMBOL_THREAD_LOCAL},
     };
     return tn_define_all(library, definitions, TN_COUNT(definitions), NULL, err);
 }

@@ -7,6 +7,7 @@
  *     verify.c    the checksum of all that is loaded of it
  *     relocate.c  what its dynamic section asks for
  *     frames.c    its unwind table
+ *     managed.c   its stack maps and root ranges
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
  *     debugger.c  tn_image_observe_gdb
@@ -18,6 +19,7 @@
 #define TENON_IMAGE_IMAGE_H
 
 #include "base/base.h"
+#include "base/managed_file.h"
 #include "image/format.h"
 #include "link/tls.h"
 #include "link/unwind.h"
@@ -117,6 +119,8 @@ struct tn__image_file {
     struct tn__range *tls; /* its part of the program's reserve */
     struct tn__unwind unwind;
     struct tn__unwind_table table, *tables; /* which list the one */
+    struct tn__managed_file managed;
+    const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
 };
 
 /* Applies the relocations of a mapped file, gives its thread-local variables their place, and says what is to be called then
@@ -130,6 +134,13 @@ int tn__image_seal(const struct tn__image_mapping *mapping, struct tn_error *err
 /* Tells the program's unwinder about a file's code, and takes that back. TN_EFORMAT, TN_ENOMEM. */
 int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err);
 void tn__image_forget_frames(struct tn__image_file *file);
+
+/* ---- managed.c ---- */
+
+/* Registers a file's stack maps and root ranges with the collector, if there are any, and unregisters them. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_load_options *options,
+                            struct tn_error *err);
+void tn__image_leave_managed(struct tn__image_file *file);
 
 /* ---- image.c ---- */
 

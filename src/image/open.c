@@ -23,6 +23,7 @@ static void call_all(const struct tn__image_calls *calls, bool backwards)
 /* Gives back what a file has taken, all of it or as far as it has come. */
 static void release(struct tn__image_file *file)
 {
+    tn__image_leave_managed(file);
     tn__image_forget_frames(file);
     if (file->tls)
         tn__tls_give(file->tls);
@@ -137,6 +138,8 @@ static int load(struct tn_image *image, int fd, const char *name, const struct t
         code = tn__image_relocate(file, options, err);
     if (code == TN_OK)
         code = tn__image_register_frames(file, err);
+    if (code == TN_OK)
+        code = tn__image_enter_managed(file, options, err);
     if (code == TN_OK)
         code = fill_slots(image, err);
     if (code == TN_OK)

@@ -15,7 +15,7 @@ enum { DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_FLAGS_TEXTREL_ = 4 };
 
 enum { SPAN = 63 * 8 }; /* bytes that a bitmap of RELR is about */
 
-enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, TABLES };
+enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, MAPS, ROOTS, TABLES };
 
 /* A table of the dynamic section: where, and how many bytes. */
 struct dynamic {
@@ -79,11 +79,23 @@ static const struct field {
     enum table table;
     bool is_size;
 } fields[] = {
-    {DT_RELA, RELA, false},        {DT_RELASZ, RELA, true},       {DT_JMPREL, JMPREL, false},
-    {DT_PLTRELSZ, JMPREL, true},   {DT_RELR_, RELR, false},       {DT_RELRSZ_, RELR, true},
-    {DT_SYMTAB, SYMTAB, false},    {DT_STRTAB, STRTAB, false},    {DT_STRSZ, STRTAB, true},
-    {DT_INIT_ARRAY, INIT, false},  {DT_INIT_ARRAYSZ, INIT, true}, {DT_FINI_ARRAY, FINI, false},
+    {DT_RELA, RELA, false},
+    {DT_RELASZ, RELA, true},
+    {DT_JMPREL, JMPREL, false},
+    {DT_PLTRELSZ, JMPREL, true},
+    {DT_RELR_, RELR, false},
+    {DT_RELRSZ_, RELR, true},
+    {DT_SYMTAB, SYMTAB, false},
+    {DT_STRTAB, STRTAB, false},
+    {DT_STRSZ, STRTAB, true},
+    {DT_INIT_ARRAY, INIT, false},
+    {DT_INIT_ARRAYSZ, INIT, true},
+    {DT_FINI_ARRAY, FINI, false},
     {DT_FINI_ARRAYSZ, FINI, true},
+    {TN__IMAGE_DT_MAPS, MAPS, false},
+    {TN__IMAGE_DT_MAPS_SIZE, MAPS, true},
+    {TN__IMAGE_DT_ROOTS, ROOTS, false},
+    {TN__IMAGE_DT_ROOTS_SIZE, ROOTS, true},
 };
 
 static int take_entry(struct relocator *r, const Elf64_Dyn *entry)
@@ -124,6 +136,24 @@ static int read_dynamic(struct relocator *r)
     return code;
 }
 
+/* The table in memory; NULL if there is none. */
+static const uint8_t *table_at(const struct relocator *r, enum table table, uint64_t *size)
+{
+    *size = r->tables[table].size;
+    return *size ? tn__image_at(r->mapping, r->tables[table].address, *size, TN__PROT_R) : NULL;
+}
+
+static int find_managed(const struct relocator *r, struct tn__managed_file *managed)
+{
+    managed->maps = table_at(r, MAPS, &managed->maps_size);
+    managed->roots = table_at(r, ROOTS, &managed->roots_size);
+    if (r->options->managed || (!managed->maps && !managed->roots))
+        return TN_OK;
+    return tn__fail(r->err, TN_ENOTSUP,
+                    "%s: it has managed code, and the options name no collector (tn_managed_runtime)",
+                    r->mapping->name);
+}
+
 /* ---- symbols ---- */
 
 static int read_symbol(const struct relocator *r, uint32_t index, Elf64_Sym *symbol, const char **name)
@@ -148,6 +178,16 @@ static void *tls_get_addr(const uint64_t index[2])
     return tn__thread_pointer() + index[0] + index[1];
 }
 
+/* Asks the collector for an address or, of a variable, a distance from the thread pointer; 0 if it has none. */
+static uint64_t ask_collector(const struct relocator *r, const char *name, bool want_variable)
+{
+    uint64_t value;
+    bool is_variable;
+    if (!r->options->managed || !r->options->managed->find(name, &value, &is_variable) || is_variable != want_variable)
+        return 0;
+    return value;
+}
+
 static uint64_t ask(const struct relocator *r, const char *name)
 {
     if (strcmp(name, "__tls_get_addr") == 0)
@@ -157,7 +197,7 @@ static uint64_t ask(const struct relocator *r, const char *name)
         address = tn_image_lookup(r->options->images[i], name);
     if (!address && r->options->resolver)
         address = r->options->resolver(r->options->context, name);
-    return (uintptr_t)address;
+    return address ? (uintptr_t)address : ask_collector(r, name, false);
 }
 
 /* Undefined ones are listed, all of them. */
@@ -187,17 +227,21 @@ static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
     return TN_OK;
 }
 
-/* Where a thread-local variable lies in the file's block. Those of the program have no place that files could know. */
+/* The place of a thread-local variable relative to the file's block. Of the program's variables only the collector's is known. */
 static int find_variable(const struct relocator *r, uint32_t index, uint64_t *place)
 {
     Elf64_Sym symbol = {.st_shndx = SHN_ABS};
     const char *name = "";
     int code = index ? read_symbol(r, index, &symbol, &name) : TN_OK;
     *place = symbol.st_value;
-    if (code == TN_OK && symbol.st_shndx == SHN_UNDEF)
+    if (code != TN_OK || symbol.st_shndx != SHN_UNDEF)
+        return code;
+    uint64_t distance = ask_collector(r, name, true);
+    if (!distance)
         return tn__fail(r->err, TN_ENOTSUP, "%s: '%s' is a thread-local variable of the program's", r->mapping->name,
                         name);
-    return code;
+    *place = distance - r->tls;
+    return TN_OK;
 }
 
 /* ---- relocations ---- */
@@ -378,6 +422,8 @@ int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_o
 {
     struct relocator r = {.file = file, .mapping = &file->mapping, .options = options, .err = err};
     int code = read_dynamic(&r);
+    if (code == TN_OK)
+        code = find_managed(&r, &file->managed);
     if (code == TN_OK)
         code = place_variables(&r, file);
     if (code == TN_OK)

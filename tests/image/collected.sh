@@ -46,7 +46,7 @@ runs() {
     local name=$1 version=$2
     shift 2
     same "$name" "$@"
-    some "$name: version $version" "$(grep -x "version $version" "$work/err")"
+    some "$name: version $version" "$(grep -x "version $version, fma $((version > 0))" "$work/err")"
     same "$name, stress" env $stress "$@"
 }
 
@@ -87,6 +87,39 @@ else
     echo "ok on emulated CPUs # SKIP no qemu-user"
 fi
 
+# ---- files that are loaded ----
+
+managed -fPIC $source/collected.c -o "$work/pic.bc"
+"$CC" -Iinclude -rdynamic $source/collected_files.c "$BUILD/libtenon.a" -o "$work/loading" || exit 1
+cp "$work/wanted" "$work/once"
+cat "$work/once" "$work/once" >"$work/wanted"
+for kind in shared image; do
+    succeeds "$kind: it is written" build --kind=$kind -O2 --shards 2 -o "$work/$kind" "$work/pic.bc"
+    for version in "${!cpus[@]}"; do
+        TENON_CPU=${cpus[version]} runs "$kind on ${cpus[version]}" "$version" "$work/loading" "$work/$kind"
+    done
+    strip "$work/$kind"
+    same "$kind: stripped, stress" env $stress "$work/loading" "$work/$kind"
+    some "$kind: nobody collects" "$("$work/loading" "$work/$kind" none 2>&1 | grep '^TN_ENOTSUP: .*: it has managed code')"
+done
+
+# spoiled NAME SECTION OFFSET BYTES TEXT: the file with other bytes in that section is refused, for this reason.
+spoiled() {
+    local at=$(objdump -h "$work/image" | awk -v name="$2" '$2 == name { print $6 }')
+    cp "$work/image" "$work/spoiled"
+    printf "$4" | dd of="$work/spoiled" bs=1 seek=$((0x$at + $3)) conv=notrunc 2>/dev/null
+    "$work/loading" "$work/spoiled" 2>"$work/err"
+    some "$1" "$(grep "^TN_EFORMAT: .*spoiled: $5" "$work/err")"
+}
+spoiled "stack maps without safepoints" tenon_maps 4 '\0\0\0\0' 'stack maps: .* has no safepoints'
+spoiled "of a function somewhere else" tenon_maps 3 '\x7f' 'stack maps: .* outside of the code'
+spoiled "a root that is nowhere" tenon_roots 3 '\x7f' 'root ranges: .* no data of its object'
+maps_tag=$(objdump -s -j .dynamic "$work/image" | grep -n -m 1 '016e7465' | cut -d : -f 1)
+spoiled "stack maps outside of the file" .dynamic $((16 * (maps_tag - 5) + 11)) '\x7f' 'dynamic section: a table .* outside of its segments'
+
+build --kind=shared -o "$work/other" "$work/collected.bc" 2>"$work/err"
+some "code for programs makes no file" "$(grep 'compiled with -fPIC' "$work/err")"
+
 # ---- other programs ----
 
 # everywhere NAME ARGUMENT...: the program of the image prints what the plain one does.
@@ -125,13 +158,17 @@ done
 # ---- who compiles makes no difference ----
 
 cd "$work" || exit 1
-for kind in archive exe; do
-    inputs=(musl.bc)
-    [ $kind = archive ] || inputs+=(host.o)
-    build --kind=$kind --shards 3 --threads 1 -o one.$kind "${inputs[@]}"
-    build --kind=$kind --shards 3 --threads 2 -o two.$kind "${inputs[@]}"
-    succeeds "$kind by two threads" cmp one.$kind two.$kind
-    build --kind=$kind --shards 3 --ninja $kind.ninja -o ninja.$kind "${inputs[@]}"
+mkdir one two ninja
+while read -r kind inputs; do
+    build --kind=$kind --shards 3 --threads 1 -o one/$kind $inputs
+    build --kind=$kind --shards 3 --threads 2 -o two/$kind $inputs
+    succeeds "$kind by two threads" cmp one/$kind two/$kind
+    build --kind=$kind --shards 3 --ninja $kind.ninja -o ninja/$kind $inputs
     succeeds "$kind for ninja" ninja -f $kind.ninja
-    succeeds "$kind by ninja" cmp one.$kind ninja.$kind
-done
+    succeeds "$kind by ninja" cmp one/$kind ninja/$kind
+done <<'END'
+archive musl.bc
+exe musl.bc host.o
+shared pic.bc
+image pic.bc
+END

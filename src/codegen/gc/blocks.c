@@ -9,6 +9,15 @@
 
 /* ---- the runtime ---- */
 
+/* Code compiled for a program (-fPIE) is linked with the runtime; hidden visibility saves it a GOT. Other code may become part of a
+ * file that binds these symbols when it is loaded. */
+static void declare(struct tn__gc *gc, LLVMValueRef global)
+{
+    static const char level[] = "PIE Level";
+    if (LLVMGetModuleFlag(gc->module, level, sizeof level - 1))
+        LLVMSetVisibility(global, LLVMHiddenVisibility);
+}
+
 LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
@@ -16,8 +25,8 @@ LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
     if (!block) {
         block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), BLOCK);
         LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
-        LLVMSetVisibility(block, LLVMHiddenVisibility);
         LLVMSetAlignment(block, 64);
+        declare(gc, block);
     }
     unsigned id = LLVMLookupIntrinsicID(THREAD_LOCAL, strlen(THREAD_LOCAL));
     return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
@@ -60,7 +69,7 @@ LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeR
     if (function)
         return function;
     function = LLVMAddFunction(gc->module, name, type);
-    LLVMSetVisibility(function, LLVMHiddenVisibility);
+    declare(gc, function);
     return function;
 }
 

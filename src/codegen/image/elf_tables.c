@@ -318,6 +318,16 @@ static void add_calls(const struct tn__elf_file *f, uint8_t **at, enum tn__outpu
         }
 }
 
+/* Stack maps, root ranges: if there are any. */
+static void add_section(const struct tn__elf_file *f, uint8_t **at, const char *name, int64_t tag, int64_t size_tag)
+{
+    const struct tn__output_section *section = tn__output_find(f->output, name);
+    if (!section)
+        return;
+    add_entry(at, tag, section->address);
+    add_entry(at, size_tag, section->size);
+}
+
 static bool has_fixup(const struct tn__elf_file *f, enum tn__output_fixup fixup)
 {
     for (size_t i = 0; i < f->output->reloc_count; i++)
@@ -340,6 +350,8 @@ static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
     add_table(f, &at, TN__ELF_RELR, DT_RELR_, DT_RELRSZ_, DT_RELRENT_);
     if (has_fixup(f, TN__OUTPUT_TLS_OFFSET) || has_fixup(f, TN__OUTPUT_TLS_IMPORT))
         add_entry(&at, DT_FLAGS, DF_STATIC_TLS);
+    add_section(f, &at, "tenon_maps", TN__IMAGE_DT_MAPS, TN__IMAGE_DT_MAPS_SIZE);
+    add_section(f, &at, "tenon_roots", TN__IMAGE_DT_ROOTS, TN__IMAGE_DT_ROOTS_SIZE);
 }
 
 /* ---- all of them ---- */

@@ -23,6 +23,11 @@ typedef struct node tn_ref *node;
 
 /* Of the program that the image is for. */
 int version_here(void);
+#ifdef TN_UNMANAGED
+#define have_fma() 0
+#else
+_Bool have_fma(void) __asm__("tenon.cpu.have_fma.f64");
+#endif
 long call_back(long (*function)(long), long n);
 
 static node kept;
@@ -149,7 +154,7 @@ int which(void)
     int seen = -1;
     for (int i = 0; i < 2; i++)
         seen = version_here();
-    return seen;
+    return seen < 0 ? seen : 2 * seen + have_fma();
 }
 
 int main(void)
@@ -159,6 +164,7 @@ int main(void)
     printf("%ld\n", sum(kept));
     int version = which();
     if (version >= 0)
-        fprintf(stderr, "version %d\n", version);
+        fprintf(stderr, "version %d, fma %d\n", version / 2, version % 2);
+    kept = NULL; /* what is collected before a file is closed may not refer to it */
     return 0;
 }
