@@ -8,8 +8,21 @@
 #include "build_image.h"
 #include "image/image.h"
 
+static bool is_known(const struct job *job, const struct tn__image_view *view)
+{
+    for (size_t i = 0; i < job->dependency_count; i++) {
+        const struct tn_image_dependency *row = &job->dependencies[i];
+        if (strcmp(row->name, tn__image_name(view)) == 0 &&
+            memcmp(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool take(struct job *job, const struct tn__image_view *view)
 {
+    if (is_known(job, view))
+        return true;
     struct tn_image_dependency *row = &job->dependencies[job->dependency_count];
     row->name = strdup(tn__image_name(view));
     memcpy(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id);

@@ -72,6 +72,8 @@ succeeds "an image that depends on the base" build_user --depends "$work/base"
 some "it is shown" "$("$tenon" inspect "$work/user" | grep -A1 'depends on' | grep 'base, build id')"
 "$CC" -Wall -Werror -Iinclude "$work/host.c" "$BUILD/libtenon.a" -static -o "$work/host" &&
     "$CC" -Wall -Werror -Iinclude -DLINKED "$work/host.c" "$work/base.a" "$BUILD/libtenon.a" -static -o "$work/linked" || exit 1
+build_user --depends "$work/base" --depends "$work/base.a"
+some "once, however often it is named" "$("$tenon" inspect "$work/user" | grep -c 'base, build id' | grep -x 1)"
 some "it is opened beside the base" "$("$work/host" "$work/base" "$work/user" | grep -x 14)"
 some "and beside the base that is linked in" "$("$work/linked" "$work/user" | grep -x 14)"
 some "not alone" "$("$work/host" "$work/user" | grep "TN_EUNDEF: .* depends on the image 'base', which is not among")"
@@ -82,3 +84,34 @@ some "one that does not say so lacks a symbol" "$("$work/host" "$work/user" | gr
 some "a file without an image is none to depend on" "$(build_user --depends "$work/base.bc" 2>&1 | grep 'no image')"
 build_user --depends "$work/base" --ninja "$work/user.ninja"
 some "ninja knows of it" "$(grep -F "| " "$work/user.ninja" | grep -F "$work/base")"
+
+# Two of the same name, as they have without --name: each file has its own.
+compile -Dsum=more -DBEGIN=10 "$work/base.c" -o "$work/more.bc"
+echo 'int sum(const int *, int), more(const int *, int); int twice(const int *v, int n) { return sum(v, n) + more(v, n); }' >"$work/both.c"
+compile "$work/both.c" -o "$work/both.bc"
+for part in base more; do "$tenon" build --kind=image --targets "$targets" -o "$work/$part.image" "$work/$part.bc"; done
+"$tenon" build --kind=image --targets "$targets" --depends "$work/base.image" --depends "$work/more.image" -o "$work/both.image" "$work/both.bc"
+cat >"$work/several.c" <<'END'
+#include <stdio.h>
+#include "tenon_image.h"
+int main(int argc, char **argv)
+{
+    static const int values[] = {1, 2, 4};
+    struct tn_image *images[4] = {NULL};
+    struct tn_error err;
+    for (int i = 1; i < argc; i++) {
+        struct tn_image_load_options options = {.size = sizeof options, .images = images, .image_count = (size_t)i - 1};
+        if (tn_image_open(argv[i], &options, &images[i - 1], &err))
+            return printf("%s: %s\n", tn_error_name(err.code), err.text), 1;
+    }
+    printf("%d\n", ((int (*)(const int *, int))tn_image_lookup(images[argc - 2], "twice"))(values, 3));
+    for (int i = argc - 2; i >= 0; i--)
+        tn_image_close(images[i]);
+    return 0;
+}
+END
+"$CC" -Wall -Werror -Iinclude "$work/several.c" "$BUILD/libtenon.a" -static -o "$work/several" || exit 1
+for order in 'base more' 'more base'; do
+    some "two of the same name, $order" "$("$work/several" $(printf "$work/%s.image " $order both) | grep -x 24)"
+done
+some "one of them is not enough" "$("$work/several" "$work/more.image" "$work/both.image" | grep TN_ENOTSUP)"
