@@ -11,9 +11,8 @@
 static const struct command commands[] = {
     {"run", "[OPTION...] FILE... [-- ARG...]", "compile, link and run a program in this process",
      "FILE is LLVM IR (text or bitcode), a relocatable object or an archive, whatever its name; - is standard input.\n"
-     "Archive members are taken as they are needed. The program may use all of libc, libm and pthread: they are "
-     "inside\n"
-     "this command. It sees the first FILE as argv[0]; its exit status is the status of the command.\n",
+     "Archive members are loaded as they are needed. The program may use all of libc, libm and pthread: they are part\n"
+     "of this command. Its argv[0] is the first FILE; its exit status is that of the command.\n",
      FOR_RUN, true, command_run},
     {"compile", "[OPTION...] FILE -o OUT", "compile LLVM IR to an object, assembly, IR or bitcode",
      "FILE is LLVM IR, text or bitcode; - is standard input. OUT is complete or is not written at all.\n", FOR_COMPILE,
@@ -33,25 +32,24 @@ static const struct command commands[] = {
     {"disasm", "[OPTION...] FILE|SYMBOL...", "disassemble objects or linked code",
      "FILE is an object, an archive or LLVM IR, which is compiled first. Objects are shown with their relocations. "
      "With\n"
-     "SYMBOL the FILEs are linked as 'tenon run' would, and the functions of that name are shown as they would run.\n",
+     "SYMBOL the FILEs are linked as by 'tenon run', and the functions of that name are shown as they would run.\n",
      FOR_DISASM, true, command_disasm},
     {"relocs", "[ARCH]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
      false, command_relocs},
     {"opt", "--passes=NAME[,NAME...] FILE", "run passes over managed code and print the IR",
      "FILE is LLVM IR, text or bitcode; - is standard input. doc/IR.md describes the passes.\n", FOR_OPT, false,
      command_opt},
-    {"verify", "[--weak] FILE", "check that IR keeps the contract of managed code",
+    {"verify", "[--weak] FILE...", "check that IR keeps the contract of managed code",
      "FILE is LLVM IR, text or bitcode; - is standard input. Violations are printed, a line each.\n", FOR_VERIFY, true,
      command_verify},
-    {"cpu", "[--targets STRING] [IMAGE]", "show what this CPU has, and which target fits it",
-     "STRING is as for images, as in 'x86-64;x86-64-v3,clone_all', see doc/CPU.md; its default is TENON_CPU_TARGET of\n"
-     "the environment. TENON_CPU there, as in TENON_CPU=x86-64-v2, limits the CPU. The status is 1 if none fits.\n"
-     "IMAGE is a file with an image in it, whose targets are shown.\n",
+    {"cpu", "[--targets STRING] [IMAGE]", "show the features of this CPU, and which target fits it",
+     "STRING has the form of doc/CPU.md, as in 'x86-64;x86-64-v3,clone_all'; the default is $TENON_CPU_TARGET. The\n"
+     "variable TENON_CPU, as in TENON_CPU=x86-64-v2, limits the CPU. The exit status is 1 if no target fits.\n"
+     "IMAGE is a file that contains an image, whose targets are shown.\n",
      FOR_CPU, false, command_cpu},
     {"build", "[OPTION...] FILE... -o OUT", "compile programs ahead of time, for several CPUs, to an image",
-     "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or is not "
-     "written at\n"
-     "all, and does not depend on the number of threads. doc/IMAGE.md says how programs use it.\n",
+     "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or not written\n"
+     "at all, and does not depend on the number of threads. doc/IMAGE.md describes how programs use it.\n",
      FOR_BUILD, true, command_build},
 };
 
