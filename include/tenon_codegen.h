@@ -117,8 +117,8 @@ struct tn_buffer {
     size_t size;
 };
 
-/* Compiles `length` bytes of IR text or bitcode (borrowed for the call; need not be NUL-terminated). `name` appears in
- * diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty after an error.
+/* Compiles `length` bytes of IR text or bitcode (borrowed for the call; need not be NUL-terminated). `name` (NULL: "<memory>")
+ * appears in diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty after an error.
  * TN_EINVAL (options; unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);

@@ -58,7 +58,7 @@ TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_op
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
 
-/* The same for a file in memory, which is copied. `name` appears in error messages. */
+/* The same for a file in memory, which is copied. `name` (NULL: "<memory>") appears in error messages. */
 TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size,
                                 const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);

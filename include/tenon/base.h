@@ -5,6 +5,10 @@
  * Every function that can fail returns 0 or a negative code of enum tn_code. On failure it fills in `err` unless that is NULL;
  * on success `err` is left untouched. It belongs to the caller, so threads never share one.
  *
+ * A pointer to what a function reads or writes may be NULL only where its comment says so, and for an array of 0 elements.
+ * Otherwise functions that can fail return TN_EINVAL, which their comments do not repeat; with others, the behaviour is
+ * undefined.
+ *
  *     struct tn_error err;
  *     if (tn_link(library, &err))
  *         fprintf(stderr, "%s: %s\n", tn_error_name(err.code), err.text);

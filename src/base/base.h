@@ -24,6 +24,9 @@
 /* Fills in *err, unless err is NULL, and returns `code`, so that functions can fail with `return tn__fail(err, ...)`. */
 int tn__fail(struct tn_error *err, int code, const char *format, ...) TN_PRINTF(3, 4);
 
+/* `return tn__no_argument(err)`: NULL was passed for a pointer that the public function needs. */
+#define tn__no_argument(err) tn__fail(err, TN_EINVAL, "%s: a required argument is NULL", __func__)
+
 /* Appends to the text of an error that is already filled in. */
 void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);
 

@@ -112,6 +112,8 @@ struct tn_library *tn_jit_library(const struct tn_jit *jit)
 
 int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err)
 {
+    if (!jit)
+        return tn__no_argument(err);
     return tn_lookup(jit->library, name, address, err);
 }
 
@@ -136,6 +138,8 @@ static struct tn__jit_initializer *take_initializers(struct tn_jit *jit, const s
 int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
                             struct tn_error *err)
 {
+    if (!jit)
+        return tn__no_argument(err);
     library = library ? library : jit->library;
     int code = TN_OK;
     struct tn__jit_initializer *next;

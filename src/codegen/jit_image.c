@@ -36,6 +36,8 @@ static struct tn_image_input *list_inputs(struct tn_jit *jit, const struct tn_li
 int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, const struct tn_image_options *options,
                        struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
 {
+    if (!jit || !out)
+        return tn__no_argument(err);
     memset(out, 0, TN_IMAGE_OUTPUTS * sizeof *out);
     if (!jit->keeps_ir)
         return tn__fail(err, TN_EINVAL, "tn_jit_build_image: the JIT was created without keep_ir");

@@ -110,6 +110,8 @@ tn__watch::tn__watch(PassInstrumentationCallbacks &callbacks, const tn_compile_o
 
 int tn_pass_text(const tn_pass *pass, tn_buffer *out, tn_error *err)
 {
+    if (!pass || !out)
+        return tn__no_argument(err);
     *out = {};
     auto *unit = static_cast<const Any *>(pass->unit);
     if (!unit)

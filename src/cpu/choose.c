@@ -113,6 +113,8 @@ int tn__cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_target *targets
 int tn_cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_targets *targets, enum tn_cpu_verdict *verdicts,
                   size_t *chosen, struct tn_error *err)
 {
+    if (!cpu || !targets || !chosen)
+        return tn__no_argument(err);
     if (targets->arch != cpu->arch)
         return tn__fail(err, TN_EINVAL, "targets for %s, but the CPU is %s", targets->arch->name, cpu->arch->name);
     return tn__cpu_choose(cpu, targets->list, targets->count, verdicts, chosen, err);

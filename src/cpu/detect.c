@@ -106,6 +106,8 @@ const char *tn_cpu_arch_name(const struct tn_cpu_arch *arch)
 
 int tn_cpu_host(struct tn_cpu *cpu, struct tn_error *err)
 {
+    if (!cpu)
+        return tn__no_argument(err);
     if (!tn__size_is_possible(cpu->size))
         return tn__fail(err, TN_EINVAL, "struct tn_cpu has size %zu; it has to be sizeof(struct tn_cpu), here %zu",
                         cpu->size, sizeof *cpu);

@@ -28,6 +28,8 @@ static int limit_to(struct tn_cpu *cpu, const struct tn_cpu_target *target, cons
 
 int tn_cpu_limit(struct tn_cpu *cpu, const char *text, struct tn_error *err)
 {
+    if (!cpu)
+        return tn__no_argument(err);
     struct tn_cpu_parse_options options = {sizeof options, cpu->arch, cpu, NULL, TN_CPU_ONE_TARGET};
     struct tn_cpu_targets *targets;
     if (!text || !*text)

@@ -76,6 +76,8 @@ size_t tn_cpu_feature_end(const struct tn_cpu_arch *arch)
 
 int tn_cpu_feature(const struct tn_cpu_arch *arch, size_t number, struct tn_cpu_feature *feature, struct tn_error *err)
 {
+    if (!arch || !feature)
+        return tn__no_argument(err);
     if (!number || number >= arch->feature_end)
         return tn__fail(err, TN_EINVAL, "%s has no feature number %zu; they are 1 to %zu", arch->name, number,
                         arch->feature_end - 1);

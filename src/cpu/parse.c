@@ -272,6 +272,8 @@ static int read_targets(struct parser *parser)
 int tn_cpu_parse_targets(const char *text, const struct tn_cpu_parse_options *given, struct tn_cpu_targets **out,
                          struct tn_error *err)
 {
+    if (!text || !out)
+        return tn__no_argument(err);
     struct tn_cpu_parse_options options;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_cpu_parse_options", err);
     if (code != TN_OK)

@@ -36,6 +36,8 @@ static int make_object(struct tn_heap *heap, const struct tn_type *type, uint64_
 int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t length, struct tn_handle **out,
                   struct tn_error *err)
 {
+    if (!heap || !type || !out)
+        return tn__no_argument(err);
     if (!type->element && length)
         return tn__fail(err, TN_EINVAL, "objects of this type have no elements");
     tn__run_finalizers_here(heap);
@@ -53,6 +55,8 @@ int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t len
 
 int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
 {
+    if (!heap || !out)
+        return tn__no_argument(err);
     return make_handle(heap, object, out, err);
 }
 
@@ -111,6 +115,8 @@ static int outside(struct tn_error *err, uint64_t offset, uint64_t size)
 
 int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, size_t size, struct tn_error *err)
 {
+    if (!handle || !to)
+        return tn__no_argument(err);
     tn__heap_lock(handle->heap);
     const char *at = inside(handle, offset, size);
     if (at)
@@ -121,6 +127,8 @@ int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, si
 
 int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from, size_t size, struct tn_error *err)
 {
+    if (!handle || !from)
+        return tn__no_argument(err);
     tn__heap_lock(handle->heap);
     char *at = inside(handle, offset, size);
     if (at)
@@ -131,6 +139,8 @@ int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from,
 
 int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_handle *to, struct tn_error *err)
 {
+    if (!handle || !to)
+        return tn__no_argument(err);
     tn__heap_lock(handle->heap);
     const char *at = inside(handle, offset, sizeof(void *));
     if (at)
@@ -141,6 +151,8 @@ int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_ha
 
 int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_handle *value, struct tn_error *err)
 {
+    if (!handle)
+        return tn__no_argument(err);
     tn__heap_lock(handle->heap);
     char *at = inside(handle, offset, sizeof(void *));
     if (at) {
@@ -156,6 +168,8 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
 
 int tn_handle_pin(struct tn_handle *handle, void **address, struct tn_error *err)
 {
+    if (!handle || !address)
+        return tn__no_argument(err);
     if (tn_handle_is_null(handle))
         return tn__fail(err, TN_EINVAL, "there is no object to pin");
     tn__heap_lock(handle->heap);

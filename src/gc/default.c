@@ -21,6 +21,8 @@ static bool is_set(const char *name)
 
 int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err)
 {
+    if (!options)
+        return tn__no_argument(err);
     const char *limit = secure_getenv("TENON_GC_LIMIT"), *collector = secure_getenv("TENON_GC");
     char *end;
     *options = (struct tn_heap_options){.size = sizeof *options};
@@ -48,6 +50,8 @@ static int make(struct tn_error *err)
 
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)
 {
+    if (!out)
+        return tn__no_argument(err);
     pthread_mutex_lock(&chosen.lock);
     int code = chosen.heap ? TN_OK : make(err);
     *out = chosen.heap;

@@ -47,6 +47,8 @@ static void drop(uint64_t owner, const void *words)
 
 int tn_roots_add(void *words, size_t count, struct tn_error *err)
 {
+    if (!words)
+        return tn__no_argument(err);
     pthread_mutex_lock(&roots.lock);
     bool added = add((struct range){words, count, 0});
     pthread_mutex_unlock(&roots.lock);

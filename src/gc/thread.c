@@ -67,6 +67,8 @@ static bool make_anchors(struct tn__mutator *mutator)
 
 int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
 {
+    if (!heap)
+        return tn__no_argument(err);
     struct tn__mutator *mutator = tn__self();
     if (mutator)
         return mutator->heap == heap ? TN_OK : tn__fail(err, TN_EINVAL, "the thread is attached to another heap");

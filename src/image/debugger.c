@@ -211,7 +211,9 @@ static int show(struct tn_image *image, struct source *s)
 int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err)
 {
     struct tn__os_file file;
-    if (!image || !path || !image->file)
+    if (!image || !path)
+        return tn__no_argument(err);
+    if (!image->file)
         return tn__fail(err, TN_EINVAL, "only images that were loaded from files are shown to debuggers");
     if (image->shown)
         return TN_OK;

@@ -127,6 +127,8 @@ static void *address_of(const struct tn_image *image, uint32_t index)
 int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
                       struct tn_error *err)
 {
+    if (!image || !function)
+        return tn__no_argument(err);
     if (index >= tn_image_function_count(image) || !tn__size_is_possible(function->size))
         return tn__fail(err, TN_EINVAL, "function %zu of %zu, into a struct of %zu bytes", index,
                         tn_image_function_count(image), function->size);

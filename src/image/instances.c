@@ -42,6 +42,8 @@ int tn_image_publish(const struct tn_image *image, const struct tn_image_instanc
 {
     struct tn_error other;
     int code = TN_OK;
+    if (!image || (!rows && count))
+        return tn__no_argument(err);
     for (size_t i = 0; i < count; i++)
         if (!find(image, &rows[i]))
             code = name_missing(&rows[i], code == TN_OK, err);

@@ -11,6 +11,8 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
     static const char name[] = "image";
     struct tn_image_load_options options;
     struct tn_image *image;
+    if (!header || !out)
+        return tn__no_argument(err);
     *out = NULL;
     int code = tn__image_new(name, given, &options, &image, err);
     if (code != TN_OK)

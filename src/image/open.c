@@ -176,8 +176,11 @@ static int open_descriptor(int fd, const char *name, const struct tn_image_load_
 int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                   struct tn_error *err)
 {
-    int fd, error = tn__os_open(path, &fd);
+    int fd;
+    if (!path || !out)
+        return tn__no_argument(err);
     *out = NULL;
+    int error = tn__os_open(path, &fd);
     if (error)
         return tn__fail(err, TN_EIO, "%s: cannot be opened: %s", path, strerror(error));
     int code = open_descriptor(fd, path, options, out, err);
@@ -189,8 +192,10 @@ int tn_image_open_memory(const char *name, const void *bytes, size_t size, const
                          struct tn_image **out, struct tn_error *err)
 {
     int fd;
+    if (!bytes || !out)
+        return tn__no_argument(err);
     *out = NULL;
-    if (!bytes || !size)
+    if (!size)
         return tn__fail(err, TN_EINVAL, "tn_image_open_memory: no bytes");
     name = name ? name : "<memory>";
     int error = tn__os_memfd(size, &fd);

@@ -211,12 +211,16 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
 int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                    struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
 {
+    if (!out || (!inputs && count))
+        return tn__no_argument(err);
     return tn__image_build(inputs, count, false, options, out, stats, err);
 }
 
 int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                          size_t shard, struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err)
 {
+    if (!out || (!inputs && count))
+        return tn__no_argument(err);
     struct tn_error unread = {0};
     struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
     *out = (struct tn_buffer){0};
@@ -233,6 +237,8 @@ int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, cons
 int tn_image_count_shards(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           size_t *shards, struct tn_error *err)
 {
+    if (!shards || (!inputs && count))
+        return tn__no_argument(err);
     struct tn_error unread = {0};
     struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
     int code = begin(&b, options, NULL);
