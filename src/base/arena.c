@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Bump allocation in chunks that grow fast: small owners stay small, large ones call the allocator rarely, and few of its
- * size classes are used (each costs fresh pages). Chunk sizes include the header, so that they fit those classes. A block
- * too large for the next chunk gets a chunk of its own, and the rest of the current chunk stays in use. */
+/* Bump allocation in chunks that grow fast, so that small arenas stay small, large ones call the allocator rarely, and
+ * few of its size classes are used (each costs fresh pages). Chunk sizes include the header, to fit these classes. A
+ * block too large for the next chunk gets a chunk of its own, and the rest of the current chunk remains in use. */
 
 #include "base.h"
 
@@ -33,7 +33,7 @@ static bool add_chunk(struct tn__arena *arena, size_t total)
     return true;
 }
 
-/* The current chunk stays the first of the list. */
+/* Inserted behind the first chunk, which remains the current one. */
 static void *alloc_large(struct tn__arena *arena, size_t total)
 {
     struct tn__arena_chunk *chunk = new_chunk(arena, total);
@@ -60,7 +60,7 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size)
 {
     if (size > SIZE_MAX - ALIGNMENT - sizeof(struct tn__arena_chunk))
         return NULL;
-    /* An empty block takes room too, because NULL means out of memory, even in an arena without a chunk. */
+    /* Empty blocks take space too: they need an address, because NULL means out of memory. */
     size = size ? (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT : ALIGNMENT;
     if ((size_t)(arena->end - arena->at) < size) {
         size_t total = next_total(arena);

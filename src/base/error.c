@@ -42,7 +42,7 @@ const char *tn_error_string(int code)
     return found ? found->text : "unknown error";
 }
 
-/* Writes at `at` and, where the text does not fit, ends it with an ellipsis so that a cut never looks whole. */
+/* Formats at `at`. Text that does not fit ends with an ellipsis, so that truncation is visible. */
 static void format_at(struct tn_error *err, size_t at, const char *format, va_list args)
 {
     static const char cut[] = "...";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The fault plan of os.h: which request to the system or the allocator has to fail, so that tests reach every such path
- * without a broken machine. Outside tests the plan is empty and costs one load per request. */
+/* The fault plan of os.h: makes chosen requests to the system or the allocator fail, so that tests reach every error
+ * path. Outside tests the plan is empty and costs one load per request. */
 
 #include <errno.h>
 #include <stdlib.h>

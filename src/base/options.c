@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Structs that begin with their size, from callers that were compiled with an older or a newer header. */
+/* Structs that begin with their size, passed by callers compiled with an older or newer header. */
 
 #include "base.h"
 
-/* No struct of ours comes near; it bounds what is read of a struct whose size was never set. */
+/* Larger than any struct of ours; limits how much is read if `size` was never set. */
 enum { LARGEST = 4096 };
 
 static size_t size_of(const void *structure)

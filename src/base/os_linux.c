@@ -15,7 +15,7 @@
 #include "faults.h"
 #include "os.h"
 
-/* Newer than the headers of Debian 12, or absent from musl's. */
+/* Newer than the headers of Debian 12, or missing from musl's. */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10U
 #endif
@@ -40,7 +40,7 @@ static void *pointer(uint64_t address)
 
 size_t tn__os_page_size(void)
 {
-    static size_t known; /* threads may find it out at the same time */
+    static size_t known; /* several threads may store it, all the same value */
     size_t size = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!size) {
         size = (size_t)sysconf(_SC_PAGESIZE);
@@ -62,7 +62,7 @@ int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *add
     if (p == MAP_FAILED)
         return errno;
     *address = (uintptr_t)p;
-    if (hint_required && *address != hint) { /* kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint */
+    if (hint_required && *address != hint) { /* kernels before 4.17 treat MAP_FIXED_NOREPLACE as a hint */
         munmap(p, size);
         return EEXIST;
     }
@@ -85,7 +85,7 @@ int tn__os_commit(uint64_t address, size_t size, enum tn__prot prot)
 
 int tn__os_decommit(uint64_t address, size_t size)
 {
-    /* Not through the fault plan: giving memory back must work on every error path. */
+    /* Exempt from the fault plan: releasing memory must work on every error path. */
     void *p = mmap(pointer(address), size, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? errno : 0;
 }
@@ -117,7 +117,7 @@ void tn__os_prefault(uint64_t address, size_t size)
 
 void tn__os_prefault_shared(uint64_t address, size_t size)
 {
-    populate(address, size, MADV_POPULATE_READ); /* maps 16 pages at a time; writing then needs no fault on a memfd */
+    populate(address, size, MADV_POPULATE_READ); /* maps 16 pages at once; writes then do not fault */
 }
 
 /* ---- memory shared between two views ---- */
@@ -189,7 +189,7 @@ _Static_assert(sizeof(struct tn__piece) == sizeof(struct iovec) &&
                    offsetof(struct tn__piece, size) == offsetof(struct iovec, iov_len),
                "struct tn__piece is passed to the system as it is");
 
-/* Writes what a short write left of one piece. */
+/* Writes the rest of a piece after a short write. */
 static int write_rest(int fd, uint64_t offset, const char *bytes, size_t size)
 {
     while (size) {
@@ -216,7 +216,7 @@ int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t
         offset += done;
         for (; count && done >= pieces->size; pieces++, count--)
             done -= pieces->size;
-        if (done) { /* a piece in part */
+        if (done) { /* part of a piece was written */
             int error = write_rest(fd, offset, (const char *)pieces->bytes + done, pieces->size - done);
             if (error)
                 return error;
@@ -307,7 +307,7 @@ int tn__os_open(const char *path, int *fd)
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would make us wait */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe without a writer would block */
     return *fd < 0 ? errno : 0;
 }
 

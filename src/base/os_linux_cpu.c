@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What only the kernel knows about the cores. */
+/* What only the kernel knows about the cores of the machine. */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Files that perf reads: the map, and jitdump with the mapping by which perf finds it. */
+/* Writes files for perf: the map, and jitdump with the mapping by which perf finds it. */
 
 #include <errno.h>
 #include <fcntl.h>

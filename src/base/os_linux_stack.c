@@ -7,7 +7,7 @@
 
 #include "os.h"
 
-/* A stack without limit is taken for one of this size: far more than the system gives to any thread but the first. */
+/* Unlimited stacks count as this large, far more than any thread but the first gets from the system. */
 #define UNLIMITED (1ull << 32)
 
 uint64_t tn__os_stack_size(void)
@@ -19,7 +19,8 @@ uint64_t tn__os_stack_size(void)
         pthread_attr_getstacksize(&attributes, &size);
         pthread_attr_destroy(&attributes);
     }
-    /* The first thread's grows up to the limit; glibc says what that was when it looked, musl what is mapped so far. */
+    /* The first thread's stack grows up to the limit. glibc reports the limit at the time of its query, musl what is
+     * mapped so far. */
     if (getrlimit(RLIMIT_STACK, &limit) == 0)
         size = tn__max64(size, limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur);
     return !size || size > UNLIMITED ? UNLIMITED : size;

@@ -3,25 +3,25 @@
 /* The attached threads, and quiescence in the manner of QSBR (quiescent-state-based reclamation: Desnoyers et al.,
  * "User-Level Implementations of Read-Copy Update", IEEE TPDS 2012).
  *
- * There is one epoch, which whoever starts to wait advances, and each thread has a word that tells the epoch it saw at its
- * last quiescent point, or that it is offline: not attached, or in a blocking region. A thread is past a wait if its word is
- * not below the epoch of that wait, or offline. What a waiter finds behind it marks as waited for, in the same word; so
- * passing a point is two loads and a compare if nobody started to wait since the last one, else one exchange, and only
- * who finds itself waited for takes a lock.
+ * There is one epoch, which every new wait advances. Each thread has a word with the epoch that it saw at its last quiescent
+ * point, or OFFLINE: not attached, or in a blocking region. A thread has passed a wait if its word is at least the epoch of
+ * that wait, or OFFLINE. The waiter marks threads that have not passed yet as waited for, in the same word. So passing a
+ * quiescent point takes two loads and a compare if no wait was started since the last one, else one exchange; only a thread
+ * that finds itself waited for takes a lock.
  *
- * Why the memory orders suffice. W waits, T is a thread; W unpublished something before, and frees it afterwards.
- *   - What T did before its point happens before W frees: T stores its word with release, W loads it with acquire.
- *   - What T reads after its point is what W left: W advances the epoch with release and T loads it with acquire; that
- *     others advance it further does no harm, a release sequence goes on through read-modify-writes.
- *   - T leaves a blocking region while W looks. Both do so by a read-modify-write of T's word, so one comes first. If it is
- *     T's, W finds T online, and waits. If it is W's, T's exchange acquires what W released, and reads what W left. A load
- *     by W would not do: both could then miss what the other wrote, as in Dekker's algorithm without fences. */
+ * Why the memory orders suffice: let W wait for thread T. W has unpublished something before, and frees it afterwards.
+ *   - What T did before its quiescent point happens before W frees: T stores its word with release, W loads it with acquire.
+ *   - What T reads after its quiescent point is what W left: W advances the epoch with release and T loads it with acquire.
+ *     Further advances by others do no harm, because a release sequence continues through read-modify-writes.
+ *   - T leaves a blocking region while W looks. Both use a read-modify-write of T's word, so one comes first. If T's does, W
+ *     finds T online, and waits. If W's does, T's exchange acquires what W released, and T reads what W left. A plain load
+ *     by W would not do: both could miss what the other wrote, as in Dekker's algorithm without fences. */
 
 #include <pthread.h>
 
 #include "thread.h"
 
-/* Epochs count in twos; the lowest bit of a thread's word says that somebody waits for it. */
+/* Epochs advance by two: the lowest bit of a thread's word means that somebody waits for it. */
 enum { OFFLINE = 0, WAITED = 1, FIRST_EPOCH = 2, NEXT_EPOCH = 2 };
 
 static struct {
@@ -95,7 +95,7 @@ void tn_thread_detach(void)
 
 /* ---- forks ---- */
 
-/* The other threads do not exist in the child, nor may their memory: it is not looked at. */
+/* Other threads do not exist in the child, and perhaps their memory does not either, so it is not accessed. */
 static void forget_others(void)
 {
     pthread_cond_init(&passed, NULL);
@@ -121,7 +121,7 @@ void tn__threads_watch_forks(void)
 static void set_seen(uint64_t value)
 {
     if (__atomic_exchange_n(&self.seen, value, __ATOMIC_ACQ_REL) & WAITED) {
-        tn__threads_lock(); /* who waits for us has marked us under the lock, and gives it up when it sleeps */
+        tn__threads_lock(); /* waiters mark us under the lock, and release it only to sleep */
         pthread_cond_broadcast(&passed);
         tn__threads_unlock();
     }
@@ -150,7 +150,7 @@ void tn_thread_end_blocking(void)
 
 /* ---- waiting ---- */
 
-/* Whether the thread has passed a quiescent point since `ticket`; if not, and `mark` is set, it will wake us when it does. */
+/* True if the thread has passed a quiescent point since `ticket`. If not, and `mark` is set, it will wake us then. */
 static bool has_passed(struct tn__thread *thread, uint64_t ticket, bool mark)
 {
     uint64_t seen = __atomic_load_n(&thread->seen, __ATOMIC_ACQUIRE);
@@ -165,7 +165,7 @@ static bool has_passed(struct tn__thread *thread, uint64_t ticket, bool mark)
     }
 }
 
-/* Under the lock. One thread is enough to wait for: when it has passed, the next one is looked for. */
+/* Call under the lock. Finds one thread to wait for; when it has passed, the next one is looked for. */
 static bool all_passed(uint64_t ticket, bool mark)
 {
     for (struct tn__thread *thread = attached; thread; thread = thread->next)
@@ -190,7 +190,7 @@ int tn_quiesce_ended(uint64_t ticket)
 void tn_quiesce(void)
 {
     uint64_t ticket = tn_quiesce_begin();
-    tn_thread_begin_blocking(); /* others that wait at the same time need not wait for us */
+    tn_thread_begin_blocking(); /* others that wait at the same time need not wait for this thread */
     tn__threads_lock();
     while (!all_passed(ticket, true))
         pthread_cond_wait(&passed, &lock);

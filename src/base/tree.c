@@ -2,7 +2,7 @@
 
 #include "tree.h"
 
-/* A node's priority: splitmix64's finalizer. Addresses as keys are anything but random. */
+/* A node's priority: splitmix64's finalizer, because addresses as keys are far from random. */
 static uint64_t priority(const struct tn__tree *node)
 {
     uint64_t x = node->key;
@@ -16,7 +16,7 @@ void tn__tree_insert(struct tn__tree **root, struct tn__tree *node)
     struct tn__tree **link = root;
     while (*link && priority(*link) > priority(node))
         link = (*link)->key < node->key ? &(*link)->right : &(*link)->left;
-    /* What was here is split in two, below the new node. */
+    /* The subtree that was here is split in two, below the new node. */
     struct tn__tree *rest = *link, **left = &node->left, **right = &node->right;
     *link = node;
     while (rest) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* AArch64: the tables, and what the kernel's HWCAP words say, in which the cores are intersected already. */
+/* AArch64: the tables, and decoding of the kernel's HWCAP words, which already are the intersection of all cores. */
 
 #include "cpu/cpu.h"
 

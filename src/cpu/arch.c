@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The list of architectures: a member of its own, because who only asks for the host needs the tables of one. */
+/* The list of architectures. A file of its own, so that programs that only ask for the host link the tables of one. */
 
 #include "cpu/cpu.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which target to take on a CPU. By features; the name only breaks ties. */
+/* Chooses the target to use on a CPU. Features decide; names only break ties. */
 
 #include "cpu/cpu.h"
 #include "cpu/targets.h"
@@ -36,7 +36,7 @@ static enum tn_cpu_verdict fits(const struct tn_cpu *cpu, const struct tn_cpu_ta
     return target->flags & (TN_CPU_UNKNOWN_NAME | TN_CPU_UNKNOWN_FEATURE) ? TN_CPU_UNKNOWN : TN_CPU_CHOSEN;
 }
 
-/* Why `target`, which fits, is not taken where `best` can be, which fits too; TN_CPU_CHOSEN if it is the better one. */
+/* Why `target` is not chosen when `best` can be (both fit); TN_CPU_CHOSEN if `target` is the better one. */
 static enum tn_cpu_verdict compare(const struct tn_cpu *cpu, const struct tn_cpu_target *target,
                                    const struct tn_cpu_target *best)
 {
@@ -63,8 +63,8 @@ static const struct tn_cpu_target *find_best(const struct tn_cpu *cpu, const str
     return best;
 }
 
-/* Hypervisors of some years ago hide one feature that every name since x86-64-v2 has: if it is what keeps all targets
- * away, the list of each would bury it. */
+/* Older hypervisors hide cx16, which every CPU name since x86-64-v2 includes. If that is what rules out all targets, it
+ * is said first: nobody would see it in the lists of missing features. */
 static void explain_common(const struct tn_cpu *cpu, const struct tn_cpu_target *targets, size_t count,
                            struct tn_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* From what the cores of a machine show to a set of features and a name. */
+/* Computes features and a name from what the cores of a machine report. */
 
 #include "cpu/cpu.h"
 
@@ -23,7 +23,8 @@ static bool shows(const struct tn__cpu_feature *row, const struct tn__cpu_seen *
            (seen->words[row->word] & row->mask) == row->mask;
 }
 
-/* What cannot be seen is there with whatever implies it; on some architectures that holds for all that is implied. */
+/* A feature that programs cannot detect is present if one that implies it is. On some architectures this holds for
+ * every implied feature. */
 static void add_implied(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
 {
     for (bool changed = true; changed;) {
@@ -39,7 +40,7 @@ static void add_implied(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
     }
 }
 
-/* A group is there if its members are, of which those do not count that nobody can see. */
+/* A group is present if all its members are, except for those that programs cannot detect. */
 static bool has_group(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, size_t group)
 {
     for (const int16_t *i = arch->features[group].implies; *i; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Targets as strings: the other direction of parse.c. */
+/* Formats targets as strings, the inverse of parse.c. */
 
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 
 struct text {
     char *to;
-    size_t size, length; /* `length` goes on beyond `size`, as snprintf counts */
+    size_t size, length; /* may exceed `size`, as with snprintf */
 };
 
 #define put(text, ...)                                                                                                 \
@@ -32,7 +32,7 @@ size_t tn_cpu_format_target(const struct tn_cpu_arch *arch, const struct tn_cpu_
     struct text text = {to, size, 0};
     struct tn__cpu_wish wish = {.cpu = tn__cpu_find_name(arch, target->name, strlen(target->name))};
     struct tn_cpu_target plain = {.size = sizeof plain};
-    tn__cpu_resolve(arch, &wish, NULL, &plain); /* what the name alone stands for */
+    tn__cpu_resolve(arch, &wish, NULL, &plain); /* the features of the name alone */
     struct tn_cpu_set more = tn__cpu_without(&target->enabled, &plain.enabled);
     struct tn_cpu_set less = tn__cpu_without(&plain.enabled, &target->enabled);
     put(&text, "%s", target->name);

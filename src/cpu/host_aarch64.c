@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Looking at the AArch64 CPU that this program runs on. */
+/* Examines the AArch64 CPU that this program runs on. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ const struct tn_cpu_arch *const tn__cpu_host_arch = &tn__cpu_aarch64;
 
 enum { AUX_HWCAP3 = 29, MIDR_READABLE = 1 << 11 };
 
-/* What the kernel tells of another core; false if it tells nothing, as of one that is switched off. */
+/* Reads MIDR_EL1 of any core from sysfs; false if the kernel does not tell, for example because the core is offline. */
 static bool read_midr(size_t core, uint64_t *midr)
 {
     char path[96], text[32];
@@ -24,7 +24,7 @@ static bool read_midr(size_t core, uint64_t *midr)
     return true;
 }
 
-/* Of the core that this runs on; the kernel answers in place of the register. */
+/* MIDR_EL1 of the current core. The kernel emulates the read. */
 static uint64_t own_midr(uint64_t hwcap)
 {
     uint64_t midr = 0;
@@ -33,7 +33,7 @@ static uint64_t own_midr(uint64_t hwcap)
     return midr;
 }
 
-/* The cores differ in their numbers only. */
+/* Only the model numbers of cores differ: HWCAPs hold for all of them. */
 void tn__cpu_look(struct tn__cpu_seen *seen)
 {
     uint64_t hwcap = getauxval(AT_HWCAP), hwcap2 = getauxval(AT_HWCAP2), hwcap3 = getauxval(AUX_HWCAP3), midr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Looking at the RISC-V CPU that this program runs on. */
+/* Examines the RISC-V CPU that this program runs on. */
 
 #include <sys/auxv.h>
 
@@ -9,7 +9,7 @@
 
 const struct tn_cpu_arch *const tn__cpu_host_arch = &tn__cpu_riscv64;
 
-/* Legal only where there are vectors. */
+/* An illegal instruction on CPUs without vectors. */
 static uint64_t read_vlenb(void)
 {
     uint64_t bytes;
@@ -23,7 +23,7 @@ static void add(struct tn__cpu_riscv *probe, const struct tn__cpu_riscv *more)
     probe->extensions |= more->extensions;
 }
 
-/* Linux 6.4 and later. */
+/* For Linux 6.4 and later. */
 static bool ask_hwprobe(struct tn__cpu_riscv *probe)
 {
     struct tn__os_hwprobe keys[] = {{0, 0}, {1, 0}, {3, 0}, {4, 0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Looking at the x86-64 CPU that this program runs on. */
+/* Examines the x86-64 CPU that this program runs on. */
 
 #include <cpuid.h>
 
@@ -34,8 +34,8 @@ static void see_core(void *seen)
     tn__cpu_see(seen, &core);
 }
 
-/* CPUID traps in a virtual machine (15 times 4 us) and moving from core to core takes longer still, so the others are
- * visited only where this one says that they differ. */
+/* In a virtual machine each CPUID traps (15 times 4 us), and migrating from core to core takes even longer. So other
+ * cores are visited only if this one reports that they may differ. */
 void tn__cpu_look(struct tn__cpu_seen *seen)
 {
     struct tn__cpu_seen core;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Making a CPU smaller than it is. */
+/* Restricts a CPU to the features of a target. */
 
 #include "cpu/targets.h"
 

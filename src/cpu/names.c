@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Looking up names in the tables of an architecture. */
+/* Looks up names in the tables of an architecture. */
 
 #include "cpu/cpu.h"
 

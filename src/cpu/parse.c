@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Target strings: targets separated by ';', each a name and items separated by ','. Nothing is trimmed, nothing is
- * skipped: what is not understood is an error that names its column. */
+/* Parses target strings: targets separated by ';', each a name and items separated by ','. Nothing is trimmed or
+ * skipped: what cannot be parsed is an error that names its column. */
 
 #include "cpu/targets.h"
 
 struct parser {
-    const char *text, *at; /* `at` is behind what was read */
+    const char *text, *at; /* `at`: the next byte to read */
     const struct tn_cpu_parse_options *options;
     struct tn_cpu_targets *targets;
     struct tn_error *err;
     size_t capacity;
-    char *extra, *extra_end; /* of this target; NULL: there is none yet */
-    bool inside_image;       /* reads the string that "sysimage" stands for */
+    char *extra, *extra_end; /* unknown features of this target; NULL: none yet */
+    bool inside_image;       /* reading the string that "sysimage" stands for */
 };
 
 struct word {
@@ -24,7 +24,7 @@ struct word {
 
 /* ---- errors ---- */
 
-/* `return wrong(parser, at, ...)`: the text continues the sentence. */
+/* `return wrong(parser, place, ...)`: the arguments format the rest of the message. */
 #define wrong(parser, place, ...) (begin_error(parser, place), tn__append((parser)->err, __VA_ARGS__), TN_EINVAL)
 
 static void begin_error(struct parser *parser, const char *place)
@@ -52,7 +52,7 @@ static struct word take_word(struct parser *parser)
     return word;
 }
 
-/* Names of CPUs and features consist of these; so nothing that LLVM would read differently gets through to it. */
+/* The characters of names of CPUs and features. No others reach LLVM, which would read some of them as syntax. */
 static int check_name(struct parser *parser, struct word word)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -70,8 +70,8 @@ static int check_name(struct parser *parser, struct word word)
 static const struct flag {
     const char *word;
     uint64_t flag, excludes;
-    bool may_be_off; /* with '-' before it */
-    bool image_only; /* has no meaning for a single target */
+    bool may_be_off; /* may be negated with '-' */
+    bool image_only; /* meaningless for a single target */
 } flags[] = {
     {"clone_all", TN_CPU_CLONE_ALL, 0, true, true},
     {"opt_size", TN_CPU_OPT_SIZE, TN_CPU_MIN_SIZE, false, true},
@@ -120,11 +120,11 @@ static int read_base(struct parser *parser, struct word word, const char *item, 
     return TN_OK;
 }
 
-/* Keeps for LLVM what the tables lack. `item` is where it stands. */
+/* Records an item that the tables lack, for LLVM. `item` points to it, including its sign. */
 static int read_unknown(struct parser *parser, struct word word, const char *item, bool off,
                         struct tn_cpu_target *target)
 {
-    if (!parser->extra) { /* each item that follows takes its length and perhaps a sign */
+    if (!parser->extra) { /* room for all items that follow, each with a comma and a sign */
         parser->extra = tn__arena_alloc(&parser->targets->arena, 2 * strcspn(item, ";") + 2);
         if (!parser->extra)
             return out_of_memory(parser);
@@ -195,7 +195,7 @@ static int read_name(struct parser *parser, struct tn_cpu_target *target, struct
     return target->name ? TN_OK : out_of_memory(parser);
 }
 
-/* Where in the target that begins at `start` the feature is given. */
+/* Where the feature is enabled in the target that begins at `start`. */
 static const char *find_given(const char *start, const char *name)
 {
     size_t length = strlen(name);
@@ -239,7 +239,7 @@ static int read_target(struct parser *parser)
 
 static int read_targets(struct parser *parser);
 
-/* Puts the image's targets in the place of "sysimage". */
+/* Replaces "sysimage" by the image's targets. */
 static int read_image(struct parser *parser)
 {
     const char *start = parser->at;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* From what a target string says to the features that code may use. */
+/* Computes the features that code may use from a parsed target. */
 
 #include <stdio.h>
 
 #include "cpu/targets.h"
 
-/* The first feature that was given and is not enabled; groups stand for their members, which may be there in part. */
+/* The first feature that the string enables but that is not enabled in the result. Groups are skipped: some of their
+ * members may be disabled. */
 static size_t find_lost(const struct tn_cpu_arch *arch, const struct tn_cpu_set *given,
                         const struct tn_cpu_set *enabled)
 {
@@ -49,7 +50,7 @@ size_t tn__cpu_resolve(const struct tn_cpu_arch *arch, const struct tn__cpu_wish
     return find_lost(arch, &wish->given, &target->enabled);
 }
 
-/* Appends "SIGN NAME" for each feature of `set`; *length goes on as snprintf counts. */
+/* Appends "SIGN NAME" for each feature of `set`. *length may exceed the size of the text, as with snprintf. */
 static void add_signed(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char sign, char *text, size_t size,
                        size_t *length)
 {
@@ -59,7 +60,8 @@ static void add_signed(const struct tn_cpu_arch *arch, const struct tn_cpu_set *
                                         "%s%c%s", *length ? "," : "", sign, arch->features[f].name);
 }
 
-/* LLVM reads from left to right: taking a feature takes what depends on it, giving one gives what it implies. */
+/* LLVM applies items from left to right: disabling a feature also disables those that depend on it, enabling one also
+ * enables those that it implies. */
 size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text, size_t size)
 {
     size_t length = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* RISC-V (RV64): the tables, and what hwprobe(2) says of all cores, or AT_HWCAP and the ISA strings of older kernels. */
+/* RISC-V (RV64): the tables, and decoding of what hwprobe(2) reports for all cores or, on older kernels, of AT_HWCAP
+ * and the ISA strings of /proc/cpuinfo. */
 
 #include "cpu/cpu.h"
 
@@ -63,7 +64,7 @@ void tn__cpu_riscv64_see(const struct tn__cpu_riscv *probe, struct tn__cpu_seen 
 struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap)
 {
     static const struct {
-        const char *letters; /* all of them */
+        const char *letters; /* single-letter extensions, all required */
         uint64_t base, extensions;
     } rows[] = {{"ima", BIT(0), 0}, {"fd", 0, BIT(0)}, {"c", 0, BIT(1)}, {"v", 0, BIT(2)}};
     struct tn__cpu_riscv probe = {.base = 0};
@@ -77,7 +78,7 @@ struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap)
     return probe;
 }
 
-/* Bits of hwprobe(2) for the words of an ISA string behind its letters: "_zba_zbb". */
+/* The hwprobe(2) bits of the multi-letter extensions in an ISA string: "_zba_zbb". */
 static uint64_t extensions_of_words(const char *at)
 {
     uint64_t extensions = 0;
@@ -90,7 +91,7 @@ static uint64_t extensions_of_words(const char *at)
     return extensions;
 }
 
-/* "rv64imafdc_zba_zbb", ended by the line's end. */
+/* Parses an ISA string such as "rv64imafdc_zba_zbb", up to the end of the line. */
 static struct tn__cpu_riscv of_isa(const char *isa)
 {
     uint64_t letters = 0;

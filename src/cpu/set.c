@@ -84,7 +84,7 @@ struct tn_cpu_set tn__cpu_of_kind(const struct tn_cpu_arch *arch, enum tn_cpu_ki
     return set;
 }
 
-/* The name of a feature; of one that only a newer version knows its number, in `number`. */
+/* The name of a feature. Features unknown to this version are formatted as #N in `number`. */
 static const char *name_of(const struct tn_cpu_arch *arch, size_t feature, char *number, size_t size)
 {
     if (feature && feature < arch->feature_end)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* x86-64: the tables, and what CPUID and XCR0 say. CPUID tells what the CPU can do, XCR0 which registers the operating
- * system keeps for a program; a feature needs both. Nothing here runs CPUID, so any CPU can be looked at on any host. */
+/* x86-64: the tables, and decoding of CPUID and XCR0. CPUID reports what the CPU supports, XCR0 which registers the
+ * operating system saves; a feature needs both. Nothing here executes CPUID, so any CPU can be decoded on any host. */
 
 #include "cpu/cpu.h"
 
-/* CPUID registers by leaf, subleaf and name; E: extended leaves. */
+/* CPUID registers: leaf, subleaf, register; E: extended leaves (0x80000000 and up). */
 enum {
     L1_ECX = TN__CPU_GATES + 1,
     L1_EDX,
@@ -27,7 +27,7 @@ enum {
 };
 _Static_assert((int)WORD_END <= (int)TN__CPU_WORDS, "every register has a word");
 
-/* What the operating system has to keep. */
+/* Register states that the operating system has to save. */
 enum { ANY = TN__CPU_GATE_ANY, YMM, ZMM, TILE, APX };
 
 static const struct {
@@ -47,7 +47,7 @@ static const struct {
 
 enum { INTEL = 1, AMD };
 
-/* Extended family and model are part of the numbers. Intel 6/45 and AMD 15/6 are two models. */
+/* One number of vendor, family and model; the latter two include their extended fields. */
 #define MODEL_NUMBER(vendor, family, model) ((uint64_t)(vendor) << 32 | (uint64_t)(family) << 16 | (uint64_t)(model))
 #define MODEL_ROW(vendor, family, first, last, id)                                                                     \
     {                                                                                                                  \
@@ -131,7 +131,7 @@ void tn__cpu_x86_64_see(const struct tn__cpuid_source *source, struct tn__cpu_se
     struct tn__cpuid leaf_0 = ask(source, 0, 0, 0);
     uint32_t last = leaf_0.eax, last_extended = ask(source, UINT32_MAX, LEAF_EXTENDED, 0).eax;
     struct tn__cpuid leaf_1 = ask(source, last, 1, 0), leaf_7 = ask(source, last, 7, 0);
-    /* Some CPUs answer for subleaves that they do not have. */
+    /* Some CPUs report data for subleaves that they do not have. */
     struct tn__cpuid leaf_7_1 = ask(source, leaf_7.eax ? last : 0, 7, 1);
     struct tn__cpuid extended_1 = ask(source, last_extended, LEAF_EXTENDED + 1, 0);
     uint32_t avx10_version = leaf_7_1.edx & HAS_AVX10 ? ask(source, last, 0x24, 0).ebx & 0xff : 0;
