@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Archives of ar(1): the common layout of ar(5), GNU's symbol table "/" and "/SYM64/", long names "//" and thin archives,
- * BSD's "__.SYMDEF" tables and "#1/length" names. Every field is checked against the bytes. */
+/* Reads archives of ar(1): the common layout of ar(5), GNU's symbol tables "/" and "/SYM64/", long names "//" and thin
+ * archives, BSD's "__.SYMDEF" tables and "#1/length" names. Every field is checked against the size of the archive. */
 
 #include "link.h"
 
@@ -48,7 +48,7 @@ static bool is_named(const struct tn__member *member, const char *name)
     return member->name_length == strlen(name) && !memcmp(member->name, name, member->name_length);
 }
 
-/* "/123": a name in the table of long names, which ends at a slash and newline. */
+/* "/123": an offset in the table of long names, each of which ends with a slash and a newline. */
 static int long_name(const struct tn__archive *archive, struct tn__member *member, struct tn_error *err)
 {
     uint64_t at;
@@ -128,7 +128,7 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
     if (!tn__archive_claims(bytes, total))
         return FAIL("%s: not an archive", archive->name);
     archive->thin = has_magic(bytes, total, "!<thin>\n");
-    /* Special members come first; the names are behind the symbols. */
+    /* Special members come first, the table of long names after the symbol tables. */
     struct tn__member member;
     bool end;
     for (uint64_t offset = 0;; offset = member.next) {
@@ -221,7 +221,7 @@ static int define_member(const struct tn__object_data *object, uint64_t offset, 
     return 0;
 }
 
-/* Without an index: what every object among the members defines. */
+/* Without a symbol table: reads what each object among the members defines. */
 static int read_members(const struct tn__archive *archive, tn__archive_define *define, void *context,
                         struct tn_error *err)
 {
@@ -281,7 +281,7 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
 
 /* ---- loading ---- */
 
-/* One text of several pieces, the last of which ends with a NUL. */
+/* Joins several pieces into one text; the last piece ends with a NUL. */
 static char *join(const struct tn_allocator *from, const struct tn__piece *pieces, size_t count)
 {
     size_t size = 0;
@@ -306,7 +306,7 @@ static void unmap_member(void *unused, const void *bytes, size_t length)
     tn__os_unmap_file(&(struct tn__os_file){bytes, length});
 }
 
-/* Members of a thin archive are files, named from the archive's folder. */
+/* Members of a thin archive are files, with names relative to the archive's directory. */
 static int map_thin_member(const struct tn__archive *archive, const struct tn__member *member, struct tn_input *input,
                            struct tn_error *err)
 {

@@ -32,7 +32,7 @@ static uint64_t page_down(uint64_t value)
     return value & -(uint64_t)tn__os_page_size();
 }
 
-/* A refusal by policy and a lack of memory want different answers from the user. */
+/* Refusals by policy and lack of memory call for different errors. */
 static bool is_refusal(int error)
 {
     return error == EACCES || error == EPERM;
@@ -40,7 +40,7 @@ static bool is_refusal(int error)
 
 static int fail_with(struct tn_error *err, int error, const struct tn__strategy *strategy, const char *what)
 {
-    if (error < 0) /* a code, and described */
+    if (error < 0) /* already an error code, with its text */
         return error;
     if (is_refusal(error))
         return tn__fail(err, TN_EPERM, "no memory for %s: %s (strategy %s); usually refused by %s", what,
@@ -50,7 +50,7 @@ static int fail_with(struct tn_error *err, int error, const struct tn__strategy 
 
 /* ---- zones ---- */
 
-/* Cuts the next chunk off the free middle of the window. False if it is used up. */
+/* Takes the next chunk from the free middle of the window; false if that is used up. */
 static bool cut_chunk(struct tn__window *window, enum tn_zone kind, size_t size, uint64_t *address)
 {
     if (size > window->high - window->low)
@@ -115,7 +115,7 @@ static int grow_zone(struct tn__window *window, enum tn_zone kind, size_t need, 
     return code;
 }
 
-/* After a fork, parent and child go on in chunks of their own. */
+/* After a fork, parent and child continue in chunks of their own. */
 static void leave_shared_chunks(struct tn__zone *zone)
 {
     uint64_t generation = tn__os_fork_generation();
@@ -128,7 +128,8 @@ static void leave_shared_chunks(struct tn__zone *zone)
     zone->chunk_size = FIRST_CHUNK;
 }
 
-/* Pages are cheaper to get together than by one fault each, so the range that reaches untouched ones gets a step of them. */
+/* Getting several pages at once is cheaper than one fault for each, so the range that reaches untouched pages gets a
+ * step of them. */
 static struct tn__backing claim(struct tn__zone *zone, const struct tn__range *range, size_t touch)
 {
     const struct tn__chunk *chunk = zone->chunks;
@@ -146,8 +147,8 @@ static struct tn__backing claim(struct tn__zone *zone, const struct tn__range *r
     return backing;
 }
 
-/* Writing to the chunk's file makes its pages without zeroing or faulting them, at half the cost (measured: 1 MB in 0.29
- * ms and 0.1 to map it, against 0.6). */
+/* Writing to the chunk's file creates its pages without zeroing or faulting them, at half the cost (measured: 1 MB in
+ * 0.29 ms, and 0.1 ms to map it, instead of 0.6 ms). */
 static int write_large(const struct tn__range *range, struct tn__backing *backing, size_t offset,
                        const struct tn__piece *pieces, size_t count, size_t size)
 {
@@ -184,7 +185,7 @@ int tn__codemem_fill(const struct tn__window *window, enum tn_zone kind, const s
     return 0;
 }
 
-/* Where ranges do not share pages, each is a chunk by itself. */
+/* If ranges do not share pages, each one is a chunk. */
 static struct tn__chunk chunk_of(const struct tn__zone *zone, const struct tn__range *range)
 {
     return (struct tn__chunk){
@@ -206,7 +207,7 @@ int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, 
     }
     struct tn__range *range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
     if (!range && !no_memory) {
-        /* Room for the alignment, and for the search that looks among sizes an eighth larger. */
+        /* Room for the alignment, and for the search, which rounds sizes up by as much as an eighth. */
         int code = grow_zone(window, kind, size + alignment + (size + alignment) / 8 + 256, err);
         if (code)
             return code;
@@ -225,7 +226,7 @@ int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, 
         range->fresh = !zone->client;
         *backing = (struct tn__backing){0};
     } else {
-        range->fresh &= !zone->client; /* who says that it is zero? */
+        range->fresh &= !zone->client; /* the client may return memory that is not zero */
         *backing = claim(zone, range, touch);
     }
     *out = range;
@@ -309,7 +310,7 @@ bool tn__window_reaches(const struct tn__window *window, uint64_t address)
     return from_start <= limit && from_start >= -limit && from_end <= limit && from_end >= -limit;
 }
 
-/* Walks one page through the strategy, because only trying tells what the system's policies permit. */
+/* Takes one page through all steps of the strategy: only trying shows what the system's policies permit. */
 static int try_strategy(const struct tn__strategy *strategy, uint64_t address)
 {
     struct tn__chunk chunk = {.address = address, .size = tn__os_page_size()};
@@ -341,8 +342,9 @@ static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_str
     return tn__fail(err, code, "%s", refusals.text);
 }
 
-/* A smaller window near the program serves better than a large one out of its reach, where data of the program cannot be
- * referred to by PC32: between a static program and its brk heap, which starts at random, there may be less than 1 GiB. */
+/* A smaller window in reach of the program beats a larger one out of reach, whose code could not refer to the program's
+ * data by PC32. Between a static program and its brk heap, which starts at a random address, less than 1 GiB may be
+ * free. */
 static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__codemem *memory, uint64_t *address,
                         size_t *got, struct tn_error *err)
 {
@@ -419,7 +421,7 @@ int tn__codemem_open_client(struct tn__codemem *memory, const struct tn_allocato
 
 int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
 {
-    /* Mappings of the first kind merge with their neighbours. */
+    /* Mappings of the first one merge with their neighbours. */
     static const struct tn__strategy *const choices[] = {&tn__strategy_mprotect, &tn__strategy_sealed};
     struct tn__window *window = &memory->windows[TN__WINDOW_NEAR];
     if (!memory->strategy->shared)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Two passes over the objects, as in a linker: the first finds out how large everything gets, the second writes.
- * The file: header, debug sections, symbols, names of symbols, names of sections, section headers. */
+/* Two passes over the objects, as in a linker: the first computes sizes, the second writes. The file consists of
+ * header, debug sections, symbols, names of symbols, names of sections, section headers. */
 
 #include <elf.h>
 
@@ -9,7 +9,7 @@
 #include "observer.h"
 #include "reloc.h"
 
-/* What debuggers read. Indexes of names and addresses are left out: debuggers make their own. */
+/* What debuggers read. Indexes of names and addresses are omitted: debuggers build their own. */
 enum {
     OUT_INFO,
     OUT_EH_FRAME,
@@ -33,7 +33,7 @@ enum {
 
 static const struct {
     const char *name;
-    uint64_t discarded; /* stands for an address in code that was discarded; two zeros would end a list */
+    uint64_t discarded; /* stored for addresses in discarded code; in some lists, zeros would mark the end */
 } outs[OUT_COUNT] = {
     [OUT_INFO] = {".debug_info", 0},
     [OUT_EH_FRAME] = {".eh_frame", 0},
@@ -53,7 +53,7 @@ static const struct {
     [OUT_MACINFO] = {".debug_macinfo", 0},
 };
 
-/* One object, read again: its neutral form does not outlive the link. */
+/* One object, read a second time: its neutral form does not outlive the link. */
 struct source {
     const struct tn_linked_object *object;
     struct tn__object_data data;
@@ -69,9 +69,9 @@ struct builder {
     struct source *sources;
     size_t count;
     uint64_t sizes[OUT_COUNT], places[OUT_COUNT]; /* places: in the file */
-    uint64_t frames_address;                      /* .eh_frame's, since its values are distances */
+    uint64_t frames_address;                      /* of .eh_frame, whose values are distances */
     uint64_t local_count, global_count, strings_size, strings, section_names;
-    uint64_t local_at, global_at, string_at; /* what was written so far */
+    uint64_t local_at, global_at, string_at; /* where the next ones go */
     uint32_t code_sections;
     struct tn_error *err;
 };
@@ -117,7 +117,7 @@ static int place_pieces(struct builder *b, struct source *source)
         uint64_t *size = &b->sizes[piece->out];
         piece->offset = tn__align_up(*size, data->sections[i].alignment);
         *size = piece->offset + data->sections[i].size;
-        if (*size > UINT32_MAX) /* what 32-bit DWARF can refer to */
+        if (*size > UINT32_MAX) /* the limit of 32-bit DWARF */
             return tn__fail(b->err, TN_ENOTSUP, "%s: more than 4 GiB of %s in one link", data->name,
                             data->sections[i].name);
         if (piece->out == OUT_EH_FRAME && !b->frames_address)
@@ -126,7 +126,7 @@ static int place_pieces(struct builder *b, struct source *source)
     return 0;
 }
 
-/* Where a symbol's own definition lies; false if it is not for a debugger. */
+/* The address of a symbol's own definition; false if debuggers do not need it. */
 static bool find_symbol(const struct source *source, uint32_t index, uint64_t *address)
 {
     const struct tn__symbol *symbol = &source->data.symbols[index];
@@ -136,19 +136,19 @@ static bool find_symbol(const struct source *source, uint32_t index, uint64_t *a
     if (symbol->place != TN__PLACE_SECTION)
         return symbol->place == TN__PLACE_COMMON;
     uint64_t section = source->object->section_addresses[symbol->section];
-    if (symbol->type != TN__TYPE_IFUNC) /* which is its stub */
+    if (symbol->type != TN__TYPE_IFUNC) /* its address is the stub's */
         *address = section + symbol->value;
     return source->data.sections[symbol->section].kind != TN__SECTION_UNLOADED && section != TN_SECTION_DISCARDED;
 }
 
-/* Those functions that the object's own symbols do not name. */
+/* True for stubs, which have no symbol in their object. */
 static bool is_stub(const struct tn_function *function)
 {
     size_t length = strlen(function->name), suffix = sizeof TN__STUB_SUFFIX - 1;
     return length > suffix && !memcmp(function->name + length - suffix, TN__STUB_SUFFIX, suffix);
 }
 
-/* True of a function that no symbol of the object stands for. */
+/* True for a function without a symbol in the object. */
 static bool is_extra(const struct source *source, const struct tn_function *function)
 {
     return !source->object->length || is_stub(function);
@@ -169,10 +169,10 @@ static void count_symbols(struct builder *b, const struct source *source)
         }
 }
 
-/* A section that can be decompressed becomes what it was (ELF, "Section Compression"). */
+/* Decompresses a section if possible (gABI, "Section Compression"). */
 static int unpack(const struct builder *b, struct source *source, struct tn__section *section)
 {
-    enum { MOST = 1032 }; /* bytes that zlib makes of one */
+    enum { MOST = 1032 }; /* the most bytes that zlib makes of one */
     Elf64_Chdr header;
     if (!section->compressed || !b->inflate || !section->bytes || section->size < sizeof header)
         return 0;
@@ -187,7 +187,7 @@ static int unpack(const struct builder *b, struct source *source, struct tn__sec
         return 0;
     section->bytes = bytes;
     section->size = header.ch_size;
-    section->alignment = 1; /* units of DWARF follow each other without a gap */
+    section->alignment = 1; /* DWARF units follow each other without padding */
     section->compressed = false;
     return 0;
 }
@@ -198,7 +198,7 @@ static int read_source(struct builder *b, struct source *source)
     source->data = (struct tn__object_data){
         .name = object->name, .bytes = object->bytes, .size = object->length, .arena.from = b->image->from};
     b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
-    if (!object->length) { /* a section of the client's, or stubs */
+    if (!object->length) { /* added by tn_add_section, or stubs */
         source->data.arch = tn__arch_at(0);
         count_symbols(b, source);
         return 0;
@@ -254,7 +254,7 @@ static int lay_out(struct builder *b)
     uint64_t end = sizeof(Elf64_Ehdr);
     for (int i = 0; i < OUT_COUNT; i++)
         b->places[i] = take(&end, b->sizes[i]);
-    b->local_count++; /* the first is empty, and so is its name */
+    b->local_count++; /* the empty first symbol */
     b->strings_size++;
     image->symbols = take(&end, (b->local_count + b->global_count) * sizeof(Elf64_Sym));
     b->strings = take(&end, b->strings_size);
@@ -275,7 +275,7 @@ static int lay_out(struct builder *b)
 
 /* ---- the second pass ---- */
 
-/* The value of a symbol for debug data. */
+/* The value of a symbol as debug data refers to it. */
 static uint64_t value_of(const struct builder *b, const struct source *source, uint32_t index, uint64_t discarded)
 {
     const struct tn__symbol *symbol = &source->data.symbols[index];
@@ -291,8 +291,8 @@ static uint64_t value_of(const struct builder *b, const struct source *source, u
     return gone ? discarded : address + symbol->value;
 }
 
-/* Debug data refers by plain and by relative addresses; what else an object may hold there (a personality in the GOT) is of
- * no use to a debugger and stays as it is. */
+/* Debug data has absolute and relative references. Others (to a personality routine through the GOT, say) are of no use
+ * to a debugger and remain as they are. */
 static void relocate(const struct builder *b, const struct source *source, const struct piece *piece,
                      const struct tn__section *section, const struct tn__reloc *reloc)
 {
@@ -320,7 +320,7 @@ static void copy_piece(const struct builder *b, const struct source *source, uin
         relocate(b, source, piece, section, reloc);
 }
 
-/* The pieces of one object in one section lie behind one another. */
+/* The pieces of an object are contiguous in each section. */
 static void note_extent(const struct builder *b, const struct source *source, uint8_t out, uint64_t *start,
                         uint64_t *size)
 {
@@ -341,7 +341,7 @@ static uint8_t symbol_type(const struct tn__symbol *symbol, bool in_code)
     return in_code ? STT_NOTYPE : STT_OBJECT;
 }
 
-/* Everything but its name is set. */
+/* All fields but the name are set by the caller. */
 static void put_symbol(struct builder *b, const char *name, Elf64_Sym out)
 {
     size_t name_size = strlen(name) + 1;
@@ -523,8 +523,8 @@ void tn__debug_image_free(struct tn__debug_image *image)
 
 /* ---- erasing ---- */
 
-/* Where the entries of a unit begin, and its end (DWARF 5, 7.5.1). False if the bytes are no unit, or one of types, which
- * other units may refer to and which names no address. */
+/* The start of the entries of a unit, and its end (DWARF 5, 7.5.1). False if it is malformed or a type unit: other
+ * units may refer to those, and they contain no addresses. */
 static bool unit_extent(const uint8_t *at, size_t size, size_t *entries, size_t *end)
 {
     bool wide = size >= 4 && tn__get32(at) == UINT32_MAX;
@@ -541,7 +541,7 @@ static bool unit_extent(const uint8_t *at, size_t size, size_t *entries, size_t 
     return version < 5 || type == 1 /* DW_UT_compile */ || type == 3 /* DW_UT_partial */;
 }
 
-/* Without entries a unit is one that debuggers skip; incremental linkers leave such behind. */
+/* Debuggers skip units without entries; incremental linkers leave such units behind. */
 static void empty_units(uint8_t *bytes, size_t size)
 {
     size_t entries, end;

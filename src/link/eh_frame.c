@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Checks unwind data (LSB Core, "The .eh_frame section") before the program's unwinder is told about it. Unwinders trust
- * it: at the first throw of anybody they walk the table from one length to the next, and abort at an encoding that they do
- * not know. What is accepted is what libgcc and LLVM's libunwind read without leaving the table or aborting; the
- * instructions in it are the compiler's business. */
+/* Checks unwind data (LSB Core, "The .eh_frame section") before it is registered with the program's unwinder. Unwinders
+ * trust it: at the first throw anywhere, they walk the table from length to length, and abort at unknown encodings.
+ * What is accepted here, libgcc and LLVM's libunwind read without leaving the table or aborting. The instructions in it
+ * are not checked. */
 
 #include "unwind.h"
 
@@ -11,8 +11,8 @@
 
 enum { PE_FORMAT = 0x0f, PE_APPLICATION = 0x70, PE_PCREL = 0x10 };
 
-/* Bytes of a value in this encoding (DW_EH_PE_...), or 0 if it is none that compilers emit: 4 or 8 bytes, absolute or
- * relative to themselves. libgcc aborts at function-relative values, libunwind at all other bases. */
+/* The size of a value in this encoding (DW_EH_PE_...), or 0 for those that compilers do not emit. Accepted are 4 or 8
+ * bytes, absolute or PC-relative: libgcc aborts at function-relative values, libunwind at all other bases. */
 static unsigned encoded_size(uint8_t encoding)
 {
     static const uint8_t sizes[16] = {[0x0] = 8, [0x3] = 4, [0x4] = 8, [0xb] = 4, [0xc] = 8};
@@ -27,7 +27,7 @@ static void skip_personality(struct tn__cursor *c)
     tn__cursor_take(c, size);
 }
 
-/* The encoding of addresses that a common entry's augmentation asks for. */
+/* The encoding of addresses according to the augmentation of a common entry (CIE). */
 static uint8_t address_encoding(struct tn__cursor *entry, const char *letters)
 {
     uint64_t length = tn__cursor_uleb(entry);
@@ -46,19 +46,19 @@ static uint8_t address_encoding(struct tn__cursor *entry, const char *letters)
         else if (*letters == 'L')
             tn__cursor_byte(&c);
         else if (*letters != 'S' && *letters != 'B' && *letters != 'G')
-            break; /* nobody reads on behind a letter he does not know */
+            break; /* readers stop at a letter that they do not know */
     }
     entry->good &= c.good;
     return encoding;
 }
 
-/* The same of a common entry behind its length and number; UNSOUND if it is malformed. */
+/* The same for a common entry after its length and number; UNSOUND if it is malformed. */
 static int encoding_of(struct tn__cursor c)
 {
     uint8_t version = tn__cursor_byte(&c);
     const char *letters = tn__cursor_text(&c);
     tn__cursor_uleb(&c); /* code alignment, */
-    tn__cursor_uleb(&c); /* data alignment, as long as an unsigned number */
+    tn__cursor_uleb(&c); /* data alignment (signed, but of the same length) */
     if (version == 1)
         tn__cursor_byte(&c); /* and the return address's register */
     else

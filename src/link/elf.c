@@ -8,7 +8,7 @@
 #include "object.h"
 #include "reloc.h"
 
-/* Not in the elf.h of every system. */
+/* Missing from some systems' elf.h. */
 #define SHT_X86_64_UNWIND_ 0x70000001
 #define SHF_GNU_RETAIN_    (1 << 21)
 
@@ -24,7 +24,7 @@ struct reader {
 
 #define FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
-/* The header of a section below section_count. Copied, because nothing in a file is aligned. */
+/* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned. */
 static Elf64_Shdr header_of(const struct reader *r, uint32_t index)
 {
     Elf64_Shdr header;
@@ -32,7 +32,7 @@ static Elf64_Shdr header_of(const struct reader *r, uint32_t index)
     return header;
 }
 
-/* Its type alone, for the walks that look for few of them. */
+/* Only its type, for loops that look for sections of one type. */
 static uint32_t type_of(const struct reader *r, uint32_t index)
 {
     return tn__get32(r->headers + (size_t)index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_type));
@@ -79,7 +79,7 @@ static const struct {
     const char *name;
     uint8_t role;
     bool reversed;
-    bool counts_down; /* .ctors.N runs in the order of 65535 - N */
+    bool counts_down; /* .ctors.N has priority 65535 - N */
 } arrays[] = {
     {".preinit_array", TN__ROLE_INIT, false, false}, {".init_array", TN__ROLE_INIT, false, false},
     {".ctors", TN__ROLE_INIT, true, true},           {".fini_array", TN__ROLE_FINI, true, false},
@@ -118,7 +118,7 @@ static void set_role(struct tn__section *section, uint32_t type)
         }
 }
 
-/* Of a section that is loaded. */
+/* The kind of a loaded section. */
 static uint8_t kind_of(const struct tn__section *section, const Elf64_Shdr *header)
 {
     if (header->sh_flags & SHF_TLS)
@@ -171,8 +171,8 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
     return 0;
 }
 
-/* Where the section headers are, how many there are, and which section holds their names. Numbers that do not fit the ELF
- * header are in the first section header (gABI, "ELF Header"). */
+/* Finds the section headers, their number, and the section with their names. Numbers that do not fit the ELF header are
+ * stored in the first section header (gABI, "ELF Header"). */
 static int find_headers(struct reader *r, uint32_t *names)
 {
     struct tn__object_data *object = r->object;
@@ -232,7 +232,7 @@ static int read_relocs(struct reader *r, uint32_t index)
     bool good = header.sh_type == SHT_RELA && header.sh_link == r->symtab_index && !target->relocs && target->bytes &&
                 header.sh_size % sizeof(Elf64_Rela) == 0;
     if (target->kind == TN__SECTION_UNLOADED && !good)
-        return 0; /* only observers read them */
+        return 0; /* read by observers only */
     if (header.sh_type == SHT_REL)
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations without addends", object->name, index,
                         name);
@@ -350,7 +350,7 @@ static int read_symbol(struct reader *r, uint32_t index)
     if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
     if (!code && symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
-        r->object->sections[symbol->section].kind != TN__SECTION_CODE) /* it will be called */
+        r->object->sections[symbol->section].kind != TN__SECTION_CODE) /* it would be called */
         return FAIL(r, "%s: symbol %u (%s) is an indirect function outside of code", r->object->name, index,
                     symbol->name);
     return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Runs the line number programs of .debug_line. Its bytes were relocated, but not checked. */
+/* Interprets the line number programs of .debug_line, whose bytes are relocated but not checked. */
 
 #include "lines.h"
 
@@ -32,7 +32,7 @@ struct sections {
     struct tn__cursor line, line_str, str;
 };
 
-/* One program and the registers of its machine. */
+/* A line number program and its state machine. */
 struct unit {
     struct tn__lines *lines;
     const struct sections *sections;
@@ -40,7 +40,7 @@ struct unit {
     uint16_t version;
     uint8_t offset_size, min_length, max_ops, line_range, opcode_base;
     int8_t line_base;
-    const uint8_t *operand_counts; /* by standard opcode - 1 */
+    const uint8_t *operand_counts; /* indexed by standard opcode - 1 */
     const char **directories;
     struct tn__source_file *files;
     uint64_t directory_count, file_count;
@@ -61,7 +61,7 @@ static const char *text_at(struct tn__cursor section, uint64_t offset)
     return tn__cursor_take(&section, offset) ? tn__cursor_text(&section) : "";
 }
 
-/* False: this form is not for such tables, or new. */
+/* False if the form is unknown or not allowed in these tables. */
 static bool read_form(struct unit *u, uint64_t form, struct form_value *out)
 {
     enum { DATA2 = 5, DATA4, DATA8, STRING, BLOCK, DATA1 = 0x0b, STRP = 0x0e, UDATA, DATA16 = 0x1e, LINE_STRP };
@@ -124,7 +124,7 @@ static bool read_entry(struct unit *u, struct tn__cursor formats, unsigned forma
     return true;
 }
 
-/* The head of a table of DWARF 5, which says what its entries are made of. An entry has a byte at least. */
+/* The header of a DWARF 5 table, which describes the format of its entries. Each entry takes at least one byte. */
 static uint64_t read_formats(struct unit *u, struct tn__cursor *formats, uint8_t *format_count)
 {
     *format_count = tn__cursor_byte(&u->in);
@@ -151,7 +151,8 @@ static void read_tables(struct unit *u)
         u->files[u->file_count++] = file_in(u, directory, name);
 }
 
-/* Before DWARF 5 tables end in an empty name, and number 0, the directory and the file of the compilation, is elsewhere. */
+/* Before DWARF 5, an empty name ends each table, and entry 0, the compilation's directory and file, is stored
+ * elsewhere. */
 static uint64_t count_old(struct tn__cursor in, unsigned numbers)
 {
     uint64_t count = 1;
@@ -188,7 +189,7 @@ static void reset(struct unit *u)
     u->in_sequence = false;
 }
 
-/* Of several rows for one address the last one counts; rows that repeat the one before are left out. */
+/* Only the last of several rows for one address counts; a row equal to the previous one is omitted. */
 static void add_row(struct unit *u, bool end)
 {
     struct tn__lines *lines = u->lines;
@@ -228,7 +229,7 @@ static void run_extended(struct unit *u)
     }
 }
 
-/* Opcodes that are unknown have operands that can be skipped. */
+/* Unknown opcodes tell how many operands to skip. */
 static void skip_operands(struct unit *u, uint8_t opcode)
 {
     for (unsigned i = 0; i < u->operand_counts[opcode - 1]; i++)
@@ -287,20 +288,20 @@ static void run_program(struct unit *u)
 
 /* ---- units ---- */
 
-/* What stands before the tables of names; answers where the program begins. */
+/* Reads the header up to the tables of names; returns the start of the program. */
 static const uint8_t *read_header(struct unit *u)
 {
     struct tn__cursor *in = &u->in;
     u->version = (uint16_t)tn__cursor_number(in, 2);
     in->good &= u->version >= 2 && u->version <= 5;
     if (u->version >= 5)
-        tn__cursor_number(in, 2); /* sizes of addresses and of segment selectors */
+        tn__cursor_number(in, 2); /* sizes of addresses and segment selectors */
     uint64_t header_length = tn__cursor_number(in, u->offset_size);
     struct tn__cursor program = *in;
     tn__cursor_take(&program, header_length);
     u->min_length = tn__cursor_byte(in);
     u->max_ops = u->version >= 4 ? tn__cursor_byte(in) : 1;
-    tn__cursor_byte(in); /* is_stmt, which is for debuggers */
+    tn__cursor_byte(in); /* default_is_stmt, which only debuggers use */
     u->line_base = (int8_t)tn__cursor_byte(in);
     u->line_range = tn__cursor_byte(in);
     u->opcode_base = tn__cursor_byte(in);
@@ -324,7 +325,7 @@ static void read_unit(struct unit *u)
     run_program(u);
 }
 
-/* A sequence that breaks off ends there. */
+/* A truncated sequence ends where it is cut off. */
 static bool read_units(struct tn__lines *lines, const struct sections *sections)
 {
     enum { WIDE = 0xffffffff }; /* 64-bit DWARF */

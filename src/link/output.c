@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The making of an output: a session for it, the link, and the result. */
+/* Makes an output: creates a session, links, and collects the result. */
 
 #include "output_build.h"
 
-/* Out of the range of every 32-bit absolute field. */
+/* Out of range of every 32-bit absolute field. */
 static const uint64_t ANYWHERE = 1ULL << 46;
 enum { WINDOW = 1 << 30, PAGE = 4096 };
 
@@ -63,8 +63,8 @@ static const struct tn__elsewhere how = {.arrange = arrange, .finish = finish};
 
 /* ---- inputs ---- */
 
-/* Before anything refers to them. Notes are for who has the file: in memory the linker leaves them out. Those about the
- * file's own properties are about the objects. */
+/* Runs before anything refers to sections. Notes are kept, unlike in memory, for readers of the file;
+ * .note.gnu.property is not, since it describes the input objects. */
 static void adapt_sections(struct tn__object_data *data)
 {
     for (uint32_t i = 1; i < data->section_count; i++) {

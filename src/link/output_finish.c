@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The symbols of an output, and its debug sections with addresses in them. */
+/* Lists the symbols of an output, and fills in addresses in its debug sections. */
 
 #include "output_build.h"
 #include "reloc.h"
 
 /* ---- symbols ---- */
 
-/* The index of the output section that a symbol's section went to; UINT32_MAX: it is not in the output. */
+/* The index of the output section that holds a symbol; UINT32_MAX: not in the output. */
 static uint32_t section_of(const struct tn__output_link *o, size_t object, const struct tn__symbol *symbol)
 {
     uint32_t piece = o->objects[object].pieces[symbol->section];
@@ -20,7 +20,7 @@ static uint32_t common_section(const struct tn__output_link *o)
     return section ? (uint32_t)(section - o->output->sections) : UINT32_MAX;
 }
 
-/* True for a definition that won, with a name worth listing. */
+/* True for a definition that was chosen and has a name worth listing. */
 static bool is_kept(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
@@ -95,7 +95,7 @@ void tn__output_finish_symbols(struct tn__output_link *o)
 
 /* ---- debug data ---- */
 
-/* Stands for addresses in discarded code: two zeros would end a list. */
+/* Stored for addresses in discarded code: in some lists, two zeros would mark the end. */
 static uint64_t discarded_in(const char *section)
 {
     return !strcmp(section, ".debug_ranges") || !strcmp(section, ".debug_loc");

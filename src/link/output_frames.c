@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Unwind data of an output, and its index (LSB Core, "The .eh_frame_hdr section"): a table of functions, sorted by address, by
- * which unwinders find an entry without reading all of them. */
+/* Unwind data of an output, and its index (LSB Core, "The .eh_frame_hdr section"): a table of functions sorted by
+ * address, by which unwinders find an entry without reading them all. */
 
 #include <stdlib.h>
 
@@ -14,8 +14,8 @@ enum { INDEX_HEADER = 12, INDEX_ROW = 8, PC_RELATIVE_4 = 0x1b, UNSIGNED_4 = 0x03
 
 struct entry {
     const uint8_t *at;
-    uint32_t length;       /* of what follows its first 4 bytes */
-    const uint8_t *common; /* the common entry that it refers to; NULL: it is one */
+    uint32_t length;       /* without these 4 bytes themselves */
+    const uint8_t *common; /* the common entry (CIE) that it refers to; NULL: it is one */
 };
 
 /* Reads the entry at `at`; false at the end of the table. The table has been checked. */
@@ -74,7 +74,7 @@ static bool find_function(const uint8_t *field, uint8_t encoding, uint64_t at, u
     return value != 0;
 }
 
-/* The relocated table was checked too, so reading it cannot fail. */
+/* The table was checked after relocation, too, so reading it cannot fail. */
 static size_t find_rows(const struct tn__output_section *frames, struct row *rows)
 {
     const uint8_t *end = frames->bytes + frames->size;

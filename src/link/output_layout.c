@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The layout of an output. Sections of objects, and what the linker adds, are pieces; pieces of one class and name become a
- * section; sections get their addresses, again each time the room for the format's tables grows; then pieces get theirs. */
+/* Lays out an output. Sections of objects, and what the linker adds, are pieces. Pieces of one class and name form an
+ * output section. Sections are placed, repeatedly while the format's tables at the beginning grow; then pieces get
+ * their final addresses. */
 
 #include <stdlib.h>
 
 #include "output_build.h"
 
-/* No piece, and no section, is larger; sums cannot overflow. */
+/* The most bytes of a piece or section, so that sums cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 31;
 
 static const struct {
-    const char *name; /* NULL: the pieces' own */
+    const char *name; /* NULL: the name of the pieces */
     uint8_t place, kind;
     bool tls;
 } classes[TN__CLASSES] = {
@@ -46,7 +47,7 @@ static bool begins(const char *name, const char *prefix)
     return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* ".text" and ".text.anything" are one section, "tenon_maps" is one of its own. */
+/* True for ".text" and ".text.anything", which form one section; "tenon_maps" is one of its own. */
 static bool has_usual_name(const char *name)
 {
     static const char *const usual[] = {".text", ".rodata", ".data", ".bss", ".lrodata", ".ldata", ".lbss", ".ltext"};
@@ -90,15 +91,15 @@ static uint8_t class_of(const struct tn__output_link *o, const struct tn__output
         return usual ? TN__CLASS_ZERO : TN__CLASS_NAMED_ZERO;
     case TN__SECTION_TLS:
         return TN__CLASS_TLS;
-    case TN__SECTION_TLS_ZERO: /* nothing with bytes in the file may follow what has none */
+    case TN__SECTION_TLS_ZERO: /* sections with bytes in the file cannot follow one without */
         return o->options->tls_room.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
     default:
         return TN__CLASS_DEBUG;
     }
 }
 
-/* The class of two data sections of one unusual name: they stay together, because __start_NAME and __stop_NAME are the bounds
- * of both. */
+/* The common class of two data sections with the same name of their own. They stay together, because __start_NAME and
+ * __stop_NAME delimit both. */
 static uint8_t common_class(uint8_t a, uint8_t b)
 {
     if (a != b && (a == TN__CLASS_NAMED_ZERO || b == TN__CLASS_NAMED_ZERO))
@@ -191,7 +192,7 @@ static int add_section(struct tn__output_link *o, struct tn__object *object, uin
                                      .alignment = section->alignment};
     int code = TN_OK;
     if (section->role == TN__ROLE_UNWIND) {
-        piece.alignment = 1; /* nothing may lie between two entries, and none is read as if it were aligned */
+        piece.alignment = 1; /* entries must be contiguous, and are read unaligned */
         code = tn__output_count_frames(o, &piece);
     }
     if (code == TN_OK && (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI) &&
@@ -227,7 +228,7 @@ static int add_commons(struct tn__output_link *o, struct tn__object *object)
     return code;
 }
 
-/* Adds a piece that the linker itself makes. It comes after those of objects in its class. */
+/* Adds a piece made by the linker itself, behind those of the objects in its class. */
 static int add_own(struct tn__output_link *o, struct tn__object *object, uint8_t class, uint64_t size, uint32_t *number)
 {
     const struct tn__output_piece piece = {.object = object,
@@ -272,13 +273,14 @@ static int add_all(struct tn__output_link *o)
     int code = TN_OK;
     for (size_t i = 0; i < link->count && code == TN_OK; i++)
         code = add_object(o, link->objects[i], &o->objects[i]);
-    if (code == TN_OK && o->functions) /* unwind data is read until a length of zero */
+    if (code == TN_OK && o->functions) /* the terminator of unwind data, a length of zero */
         code = add_own(o, link->objects[0], TN__CLASS_FRAMES, 4, NULL);
     uint64_t index = tn__output_frame_index_size(o);
     return code == TN_OK ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
 }
 
-/* The last piece of thread-local data ends where all of it does, however that is aligned. */
+/* Room for the rest of the program's thread-local data. Its end is the end of the whole block, whatever the
+ * alignment. */
 static int add_tls_room(struct tn__output_link *o)
 {
     uint64_t alignment = tn__max64(o->options->tls_room.alignment, 1);
@@ -296,7 +298,7 @@ static int add_tls_room(struct tn__output_link *o)
     return code;
 }
 
-/* RELRO covers whole pages. The padding of the last one is a section, or `strip` would cut it off. */
+/* RELRO covers whole pages. The padding of the last page is a section, because `strip` would cut it off otherwise. */
 static int add_padding(struct tn__output_link *o)
 {
     bool any = false;
@@ -317,7 +319,7 @@ static int in_order(const void *a, const void *b)
         return names;
     if (p->rank != q->rank)
         return p->rank < q->rank ? -1 : 1;
-    return p < q ? -1 : p > q; /* as they were given */
+    return p < q ? -1 : p > q; /* in input order */
 }
 
 static struct tn__output_section section_for(const struct tn__output_piece *piece)
@@ -329,7 +331,7 @@ static struct tn__output_section section_for(const struct tn__output_piece *piec
                                        .alignment = 1};
 }
 
-/* Zeros that share a section with other data become bytes of the file; this many are surely a mistake. */
+/* Zeros that share a section with other data take space in the file. More of them than this are surely a mistake. */
 enum { MOST_ZEROS = 64 << 20 };
 
 static int append(const struct tn__output_link *o, struct tn__output_section *section, struct tn__output_piece *piece)
@@ -376,7 +378,7 @@ static int make_sections(struct tn__output_link *o)
 
 /* ---- addresses ---- */
 
-/* The unit that files are mapped in, at least, on every system. */
+/* The smallest unit in which any system maps files. */
 enum { BLOCK = 4096 };
 
 struct cursor {
@@ -404,7 +406,7 @@ static void end_segment(const struct tn__output_link *o, enum tn__output_place p
     segment->size = at->address - segment->address;
 }
 
-/* .tbss takes no room: each thread has its own. */
+/* Does not advance for .tbss, which only exists in each thread. */
 static void place_section(const struct tn__output_link *o, struct tn__output_section *section, struct cursor *at)
 {
     struct tn__output *output = o->output;
@@ -427,7 +429,7 @@ static void place_section(const struct tn__output_link *o, struct tn__output_sec
         at->offset = section->offset + section->size;
 }
 
-/* The block of a thread is aligned as a whole. */
+/* Aligns the first section to the alignment of the whole block. */
 static void align_tls(struct tn__output *output)
 {
     uint64_t alignment = 1;
@@ -460,7 +462,7 @@ static void place_sections(struct tn__output_link *o)
     }
 }
 
-/* Within these bounds, 32-bit displacements reach from everything to everything. */
+/* Within this size, 32-bit displacements reach everywhere. */
 static int check_size(const struct tn__output_link *o)
 {
     const struct tn__output_segment *first = &o->output->segments[0],
@@ -517,14 +519,14 @@ static void settle(struct tn__output_link *o, const struct tn__output_piece *pie
     } else if (piece->class == TN__CLASS_STUBS) {
         plan->stub_address = address;
         plan->stub_write = write;
-    } else if (piece->class == TN__CLASS_ZERO) { /* data_address is 0 */
+    } else if (piece->class == TN__CLASS_ZERO) { /* common symbols are placed one by one: data_address is 0 */
         plan->common_offset[piece->symbol] = address;
     }
 }
 
 static void settle_all(struct tn__output_link *o)
 {
-    for (size_t i = 0; i < o->link->count; i++) /* without a GOT it is a point of reference */
+    for (size_t i = 0; i < o->link->count; i++) /* objects without slots still refer to the GOT's address */
         o->link->objects[i]->plan->got_address = o->output->segments[TN__OUTPUT_RELRO].address;
     for (size_t i = 0; i < o->piece_count; i++)
         settle(o, &o->pieces[i]);

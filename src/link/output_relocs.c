@@ -8,7 +8,7 @@
 
 #include "output_build.h"
 
-/* Imports get addresses so far from the output, and from each other, that no 32-bit field reaches them. */
+/* Imports get addresses so far from the output that no 32-bit field reaches them, nor from one to another. */
 static const uint64_t FIRST_IMPORT = 1ULL << 45, IMPORT_STEP = 1ULL << 16;
 enum { MOST_IMPORTS = 1 << 24 };
 
@@ -19,9 +19,9 @@ void *tn__output_import(void *context, const char *name)
     struct tn__output_link *o = context;
     if (o->import_count == MOST_IMPORTS ||
         !tn__grow(NULL, &o->imports, &o->import_capacity, o->import_count + 1, sizeof *o->imports))
-        return NULL; /* it is reported as undefined */
+        return NULL; /* reported as undefined */
     o->imports[o->import_count] = name;
-    return (void *)(uintptr_t)(FIRST_IMPORT + IMPORT_STEP * o->import_count++); /* no pointer: nobody follows it */
+    return (void *)(uintptr_t)(FIRST_IMPORT + IMPORT_STEP * o->import_count++); /* never dereferenced */
 }
 
 bool tn__output_is_import(const struct tn__output_link *o, const struct tn__entry *entry, uint32_t *number)
@@ -60,14 +60,14 @@ bool tn__output_is_inside(const struct tn__object *object, uint32_t index)
         return true;
     if (!index || flags & (TN__SYMBOL_DISCARDED | TN__SYMBOL_TLS))
         return false;
-    if (flags & TN__SYMBOL_GIVEN) /* by options.definitions: an import is none of the file's */
+    if (flags & TN__SYMBOL_GIVEN) /* inside if options.definitions has it; imports are not */
         return symbol->entry && symbol->entry->kind == TN__ENTRY_ABSOLUTE;
     if (!(flags & TN__SYMBOL_OWN) && symbol->entry && symbol->entry->kind == TN__ENTRY_OBJECT)
         symbol = &symbol->entry->object->data->symbols[symbol->entry->symbol];
     return symbol->place != TN__PLACE_ABSOLUTE;
 }
 
-/* A word with the address of a symbol. */
+/* Records a word that holds the address of a symbol. */
 static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol, bool slot, uint64_t addend)
 {
     uint32_t import;
@@ -77,7 +77,7 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
     return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
 }
 
-/* A 64-bit distance always fits, but the distance to an import or an absolute address is unknown. */
+/* Any distance fits 64 bits, but those to imports and absolute addresses are unknown. */
 static int check_distance(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc,
                           const struct tn__row *row)
 {
@@ -102,7 +102,7 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
                         "-fPIC",
                         f->object->name, section->name, reloc->offset, row->name);
     if (row->field != TN__F_LE64 || row->flags & TN__R_TLS)
-        return TN_OK; /* what depends on where things are loaded does not fit */
+        return TN_OK; /* narrower fields fail their range check if they depend on the load address */
     if (row->value == TN__V_S_A_P || row->value == TN__V_S_A_GOT)
         return check_distance(f, section, reloc, row);
     if (row->value != TN__V_S_A)
@@ -110,7 +110,7 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
     return find_address(f, reloc->offset, reloc->symbol, false, (uint64_t)reloc->addend);
 }
 
-/* The scan has checked the records. */
+/* The scan has checked the relocations. */
 static int find_in_section(const struct finder *f, const struct tn__section *section)
 {
     struct tn__relocs relocs;
@@ -121,7 +121,8 @@ static int find_in_section(const struct finder *f, const struct tn__section *sec
     return code;
 }
 
-/* A word for an imported thread-local variable: only the initial-exec model needs nothing but its distance from the thread pointer. */
+/* Records a word for an imported thread-local variable. Only in the initial-exec model is its distance from the thread
+ * pointer all that is needed. */
 static int find_variable(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset, uint32_t import)
 {
     if (kind == TN__SLOT_ADDRESS)
@@ -145,10 +146,10 @@ static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t sym
         return add_site(f, offset, TN__OUTPUT_TLS_MODULE, 0, 0);
     case TN__SLOT_ADDRESS:
         if (tls)
-            return add_site(f, offset, TN__OUTPUT_TLS_OFFSET, 0, 0); /* the word has the addend, until it is finished */
+            return add_site(f, offset, TN__OUTPUT_TLS_OFFSET, 0, 0); /* the word holds the addend until then */
         return find_address(f, offset, symbol, true, 0);
     default:
-        return TN_OK; /* the scan has refused it */
+        return TN_OK; /* refused by the scan */
     }
 }
 
@@ -163,7 +164,7 @@ static int find_in_got(const struct finder *f)
     return code;
 }
 
-/* Code is not writable, and unwind data is to be shared by processes. */
+/* Code is not writable, and processes are to share unwind data. */
 static int check_place(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     if (!piece->fixups || !piece->section)
@@ -182,7 +183,7 @@ static bool names_import(const struct tn__output_site *site)
            site->reloc.fixup == TN__OUTPUT_TLS_IMPORT;
 }
 
-/* An import that is only referred to weakly may be missing. */
+/* An import may be missing if all references to it are weak. */
 static void note_strong(const struct tn__output_link *o, struct tn__output_import *imports)
 {
     uint32_t import;
@@ -194,7 +195,7 @@ static void note_strong(const struct tn__output_link *o, struct tn__output_impor
     }
 }
 
-/* Keeps the imports that some word needs, numbered in the order of first use. */
+/* Keeps the imports that words refer to, numbered by first use. */
 static int list_imports(const struct tn__output_link *o)
 {
     struct tn__output *output = o->output;
@@ -313,12 +314,12 @@ size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t 
 {
     enum { BITS = 63 };
     size_t count = 0;
-    uint64_t next = 0, bitmap = 0; /* of the words from `next` on */
+    uint64_t next = 0, bitmap = 0; /* for the words from `next` on */
     for (size_t i = 0; i <= output->reloc_count; i++) {
         const struct tn__output_reloc *reloc = &output->relocs[i];
         bool is_end = i == output->reloc_count;
         if (!is_end && (reloc->fixup != TN__OUTPUT_RELATIVE || reloc->address % 8 || reloc->address < next))
-            continue; /* no two words are the same: see tn__output_check_sites */
+            continue; /* words do not overlap: see tn__output_check_sites */
         while (bitmap && (is_end || reloc->address >= next + BITS * 8)) {
             if (count++ < room)
                 words[count - 1] = bitmap << 1 | 1;

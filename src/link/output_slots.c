@@ -9,7 +9,8 @@
 /* Bytes that rewriting may read or change, before and after the start of the field. */
 enum { BEFORE = 8, BEHIND = 8 };
 
-/* True if the instruction can do without the slot. Independent of addresses: an output lies within 2 GiB (output_layout.c). */
+/* True if the instruction can be rewritten to work without the slot. This does not depend on addresses: an output lies
+ * within 2 GiB (output_layout.c). */
 static bool can_do_without(const struct tn__output_link *o, const struct tn__object *object,
                            const struct tn__section *section, const struct tn__reloc *reloc, const struct tn__row *row)
 {

@@ -15,7 +15,7 @@ struct merger {
         uint32_t piece, at;
     } * kept; /* each string once */
     uint32_t count;
-    uint32_t *table; /* numbers of these from 1, hashed by their text; 0: free */
+    uint32_t *table; /* indexes into `kept` plus 1, hashed by text; 0: free */
     size_t mask;
 };
 
@@ -34,7 +34,8 @@ static size_t count_strings(const struct tn__output_piece *piece)
     return count;
 }
 
-/* The slot of the string in the hash table, or the free one where it belongs; different output sections share no strings. */
+/* The slot of the string in the hash table, or the free one for it. Output sections do not share strings with each
+ * other. */
 static uint32_t *find(const struct merger *m, const char *section, const char *text)
 {
     for (size_t i = (size_t)tn__name_key(text);; i++) {

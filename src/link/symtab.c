@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The table of a library: every name that its objects define or mention has one entry, found by one hash probe when the
- * object is added; all later phases hold pointers to entries, which never move. */
+/* The symbol table of a library. Every name that its objects define or mention has one entry, found by one hash probe
+ * when the object is added. All later phases hold pointers to entries, which never move. */
 
 #include "link.h"
 
@@ -31,7 +31,7 @@ void tn__object_find_keys(struct tn__object_data *data)
         data->groups[i].key = tn__name_key(data->groups[i].signature);
 }
 
-/* The size of a name with its end. */
+/* The size of a name with its NUL. */
 static size_t size_of(uint64_t key)
 {
     return (size_t)(key >> 32);
@@ -62,7 +62,7 @@ static bool grow(struct tn__symtab *table)
     return true;
 }
 
-/* Entries are used again by others of the same size: of multiples of 16 bytes up to 512, of powers of two from there on. */
+/* Freed entries are reused for others of the same size class: multiples of 16 bytes up to 512, then powers of two. */
 static unsigned class_of(size_t *size)
 {
     enum { STEP = 16, STEPS = 32 };
@@ -166,7 +166,7 @@ void tn__journal_undo(struct tn__journal *journal)
 {
     for (; journal->last; journal->last = journal->last->before) {
         struct tn__entry *entry = journal->last->entry;
-        bool aliased = entry->aliased; /* that others' aliases lead there is not undone */
+        bool aliased = entry->aliased; /* not undone: aliases of others may lead here */
         *entry = journal->last->old;
         entry->aliased |= aliased;
     }
