@@ -57,7 +57,7 @@ TN_API int tn_quiesce_ended(uint64_t ticket);
  * does not compile. */
 #define TN_TLS_RESERVE_ALIGNMENT 64
 #define TN_TLS_RESERVE(bytes)                                                                                          \
-    __thread char tn_tls_reserve[(bytes) >= 16 ? (long)(bytes) : -1]                                                   \
+    __thread char tn_tls_reserve[(bytes) * sizeof(char[(bytes) >= 16 ? 1 : -1])]                                       \
         __attribute__((aligned(TN_TLS_RESERVE_ALIGNMENT), tls_model("initial-exec"))) = "\x91tenon\xe5\x1f";           \
     const size_t tn_tls_reserve_size = sizeof tn_tls_reserve
 
