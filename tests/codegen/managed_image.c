@@ -3,6 +3,7 @@
 /* Images of managed code through the C interface: built of files and by a JIT, for several CPUs, and loaded into the process that built
  * them. */
 
+#include "base/os.h"
 #include "support.h"
 #include "tenon_heap.h"
 #include "tenon_image.h"
@@ -177,13 +178,38 @@ static void collector_is_needed(void **state)
     tn_buffer_free(&file);
 }
 
+/* Whichever allocation fails, nothing of the file is left, and it can be opened afterwards. */
+static void memory_runs_out(void **state)
+{
+    struct tn_buffer archive = build((struct tn_image_options){0}), file = link_file(&archive);
+    const struct tn_image_load_options options = {
+        .size = sizeof options, .resolver = resolve, .managed = tn_managed_runtime()};
+    struct tn_image *image;
+    struct tn_error err;
+    int code = TN_ENOMEM;
+    unsigned n;
+    (void)state;
+    for (n = 1; code != TN_OK; n++) {
+        char plan[20];
+        snprintf(plan, sizeof plan, "a%u", n);
+        assert_int_equal(tn__os_set_faults(plan), 0);
+        code = tn_image_open_memory("image", file.data, file.size, &options, &image, &err);
+        tn__os_set_faults(NULL);
+        assert_true(code == TN_OK || code == TN_ENOMEM);
+    }
+    assert_true(n > 3);
+    assert_int_equal(((long (*)(long))tn_image_lookup(image, "twice"))(10), 110);
+    tn_image_close(image);
+    tn_buffer_free(&archive);
+    tn_buffer_free(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_run),
-        cmocka_unit_test(same_from_a_jit),
-        cmocka_unit_test(errors_name_functions),
-        cmocka_unit_test(collector_is_needed),
+        cmocka_unit_test(versions_run),          cmocka_unit_test(same_from_a_jit),
+        cmocka_unit_test(errors_name_functions), cmocka_unit_test(collector_is_needed),
+        cmocka_unit_test(memory_runs_out),
     };
     setenv("TENON_GC_STRESS", "1", 1);
     setenv("TENON_GC_VERIFY", "1", 1);
