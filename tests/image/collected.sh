@@ -2,11 +2,13 @@
 #
 # Images of collected code for several CPUs: the same program as that of the C compiler, whichever versions run, while everything
 # moves at each safepoint.
+#     tests/image/collected.sh [FIRST [COUNT]]      which generated programs are among them
 #
 # time limit: 600
 
 . tests/build/check
 
+first=${1:-1} count=${2:-6}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tenon=$PWD/$BUILD/tenon
@@ -133,7 +135,7 @@ everywhere() {
     done
 }
 
-for program in 'bench/gc/bt.c 5' 'bench/gc/lru.c 20 1000' tests/gc/programs/corners.c tests/gc/programs/signatures.c; do
+for program in 'bench/gc/bt.c 5' 'bench/gc/lru.c 20 1000' tests/gc/programs/{corners,signatures,threads}.c; do
     set -- $program
     plain "$1" -o "$work/plain" && managed "$1" -o "$work/program.bc" || exit 1
     build -O2 --shards 2 -o "$work/image.a" "$work/program.bc"
@@ -145,7 +147,7 @@ done
 
 # Generated ones, as in tests/gc/generate.sh.
 "$CC" -O1 tests/gc/generate/*.c -o "$work/generate" || exit 1
-for seed in 1 2 3 4 5 6; do
+for seed in $(seq "$first" $((first + count - 1))); do
     "$work/generate" $seed >"$work/$seed.c"
     "$work/generate" $seed ir >"$work/$seed.ll"
     options='-fexceptions -fdefer-ts -Iinclude -Itests/gc/generate'
