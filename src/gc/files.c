@@ -10,7 +10,7 @@ static const struct {
     const char *name;
     const void *address;
 } names[] = {
-#define ROW(name) {#name, &name},
+#define ROW(name) {#name, (const void *)(uintptr_t)&name},
     TN__MANAGED_NAMES(ROW)
 #undef ROW
 };

@@ -147,7 +147,7 @@ int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
 int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
 {
     const struct tn_definition definitions[] = {
-#define ROW(name) {#name, &name, 0},
+#define ROW(name) {#name, (const void *)(uintptr_t)&name, 0},
         TN__MANAGED_NAMES(ROW)
 #undef ROW
             {"tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
