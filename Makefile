@@ -2,24 +2,24 @@
 #
 #   make demo     installs what is missing, builds, runs the main job on real programs and shows what happened
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
-#   make test-slow  the same in large, for half an hour; SEEDS=FIRST:COUNT: of generated programs these;
-#                 with SANITIZE=address,undefined BUILD=build/asan its programs in C under sanitizers
-#   make          the static tool and both archives; names what is missing and how to install it
+#   make test-slow  larger tests, for half an hour; SEEDS=FIRST:COUNT chooses the generated programs;
+#                 with SANITIZE=address,undefined BUILD=build/asan only the tests in C, under sanitizers
+#   make          the static tool and both archives; reports what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
-#   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall takes the same away; install-musl, uninstall-musl
+#   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl, uninstall-musl
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
-#   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps what it found
+#   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps useful inputs
 #   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
-#   make bench    the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: a part of them
-#   make size     text and data of each member of libtenon.a, bytes of the tool; with TARGETS=X86 BUILD=build/x86 it has a limit
-#   make clean    removes what was built, keeps what was fetched; make distclean removes both
+#   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them
+#   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86 BUILD=build/x86
+#   make clean    removes what was built but keeps downloads; make distclean removes both
 #
-# Variables, with their defaults; a changed one rebuilds what it concerns:
-#   TARGETS="X86 AArch64 RISCV"    code generators in the tool; the smallest is TARGETS=X86
+# Variables, with their defaults; changing one rebuilds what depends on it:
+#   TARGETS="X86 AArch64 RISCV"    code generators in the tool; TARGETS=X86 makes the smallest one
 #   LLVM_CONFIG=llvm-config-22     which LLVM
 #   MIMALLOC_DIR=build/deps/mimalloc
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
@@ -41,9 +41,9 @@ JOBS ?= $(shell nproc)
 
 export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS
 
-# The rules proper ask llvm-config for flags, so they are read by a make of their own, once everything is installed.
+# The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh
-needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: leave LLVM=0 away" >&2; exit 1; }
+needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: omit LLVM=0" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
 .PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# make fuzz SECONDS=60: each entry of tests/fuzz runs for that long under ASan and UBSan, beginning with the objects and
-# archives that the linker's tests use ($(SEEDS)), with its corpus and with what was found before ($(out)/found).
-# make fuzz-corpus: of what was found, small inputs that reach code which no seed reaches go into tests/fuzz/corpus, which
+# make fuzz SECONDS=60: runs each entry of tests/fuzz for that long under ASan and UBSan, starting from the objects and
+# archives that the linker's tests use ($(SEEDS)), its corpus, and what earlier runs found ($(out)/found).
+# make fuzz-corpus: adds small inputs that were found and reach code that no seed reaches to tests/fuzz/corpus, which
 # make test replays.
 # Read by rules.mk of a build whose compiler is clang, with SANITIZE set.
 

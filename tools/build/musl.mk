@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The runtime for programs that are linked with musl: $(BUILD)/musl/libtenon.a. An archive belongs to one libc, so it is
-# made by a make of its own, with musl's compiler and in a folder of its own.
+# The runtime for programs that are linked with musl: $(BUILD)/musl/libtenon.a. An archive belongs to one libc, so a
+# separate make builds this one, with musl's compiler and in a directory of its own.
 
 .PHONY: musl FORCE
 MUSL_CC ?= musl-gcc
@@ -12,6 +12,6 @@ $(BUILD)/musl/libtenon.a: FORCE
 	+@$(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD=$(BUILD)/musl \
 		CC="$(MUSL_CC)" SANITIZE= $(BUILD)/musl/libtenon.a
 else
-# tn_resolve_symtab needs libelf, which musl's tools lack.
+# tn_resolve_symtab needs libelf, which Debian does not have for musl.
 runtime_src := $(filter-out src/link/host_symtab.c,$(runtime_src))
 endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# How everything is built and tested. The Makefile above sets the variables and has seen to it that what is needed is
-# installed. Sources are found by folder: a new file or folder in `runtime_parts` needs no entry here.
+# How everything is built and tested. The top-level Makefile sets the variables and makes sure that everything needed is
+# installed. Sources are found by folder: a new file in a folder of `runtime_parts` needs no entry here.
 
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
@@ -15,7 +15,7 @@ with_llvm := $(filter-out 0,$(LLVM))
 
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
-# Of src/cpu/host_ARCH.c, the one for the machine that is compiled for.
+# Of src/cpu/host_*.c, only the one for the machine that is compiled for.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 runtime_src := $(filter-out src/cpu/host_%,$(runtime_src)) src/cpu/host_$(machine).c
 codegen_src := $(wildcard src/codegen/*.c src/codegen/*/*.c)
@@ -38,14 +38,14 @@ compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvis
 	-I$(MIMALLOC_DIR)/include $(CFLAGS)
 
 ifdef with_llvm
-# LLVM_COMPONENTS, LLVM_DEFINES and LLVM_CXXFLAGS stand beside the code that needs them.
+# LLVM_COMPONENTS, LLVM_DEFINES and LLVM_CXXFLAGS are files next to the code that needs them.
 include $(wildcard src/codegen/libs.mk)
 llvm := $(shell $(LLVM_CONFIG) --bindir --includedir)
 llvm_bin := $(word 1,$(llvm))
 llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1) $(LLVM_DEFINES)
 compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
-# The dialect and the ABI macros are LLVM's; warnings and optimisation are ours. No sanitizer: LLVM has none, and inline
-# functions of its headers that poison memory would be merged with those that do not unpoison it.
+# The C++ dialect and the ABI macros are LLVM's; warnings and optimisation are ours. No sanitizers: LLVM was built without,
+# and the linker would merge inline functions of its headers that poison memory with copies that do not unpoison it.
 llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
 compile_cxx := $(CXX) $(llvm_cxxflags) $(filter-out $(sanitizer),$(common)) $(warnings) $(llvm_defines) $(LLVM_CXXFLAGS) \
 	$(CXXFLAGS)
@@ -53,10 +53,10 @@ llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPON
 link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(LLVM_LDFLAGS) $(sanitizer) $(LDFLAGS)
 endif
 
-# $(call step,WORD)COMMAND: runs the command and shows one short line for it; V=1 shows the command.
+# $(call step,WORD)COMMAND: runs the command and prints one short line for it; with V=1, the command itself.
 step = $(if $(V),,@printf '  %-7s %s\n' $(1) $@;)
 
-# $(call stamp,NAME): a file that changes when the variable NAME does. What depends on it is made anew with new flags.
+# $(call stamp,NAME): a file that changes when the variable NAME does, so that new flags rebuild what depends on it.
 define stamp_rule
 ifneq ($$(strip $$(file <$(BUILD)/flags/$(1))),$$(strip $$($(1))))
 $$(shell mkdir -p $(BUILD)/flags)$$(file >$(BUILD)/flags/$(1),$$(strip $$($(1))))
@@ -87,8 +87,8 @@ endif
 
 # ---- the allocator ----
 
-# mimalloc and its one caller become one member of which only tn__ names leave, so that a product may link its own copy.
-# Sanitizers know malloc only: under them a header of ours takes mimalloc's place.
+# mimalloc and its one caller become one member that exports only tn__ names, so that a product may link its own copy.
+# Sanitizers only know malloc, so with them a header of ours replaces mimalloc.
 alloc := $(BUILD)/obj/src/base/alloc.c.o
 $(alloc): $(call stamp,compile_mimalloc)
 $(alloc): extra := -isystem $(if $(SANITIZE),tools/build/malloc,$(MIMALLOC_DIR)/include)
@@ -109,7 +109,7 @@ runtime_obj := $(patsubst $(alloc),$(BUILD)/obj/alloc.o,$(runtime_obj))
 endif
 codegen_obj := $(call obj,$(codegen_src) $(codegen_cxx))
 
-# The lists are stamps too, so that a member whose source was removed leaves the archive.
+# The lists are stamps too: a member whose source was removed leaves the archive.
 $(BUILD)/libtenon.a: $(runtime_obj) $(call stamp,runtime_obj)
 	@rm -f $@
 	$(call step,AR)ar rcsD $@ $(runtime_obj)
@@ -121,18 +121,18 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 
 # ---- the tool: one static file, its unstripped twin and the link map ----
 
-# What stands in for unused parts of LLVM is linked into programs of ours only, ahead of LLVM's archives.
+# Stand-ins for unused parts of LLVM are linked into our own programs only, ahead of LLVM's archives.
 absent_obj := $(call obj,$(absent_cxx))
 tool_obj := $(call obj,$(tool_src)) $(absent_obj)
-# The host symbol table: TOOL_GEN_OBJ and TOOL_LIBS, with the rules that make it. The order of functions: TOOL_ORDER. Members
-# of LLVM's archives without what only debuggers call: TOOL_UNRETAINED.
+# These define TOOL_GEN_OBJ and TOOL_LIBS (the host symbol table), TOOL_ORDER (the order of functions) and TOOL_UNRETAINED
+# (members of LLVM's archives without the functions that only debuggers call), and the rules that make them.
 include tools/host_symbols.mk
 include tools/tables.mk
 include tools/unretain.mk
 include tools/stub/rules.mk
-# Linked high enough that a whole window fits below it: the brk heap, which begins at random behind it, is never in the way.
-# A page off a multiple of 2 MiB, so that the kernel cannot map the page cache's huge pages, each of which would count as
-# 2 MiB of resident memory for the few tables in it that a start reads.
+# Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it, is
+# never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each of which
+# would count as 2 MiB of resident memory for the few tables in it that are read at start.
 link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000,--wrap=__cxa_atexit,--wrap=_ZNSt6localeC1Ev $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
 	$(TOOL_UNRETAINED) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
@@ -144,7 +144,7 @@ $(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED)
 
 $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 
-# By these debuggers find loaded code, see tn_observe_gdb. glibc's warnings to linkers were for ours.
+# Debuggers find loaded code by these symbols, see tn_observe_gdb. glibc's link-time warnings are dropped from the file.
 for_debuggers := __jit_debug_register_code __jit_debug_descriptor
 
 $(BUILD)/tenon: $(BUILD)/tenon.debug
@@ -154,9 +154,9 @@ endif
 
 # ---- tests ----
 
-# tests/AREA/*.c: one cmocka program each, linked with what tests/AREA/support holds. Those of the runtime are ordinary
-# dynamic programs around libtenon.a; those of the code generator and the tool are linked with LLVM as well.
-# tests/AREA/data/*: objects that tests load. tests/AREA/slow/*.c: likewise, but for make test-slow.
+# tests/AREA/*.c: one cmocka program each, linked with the files of tests/AREA/support. Those of the runtime are ordinary
+# dynamic programs with libtenon.a; those of the code generator and the tool are linked with LLVM as well.
+# tests/AREA/slow/*.c: likewise, for make test-slow. tests/AREA/data/*: objects that tests load.
 llvm_areas := codegen tool
 programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(area)/$(2)*.c)))
 runtime_areas := $(runtime_parts) fuzz
@@ -168,7 +168,7 @@ llvm_tests := $(filter-out $(runtime_tests),$(unit_tests) $(slow_tests))
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
 test_libs := -lcmocka -lelf -lz
 
-# Areas may add their own rules and prerequisites: variables and targets of tests/AREA/rules.mk.
+# Areas add their own rules, prerequisites and variables in tests/AREA/rules.mk.
 -include $(wildcard tests/*/rules.mk)
 
 define area_rule
@@ -176,7 +176,7 @@ $(call programs_of,$(1)) $(call programs_of,$(1),slow/): $(call obj,$(wildcard t
 endef
 $(foreach area,$(runtime_areas) $(llvm_areas),$(eval $(call area_rule,$(area))))
 
-# What areas add to `extra` depends on what is there to test.
+# The flags that areas add in `extra` depend on what is tested.
 compile_test := $(compile_c) $(and $(with_llvm),$(LLVM_CONFIG) $(TARGETS))
 $(BUILD)/obj/tests/%.c.o: tests/%.c $(wildcard tests/*/rules.mk) $(call stamp,compile_test)
 	@mkdir -p $(@D)
@@ -198,13 +198,13 @@ $(BUILD)/tests/%.o: tests/%.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(CC) -I$(<D) -c $< -o $@
 
-# Scripts: tests/AREA/*.sh; those whose name begins with runtime_ need libtenon.a only. tests/tool and tests/ir are lit's.
+# Scripts: tests/AREA/*.sh; those named runtime_* need libtenon.a only. tests/tool and tests/ir are run by lit.
 scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)
 lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
-# Under sanitizers, which need room for their shadow: no test that takes the address space away, nor, under
-# ThreadSanitizer, one that asks for particular addresses.
+# Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
+# ThreadSanitizer, those that ask for particular addresses.
 unsanitized := $(if $(SANITIZE),codegen/memory) $(if $(filter thread,$(SANITIZE)),link/matrix link/strategies)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 
@@ -214,7 +214,7 @@ unit: $(sanitized_tests) $(test_data)
 test: all musl $(unit_tests) $(test_data)
 	@$(run_tests) $(unit_tests) $(lit_suites) $(scripts)
 
-# What takes minutes: the same in large. tests/AREA/slow/*.sh are scripts like those beside the folder; sanitizers see the programs.
+# Tests that take minutes. With sanitizers only the programs in C, not the scripts tests/AREA/slow/*.sh.
 slow_scripts := $(if $(SANITIZE),,$(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh))
 test-slow: $(if $(SANITIZE),,all) $(slow_tests) $(test_data)
 	@LIMIT=7200 $(run_tests) $(slow_scripts) $(slow_tests)
@@ -229,17 +229,17 @@ bench-link: $(BUILD)/libtenon.a
 bench-jit bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
-# The smallest tool has a limit.
+# The limit is for the smallest tool.
 size_limit := $(if $(filter-out X86,$(TARGETS)),,33000000)
 size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
 	@tools/build/size $^ $(if $(with_llvm),$(size_limit))
 
-# What a program links besides libtenon_codegen.a; LLVM is C++.
+# What programs link besides libtenon_codegen.a; LLVM needs the C++ library.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs)) -lz -lzstd -lstdc++ -lm)
 run_install = LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
 	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
 
-# The build tree is described like an installation, so that examples and products can be built from it.
+# The build tree has the same descriptions as an installation, so that examples and products can be built from it.
 all: $(BUILD)/pkgconfig/tenon.pc
 $(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon/base.h $(call stamp,run_install)
 	$(call step,GEN)$(run_install) describe
@@ -252,7 +252,7 @@ install uninstall:
 install-musl uninstall-musl:
 	@$(run_install) $(@:-musl=) musl
 
-# Objects that tests load, and fuzzers begin with.
+# Objects that tests load, and that fuzzers start from.
 .PHONY: data
 data: $(test_data)
 
