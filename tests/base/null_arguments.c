@@ -18,7 +18,7 @@ static struct tn_error err;
 
 #define REFUSED(call) assert_int_equal((call), TN_EINVAL)
 
-static void test_without_any(void **state)
+static void test_linker(void **state)
 {
     (void)state;
     REFUSED(tn_add_object(NULL, NULL, &err));
@@ -64,6 +64,11 @@ static void test_without_any(void **state)
     REFUSED(tn_tracker_transfer(NULL, NULL, &err));
     REFUSED(tn_tracker_remove(NULL, &err));
     REFUSED(tn_tracker_retire(NULL, &err));
+}
+
+static void test_cpu_heap_image(void **state)
+{
+    (void)state;
     REFUSED(tn_cpu_feature(NULL, 0, NULL, &err));
     REFUSED(tn_cpu_host(NULL, &err));
     REFUSED(tn_cpu_limit(NULL, NULL, &err));
@@ -158,10 +163,8 @@ static void test_without_err(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_any),
-        cmocka_unit_test(test_one_missing),
-        cmocka_unit_test(test_handles),
-        cmocka_unit_test(test_without_err),
+        cmocka_unit_test(test_linker),  cmocka_unit_test(test_cpu_heap_image), cmocka_unit_test(test_one_missing),
+        cmocka_unit_test(test_handles), cmocka_unit_test(test_without_err),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
