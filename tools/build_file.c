@@ -13,7 +13,7 @@ static const char *base_name(const char *path)
     return strcmp(path, "-") == 0 ? NULL : slash ? slash + 1 : path;
 }
 
-/* Answers a code of enum tn_code. */
+/* Returns a code of enum tn_code. */
 static int link_file(struct job *job, enum tn_image_file kind, const struct tn_buffer *stub, struct tn_error *err)
 {
     struct tn_buffer *archive = &job->out[TN_IMAGE_OBJECTS], file;

@@ -38,7 +38,7 @@ const char *tool_image_suffix(const struct job *job, enum tn_image_output output
 
 /* ---- build_roots.c ---- */
 
-/* What is wrong is reported and false answered. */
+/* False: an error was reported. */
 bool tool_read_roots(struct job *job);
 void tool_free_roots(struct job *job);
 
@@ -48,13 +48,13 @@ void tool_warn_unknown_roots(const struct job *job);
 
 /* ---- build_depends.c ---- */
 
-/* Finds the images that --depends names. What is wrong is reported and false answered. */
+/* Finds the images that --depends names. False: an error was reported. */
 bool tool_read_dependencies(struct job *job);
 void tool_free_dependencies(struct job *job);
 
 /* ---- build_file.c ---- */
 
-/* Whether --kind goes with the other options; what is wrong is reported and false answered, as by the others. */
+/* False: --kind does not go with the other options, which was reported. */
 bool tool_check_kind(const struct job *job);
 /* Takes a file that is no IR. */
 bool tool_take_object(struct job *job, const struct file *file);
@@ -64,12 +64,12 @@ bool tool_make_file(struct job *job);
 /* ---- stubs.c ---- */
 
 bool tool_has_stub(size_t index);
-/* The bytes are malloc's, also if false is answered: memory is out. */
+/* The bytes are malloc's, also if the result is false: out of memory. */
 bool tool_unfold_stub(size_t index, struct tn_buffer *out);
 
 /* ---- build_ninja.c ---- */
 
-/* Writes the build file. What is wrong is reported and false answered. */
+/* Writes the build file. False: an error was reported. */
 bool tool_write_ninja(const struct job *job, size_t shards);
 
 #endif

@@ -119,7 +119,7 @@ static void become(const char *command, const char *trace)
     _exit(127);
 }
 
-/* Answers the process, or -1. Who interrupts from the keyboard means the command; what becomes of that is in *status. */
+/* Returns the process, or -1. Who interrupts from the keyboard means the command; what becomes of that is in *status. */
 static pid_t run_and_wait(const char *command, const char *trace, int *status)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;

@@ -150,7 +150,7 @@ static bool is_word_option(const char *name)
     return name[0] == '-' && name[1] == '-';
 }
 
-/* If `argument` spells the option `name`, points *value at an attached value (or NULL) and answers true. */
+/* If `argument` spells the option `name`, points *value at an attached value (or NULL) and returns true. */
 static bool matches(const struct option *option, const char *name, const char *argument, const char **value)
 {
     size_t length = name ? strlen(name) : 0;

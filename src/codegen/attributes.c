@@ -55,7 +55,7 @@ static int check_cpu(struct job *job, LLVMValueRef function, const char *cpu)
 }
 
 /* Appends `list` without those "-name" that the target does not know: what this LLVM has no name for, it cannot emit.
- * Compilers of another version list many. Answers an unknown "+name", or NULL. */
+ * Compilers of another version list many. Returns an unknown "+name", or NULL. */
 static const char *append_known(const struct tn__subtarget *names, char *joined, const char *list, size_t *length)
 {
     char *end = joined + strlen(joined);

@@ -27,7 +27,7 @@ struct tn__disasm;
 /* For the architecture of an ELF machine number. `namer` is borrowed. TN_ENOTSUP (it is not built in), TN_ENOMEM. */
 int tn__disasm_open(uint16_t elf_machine, const struct tn__namer *namer, bool intel_syntax, struct tn__disasm **out,
                     struct tn_error *err);
-/* Writes the instruction at `bytes`, which runs at `address`, as text; answers its size, or 0 if it is none. */
+/* Writes the instruction at `bytes`, which runs at `address`, as text; returns its size, or 0 if it is none. */
 size_t tn__disasm_next(struct tn__disasm *disasm, const void *bytes, size_t size, uint64_t address, char *text,
                        size_t text_size);
 void tn__disasm_close(struct tn__disasm *disasm);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The JIT: jit.c (creating, looking up, what compilations report), jit_module.c (adding modules and making what they promise),
- * jit_instance.c (publishing code instances), jit_image.c (images of what was added). */
+/* The JIT: jit.c (creating, looking up, reports of compilations), jit_module.c (adding and materializing modules),
+ * jit_instance.c (publishing code instances), jit_image.c (images of the modules that were added). */
 
 #ifndef TENON_CODEGEN_JIT_H
 #define TENON_CODEGEN_JIT_H
@@ -30,7 +30,7 @@ struct tn_jit {
     } counters;
 };
 
-/* A symbol whose link brings the initializers of a module with it. */
+/* A symbol that, when it is linked, brings the initializers of a module with it. */
 struct tn__jit_initializer {
     struct tn__jit_initializer *next;
     struct tn_library *library;
@@ -46,26 +46,26 @@ struct tn__jit_kept {
     char ir[];
 };
 
-/* A module until the last of what it promised is made or removed. */
+/* A module, until the last symbol that it promised is materialized or removed. */
 struct tn__jit_module {
     atomic_size_t users; /* materializers, and whoever adds it */
     struct tn_jit *jit;
     struct tn__module *module;
     const char *name;                        /* the module's own copy */
-    const struct tn_jit_instance *instances; /* a copy: their signatures go into traces */
+    const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */
     size_t instance_count;
     struct tn__jit_part {
         struct tn__jit_module *owner;
     } parts[]; /* materializers' contexts */
 };
 
-/* Cuts a function's name to what the client knows it by: what lazy compilation has added is left out. */
+/* Cuts off what lazy compilation has added to a function's name. */
 void tn__jit_original_name(char *name);
 
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);
 
-/* What a compilation of this module reports, to the client and to the counters. `observer` and `watch` live as long as the
+/* Passes what a compilation of the module reports on to the client and to the counters. `observer` and `watch` live as long as the
  * compilation. */
 struct tn__jit_watch {
     struct tn_jit *jit;
@@ -73,11 +73,11 @@ struct tn__jit_watch {
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
-/* Looks the functions of an instance up without waiting, and publishes it when they are there; if that fails it falls back. */
+/* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls back. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
 
-/* Copies a module's IR; NULL if memory is out. */
+/* Copies a module's IR. NULL: out of memory. */
 struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module);
 
 #pragma GCC visibility pop

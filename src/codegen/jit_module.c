@@ -160,7 +160,7 @@ static uint64_t flags_of(const struct tn__split_symbol *symbol)
            (symbol->flags & TN__SPLIT_HIDDEN ? TN_SYMBOL_HIDDEN : 0);
 }
 
-/* What the object of a part will define; answers how much that is. */
+/* What the object of a part will define; returns how much that is. */
 static size_t list_promises(struct adding *a, size_t part, struct tn_promised *promised)
 {
     size_t count, used = 0;

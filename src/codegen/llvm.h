@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the code generator needs of LLVM and its C API does not offer; implemented in llvm.cpp, pipeline.cpp,
+/* What the code generator needs from LLVM but its C API does not offer; implemented in llvm.cpp, pipeline.cpp,
  * emitter.cpp and dwarf.cpp. */
 
 #ifndef TENON_CODEGEN_LLVM_H
@@ -22,11 +22,11 @@ const char *tn__llvm_version(void); /* "22.1.8", static */
 
 /* ---- reading (read.cpp) ---- */
 
-/* Sees the module's triple and layout before anything is read that depends on them. Answers the layout to use where the
- * module has none, or NULL; it must stay valid until the reader returns. */
+/* Called with the module's triple and layout before anything that depends on them is read. Returns the layout to use, which has
+ * to stay valid until the reader returns, or NULL for the module's own. */
 typedef const char *tn__layout_fn(void *user, const char *triple, const char *layout);
 
-/* Receives a message with its position; file NULL or empty: the input; line 0: all of it. Columns count from 1. */
+/* Receives a message with its position; file NULL or empty: the input; line 0: no position. Columns count from 1. */
 typedef void tn__report_fn(void *user, const char *file, unsigned line, unsigned column, const char *message);
 
 /* Reads IR text (`length` bytes and a NUL behind them) or bitcode, and verifies it unless `is_ours` says that it was before.
@@ -42,13 +42,13 @@ uint64_t tn__llvm_count_instructions(LLVMModuleRef module);
 
 /* ---- diagnostics ---- */
 
-/* Calls `report` with the debug location of what the diagnostic is about, where LLVM has it. For inline assembly the
- * message begins with the position in its text. */
+/* Calls `report` with the diagnostic and the debug location that it is about, if there is one. For inline assembly the
+ * message begins with the position in the assembly. */
 void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module, tn__report_fn *report, void *user);
 
 /* ---- targets ---- */
 
-/* A CPU ("" or a known one) and the names its target knows; asking for others anywhere makes LLVM print. NULL: no
+/* A CPU ("" or a known one) and the names that its target knows; LLVM prints a warning when it is given others. NULL: no
  * machine-code support for the triple. */
 struct tn__subtarget;
 struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple, const char *cpu);
@@ -58,29 +58,29 @@ bool tn__llvm_has_feature(const struct tn__subtarget *subtarget, const char *fea
 /* *on: whether the subtarget's CPU has it. False: it is unknown. */
 bool tn__llvm_ask_feature(const struct tn__subtarget *subtarget, const char *feature, bool *on);
 
-/* Initialisers through .init_array, and on demand a section per function and datum. */
+/* Initialisers through .init_array and, if wanted, a section for each function and variable. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 
 /* ---- passes (pipeline.cpp) ---- */
 
-/* Runs the pipeline of level 0..3; that of 0 inlines what must be inlined. The module was verified and has the machine's triple and data layout. */
+/* Runs the pipeline of level 0..3; that of 0 only inlines what is marked alwaysinline. The module was verified and has the machine's triple and data layout. */
 struct tn_compile_observer;
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
                        const struct tn_compile_observer *observer);
 
-/* ---- what code asks about its CPU (cpu_features.cpp) ---- */
+/* ---- intrinsics that ask about the CPU (cpu_features.cpp) ---- */
 
-/* Puts constants in the place of such calls; functions have the features they are compiled with. */
+/* Replaces their calls by constants; functions already have the features that they are compiled with. */
 void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine);
 
 /* ---- code generation (emitter.cpp) ---- */
 
-/* The passes that write objects for one machine, set up once for many modules. */
+/* The passes that emit objects for one machine, set up once for many modules. */
 struct tn__emitter;
 
-/* Writes a module's object into an empty buffer; the module is used up. *kept is NULL, or what an earlier call for the same
- * machine has left there. False if the target has no objects or memory is out. After an error that was reported to the
- * context's handler *kept has to be freed. */
+/* Writes a module's object into an empty buffer; the module cannot be used any more. *kept is NULL, or the emitter that an earlier
+ * call for the same machine has left there. False: the target has no objects, or out of memory. After an error that was reported
+ * to the context's handler, *kept has to be freed. */
 struct tn_buffer;
 bool tn__llvm_emit(struct tn__emitter **kept, LLVMTargetMachineRef machine, LLVMModuleRef module,
                    struct tn_buffer *out);
@@ -88,21 +88,20 @@ void tn__llvm_emitter_free(struct tn__emitter **kept); /* *kept may be NULL, whi
 
 /* ---- debug information (dwarf.cpp) ---- */
 
-/* A file's debug information; its bytes are borrowed. NULL if LLVM cannot read the file. `relocate`: its debug sections have
- * relocations. */
+/* A file's debug information; its bytes are borrowed. `relocate`: its debug sections have relocations, to be applied. NULL if LLVM
+ * cannot read the file. */
 struct tn__dwarf;
 struct tn__dwarf *tn__dwarf_open(const void *bytes, size_t size, bool relocate);
 void tn__dwarf_close(struct tn__dwarf *dwarf);
 
-/* Calls `frame` for each function inlined at an address, from the innermost one on, and then the function itself. Section
- * UINT64_MAX: the address is absolute, else it counts from this section. What is unknown is NULL or 0. False if nothing is
- * known. */
+/* Calls `frame` for each function that is inlined at an address, innermost first, and then for the function itself. The address is
+ * relative to a section, or absolute if that is UINT64_MAX. What is unknown is NULL or 0. False if nothing is known. */
 typedef void tn__frame_fn(void *user, const char *function, const char *file, uint32_t line, uint32_t column);
 bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user);
 
 /* ---- output (compile.c) ---- */
 
-/* Fills an empty buffer with a copy; false if memory is out. */
+/* Fills an empty buffer with a copy. False: out of memory. */
 bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
 
 /* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer than the
@@ -111,17 +110,17 @@ bool tn__llvm_write_bitcode(LLVMModuleRef module, struct tn_buffer *out);
 
 /* ---- failing ---- */
 
-/* Calls `body`; false if it was left because memory ran out in a place where C++ throws. */
+/* Calls `body`. False: it was left by std::bad_alloc. */
 bool tn__llvm_call(void (*body)(void *context), void *context);
 
 /* Where LLVM reports that memory ran out for a caller of malloc. LLVM aborts if `handler` returns. */
 void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash));
 void tn__llvm_throw_bad_alloc(void);
 
-/* Whether the heap that LLVM allocates from has this much. */
+/* True if the heap that LLVM allocates from has that many bytes left. */
 bool tn__llvm_has_room(size_t bytes);
 
-/* LLVM keeps a list of stack frames per thread; who leaves frames by longjmp restores it. */
+/* LLVM keeps a list of stack frames per thread; whoever leaves frames by longjmp has to restore it. */
 const void *tn__llvm_save_frames(void);
 void tn__llvm_restore_frames(const void *frames);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A module that is kept and compiled part by part (module.c over split.cpp). Any thread may call any function, but for
- * opening and closing. */
+/* A module that stays in memory and is compiled part by part (module.c over split.cpp). Any thread may call any function, except
+ * to open and to close it. */
 
 #ifndef TENON_CODEGEN_MODULE_H
 #define TENON_CODEGEN_MODULE_H
@@ -12,7 +12,7 @@
 
 struct tn__module;
 
-/* Reads IR text or bitcode, verifies it and fits it to the target; `whole`: it is not taken apart. `options` were taken; they
+/* Reads IR text or bitcode, verifies it and fits it to the target; `whole`: it is not divided. `options` were taken and
  * outlive the module. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                     uint64_t number, bool whole, struct tn__module **out, struct tn_error *err);
@@ -26,13 +26,12 @@ bool tn__module_has_initializers(const struct tn__module *module);
 const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
 void tn__module_compiled(struct tn__module *module, size_t part);
 
-/* Compiles a part of a module that was taken apart; *extract_ns: how long copying it took. *stats has its size, or is
- * NULL. Errors as tn_compile. */
+/* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL. Errors as tn_compile. */
 int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
                             const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
                             struct tn_compile_stats *stats, struct tn_error *err);
 
-/* Compiles a whole module, once, and lets go of its IR. */
+/* Compiles a whole module, once, and disposes of its IR. */
 int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
                              struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 

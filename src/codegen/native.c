@@ -33,7 +33,7 @@ static bool differs(const struct tn_cpu *cpu, size_t feature, const struct tn__s
     return tn__llvm_ask_feature(name, row->name, &on) && on != has;
 }
 
-/* Writes what differs to `text` if that is not NULL, and answers its length. LLVM reads from left to right, and takes what
+/* Writes what differs to `text` if that is not NULL, and returns its length. LLVM reads from left to right, and takes what
  * depends on a feature with it: so those that are not there come first. */
 static size_t list_features(const struct tn_cpu *cpu, const struct tn_cpu_set *different, char *text)
 {

@@ -131,7 +131,7 @@ static int unknown_triple(const char *triple, struct tn_error *err)
     return code;
 }
 
-/* Answers the first feature of "+a,-b,..." that is malformed or unknown, or NULL; its length goes to *length. */
+/* Returns the first feature of "+a,-b,..." that is malformed or unknown, or NULL; its length goes to *length. */
 static const char *find_unknown(const struct tn__subtarget *subtarget, const char *features, size_t *length)
 {
     for (const char *at = features; *at; at += *length + (at[*length] == ',')) {

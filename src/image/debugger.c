@@ -124,7 +124,7 @@ struct builder {
     uint64_t header, end;
 };
 
-/* Adds a section, of which the first bytes are given, and answers where it is. */
+/* Adds a section, of which the first bytes are given, and returns where it is. */
 static uint8_t *add(struct builder *b, Elf64_Shdr section, const void *bytes, size_t size)
 {
     section.sh_offset = b->end;

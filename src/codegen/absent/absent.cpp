@@ -86,8 +86,8 @@ void tn__llvm_anchored_stand_in(void *place)
 #define ROW(symbol, stub) __asm__(".weak " #symbol "\n.set " #symbol ", " #stub);
 #define ABSENT(symbol)    ROW(symbol, tn__llvm_absent)   /* not reached */
 #define NOTHING(symbol)   ROW(symbol, tn__llvm_nothing)  /* reached; there is nothing to do: the pass is not there */
-#define ZERO(symbol)      ROW(symbol, tn__llvm_zero)     /* reached; answers null or false */
-#define TRUE(symbol)      ROW(symbol, tn__llvm_true)     /* reached; answers true */
+#define ZERO(symbol)      ROW(symbol, tn__llvm_zero)     /* reached; returns null or false */
+#define TRUE(symbol)      ROW(symbol, tn__llvm_true)     /* reached; returns true */
 #define STAND_IN(symbol)  ROW(symbol, tn__llvm_stand_in) /* a constructor */
 #define ANCHORED(symbol)  ROW(symbol, tn__llvm_anchored_stand_in)
 

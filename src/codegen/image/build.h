@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the files of one build share: prepare.c fills it, work.c compiles, build.c writes, shard.c carries shards between
- * processes. */
+/* The state of one build: prepare.c fills it, work.c compiles, build.c writes, shard.c carries shards between processes. */
 
 #ifndef TENON_CODEGEN_IMAGE_BUILD_H
 #define TENON_CODEGEN_IMAGE_BUILD_H
@@ -21,7 +20,7 @@ struct tn__image_part {
 struct tn__image_build {
     const struct tn_image_input *inputs;
     size_t input_count;
-    bool newest_counts; /* of several definitions of a name; else that is an error */
+    bool newest_counts; /* the last of several definitions of a name is taken; else they are an error */
     struct tn_image_options options;
     struct tn_compile_observer observer;
     struct tn_image_stats stats;
@@ -33,28 +32,28 @@ struct tn__image_build {
     struct tn__gc gc;
     struct tn_cpu_targets *targets;
     struct tn__mv mv;
-    const char **roots; /* those that are there */
+    const char **roots; /* those that exist */
     size_t root_count;
     struct tn__split *split; /* of unit.module; whole: the module is one shard */
     char *triple, *layout;   /* in the arena */
     size_t slots;
     struct tn__image_function *functions;
     size_t function_count, function_capacity;
-    uint64_t fingerprint[2]; /* of all that decides what a shard's contents are */
+    uint64_t fingerprint[2]; /* of everything that a shard's contents depend on */
     struct tn__arena arena;
 
     size_t shard_count;
     uint64_t *weights; /* of shards */
-    bool *is_finished; /* by shard: another process has compiled it */
+    bool *is_finished; /* for each shard: another process has compiled it */
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* for what follows */
     pthread_cond_t extracted_more;
     struct tn__image_part *parts; /* by shard */
     size_t next, extracted,
         end; /* shards: to compile, behind the last that was extracted, behind the last to compile */
     size_t done;
-    int code;                                           /* the first error; nobody begins another shard then */
-    struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* by shard; of objects one more */
+    int code;                                           /* the first error, after which no shard is begun */
+    struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* of each archive: a member per shard, and the tables */
 };
 
 /* Fails with TN_ENOMEM. */
@@ -70,7 +69,7 @@ void tn__image_dispose_module(struct tn__image_build *b);
 
 /* ---- work.c ---- */
 
-/* Of the names of members. */
+/* The suffix of member names. */
 const char *tn__image_suffix(size_t kind);
 
 /* True if the build is to write this kind of output. */
@@ -80,15 +79,15 @@ bool tn__image_wants(const struct tn__image_build *b, size_t kind);
 int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *name, const struct tn_buffer *bitcode,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
-/* Compiles the shards from `first` to before `end` that are not finished; the module is gone then. */
+/* Compiles those shards in [first, end) that are not finished. The module is disposed of meanwhile. */
 int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end);
 
 /* ---- shard.c ---- */
 
-/* Writes what was compiled of a shard, for another process. TN_ENOMEM. */
+/* Writes a shard that was compiled, for another process. TN_ENOMEM. */
 int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buffer *out);
 
-/* Takes the finished shards that the options name. TN_EFORMAT (damaged), TN_EINVAL (of another build), TN_ENOMEM. */
+/* Takes over the finished shards that the options list. TN_EFORMAT (damaged), TN_EINVAL (of another build), TN_ENOMEM. */
 int tn__image_take_shards(struct tn__image_build *b);
 
 #pragma GCC visibility pop

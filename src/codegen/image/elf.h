@@ -18,8 +18,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Sections that are the file's own, in the order of their places. All but the dynamic section of a library lie at the file's
- * beginning, behind its headers. */
+/* Sections that are made for the file, in the order in which they lie at its beginning, after the headers. */
 enum tn__elf_table {
     TN__ELF_HASH,
     TN__ELF_SYMBOLS,
@@ -40,18 +39,18 @@ struct tn__elf_section {
     uint32_t type;
     uint64_t flags, address, offset, size, alignment, entry_size;
     uint32_t link, info;
-    uint8_t *bytes; /* NULL: none in the file */
+    uint8_t *bytes; /* NULL: SHT_NOBITS */
 };
 
 struct tn__stub;
 
 struct tn__elf_file {
     const struct tn_image_link_options *options;
-    struct tn__stub *stub; /* of an executable, which needs no tables but RELR; else NULL */
+    struct tn__stub *stub; /* of an executable, which has no tables but RELR; else NULL */
     const struct tn__output *output;
     struct tn__elf_section tables[TN__ELF_TABLES]; /* size 0: there is none */
-    uint32_t table_numbers[TN__ELF_TABLES];        /* of their headers, */
-    uint32_t *section_numbers;                     /* and of the output's sections */
+    uint32_t table_numbers[TN__ELF_TABLES];        /* of their section headers, */
+    uint32_t *section_numbers;                     /* and of those of the output's sections */
     Elf64_Phdr segments[TN__ELF_SEGMENTS_MOST];
     size_t segment_count;
     size_t rela_count, export_count;
@@ -63,7 +62,7 @@ struct tn__elf_file {
 
 /* ---- elf_tables.c ---- */
 
-/* How much room headers and tables take at the beginning of the file: for tn__output_options.head. The context is the struct. */
+/* The size of headers and tables at the beginning of the file, for tn__output_options.head. The context is the struct. */
 uint64_t tn__elf_head(void *context, const struct tn__output *output);
 /* Fills the tables, when the link is done. TN_ENOMEM. */
 int tn__elf_fill_tables(struct tn__elf_file *file);
@@ -73,12 +72,12 @@ Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__outpu
 
 /* ---- program.c ---- */
 
-/* Checks what was linked for a stub, and tells the stub of it. TN_EUNDEF. */
+/* Checks what was linked for a stub, and fills in the stub's struct tn__program. TN_EUNDEF. */
 int tn__program_settle(struct tn__elf_file *file);
 
 /* ---- elf_write.c ---- */
 
-/* Lists the segments, of which there are as many before all has its address. */
+/* Lists the segments; their number is final even before addresses are known. */
 void tn__elf_list_segments(struct tn__elf_file *file);
 /* Makes the bytes of the file. TN_ENOMEM, TN_EIO. */
 int tn__elf_write(struct tn__elf_file *file, struct tn_buffer *out);

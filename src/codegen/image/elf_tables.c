@@ -223,7 +223,7 @@ static uint32_t put_name(uint8_t *strings, uint64_t *at, const char *name)
     return offset;
 }
 
-/* Answers where the file's own name is among the strings; 0: it has none. */
+/* Returns where the file's own name is among the strings; 0: it has none. */
 static uint32_t fill_symbols(const struct tn__elf_file *f)
 {
     uint8_t *at = f->tables[TN__ELF_SYMBOLS].bytes + sizeof(Elf64_Sym), *strings = f->tables[TN__ELF_STRINGS].bytes;

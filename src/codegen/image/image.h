@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Building an image (doc/IMAGE.md), the parts and what they expect of each other:
+/* Building an image (doc/IMAGE.md), the parts and their interfaces:
  *     build.c           tn_image_build: the steps, options, archives
- *     prepare.c         from inputs to one module that is annotated and divided
- *     work.c            compiling its shards, on threads
+ *     prepare.c         from the inputs to one module that is annotated and divided
+ *     work.c            compiling its shards, on several threads
  *     shard.c           shards that another process has compiled
  *     plan.c            which shard each part of the module belongs to
- *     versions.c        targets as LLVM knows them
+ *     versions.c        targets in LLVM's terms
  *     annotate.cpp      which functions get versions of their own, on the whole module
  *     multiversion.cpp  the versions, in each shard
- *     roots.cpp         leaves out what nobody needs
- *     join.cpp          several modules into one
+ *     roots.cpp         leaves out what the roots do not need
+ *     join.cpp          linking several modules into one
  *     metadata.c        the tables
- *     archive.c         objects to an archive
- * and what makes files of its archives is in elf.h. */
+ *     archive.c         archives of objects
+ * elf.h has what makes files of these archives. */
 
 #ifndef TENON_CODEGEN_IMAGE_H
 #define TENON_CODEGEN_IMAGE_H
@@ -27,7 +27,7 @@
 
 /* ---- build.c ---- */
 
-/* tn_image_build. `newest_counts`: of several definitions of a name the last input's is taken. */
+/* tn_image_build. `newest_counts`: the last of several definitions of a name is taken. */
 int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newest_counts,
                     const struct tn_image_options *options, struct tn_buffer *out, struct tn_image_stats *stats,
                     struct tn_error *err);
@@ -36,14 +36,14 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
 
 enum { TN__IMAGE_SHARDS = 1024 }; /* the most */
 
-/* Distributes parts over shards, heaviest first to the lightest shard, and answers how many shards there are: `wanted`, or if
- * that is 0 what the weights ask for; no more than parts. shard_of[i] is filled for each part; part 0 belongs to shard 0.
- * 0: memory is out. */
+/* Distributes parts over shards, the heaviest first, each to the lightest shard. Returns the number of shards: `wanted` or, if that
+ * is 0, one that follows from the weights; no more than there are parts. Fills shard_of[i] for each part; part 0 belongs to shard 0.
+ * 0: out of memory. */
 size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size_t *shard_of);
 
 /* ---- versions.c ---- */
 
-/* Fills the description of what to build for; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL, TN_ENOMEM. */
+/* Describes the targets to build for, in *mv; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL, TN_ENOMEM. */
 int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__subtarget *names, const char *image,
                        struct tn__arena *arena, struct tn__mv *mv, struct tn_error *err);
 
@@ -60,7 +60,7 @@ struct tn__image_contents {
     const char *image; /* its symbol */
     const char *triple, *layout;
     const struct tn_cpu_targets *targets;
-    struct tn__image_function *functions; /* will be sorted */
+    struct tn__image_function *functions; /* which are sorted here */
     size_t function_count;
     size_t slots;
     const char *const *needs; /* names that nothing in the image defines, sorted */
@@ -80,11 +80,11 @@ struct tn__image_member {
     struct tn_buffer content;
 };
 
-/* Makes an archive; of members that are objects it lists the symbols, as linkers want it. TN_ENOMEM, TN_EFORMAT. */
+/* Makes an archive, with a symbol table of those members that are objects. TN_ENOMEM, TN_EFORMAT, TN_ENOTSUP (too large). */
 int tn__image_archive(const struct tn__image_member *members, size_t count, struct tn_buffer *out,
                       struct tn_error *err);
 
-/* The names that the members refer to and none of them defines, sorted, each once; names lie in the members' contents. */
+/* The names that members refer to and none of them defines, sorted and without repetition; they lie in the members' contents. */
 int tn__image_needs(const struct tn__image_member *members, size_t count, struct tn__arena *arena, const char ***names,
                     size_t *name_count, struct tn_error *err);
 

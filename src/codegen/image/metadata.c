@@ -105,7 +105,7 @@ static void write_header(const struct writer *w)
     tn__put32(header + TN__IMAGE_AT_NAME, w->name);
 }
 
-/* Enters a table in the header; answers where it begins. */
+/* Enters a table in the header; returns where it begins. */
 static uint8_t *begin_table(struct writer *w, enum tn__image_table table, size_t count, size_t row)
 {
     uint8_t *entry = w->bytes + TN__IMAGE_AT_TABLES + 8 * (size_t)table, *rows = w->bytes + w->size;

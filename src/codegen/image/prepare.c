@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The first half of building an image: what is the same for all shards, and has to come out the same in every process that
- * builds one of them. */
+/* The first half of building an image: what is common to all shards. The result has to be the same in every process that
+ * compiles one of them. */
 
 #include "codegen/arguments.h"
 #include "codegen/image/build.h"
@@ -32,7 +32,7 @@ static int join_input(struct tn__image_build *b, const struct tn_image_input *in
 static int read_inputs(struct tn__image_build *b)
 {
     b->unit.name = b->inputs[0].name;
-    b->unit.file = b->options.name; /* not that of the input, which may be another one elsewhere */
+    b->unit.file = b->options.name; /* not the input's name, which may differ in another process */
     b->unit.options = &b->compile;
     int code = tn__unit_read(&b->unit, b->inputs[0].ir, b->inputs[0].length, false, b->err);
     for (size_t i = 1; i < b->input_count && code == TN_OK; i++)
@@ -60,7 +60,7 @@ static int choose_targets(struct tn__image_build *b)
     return code;
 }
 
-/* The image is a symbol like those of the input. */
+/* The image's symbol must not clash with one of the input. */
 static int check_name(struct tn__image_build *b)
 {
     bool is_local;
@@ -90,7 +90,7 @@ static int keep_roots(struct tn__image_build *b)
     return TN_OK;
 }
 
-/* Managed code is brought to the contract once, not version by version; what breaks it is named as its author named it. */
+/* Managed code is normalised and verified once, not version by version; so errors use the names of the input. */
 static int prepare_managed(struct tn__image_build *b)
 {
     struct tn__unit *unit = &b->unit;
@@ -144,7 +144,7 @@ static bool add_function(void *context, const struct tn__mv_function *function)
     return true;
 }
 
-/* Names of what was local get a number that tells images of one program apart. */
+/* The number in the names of what was local; it differs between images of one program. */
 static uint64_t number_of(const char *image)
 {
     return tn__image_checksum(image, strlen(image), 0) & UINT32_MAX;
@@ -163,8 +163,8 @@ static void mix_text(struct tn__image_build *b, const char *text)
     mix(b, text, strlen(text));
 }
 
-/* Everything that the contents of a shard depend on, besides its number. Names of inputs are not: another machine may have
- * them elsewhere. What an observer does when it may leave passes out is not known, but that it may. */
+/* Everything that the contents of a shard depend on, except its number. The names of inputs do not count, as they may differ
+ * on another machine. An observer may leave passes out; what it does is unknown, but not that there is one. */
 static void take_fingerprint(struct tn__image_build *b)
 {
     uint64_t numbers[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A shard that one process has compiled and another makes an image of: a header, and what was compiled for each kind of output.
- * Both have read the same input, so nothing else is in it; that it was the same, and with the same options, the fingerprint
- * says. */
+/* A shard that one process has compiled and another makes part of an image: a header, and the contents for each kind of output.
+ * Nothing else is needed, because both processes have read the same input with the same options, which the fingerprint
+ * shows. */
 
 #include <inttypes.h>
 
@@ -58,7 +58,7 @@ int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buf
 static int check(struct tn__image_build *b, const struct tn_image_shard *file)
 {
     const uint8_t *bytes = file->bytes;
-    uint64_t rest = file->length - HEADER; /* what the outputs may take up */
+    uint64_t rest = file->length - HEADER; /* that the outputs may take up */
     if (file->length < HEADER || memcmp(bytes, TN__IMAGE_SHARD_MAGIC, 8) != 0)
         return tn__fail(b->err, TN_EFORMAT, "%s is not a shard of an image", file->name);
     if (tn__get64(bytes + AT_CHECKSUM) != checksum_of(bytes, file->length))

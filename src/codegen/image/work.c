@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compiling shards. The thread that builds takes them out of the module one by one, as bitcode, while others may compile
- * already; then the module goes, which takes more memory than all of them, and it compiles as well. Each shard is compiled
+/* Compiling shards. The building thread extracts them from the module one by one, as bitcode, while other threads already
+ * compile. Then it disposes of the module, which takes more memory than all shards, and compiles as well. Each shard is compiled
  * in a context of its own. */
 
 #include "base/os.h"
 #include "codegen/image/build.h"
 #include "codegen/llvm.h"
 
-/* Functions up to so many instructions are worth a copy in every shard that calls them. */
+/* Functions of up to that many instructions are copied into every shard that calls them. */
 enum { INLINE_SIZE = 40, MOST_THREADS = 256 };
 
 /* ---- extracting ---- */
@@ -52,7 +52,7 @@ static void fail(struct tn__image_build *b, int code, const struct tn_error *err
         tn__image_no_memory(b);
     else
         tn__fail(b->err, code, "%s", err->text);
-    pthread_cond_broadcast(&b->extracted_more); /* whoever waits for another shard need not */
+    pthread_cond_broadcast(&b->extracted_more); /* no more shards are to be waited for */
 }
 
 static int extract_one(struct tn__image_build *b, size_t shard)
@@ -135,7 +135,7 @@ static int compile_shard(struct tn__image_build *b, struct tn_image_progress *sh
     return code;
 }
 
-/* Takes the next shard, waiting for it; false if there is none, or something has failed. */
+/* Takes the next shard, waiting until it is extracted. False: there is none, or something has failed. */
 static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shard)
 {
     pthread_mutex_lock(&b->lock);
@@ -178,7 +178,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* This thread is one of those that work; fewer than asked for is no error. */
+/* This thread compiles too. It is no error if fewer threads than wanted can be started. */
 int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end)
 {
     pthread_t threads[MOST_THREADS];
