@@ -352,7 +352,7 @@ TN_API int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, co
 /* ---- source lines ---- */
 
 /* Keeps a copy of the debug information of everything linked from now on, for tn_symbolize_source, and, once that is used, what
- * LLVM has parsed of it. TN_EINVAL, TN_ENOMEM, with which links may fail too. */
+ * LLVM has parsed of it. TN_EINVAL, TN_ENOTSUP (memory of another process), TN_ENOMEM, with which links may fail too. */
 TN_API int tn_observe_sources(struct tn_session *session, struct tn_error *err);
 
 /* Unknown members are NULL or 0. */

@@ -121,6 +121,9 @@ int tn_observe_sources(struct tn_session *session, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no session given");
     if (tn__is_observed(session, linked))
         return 0;
+    int code = tn__session_check_here(session, "source lines", err); /* objects are found by their addresses */
+    if (code)
+        return code;
     pthread_once(&once, watch_forks);
     const struct tn_observer observer = {
         .size = sizeof observer, .context = session, .linked = linked, .removed = removed};

@@ -151,6 +151,45 @@ static void nothing_is_kept_unasked(void **state)
     tn_session_destroy(l.session);
 }
 
+static int refuse_map(void *context, enum tn_zone zone, uint64_t address, size_t length, void **bytes,
+                      struct tn_error *err)
+{
+    (void)context, (void)zone, (void)address, (void)length, (void)bytes, (void)err;
+    return TN_ENOMEM;
+}
+
+static int refuse_publish(void *context, enum tn_zone zone, uint64_t address, size_t length, const void *bytes,
+                          struct tn_error *err)
+{
+    (void)context, (void)zone, (void)address, (void)length, (void)bytes, (void)err;
+    return TN_ENOMEM;
+}
+
+static void ignore_unmap(void *context, enum tn_zone zone, uint64_t address, size_t length, void *bytes)
+{
+    (void)context, (void)zone, (void)address, (void)length, (void)bytes;
+}
+
+/* Where several sessions may have code at one address. */
+static void other_processes_are_refused(void **state)
+{
+    (void)state;
+    const struct tn_memory memory = {.size = sizeof memory,
+                                     .flags = TN_MEMORY_ELSEWHERE,
+                                     .window_address = 1 << 24,
+                                     .window_size = 1 << 24,
+                                     .page_size = 4096,
+                                     .map = refuse_map,
+                                     .publish = refuse_publish,
+                                     .unmap = ignore_unmap};
+    const struct tn_session_options options = {.size = sizeof options, .memory = &memory};
+    struct tn_session *session;
+    struct tn_error err;
+    assert_int_equal(tn_session_create(&options, &session, &err), 0);
+    assert_int_equal(tn_observe_sources(session, &err), TN_ENOTSUP);
+    tn_session_destroy(session);
+}
+
 /* ---- threads ---- */
 
 static void *ask(void *argument)
@@ -190,6 +229,7 @@ int main(void)
         cmocka_unit_test(inlined_functions_are_listed_from_the_inside),
         cmocka_unit_test(what_is_there_is_told),
         cmocka_unit_test(nothing_is_kept_unasked),
+        cmocka_unit_test(other_processes_are_refused),
         cmocka_unit_test(threads_ask_while_others_link),
     };
     return cmocka_run_group_tests_name("source", tests, NULL, NULL);
