@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The error list and the texts: where they are cut, and that a cut shows. */
+/* The error list, and texts: where they are truncated, and that truncation is visible. */
 
 #include <setjmp.h>
 #include <stdio.h>

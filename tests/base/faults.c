@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The language of fault plans, and that each kind of request obeys them. */
+/* The syntax of fault plans, and that each kind of request obeys them. */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void words(void **state)
         if (tn__os_set_faults(rows[i].plan) != rows[i].rc)
             fail_msg("'%s' should answer %d", rows[i].plan, rows[i].rc);
         bool hint = false;
-        if (rows[i].rc) { /* a plan that is not understood leaves none */
+        if (rows[i].rc) { /* a malformed plan leaves none */
             assert_false(tn__os_alloc_fault());
             assert_int_equal(tn__os_fault(true, &hint), 0);
         }
@@ -158,7 +158,7 @@ static int write_file(void)
 
 static int seal(void)
 {
-    int file = memfd_create("seal", MFD_ALLOW_SEALING); /* a new one each time: sealing works once */
+    int file = memfd_create("seal", MFD_ALLOW_SEALING); /* a new one each time: it can be sealed only once */
     int error = tn__os_seal(file);
     tn__os_close(file);
     return error;
@@ -175,7 +175,7 @@ static int map_file(void)
 static const struct {
     const char *name;
     int (*run)(void);
-    bool executable; /* refused by x */
+    bool executable; /* the plan x refuses it */
 } requests[] = {
     {"reserve", reserve, false},  {"commit", commit, false},
     {"protect", protect, false},  {"protect executable", protect_executable, true},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Arenas, growing arrays, and what they do when memory is out. */
+/* Arenas and growing arrays, also when memory is out. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void an_empty_block_is_no_failure(void **state)
     assert_non_null(tn__arena_array(&arena, 8, 0));
     assert_string_equal(tn__arena_text(&arena, "", 0), "");
     tn__arena_free(&arena);
-    tn__arena_free(&arena); /* once more is harmless */
+    tn__arena_free(&arena); /* freeing twice is harmless */
 }
 
 static void arrays_are_zeroed_and_texts_terminated(void **state)
@@ -73,7 +73,7 @@ static void sizes_that_overflow_are_refused(void **state)
     for (size_t i = 0; i < TN_COUNT(rows); i++)
         assert_null(tn__arena_array(&arena, rows[i].count, rows[i].size));
     assert_null(tn__arena_text(&arena, "", SIZE_MAX));
-    assert_non_null(tn__arena_alloc(&arena, 16)); /* still good */
+    assert_non_null(tn__arena_alloc(&arena, 16)); /* still usable */
     tn__arena_free(&arena);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every function of the runtime that can fail refuses NULL for a pointer that it needs (tenon/base.h). Functions of
+/* Every function of the runtime that can fail returns TN_EINVAL for required pointers that are NULL (tenon/base.h). For
  * libtenon_codegen.a: tests/codegen/null_arguments.c. */
 
 #include <setjmp.h>
@@ -97,7 +97,7 @@ static void test_cpu_heap_image(void **state)
     REFUSED(tn_image_publish(NULL, NULL, 0, NULL, &err));
 }
 
-/* One argument being there must not hide that another is not. */
+/* One missing argument at a time. */
 static void test_one_missing(void **state)
 {
     (void)state;

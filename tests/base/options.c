@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Structs that begin with their size, as callers of the same, an older and a newer version pass them. */
+/* Structs that begin with their size, from callers of the same, an older and a newer version. */
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* This version's struct; an older one ended behind `first`; a newer one has two members more. */
+/* `known` is this version's struct; older ones end after `first`, newer ones have two more members. */
 struct known {
     size_t size;
     void *first;
@@ -81,7 +81,7 @@ static void reports(void **state)
         int third, fourth;
     } rows[] = {
         {0, 0, 77, 77},
-        {12, 12, 77, 77}, /* impossible: left alone */
+        {12, 12, 77, 77}, /* impossible sizes: not written to */
         {offsetof(struct known, second), offsetof(struct known, second), 77, 77},
         {sizeof(struct known), sizeof(struct known), 3, 77},
         {sizeof(struct newer), sizeof(struct known), 3, 0},

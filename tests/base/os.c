@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the contract with the system promises beyond success and failure. */
+/* What os.h promises beyond success and failure. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 
 #include "base/os.h"
 
-/* Runs `body` in a child and answers its exit status. */
+/* Runs `body` in a child process; returns its exit status. */
 static int in_child(int (*body)(void))
 {
     pid_t pid = fork();
     if (!pid) {
-        signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
+        signal(SIGSEGV, SIG_DFL); /* cmocka's handler would continue with the next test */
         _exit(body());
     }
     int status;
@@ -94,7 +94,7 @@ static void a_sealed_memfd_cannot_be_written(void **state)
 static void many_pieces_are_written_one_after_the_other(void **state)
 {
     (void)state;
-    enum { PIECES = 3000 }; /* more than the system takes at once */
+    enum { PIECES = 3000 }; /* more than one system call accepts */
     static uint16_t numbers[PIECES];
     static struct tn__piece pieces[PIECES];
     size_t size = 2 * tn__os_page_size();
@@ -170,7 +170,7 @@ static void a_file_that_cannot_be_mapped_has_no_size(void **state)
     struct tn__os_file file = {"", 1};
     int fd;
     assert_int_equal(tn__os_memfd(tn__os_page_size(), &fd), 0);
-    assert_int_equal(ftruncate(fd, (off_t)1 << 62), 0); /* no address space is so large */
+    assert_int_equal(ftruncate(fd, (off_t)1 << 62), 0); /* larger than any address space */
     assert_int_equal(tn__os_map_open_file(fd, &file), ENOMEM);
     assert_null(file.bytes);
     assert_int_equal(file.size, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Quiescence: who is waited for and who is not, forks, and a storm of removals. */
+/* Quiescence: which threads are waited for, forks, and a storm of removals. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void nest_and_leave(void)
 {
     nest();
     tn_thread_end_blocking();
-    tn_thread_end_blocking(); /* one too many does nothing */
+    tn_thread_end_blocking(); /* ending once too often has no effect */
 }
 
 static void block_then_quiescent(void)
@@ -113,7 +113,7 @@ static void block_before_attaching(void)
     tn_thread_end_blocking();
 }
 
-/* What a thread did before somebody began to wait, what it did since, and whether it is still waited for. */
+/* What a thread did before the wait began, what it did afterwards, and whether it is still waited for. */
 static const struct row {
     const char *name;
     action *before, *since;
@@ -162,7 +162,7 @@ static void *quiesce(void *unused)
     return unused;
 }
 
-/* Starts a thread that waits, and returns when it has found the one attached thread behind. */
+/* Starts a thread that waits, and returns once it has marked the one attached thread. */
 static void start_waiter(pthread_t *waiter)
 {
     assert_int_equal(pthread_create(waiter, NULL, quiesce, NULL), 0);
@@ -278,7 +278,7 @@ static int exit_status_of_child(int (*run)(void))
     return status;
 }
 
-#ifdef __SANITIZE_THREAD__ /* it does not support threads in such a child */
+#ifdef __SANITIZE_THREAD__ /* ThreadSanitizer does not support threads in such a child */
 static bool waits_for_new_threads(void)
 {
     return true;
@@ -295,7 +295,7 @@ static bool waits_for_new_threads(void)
 }
 #endif
 
-/* The threads of the parent are not there; those of the child's own are. */
+/* The parent's threads do not exist in the child; its own do. */
 static int in_child(void)
 {
     tn_quiesce();
@@ -329,8 +329,8 @@ static void forks(void **state)
 
 /* ---- a storm ---- */
 
-/* Readers follow a pointer that writers replace; what was replaced is spoiled after tn_quiesce, and freed. Nothing but
- * quiescence orders the bytes that readers look at and those that writers spoil, so ThreadSanitizer sees what is missing. */
+/* Readers follow a pointer that writers replace; after tn_quiesce, the replaced object is overwritten and freed. Only
+ * quiescence orders reads and overwrites, so ThreadSanitizer reports any missing order. */
 
 enum { READERS = 4, WRITERS = 2, ROUNDS = 500, WORDS = 8 };
 
@@ -389,13 +389,13 @@ static void *read_often(void *number)
         for (int i = 0; i < 10; i++)
             look();
         ways[way++ % TN_COUNT(ways)]();
-        sched_yield(); /* there may be fewer cores than readers, and all are waited for */
+        sched_yield(); /* there may be fewer cores than readers, all of which are waited for */
     }
     tn_thread_detach();
     return NULL;
 }
 
-/* Is blocked or detached all the time, and never passes a point. */
+/* Always blocked or detached; never passes a quiescent point. */
 static void *sleep_often(void *unused)
 {
     while (__atomic_load_n(&writers_left, __ATOMIC_ACQUIRE)) {
@@ -432,7 +432,8 @@ static void a_storm_of_removals(void **state)
 
 /* ---- the other direction ---- */
 
-/* What was done before somebody began to wait is seen by others from their point on. `done` orders nothing. */
+/* What was done before a wait began is visible to other threads after their quiescent point. `done` itself orders
+ * nothing. */
 
 enum { NOTES = 3000 };
 
@@ -444,7 +445,7 @@ static void *note_often(void *unused)
     for (size_t i = 0; i < NOTES; i++) {
         notes[i] = ~i;
         uint64_t ticket = tn_quiesce_begin();
-        while (!tn_quiesce_ended(ticket)) /* without a mark: so the lock orders nothing either */
+        while (!tn_quiesce_ended(ticket)) /* does not mark the thread, so the lock orders nothing either */
             sched_yield();
         __atomic_store_n(&done, i + 1, __ATOMIC_RELAXED);
     }

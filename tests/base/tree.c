@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Searches in a tree, against an array of flags. */
+/* Searches in a tree, checked against an array of flags. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +11,11 @@
 
 enum { KEYS = 512, STEPS = 20000 };
 
-/* The keys that are there are even numbers times `stride`. */
+/* The keys present are even multiples of `stride`. */
 static void check(struct tn__tree *root, const bool *there, uint64_t stride)
 {
     const struct tn__tree *below = NULL;
-    assert_null(tn__tree_below(root, 0)); /* no key is 0 */
+    assert_null(tn__tree_below(root, 0)); /* 0 is never a key */
     for (uint64_t i = 1; i < KEYS; i++) {
         uint64_t key = 2 * i * stride;
         const struct tn__tree *found = tn__tree_find(root, key);
@@ -68,7 +68,7 @@ static void is_balanced_whatever_the_order(void **state)
         nodes[i].key = 0x555513550000 + i * 16;
         tn__tree_insert(&root, &nodes[i]);
     }
-    assert_in_range(depth(root), 17, 60); /* a list would have 100,000 */
+    assert_in_range(depth(root), 17, 60); /* a degenerate tree would have 100,000 */
     for (uint64_t i = 0; i < MANY; i++)
         tn__tree_remove(&root, &nodes[i]);
     assert_null(root);

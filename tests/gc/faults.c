@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every allocation and every request to the system fails once, at each step of a heap's life: the step says so, works when it is tried
- * again, and no object is lost. A collection that finds no memory to copy to leaves objects where they are and is no failure. */
+/* Every allocation and every request to the system fails once, at each step of a heap's life. The step reports it,
+ * works when it is tried again, and no object is lost. A collection without memory to copy to leaves objects in place,
+ * and does not fail. */
 
 #include "support.h"
 
@@ -100,7 +101,7 @@ static int add_roots(struct life *life)
     return tn_roots_add(life->words, TN_COUNT(life->words), &err);
 }
 
-/* Handles of a scope that ends too early would be missed later. */
+/* If the scope ended too early, its handles would be missed later. */
 static int use_scope(struct life *life)
 {
     struct tn_handle *node;
@@ -173,7 +174,7 @@ static void end(struct life *life)
     tn_heap_destroy(life->heap);
 }
 
-/* Lives once under the plan; what failed, or NULL. */
+/* Runs all steps under the plan; returns what failed, or NULL. */
 static const char *live(const char *plan)
 {
     struct life life = {0};
@@ -210,10 +211,10 @@ static void each_allocation_fails(void **state)
     assert_in_range(n, NODES + 10, MOST - 1);
 }
 
-/* One request, which the heap mostly gets over, or all from one on until a step fails. */
+/* A plan fails one request, which heaps mostly survive, or all requests from one on, until a step fails. */
 static const struct request {
     const char *fault;
-    int least; /* plans under which a step fails */
+    int least; /* at least this many plans make a step fail */
 } once = {"F", 2}, always = {"F*", 5};
 
 static void each_request_fails(void **state)

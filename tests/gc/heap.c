@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A heap as a host sees it: objects of every kind by handles, what lives and what dies, limits, and threads that collect at the
- * same time. Each test runs on a plain heap and on one that moves everything at each safepoint. */
+/* The heap as a host uses it: objects of every kind by handles, what survives and what does not, limits, and threads
+ * that collect at the same time. Each test runs on a plain heap and on one that moves everything at each safepoint. */
 
 #include "support.h"
 
@@ -137,7 +137,7 @@ static void weak_references_are_cleared(void **state)
     tn_heap_destroy(heap);
 }
 
-/* A chain in which each value is the next one's key, entered last one first. */
+/* A chain of ephemerons, entered last one first: each value is the next one's key. */
 static void ephemerons_follow_their_keys(void **state)
 {
     enum { LENGTH = 20 };
@@ -213,14 +213,14 @@ static void scopes_end(void **state)
     tn_heap_collect(heap);
     assert_int_equal(take_census(heap).count, 2);
     tn_scope_end();
-    tn_scope_end(); /* one too many does nothing */
+    tn_scope_end(); /* ending one scope too many has no effect */
     tn_heap_collect(heap);
     assert_int_equal(take_census(heap).count, 1);
     tn_handle_free(outside);
     tn_heap_destroy(heap);
 }
 
-/* The last collection frees what there is; then it is an error and not the end. */
+/* A last collection frees what it can; then running out is an error, and the heap still works. */
 static void memory_runs_out(void **state)
 {
     struct tn_heap *heap = make_heap(state, 1 << 20);
@@ -242,7 +242,7 @@ static void memory_runs_out(void **state)
     tn_heap_destroy(heap);
 }
 
-/* In an empty heap without a limit, every size is compared with the address space alone. */
+/* Without a limit, only the size of the address space limits objects. */
 static void no_limit_is_still_an_end(void **state)
 {
     static const uint64_t lengths[] = {1ull << 50, INT64_MAX - 8, UINT64_MAX / 2, UINT64_MAX - 8, UINT64_MAX};
@@ -254,7 +254,7 @@ static void no_limit_is_still_an_end(void **state)
     tn_heap_destroy(heap);
 }
 
-/* Where there is no memory to copy to, everything stays where it is, and nothing is lost. */
+/* Without memory to copy to, everything stays in place, and nothing is lost. */
 static void no_room_to_copy(void **state)
 {
     enum { LENGTH = 500 };
@@ -295,7 +295,7 @@ static void roots_are_visited(void **state)
     assert_int_equal(value_of(again), 5);
     tn_roots_remove(NULL);
     tn_heap_collect(heap);
-    assert_int_equal(take_census(heap).count, 2); /* the range is still there */
+    assert_int_equal(take_census(heap).count, 2); /* the range is still registered */
     tn_roots_remove(words);
     tn_handle_free(again);
     tn_handle_free(got);
@@ -378,7 +378,7 @@ static void end(void *context, const char *what)
 
 enum { NO_BARRIER, WITH_BARRIER, NULL_WITHOUT, LEFT_FORWARDED, LOST_ROOT, STORES };
 
-/* What a collector that is broken could leave behind: done here behind its back, while it looks at an object. */
+/* Corruption as a broken collector could leave it, made while the heap walks an object. */
 static int how_broken;
 static void *root;
 
@@ -394,7 +394,7 @@ static void visit_and_break(void *object, tn_visit_slot *slot, void *context)
 static const struct tn_type breaking_type = {
     .kind = TN_KIND_CUSTOM, .alignment = 8, .size = 16, .visit = visit_and_break};
 
-/* Stores as compiled code would, well or badly, and collects: in a process of its own. */
+/* Stores as compiled code does, with or without mistakes, and collects, in a process of its own. */
 static void store_and_collect(uint64_t flags, int how, char *expected)
 {
     struct tn_heap_options options = {
@@ -446,7 +446,7 @@ static void verification_finds(void **state)
     }
 }
 
-/* Nothing is where an object was before it moved. */
+/* Reads an object where it was before it moved. */
 static void read_stale(void **state)
 {
     struct tn_heap *heap = make_heap(state, 0);

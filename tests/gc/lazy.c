@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* First calls of lazy functions with references among their arguments: while the function is looked up, another thread collects and
- * everything moves. That thread does not wait for the one that calls, which would wait for it forever; and the function gets the
- * references as they are afterwards, whether there is a function or not. */
+/* First calls of lazy functions with references among their arguments. While the function is looked up, another thread
+ * collects and everything moves. The collection does not wait for the calling thread, which could wait for it forever;
+ * and the function (or on_failure) receives the updated references. */
 
 #include "support.h"
 
 /* ---- what is called ---- */
 
-/* References in rdi, rdx and r9, and in the second and fourth word in memory. */
+/* References are in rdi, rdx and r9, and in the second and fourth word on the stack. */
 typedef uint64_t function(struct node *a, uint64_t b, struct node *c, double d, uint64_t e, uint64_t f, struct node *g,
                           uint64_t h, struct node *i, uint64_t j, struct node *k);
 
@@ -40,8 +40,8 @@ struct world {
     struct tn_session *session;
     struct tn_library *names, *bodies;
     bool stress;
-    bool fails;                         /* there are no functions */
-    void (*meanwhile)(struct world *w); /* what the first materializer does besides */
+    bool fails;                         /* no function is defined */
+    void (*meanwhile)(struct world *w); /* called by the first materializer */
 };
 
 static void *collect(void *argument)
@@ -106,7 +106,8 @@ static void close_world(const struct world *w)
 
 /* ---- calling it ---- */
 
-/* Calls with references to new objects, which other code knows by handles; the function must have been given what these refer to then. */
+/* Calls with references to new objects, which are also held by handles, and checks that the function received the same
+ * objects. */
 static void call(const struct world *w, const char *name, bool looks_up)
 {
     struct tn_handle *handles[REFERENCES];
@@ -123,7 +124,7 @@ static void call(const struct world *w, const char *name, bool looks_up)
     uint64_t answer = f(old[0], 1, old[1], 2.0, 3, 4, old[2], 5, old[3], 6, old[4]);
     for (int i = 0; i < REFERENCES; i++) {
         assert_ptr_equal(seen[i], tn_handle_object(handles[i]));
-        if (w->stress || !looks_up) /* else old addresses may be used again */
+        if (w->stress || !looks_up) /* otherwise old addresses may be reused */
             assert_int_equal(seen[i] != old[i], looks_up);
     }
     tn_managed_end();
@@ -139,7 +140,7 @@ static void arguments_are_moved(void **state)
     struct world w = {0};
     open_world(&w, *(uint64_t *)*state);
     call(&w, "first", true);
-    call(&w, "first", false); /* there is nothing to wait for any more */
+    call(&w, "first", false); /* no lookup any more */
     assert_int_equal(failures, 0);
     close_world(&w);
 }
@@ -160,7 +161,8 @@ static void call_second(struct world *w)
     call(w, "second", true);
 }
 
-/* A materializer that uses the heap and calls lazy functions itself; behind that no collection waits for it again. */
+/* A materializer that uses the heap and itself calls lazy functions; after that, collections still do not wait for
+ * it. */
 static void calls_nest(void **state)
 {
     struct world w = {.meanwhile = call_second};
@@ -170,7 +172,7 @@ static void calls_nest(void **state)
     close_world(&w);
 }
 
-/* Threads that no collection waits for anyway: their frames are nobody's business. */
+/* Collections do not wait for these threads anyway, so the frames are not visited. */
 static void from_outside(void **state)
 {
     struct world w = {0};
@@ -179,7 +181,7 @@ static void from_outside(void **state)
     void *stub;
     assert_int_equal(tn_lookup(w.names, "first", &stub, &err), 0);
     memcpy(&f, &stub, sizeof f);
-    struct node *nowhere = (struct node *)(uintptr_t)1; /* what is no reference would not survive being looked at */
+    struct node *nowhere = (struct node *)(uintptr_t)1; /* no reference: a visit would crash */
     assert_int_equal(f(nowhere, 1, nowhere, 2.0, 3, 4, nowhere, 5, nowhere, 6, nowhere), 123456);
     assert_ptr_equal(seen[4], nowhere);
     close_world(&w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stack maps and root ranges of objects that are linked: known from then on until the object is removed; and a link fails, without a
- * trace, where they are malformed or there is no memory for them. */
+/* Stack maps and root ranges of linked objects are known until the object is removed. If they are malformed, or there
+ * is no memory for them, the link fails without leaving anything behind. */
 
 #include "support.h"
 
@@ -32,7 +32,7 @@ static struct linking open_linking(void)
     return observe(session);
 }
 
-/* What is read lives until the object is linked. */
+/* The bytes are freed once the object is linked. */
 static void release(void *context, const void *bytes, size_t length)
 {
     (void)context, (void)length;
@@ -98,7 +98,7 @@ static void tables_come_and_go(void **state)
     assert_ptr_equal(words[0], words[1]);
     assert_int_equal(words[1]->value, 5);
     tn_managed_end();
-    assert_int_equal((uintptr_t)words[2], 0x1234567); /* is none */
+    assert_int_equal((uintptr_t)words[2], 0x1234567); /* no reference */
     assert_int_equal(tn_tracker_remove(l.tracker, &err), 0);
     assert_false(is_known(function, 1) || is_known(function, 2));
     assert_int_equal(root_count(), 0);
@@ -108,7 +108,7 @@ static void tables_come_and_go(void **state)
     tn_heap_destroy(heap);
 }
 
-/* Where the code of what is linked lies. */
+/* Notes where the code of the linked object is. */
 static int note_code(void *context, const struct tn_linked_object *const *objects, size_t count, struct tn_error *error)
 {
     (void)error;
@@ -149,7 +149,7 @@ static void malformed_tables_fail_links(void **state)
     }
 }
 
-/* Each allocation of the link fails once; then it is as if it had not been tried. */
+/* Each allocation of the link fails once, which leaves nothing behind. */
 static void no_memory_for_tables(void **state)
 {
     enum { MOST = 200 };

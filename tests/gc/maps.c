@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stack maps byte by byte: what is well-formed is found by return address, what is not is an error that leaves nothing behind. */
+/* Stack maps byte by byte: well-formed ones are found by return address, malformed ones are an error that leaves
+ * nothing behind. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +10,8 @@
 
 #include "gc/gc.h"
 
-/* A function at `code` bytes from its map, with two safepoints: at 16, which has two references and a pointer derived from the
- * second one, and at 32, an entry's; one variable in memory. */
+/* A function at `code` bytes from its map, with one variable in memory and two safepoints: at 16, with two references
+ * and a pointer derived from the second one, and at 32, that of an entry. */
 #define FUNCTION(code)                                                                                                 \
     code, 0, 0, 0, 2, 0, 0x10, 0, 0xf0, 0xff,                        /* 2 safepoints, 1 root at -16 */                 \
         16, 0, 0, 0, 2, 1, 0xfe, 0xff, 0xfd, 0xff, 0xfc, 0xff, 1, 0, /* bases -2 and -3, -4 derived from the second */ \
@@ -65,7 +66,7 @@ static int nothing(void *context, const struct tn__map *map)
     return 0;
 }
 
-/* Cut off anywhere: an error or, where a function ends, fewer functions. */
+/* Truncated anywhere: an error or, at the end of a function, fewer functions. */
 static void every_length(void **state)
 {
     (void)state;
@@ -109,7 +110,7 @@ static void malformed_maps_are_errors(void **state)
     }
 }
 
-/* Thousands of sections enter and leave in another order; no search misses one. */
+/* Thousands of sections are added and removed in different orders; no lookup misses one. */
 static void many_sections(void **state)
 {
     enum { COUNT = 5000 };

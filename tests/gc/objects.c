@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What types say, what a heap tells of itself, and the order in which things die. */
+/* The layouts that types describe, what a heap reports about itself, and the order in which objects die. */
 
 #include "support.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- types ---- */
 
-/* The same object in each way to say where its references are: at 8 and at 24, of 40 bytes. */
+/* The same object described in each possible way: 40 bytes with references at 8 and 24. */
 struct shape {
     uint64_t a;
     void *first;
@@ -55,7 +55,7 @@ static void types_say_where_references_are(void **state)
             assert_int_equal(tn_handle_store(object, at + offsets[k], node, &err), 0);
             tn_handle_free(node);
         }
-        assert_int_equal(tn_handle_write(object, at + 16, &word, sizeof word, &err), 0); /* looks like no reference */
+        assert_int_equal(tn_handle_write(object, at + 16, &word, sizeof word, &err), 0); /* resembles no reference */
         tn_heap_collect(heap);
         for (int k = 0; k < 2; k++) {
             assert_int_equal(tn_handle_load(object, at + offsets[k], got, &err), 0);
@@ -135,7 +135,7 @@ static void heaps_tell_of_themselves(void **state)
     assert_int_equal(stats_of(heap).pinned, after.pinned + 1);
     tn_handle_unpin(node);
     tn_handle_free(large);
-    tn_managed_begin(); /* so that finalizers are not run yet: nobody is there to */
+    tn_managed_begin(); /* keeps finalizers pending: no thread may run them */
     tn_handle_free(node);
     tn_managed_end();
     tn_heap_detach();
@@ -173,11 +173,11 @@ static void pins_count(void **state)
     assert_ptr_not_equal(tn_handle_object(node), address);
     assert_int_equal(tn_handle_pin(NULL, &address, &err), TN_EINVAL);
     assert_null(tn_pin_object(NULL));
-    tn_handle_unpin(node); /* one too many does nothing */
+    tn_handle_unpin(node); /* unpinning once too often has no effect */
     tn_heap_destroy(heap);
 }
 
-/* Nothing else refers to it. */
+/* Although nothing else refers to them. */
 static void pinned_objects_live(void **state)
 {
     struct tn_heap *heap = make_heap(state, 0);
@@ -194,7 +194,7 @@ static void pinned_objects_live(void **state)
 
 /* ---- death ---- */
 
-/* A key that only its own value refers to, and an ephemeron that nothing refers to. */
+/* A key reachable only from its own value, and an ephemeron that nothing refers to. */
 static void ephemerons_do_not_keep_keys(void **state)
 {
     struct tn_heap *heap = make_heap(state, 0);
@@ -220,8 +220,8 @@ static void ephemerons_do_not_keep_keys(void **state)
     tn_heap_destroy(heap);
 }
 
-/* What a finalizer finds: its object, whole, which no weak reference leads to any more; it may collect, set another finalizer, and
- * let the object live on. */
+/* A finalizer gets its object intact, with weak references to it cleared. It may collect, set another finalizer, and
+ * resurrect the object. */
 struct grave {
     struct tn_heap *heap;
     struct tn_handle *weak, *saved;
@@ -233,7 +233,7 @@ static void rise(void *context, struct tn_handle *object)
 {
     struct grave *grave = context;
     struct tn_handle *got = copy_of(grave->heap, NULL), *next = copy_of(grave->heap, object);
-    tn_heap_collect(grave->heap); /* would wait for itself if the world were stopped */
+    tn_heap_collect(grave->heap); /* would deadlock if the world were stopped */
     assert_int_equal(tn_handle_load(grave->weak, 0, got, &err), 0);
     assert_true(tn_handle_is_null(got));
     for (bool more = true; more; more = step(next))
@@ -252,7 +252,7 @@ static void finalizers_find_objects_whole(void **state)
     grave.weak = make(grave.heap, &tn_weak_type, 0);
     grave.saved = copy_of(grave.heap, NULL);
     struct tn_handle *second = make_node(grave.heap, &node_type, 2, NULL);
-    tn_scope_begin(); /* which ends before the finalizer runs */
+    tn_scope_begin(); /* ends before the finalizer runs */
     struct tn_handle *first = make_node(grave.heap, &node_type, 1, second);
     assert_int_equal(tn_handle_store(grave.weak, 0, first, &err), 0);
     assert_int_equal(tn_handle_finalize(first, rise, &grave, &err), 0);
@@ -273,7 +273,7 @@ static void finalizers_find_objects_whole(void **state)
     tn_heap_destroy(grave.heap);
 }
 
-/* An ephemeron's key that a finalizer reaches still has its value. */
+/* A key reachable only from a finalizer's object keeps its value. */
 static struct tn_handle *pair_of_the_dead;
 static uint64_t value_found;
 
@@ -309,7 +309,7 @@ static void finalizers_find_values(void **state)
     tn_heap_destroy(heap);
 }
 
-/* One after the other, not one inside the other, however many wait. */
+/* Finalizers run one after the other, never nested, however many are pending. */
 static int running, finished;
 
 static void allocate(void *heap, struct tn_handle *object)
@@ -348,7 +348,7 @@ static void leave(void *context, size_t payload)
     longjmp(out_of_memory, 1);
 }
 
-/* tn__gc_allocate does not answer without an object. */
+/* tn__gc_allocate never returns without an object. */
 static void managed_code_runs_out(void **state)
 {
     const struct tn_heap_options options = {
@@ -372,7 +372,7 @@ static void managed_code_runs_out(void **state)
 
 /* ---- moves of memory ---- */
 
-/* As memmove, for every overlap and alignment; whole words where there are any. */
+/* tn__gc_move equals memmove for every overlap and alignment, and moves whole words where it can. */
 static void moves_are_moves(void **state)
 {
     enum { SIZE = 64 };
@@ -430,7 +430,7 @@ static void options_from_the_environment(void **state)
     }
 }
 
-/* The default heap is one that is there. */
+/* Uses an existing heap as the default heap. */
 static void the_default_heap(void **state)
 {
     struct tn_heap *heap = make_heap(state, 0), *found, *made, *again;

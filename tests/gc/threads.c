@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Several threads and one heap: a graph that all of them change, with pins, weak references, ephemerons and finalizers of all of them;
- * threads that come and go; and threads that no collection may wait for. What goes wrong here hangs. */
+/* Several threads share one heap: a graph that all of them modify, with pins, weak references, ephemerons and
+ * finalizers from all of them; threads that attach and detach; threads for which no collection may wait. A failure here
+ * is usually a hang. */
 
 #include "support.h"
 
@@ -15,7 +16,7 @@ enum { SLOTS = 32, ROUNDS = 300 };
 
 struct graph {
     struct tn_heap *heap;
-    struct tn_handle *table; /* of SLOTS lists; only copied from */
+    struct tn_handle *table; /* array of SLOTS lists; each thread works on its own handle to it */
 };
 
 static _Atomic uint64_t finalizers_set, finalizers_run;
@@ -27,7 +28,7 @@ static void count_finalizer(void *context, struct tn_handle *object)
     finalizers_run++;
 }
 
-/* What is in a slot is either null or a list whose values fall by one. */
+/* Checks that a slot is either null or a list whose values decrease by one. */
 static void check_list(struct tn_handle *list)
 {
     if (tn_handle_is_null(list))
@@ -43,7 +44,7 @@ static void load(struct tn_handle *from, uint64_t slot, struct tn_handle *to)
     assert_int_equal(tn_handle_load(from, 8 + 8 * slot, to, &err), 0);
 }
 
-/* A longer list in this slot; another thread's change may be lost, as in any program without locks. */
+/* Stores a longer list in this slot. Another thread's change may be lost, as in any program without locks. */
 static void lengthen(const struct graph *g, struct tn_handle *table, uint64_t slot)
 {
     struct tn_handle *list = copy_of(g->heap, NULL);
@@ -76,7 +77,7 @@ static void use_weakly(const struct graph *g, struct tn_handle *table, uint64_t 
     assert_int_equal(value_of(got), value);
 }
 
-/* The object stays, and raw references to it are good all the while. */
+/* A pinned object stays in place, and raw references to it remain valid. */
 static void use_pinned(const struct graph *g, struct tn_handle *table, uint64_t slot)
 {
     struct tn_handle *list = copy_of(g->heap, NULL);
@@ -141,7 +142,7 @@ static void a_graph_is_shared(void **state)
         tn_handle_free(list);
     }
     tn_handle_free(g.table);
-    while (take_census(g.heap).count) { /* what only finalizers reach lives until these have run */
+    while (take_census(g.heap).count) { /* objects reachable only from finalizers live until those have run */
         tn_heap_collect(g.heap);
         tn_run_pending_finalizers(g.heap);
     }
@@ -154,12 +155,12 @@ static void a_graph_is_shared(void **state)
 
 enum { LIVES = 40 };
 
-/* Half of them leave without saying so. */
+/* Half of the threads end without detaching. */
 static void *live(void *argument)
 {
     struct tn_heap *heap = argument;
     assert_int_equal(tn_heap_attach(heap, &err), 0);
-    assert_int_equal(tn_heap_attach(heap, &err), 0); /* it is already */
+    assert_int_equal(tn_heap_attach(heap, &err), 0); /* already attached */
     tn_scope_begin();
     struct tn_handle *list = NULL;
     for (uint64_t i = 0; i < 10; i++)
@@ -221,7 +222,7 @@ static void wait_here(struct meeting *m)
     sem_wait(&m->go_on);
 }
 
-/* Waits; then uses objects, as a callback of managed code would, and waits again: for that it is not waited for either. */
+/* Blocks, then uses objects as a callback from managed code would, and blocks again. Collections wait for neither. */
 static intptr_t block(intptr_t argument, intptr_t depth, intptr_t unused, intptr_t unused_too)
 {
     struct meeting *m = (struct meeting *)argument;
@@ -249,7 +250,7 @@ static void *block_in_managed_code(void *argument)
     assert_int_equal(tn_call_blocking((void *)(intptr_t)block, (intptr_t)m, DEPTH, 0, 0), 7 + DEPTH);
     assert_int_equal(((struct node *)tn_handle_object(m->kept))->value, 5);
     tn_managed_end();
-    wait_here(m); /* outside */
+    wait_here(m); /* outside managed code */
     return NULL;
 }
 
@@ -269,7 +270,7 @@ static void blocked_threads_stop_nobody(void **state)
     close_meeting(&m);
 }
 
-/* A thread that waits for the lock in between is stopped as well: all collect, and none waits for another. */
+/* A thread waiting for the heap's lock counts as stopped: all threads collect, and none waits for another. */
 static void *collect_often(void *argument)
 {
     struct tn_heap *heap = argument;
@@ -293,7 +294,7 @@ static void all_collect(void **state)
     tn_heap_destroy(heap);
 }
 
-/* What was read in between stays where it is, however these nest and whoever collects. */
+/* Objects read between begin and end do not move, however these nest and whoever collects. */
 static void *read_raw(void *argument)
 {
     struct meeting *m = argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the tests of the heap share: a few types, and objects by handles. */
+/* Shared by the tests of the heap: a few types, and objects by handles. */
 
 #ifndef TENON_TESTS_GC_SUPPORT_H
 #define TENON_TESTS_GC_SUPPORT_H
@@ -24,19 +24,19 @@ struct table {
     struct node *items[];
 };
 
-/* nodes_type: an array of nodes; bytes_type: of bytes. aligned_type: a node whose payload is aligned to 16. */
+/* nodes_type: an array of nodes; bytes_type: an array of bytes; aligned_type: a node with a payload aligned to 16. */
 extern const struct tn_type node_type, aligned_type, table_type, nodes_type, bytes_type;
 
-/* Of the calling thread. */
+/* One per thread. */
 extern _Thread_local struct tn_error err;
 
-/* A heap with the flags that *state points to, the calling thread attached. */
+/* Creates a heap with the flags that *state points to, and attaches the calling thread. */
 struct tn_heap *make_heap(void **state, uint64_t limit);
 struct tn_handle *make(struct tn_heap *heap, const struct tn_type *type, uint64_t length);
 struct tn_handle *make_node(struct tn_heap *heap, const struct tn_type *type, uint64_t value, struct tn_handle *next);
 struct tn_handle *copy_of(struct tn_heap *heap, const struct tn_handle *handle);
 uint64_t value_of(const struct tn_handle *node);
-/* `node` becomes its successor; false if there is none. */
+/* Makes `node` refer to its successor; false if there is none. */
 bool step(struct tn_handle *node);
 
 struct census {
