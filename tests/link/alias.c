@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Aliases that the client defines: what they lead to, and when they are refused. */
+/* Aliases defined by the client: what they resolve to, and when they are rejected. */
 
 #include "elf_builder.h"
 
@@ -10,7 +10,7 @@
 /* mov $N, %eax; ret */
 static uint8_t answers[][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
 
-/* An object that defines `name`; it calls nobody. */
+/* An object that defines `name` and has no references. */
 static struct bytes function_object(const char *name, int answer, unsigned bind)
 {
     static struct elf elf;
@@ -44,7 +44,8 @@ static void define_alias(const struct fixture *f, const char *name, const char *
     assert_ok(tn_define_alias(f->library, name, of, &err), &err);
 }
 
-/* Before and after what they stand for is known, through several names, and for objects that refer to them. */
+/* An alias resolves before and after its target is defined, through other aliases, and from objects that refer to
+ * it. */
 static void test_leads_to_its_target(void **state)
 {
     (void)state;
@@ -75,7 +76,7 @@ static void test_leads_to_the_host(void **state)
     close_fixture(&f);
 }
 
-/* A weak definition in an object gives way, a strong one clashes; whichever comes first. */
+/* A weak definition in an object yields to the alias, a strong one clashes, in either order. */
 static void test_definitions_beside_it(void **state)
 {
     (void)state;
@@ -113,7 +114,7 @@ static void test_cycles_are_refused(void **state)
     close_fixture(&f);
 }
 
-/* What is missing is what it stands for; once that is there, all is well. */
+/* The error names the target, not the alias; once the target is defined, lookups succeed. */
 static void test_undefined_target(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A session's own allocator: everything comes from it and goes back to it. */
+/* A session with its own allocator, which all memory comes from and returns to. */
 
 #include "support.h"
 
@@ -14,7 +14,7 @@ struct counting {
     unsigned long calls;
 };
 
-/* Each block begins with its owner, so that one given to another allocator is noticed. */
+/* Each block begins with its owner, to detect blocks that are released to another allocator. */
 union header {
     struct counting *owner;
     max_align_t aligned;
@@ -29,7 +29,7 @@ static void *allocate(void *context, size_t size)
         return NULL;
     block->owner = counting;
     counting->blocks++;
-    memset(block + 1, 0xdd, size); /* nobody may count on zeros */
+    memset(block + 1, 0xdd, size); /* nobody may rely on zeros */
     return block + 1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Archives as ar and llvm-ar make them, archives made here for what these do not make, and malformed ones. */
+/* Archives made by ar and llvm-ar, archives made here that those tools do not make, and malformed ones. */
 
 #include "elf_builder.h"
 
@@ -37,7 +37,7 @@ static void members_are_linked_on_demand(void **state)
     assert_int_equal(call(&f, "first"), 111);
     assert_int_equal(stats_of(&f).objects, 3);
     assert_int_equal(*(int *)lookup(&f, "base"), 100);
-    /* The member that is left needs something that nobody defines; the text names it as ar would. */
+    /* The remaining member needs an undefined name; the text names the member as ar does. */
     char member[128];
     snprintf(member, sizeof member, "%s(archive_unused.o)(.text+0x", row->file);
     for (int i = 0; i < 2; i++)
@@ -98,7 +98,7 @@ static void put_big_endian(uint8_t *at, uint64_t value, size_t width)
         at[i] = (uint8_t)(value >> 8 * (width - 1 - i));
 }
 
-/* One member m.o that defines `defines`; the index promises `promises`. */
+/* An archive with a member m.o that defines `defines`, and an index that lists `promises`. */
 static struct archive *with_index(size_t width, const char *promises, const char *defines)
 {
     struct archive *a = begin();
@@ -408,7 +408,7 @@ static int close_session(void **state)
     return 0;
 }
 
-/* Up to the second object; what follows are bytes of objects, which corrupt.c spoils. */
+/* Spoils every byte up to the second object. The bytes after it are those of objects, which corrupt.c spoils. */
 static void no_spoiled_byte_does_harm(void **state)
 {
     const struct row *row = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Malformed and foreign objects, one row each: the code, what the text names, and that nothing stays behind. */
+/* Malformed and foreign objects, one per row: the error code, what the text names, and that nothing remains. */
 
 #include "elf_builder.h"
 

@@ -36,7 +36,7 @@ static void a_group_whose_owner_could_not_be_added_is_free_again(void **state)
     close_fixture(&f);
 }
 
-/* A group of the same name that lacks one of the symbols: what refers to it must not be left with a null address. */
+/* A group of the same name that lacks one of the symbols. References to that symbol must not resolve to null. */
 static struct bytes object_with_group(uint32_t word, bool with_second)
 {
     static struct elf elf;

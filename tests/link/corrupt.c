@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Cut objects and objects with one spoiled bit or byte: each is linked, or refused and gone without a trace. Larger ones are
- * slow/corrupt.c's. */
+/* Truncated objects, and objects with one spoiled bit or byte, are either linked, or refused without leaving anything
+ * behind. slow/corrupt.c does the same with larger ones. */
 
 #include "elf_builder.h"
 #include "spoil.h"
@@ -13,11 +13,11 @@ static struct bytes compiled(void)
     return read_bytes(data_file("small.o"));
 }
 
-/* What a compiler does not put into one small object: a group, extended section indices, an archive of tables. */
+/* What compilers do not combine in a small object: a group, extended section indices, an archive of tables. */
 static struct bytes built(void)
 {
     static struct elf elf;
-    /* Returns at once: one spoiled bit makes an indirect function of it, which the link calls. */
+    /* Returns immediately: one spoiled bit makes this an indirect function, which the link calls. */
     static const uint8_t code[] = {0xc3, 0xe8, 0, 0, 0, 0, 0x48, 0x8b, 0x05, 0, 0, 0, 0};
     static uint64_t words[4];
     static uint32_t group[2] = {GRP_COMDAT, 2}, indices[10];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Many objects in one session, and many that come and go; as many as a long life brings are slow/cycles.c's. */
+/* Many objects in one session, and many that are added and removed; slow/cycles.c has as many as a long-running
+ * process. */
 
 #include "churn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Linking for another address space: nothing of this process is touched, and what would be of this process only is refused.
- * Which bytes come out is tests/link/oracle.sh's business. */
+/* Linking for another address space: nothing in this process is touched, and whatever would need this process is
+ * refused. tests/link/oracle.c checks the bytes. */
 
 #include "elf_builder.h"
 
@@ -11,7 +11,7 @@
 
 enum { PAGE = 4096 };
 
-/* A place where nothing is mapped: what is written or read there ends the test. */
+/* An address where nothing is mapped: accessing it ends the test. */
 static const uint64_t NOWHERE = 0x6660000000;
 
 struct seen {
@@ -53,10 +53,10 @@ static struct fixture open_at(struct tn__detached *where, struct seen *seen)
     return f;
 }
 
-static const uint8_t code[64] = {0xf4}; /* hlt: not to be run */
+static const uint8_t code[64] = {0xf4}; /* hlt: never run */
 static const uint8_t data[64];
 
-/* Initializers, finalizers, unwind data and a resolver that would all stop the test if they were run or read. */
+/* Initializers, finalizers, unwind data and a resolver, each of which would crash the test if it were run or read. */
 static struct bytes make_object(void)
 {
     static struct elf elf;
@@ -99,14 +99,14 @@ static void test_touches_nothing(void **state)
     assert_int_equal(tn__get64(seen.got), NOWHERE);
     assert_int_equal(tn__get64(seen.got + 8), 0x7654321076543210);
     assert_int_equal(seen.tls_address, (uint64_t)-32);  /* 24 bytes, aligned to 16 */
-    assert_int_equal(seen.ifunc_pointer, NOWHERE + 32); /* of the resolver, which has not run */
+    assert_int_equal(seen.ifunc_pointer, NOWHERE + 32); /* the resolver, which was not called */
     assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
     tn_run_finalizers(f.library);
     close_fixture(&f);
     free(object.at);
 }
 
-/* What only this process could serve. */
+/* Features that only exist in this process. */
 static void test_refuses_what_is_of_this_process(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Who runs materializers: the caller, the session's threads, the client's queue. Run under ThreadSanitizer too. */
+/* Who runs materializers: the caller, the session's threads, or the client's queue. Also run under ThreadSanitizer. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ struct maker {
     char name[16], callee[16];
     int value, code;
     _Atomic int made;
-    _Atomic int *meeting; /* counts those who are here; none goes on before `party` are */
+    _Atomic int *meeting; /* counts arrivals; all wait until there are `party` */
     int party;
     pthread_t thread;
 };
@@ -60,7 +60,7 @@ static void must_promise(struct tn_library *library, struct maker *m)
 
 /* ---- the tests ---- */
 
-/* Two that are needed by one lookup meet, so they ran at the same time. */
+/* Two materializers needed by one lookup meet, so they ran at the same time. */
 static void side_by_side(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void side_by_side(void **state)
     close_fixture(&f);
 }
 
-/* More that wait for each other than there are threads: waiting threads run what they wait for. */
+/* More materializers wait for each other than there are threads: waiting threads run what they wait for. */
 static int chain(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
     struct maker *m = context;
@@ -119,7 +119,8 @@ static void more_waiting_than_threads(void **state)
     close_fixture(&f);
 }
 
-/* A materializer that waits without blocking, for what is queued behind the only thread: which waits for it, and helps. */
+/* A materializer makes an asynchronous lookup of what is queued behind the only thread. That thread waits for the
+ * materializer, and runs the queued task meanwhile. */
 struct relay {
     struct tn_responsibility *responsibility;
     struct tn_wanted wanted;
@@ -224,7 +225,7 @@ static void queue_of_the_client(void **state)
     close_fixture(&f);
 }
 
-/* A blocking lookup does not depend on the queue; what was queued finds nothing left to do. */
+/* A blocking lookup does not depend on the queue; tasks queued for it find nothing left to do. */
 static void waiting_beside_the_queue(void **state)
 {
     (void)state;
@@ -255,7 +256,7 @@ struct storm {
     pthread_barrier_t start;
 };
 
-/* f(i) answers 1 + f(i + 1) and so on; every third one fails, and with it those that lead to it. */
+/* f(i) returns 1 + f(i + 1) and so on; every third one fails, and with it all that depend on it. */
 static void prepare(struct storm *s, bool failing)
 {
     for (int i = 0; i < MAKERS; i++) {
@@ -286,7 +287,7 @@ static void look_up_some(struct storm *s, unsigned seed, bool failing)
             numbers[i] = (int)(seed >> 16) % MAKERS;
             snprintf(names[i], sizeof names[i], "f%d", numbers[i]);
             wanted[i] = (struct tn_wanted){.name = names[i]};
-            fails |= failing; /* each leads to one that does */
+            fails |= failing; /* each depends on a failing one */
         }
         int code = tn_lookup_all(s->f.library, wanted, 3, &err);
         if (fails ? code != TN_EIO : code != 0)
@@ -352,7 +353,7 @@ static void storms(void **state)
     }
 }
 
-/* Promises, looks up, calls and removes a function that calls one of those that all share. */
+/* Promises, looks up, calls and removes a function that calls one of the shared ones. */
 static bool come_and_go_once(struct storm *s, struct tn_tracker *tracker, int thread, int round)
 {
     struct tn_error err;
@@ -396,7 +397,7 @@ static void coming_and_going(void **state)
 
 /* ---- circles ---- */
 
-/* Looks `other` up while it is made. */
+/* Looks up `other` while it is being made. */
 struct cyclic {
     const char *name, *other;
     struct tn_library *library;
@@ -442,8 +443,8 @@ static void promise_cyclic(struct cyclic *c)
               &err);
 }
 
-/* Each of two threads makes what needs what the other one makes: neither waits for ever, and both are told the reason. If
- * only one needs the other, both get what they want. */
+/* Two threads, each of which makes what the other one needs: neither waits forever, and both get the reason. If only
+ * one needs the other, both succeed. */
 static void two_in_a_circle(void **state)
 {
     (void)state;
@@ -494,12 +495,12 @@ static void *look_it_up(void *library)
 static void in_the_child(void **state)
 {
     let_go = 1;
-    assert_int_equal(call_in(*state, "slow"), 5); /* made again, by this thread */
+    assert_int_equal(call_in(*state, "slow"), 5); /* made again, by the calling thread */
     add_function(*state, "more", 1, "slow", NULL);
     assert_int_equal(call_in(*state, "more"), 6);
 }
 
-/* The process forks while other threads make something and wait for it; the child can have it too. */
+/* The process forks while other threads make something and wait for it; the child can make it too. */
 static void fork_while_making(void **state)
 {
     (void)state;
@@ -523,7 +524,7 @@ static void fork_while_making(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, look_it_up, f.library), 0);
     while (!m.made)
         usleep(1000);
-    usleep(20000); /* the others wait by now */
+    usleep(20000); /* enough for the others to be waiting */
     assert_int_equal(in_child(in_the_child, f.library), 0);
     let_go = 1;
     for (size_t i = 0; i < COUNT(threads); i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* When what was taken for a name is removed, objects that are not linked yet fall back on definitions of their own. */
+/* When the definition that a name was bound to is removed, objects that are not linked yet fall back on their own
+ * definitions. */
 
 #include "elf_builder.h"
 
@@ -29,12 +30,12 @@ static void remove_all(struct tn_tracker *tracker)
 
 /* ---- one name, one object that goes, one that stays ---- */
 
-/* `gone` is added first, `here` and `later` behind it; then `gone` is removed. */
+/* `gone` is added first, then `here` and `later`; then `gone` is removed. */
 static const struct row {
     const char *name;
     struct part gone, here, later;
-    uint32_t before, after; /* what `word` is */
-    bool linked;            /* `gone` was, before the others came */
+    uint32_t before, after; /* the value of `word` */
+    bool linked;            /* `gone` was linked before the others were added */
 } rows[] = {
     {"weak to weak", {WEAK, "word", 1}, {WEAK, "word", 2}, {0}, 1, 2},
     {"linked weak to weak", {WEAK, "word", 1}, {WEAK, "word", 2}, {0}, 1, 2, true},
@@ -70,7 +71,7 @@ static void falls_back(void **state)
     const struct row *row = *state;
     struct tn_tracker *tracker;
     struct fixture f = make(row, &tracker);
-    assert_int_equal(word_at(&f, "word"), row->before); /* which links it, if it was not */
+    assert_int_equal(word_at(&f, "word"), row->before); /* links it if it was not linked */
     remove_all(tracker);
     close_fixture(&f);
     f = make(row, &tracker);
@@ -102,7 +103,7 @@ static void again_and_again(void **state)
     close_fixture(&f);
 }
 
-/* The larger common definition goes; what is left need not be as large, so a larger one may come again. */
+/* The larger common definition is removed. The others need not be as large, so a larger one may be added again. */
 static void the_size_of_common_symbols_is_that_of_who_is_left(void **state)
 {
     (void)state;
@@ -123,7 +124,7 @@ static void add_weak(const struct fixture *f, const char *name, int value)
     assert_ok(tn_add_object(f->library, &input, &err), &err);
 }
 
-/* What was taken may have been another library's. */
+/* The definition may have come from another library. */
 static void what_a_removed_library_had_shown(void **state)
 {
     (void)state;
@@ -199,7 +200,7 @@ static void so_do_promises(void **state)
     close_fixture(&f);
 }
 
-/* What came meanwhile stays, and the object that falls back refers to it. */
+/* A definition added meanwhile stays, and the object that falls back refers to it. */
 static void a_definition_that_came_meanwhile_stays(void **state)
 {
     (void)state;
@@ -220,12 +221,12 @@ static void a_definition_that_came_meanwhile_stays(void **state)
 enum { PAGE = 4096, RELOCS = 3 * PAGE / sizeof(Elf64_Rela) };
 
 static struct {
-    uint8_t *file, *page; /* which cannot be read before the tracker was removed */
+    uint8_t *file, *page; /* unreadable until the tracker is removed */
     size_t size;
     struct tn_tracker *tracker;
 } gate;
 
-/* In the middle of a scan, which holds the object and no lock. */
+/* In the middle of a scan, which holds the object but no lock. */
 static void at_the_gate(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
@@ -237,7 +238,7 @@ static void at_the_gate(int number, siginfo_t *info, void *context)
     gate.tracker = NULL;
 }
 
-/* Defines `word` (weak), needs `nobody`, and has a page of relocations that stops who reads it. */
+/* Defines `word` (weak), needs `nobody`, and has a page of relocations that stops its reader. */
 static void make_gate(void)
 {
     static struct elf elf;
@@ -262,7 +263,7 @@ static void make_gate(void)
 static void who_is_being_linked_falls_back_when_that_has_failed(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_THREAD__ /* it takes the handler for one of an asynchronous signal */
+#ifdef __SANITIZE_THREAD__ /* ThreadSanitizer takes the handler for one of an asynchronous signal */
     skip();
 #endif
     struct fixture f = open_fixture(NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every allocation and every request to the system fails once, at each step from the session's creation to running
- * initializers: the step answers a fitting code, works when it is tried again, and nothing leaks. */
+/* Every allocation and every request to the system fails once, at each step from creating the session to running
+ * initializers: the step returns an appropriate code, works when it is tried again, and nothing leaks. */
 
 #include "stubs.h"
 
@@ -128,7 +128,7 @@ static int define_redirectable(struct state *s, struct tn_error *err)
     return tn_define_redirectable(s->f.library, "redirectable", NULL, &stub_options, err);
 }
 
-/* A call answers no code; what the reporter is told is this step's error. */
+/* A call has no code: its error is the one that the session reports. */
 static int call_lazy(struct state *s, struct tn_error *err)
 {
     void *stub;
@@ -188,7 +188,8 @@ static int host(int x)
     return x + 1;
 }
 
-/* Runs all steps under the plan; a step that fails is checked and tried again without it. Answers what failed, or 0. */
+/* Runs all steps under the plan. A step that fails is checked and tried again without the plan. Returns the code of the
+ * failed step, or 0. */
 static int run_steps(const char *plan, enum tn_strategy strategy, const int *allowed)
 {
     struct state s = {.strategy = strategy};
@@ -225,7 +226,7 @@ static int run_steps(const char *plan, enum tn_strategy strategy, const int *all
     close_fixture(&s.f);
     assert_int_equal(count_descriptors(), descriptors);
     assert_int_equal(count_memfds(), 0);
-    if (!space_at_start) /* the allocator has taken by now what it reserves for itself */
+    if (!space_at_start) /* by now the allocator has its own reserve */
         space_at_start = address_space();
     assert_true(address_space() < space_at_start + (32 << 20));
     return failed;
@@ -281,7 +282,7 @@ static void each_request_is_out_of_memory(void **state)
 
 static void each_request_is_forbidden(void **state)
 {
-    const int allowed[] = {TN_EPERM, TN_EIO, TN_ENOMEM, 0}; /* reserving address space is no question of policy */
+    const int allowed[] = {TN_EPERM, TN_EIO, TN_ENOMEM, 0}; /* reserving address space is not subject to policy */
     each_request_fails(*state, 'P', allowed);
 }
 

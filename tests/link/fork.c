@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* After a fork parent and child both go on linking, and neither sees what the other writes. */
+/* After a fork, parent and child both continue linking, and neither sees what the other writes. */
 
 #include "elf_builder.h"
 
@@ -107,7 +107,7 @@ static void in_the_child(void **state)
     check_all(f, "child", AFTER, 100000);
     write_number(f, "before", 0, 77);
     check_still_works(f);
-    close_fixture(f); /* of the child only */
+    close_fixture(f); /* affects the child only */
     tell(to_parent);
 }
 
@@ -131,7 +131,7 @@ static void both_go_on(void **state)
     close(to_parent[1]);
     to_parent[1] = -1;
     tell(to_child);
-    for (int i = 0; i < AFTER; i++) { /* turn by turn, so that they would write to the same places */
+    for (int i = 0; i < AFTER; i++) { /* in turns, so that they would write to the same places */
         await(to_parent);
         add_number(&f, "parent", i, 200000 + (uint32_t)i);
         tell(to_child);
@@ -179,7 +179,7 @@ static void children_of_children(void **state)
     close_fixture(&f);
 }
 
-/* A child that never links, and one that ends the session at once. */
+/* Children that never link, or that destroy the session immediately. */
 static void only_destroy(void **state)
 {
     close_fixture(*state);

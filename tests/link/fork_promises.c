@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Materializers and lookups across a fork: what threads were making, or going to end, that the child does not have. */
+/* Materializers and lookups across a fork: responsibilities of threads that do not exist in the child. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -67,7 +67,7 @@ static void note(void *context, struct tn_wanted *symbols, size_t count, const s
     *(_Atomic int *)context = err ? err->code : 1;
 }
 
-/* Other threads may be on their way to tell. */
+/* Other threads may not have stored it yet. */
 static int wait_for(const _Atomic int *answer)
 {
     while (!*answer)
@@ -75,7 +75,7 @@ static int wait_for(const _Atomic int *answer)
     return *answer;
 }
 
-/* The lookup that began it in the parent waits on, in both processes. */
+/* The lookup that started it in the parent keeps waiting, in both processes. */
 static struct fixture leave_for_later(struct maker *m, const struct tn_session_options *options, _Atomic int *answer)
 {
     static struct tn_wanted wanted;
@@ -101,7 +101,7 @@ static CMUnitTestFunction child_body;
 
 static void in_a_minute(void **state)
 {
-    alarm(60); /* instead of waiting for ever */
+    alarm(60); /* instead of hanging */
     child_body(state);
 }
 
@@ -118,7 +118,7 @@ static void looks_it_up(void **state)
     m->later = false;
     assert_int_equal(call_in(parent.f.library, "f"), 5);
     assert_int_equal(m->made, 2);
-    assert_int_equal(wait_for(parent.answer), 1); /* who had waited for it is told, too */
+    assert_int_equal(wait_for(parent.answer), 1); /* the lookup that waited for it is answered too */
     close_fixture(&parent.f);
     assert_int_equal(m->destroyed, 1);
 }
@@ -132,14 +132,14 @@ static void asks_for_it(void **state)
     parent.maker->kept = NULL;
     assert_ok(tn_lookup_async(parent.f.library, &wanted, 1, note, &answer, &err), &err);
     struct tn_responsibility *anew;
-    while (!(anew = parent.maker->kept)) /* left for later again, now by a thread of this process */
+    while (!(anew = parent.maker->kept)) /* deferred again, now by a thread of this process */
         usleep(1000);
     assert_ok(tn_responsibility_ready(anew, &err), &err);
     assert_int_equal(wait_for(&answer), 1);
     assert_int_equal(call_in(parent.f.library, "f"), 5);
 }
 
-/* Nobody has asked for it in the child, so the thread that forked may end it. */
+/* Nothing in the child waits for it, so the thread that forked may end it. */
 static void ends_it(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static const struct row {
 } rows[] = {
     {"looks it up", looks_it_up},
     {"asks for it", asks_for_it},
-#ifndef __SANITIZE_THREAD__ /* which cannot have threads begin after a fork */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer does not support starting threads after a fork */
     {"looks it up, with threads", looks_it_up, 2},
     {"asks for it, with threads", asks_for_it, 2},
 #endif
@@ -220,7 +220,7 @@ static void cannot_have_it(void **state)
     assert_int_equal(call_in(parent.f.library, "f"), 6);
 }
 
-/* Nobody knows how to make it again. */
+/* Nobody can make it again. */
 static void delegated(void **state)
 {
     (void)state;
@@ -249,12 +249,12 @@ static int make_and_fork(void *context, struct tn_responsibility *responsibility
     if (!m->child)
         alarm(60);
     parent.maker->later = false;
-    if (m->child) /* else nobody ends it */
+    if (m->child) /* otherwise nobody ends it */
         assert_ok(tn_responsibility_ready(parent.maker->kept, err), err);
     return stage(m, responsibility, err);
 }
 
-/* Of two that a lookup has to wait for, the one forks when the other one has been left for later. */
+/* A lookup waits for two materializers; one forks after the other one was deferred. */
 static void within_a_lookup(void **state)
 {
     (void)state;

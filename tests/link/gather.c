@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* __start_NAME and __stop_NAME frame the sections called NAME of all objects of one link. */
+/* __start_NAME and __stop_NAME delimit the sections called NAME of all objects of one link. */
 
 #include "support.h"
 
@@ -9,7 +9,7 @@
 
 #include "elf_builder.h"
 
-/* The entries of both objects, in link order, and no other's. */
+/* The entries of both objects, in link order, and no others. */
 static void in_link_order(void **state)
 {
     const struct tn_session_options *options = *state;
@@ -25,11 +25,11 @@ static void in_link_order(void **state)
     f = open_fixture(options);
     add_file(&f, "gather_2.o");
     add_file(&f, "gather_1.o");
-    assert_int_equal(call(&f, "digits"), 12); /* nothing leads from the one to the other */
+    assert_int_equal(call(&f, "digits"), 12); /* no reference between the two */
     close_fixture(&f);
 }
 
-/* What comes later has a table of its own. */
+/* A later link has a table of its own. */
 static void each_link_has_its_own(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static struct tn_tracker *add_tracked(const struct fixture *f, const char *name,
     return tracker;
 }
 
-/* The table lasts as long as one of its objects does. */
+/* The table exists as long as any of its objects. */
 static void the_last_one_gives_it_back(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void the_last_one_gives_it_back(void **state)
             memcpy(&value, (const char *)own() + sizeof(char *), sizeof value);
             assert_int_equal(value, 4);
         } else {
-            (void)call(&f, "digits"); /* reads what was there: its memory is */
+            (void)call(&f, "digits"); /* reads the removed object's entries, whose memory remains */
         }
         assert_ok(tn_tracker_remove(trackers[!first], &err), &err);
         struct tn_stats after = stats_of(&f);
@@ -97,7 +97,7 @@ static void *answer(void *context, const char *name)
     return strcmp(name, "__start_elsewhere") == 0 ? context : NULL;
 }
 
-/* An object that refers to `name`, with a section `section` that nobody reads. */
+/* An object that refers to `name` and has a section `section` that nothing reads. */
 static struct bytes referring_object(const char *name, const char *section, uint64_t flags)
 {
     static struct elf elf;
@@ -111,7 +111,7 @@ static struct bytes referring_object(const char *name, const char *section, uint
     return elf_finish(&elf);
 }
 
-/* Where no section has the name it is undefined like any other, and resolvers are asked. */
+/* If no section has the name, the symbol is undefined like any other, and resolvers are asked. */
 static void without_sections(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void without_sections(void **state)
     free(object.at);
 }
 
-/* An own section comes before whatever resolvers have, a definition before both. */
+/* Sections of the link take precedence over resolvers, definitions over both. */
 static void which_one_wins(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void code_and_data_do_not_mix(void **state)
     free(code.at), free(data.at);
 }
 
-/* Entries that only the frame leads to, and what they lead to, are not dead. */
+/* Entries reachable only by the bounds, and whatever they refer to, are not dead. */
 static void stripping_keeps_them(void **state)
 {
     (void)state;

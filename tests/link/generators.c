@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Who is asked for names that nothing defines, when, and how often. */
+/* Which generators are asked for names that nothing defines, when, and how often. */
 
 #include <stdlib.h>
 
 #include "functions.h"
 
-/* A generator that knows names beginning with a letter of its own. */
+/* A generator that knows names with a certain first letter. */
 struct source {
     char letter;
     int calls;
-    size_t names; /* asked for, in all */
+    size_t names; /* asked for, in total */
     int fails;
     const char *looks_up;
 };
@@ -62,7 +62,7 @@ static void asked_in_turn(void **state)
     close_fixture(&f);
 }
 
-/* What none of them knows is undefined now, and asked for again by the next lookup. */
+/* A name that no generator knows is undefined, but the next lookup asks again. */
 static void asked_again(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void failures(void **state)
     close_fixture(&f);
 }
 
-/* One that asks for what it is being asked for. */
+/* A generator that looks up the name it is being asked for. */
 static void waiting_for_itself(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void waiting_for_itself(void **state)
     close_fixture(&f);
 }
 
-/* Those of another library are asked in the search order, and what they make belongs to it. */
+/* Generators of another library are asked in search order, and what they define belongs to that library. */
 static void of_another_library(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void of_another_library(void **state)
     close_fixture(&f);
 }
 
-/* A reference that needs nothing does not fail without one. */
+/* Weak references do not fail without a definition. */
 static void weak_lookups(void **state)
 {
     (void)state;

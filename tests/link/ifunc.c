@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Indirect functions (data/ifunc.c, ifunc_user.c): the resolver's answer is called, and the function has one address. */
+/* Indirect functions (data/ifunc.c, ifunc_user.c): calls go to the function that the resolver returns, and its address
+ * is the same everywhere. */
 
 #include "support.h"
 

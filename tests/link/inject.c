@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sections that the client brings itself. */
+/* Sections added by the client (tn_add_section). */
 
 #include "support.h"
 
@@ -14,7 +14,7 @@ static int try_add(const struct fixture *f, struct tn_section section, struct tn
     return tn_add_section(f->library, &section, err);
 }
 
-/* Each kind where it belongs, with its symbols; the bytes are copied. */
+/* Each kind is placed in its zone, with its symbols; the bytes are copied. */
 static void kinds(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void kinds(void **state)
     close_fixture(&f);
 }
 
-/* Objects refer to them, and they take part in tables of sections. */
+/* Objects refer to them, and they are gathered like other sections. */
 static void objects_see_them(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void trackers_remove_them(void **state)
     close_fixture(&f);
 }
 
-/* With and beside objects of files, for whoever is told. */
+/* Observers see them with and without objects. */
 static void observers_are_told(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code instances: states and transitions, whose code they have, reservations. Storms are in instance_storm.c. */
+/* Code instances: states and transitions, ownership of code, reservations. Storms are in instance_storm.c. */
 
 #include "support.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- code to publish ---- */
 
-/* Addresses that nobody calls here; their names are what states are written with. */
+/* Addresses that are never called; states are written with their names. */
 static char generic[1], wait_entry[1], invokes[3][1], specptrs[3][2][1];
 
 static const struct tn_instance_entries entries = {generic, wait_entry};
@@ -199,11 +199,11 @@ static void trackers_remove_what_was_published(void **state)
         struct tn_tracker *owner = i % 3 == 0 ? a : i % 3 == 1 ? b : NULL;
         assert_int_equal((i % 2 ? publish : publish_invoke)(&instances[i], 1, owner), 0);
     }
-    tn_instance_finish(&instances[3]); /* it keeps its code, and may be gone when that is removed */
+    tn_instance_finish(&instances[3]); /* keeps its code; may be gone once that is removed */
     remove_tracker(a);
     for (size_t i = 0; i < COUNT(instances); i++)
         assert_string_equal(state_of(&instances[i], 1), i % 3 == 0 && i != 3 ? "G 00 -" : i % 2 ? "j 11 q" : "j 00 -");
-    assert_int_equal(publish(&instances[0], 2, a), 0); /* both can be used again */
+    assert_int_equal(publish(&instances[0], 2, a), 0); /* both are usable again */
     assert_int_equal(publish(&instances[6], 2, b), 0);
     remove_tracker(a);
     assert_string_equal(state_of(&instances[0], 1), "G 00 -");
@@ -230,7 +230,7 @@ static void upgraded_code_belongs_to_who_published_last(void **state)
     close_fixture(&f);
 }
 
-/* Whichever of the two is removed first; the order in which they were made does not matter. */
+/* Whichever of the two is removed first; their order of creation does not matter. */
 static void updated_code_has_two_owners(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void a_removal_that_waits(void **state)
     assert_int_equal(publish(&instance, 1, a), 0);
     tn_thread_attach();
     start_removal(&removal, a, &instance);
-    assert_ptr_equal(instance.specptr, specptrs[1][0]); /* for those who came through the old invoke */
+    assert_ptr_equal(instance.specptr, specptrs[1][0]); /* for callers that came through the old invoke */
     assert_int_equal(publish(&instance, 2, b), TN_EDUP);
     assert_int_equal(publish_invoke(&instance, 2, b), TN_EDUP);
     assert_int_equal(update(&instance, 1, b), TN_EDUP);
@@ -338,7 +338,7 @@ static void a_removal_that_waits(void **state)
     struct tn_instance other = {.entries = &entries};
     assert_int_equal(publish(&other, 0, b), 0);
     start_removal(&removal, b, &instance);
-    tn_instance_finish(&instance); /* while its code is on the way out */
+    tn_instance_finish(&instance); /* while its code is being removed */
     tn_thread_detach();
     pthread_join(removal.thread, NULL);
     assert_string_equal(state_of(&other, 1), "G 00 -");
@@ -346,7 +346,7 @@ static void a_removal_that_waits(void **state)
     close_fixture(&f);
 }
 
-/* Code published from a tracker that is being removed does not stay behind. */
+/* Code published by a tracker that is being removed is removed too. */
 static void publishing_during_a_removal(void **state)
 {
     struct fixture f = open_fixture(NULL);
@@ -421,7 +421,7 @@ static void many_want_one(void **state)
             pthread_join(threads[k], &found);
             assert_ptr_equal(found, cases[i].found);
         }
-        /* Who comes when the failed attempt has ended may try again: it has not waited for it. */
+        /* Threads that come after the failed attempt may try again: they have not waited for it. */
         assert_true(attempts == cases[i].attempts || (cases[i].outcome == FAIL && attempts >= 1));
         pthread_barrier_destroy(&barrier);
     }
@@ -433,13 +433,13 @@ static void what_can_be_reserved(void **state)
     struct tn_lease lease, second;
     (void)state;
     assert_int_equal(tn_instance_reserve(&instance, &lease), TN_RESERVED);
-    assert_int_equal(tn_instance_reserve(&instance, &second), TN_RESERVATION_CYCLE); /* it would wait for itself */
+    assert_int_equal(tn_instance_reserve(&instance, &second), TN_RESERVATION_CYCLE); /* it would deadlock with itself */
     tn_instance_release(&second);
     assert_int_equal(tn_instance_reserve(&instance, &second), TN_RESERVATION_CYCLE);
     tn_instance_fall_back(&instance);
     tn_instance_release(&lease);
     tn_instance_release(&lease);
-    assert_int_equal(tn_instance_reserve(&instance, &lease), TN_RESERVED); /* from generic on it may be upgraded */
+    assert_int_equal(tn_instance_reserve(&instance, &lease), TN_RESERVED); /* the generic version may be upgraded */
     assert_int_equal(publish_invoke(&instance, 0, NULL), 0);
     tn_instance_release(&lease);
     assert_int_equal(tn_instance_reserve(&instance, &lease), TN_ALREADY_COMPILED);
@@ -452,7 +452,7 @@ static void what_can_be_reserved(void **state)
     tn_instance_release(&lease);
 }
 
-/* Each thread of a ring compiles its own instance, which needs that of the next one. */
+/* Each thread of a ring compiles its own instance, which needs the next thread's instance. */
 enum { RING = 5 };
 
 static struct tn_instance ring[RING];
@@ -495,7 +495,7 @@ static void cyclic_compilations_end(void **state)
                 pthread_join(threads[i], &good);
                 assert_non_null(good);
             }
-            assert_int_equal(cycles, 1); /* only who would close the circle goes on alone */
+            assert_int_equal(cycles, 1); /* only the thread that would close the cycle continues alone */
             pthread_barrier_destroy(&barrier);
         }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Real code behind a code instance is replaced again and again while 64 threads call it. Each generation answers its number,
- * and takes the memory of one that was removed. */
+/* Real code of a code instance is replaced again and again while 64 threads call it. Each generation returns its
+ * number, and reuses the memory of a removed one. */
 
 #include "elf_builder.h"
 
@@ -61,7 +61,7 @@ static void *call_often(void *instance)
         if (answer != FROM_GENERIC && (answer < newest || answer > GENERATIONS))
             __atomic_store_n(&wrong, 1, __ATOMIC_RELAXED);
         else if (answer != FROM_GENERIC) {
-            newest = answer; /* older code does not come back */
+            newest = answer; /* older code never returns */
             __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
         }
         tn_thread_quiescent();
@@ -129,7 +129,7 @@ static void replaced_while_64_threads_call(void **state)
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     assert_false(wrong);
-    assert_int_equal(last.code_bytes, first.code_bytes); /* what was removed was given back */
+    assert_int_equal(last.code_bytes, first.code_bytes); /* removed code was freed */
     close_fixture(&f);
 }
 

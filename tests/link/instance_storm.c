@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code instances under fire: every tuple that a reader observes is one that was published, and callable. Code is plain memory
- * here, checked by looking at it; what is removed is spoiled and freed, so that ThreadSanitizer sees each missing order.
- * Needs nothing but src/link/instance.c and src/base, so that it runs on other processors as well (tests/models). */
+/* Code instances under load: every tuple that a reader observes was published, and can be called. Code is simulated by
+ * plain memory, and calls by reading it. Removed code is overwritten and freed, so that ThreadSanitizer detects each
+ * missing order. Uses only src/link/instance.c and src/base, so that it also runs on other architectures
+ * (tests/models). */
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +16,7 @@
 #include "tenon.h"
 
 #ifndef ROUNDS
-#define ROUNDS 150 /* how much is done: a second or two under ThreadSanitizer */
+#define ROUNDS 150 /* a second or two under ThreadSanitizer */
 #endif
 
 enum { WRITERS = 3, READERS = 3, UPDATERS = 2, REMOVERS = 2, MAGIC = 0x7e707 };
@@ -41,7 +42,7 @@ static uint32_t random_below(uint32_t *seed, uint32_t limit)
 
 /* ---- code ---- */
 
-/* An entry, and bodies that do the same and belong to it. Looking at one is calling it. */
+/* An entry, and bodies that are equivalent and belong to it. Reading one stands for calling it. */
 struct piece {
     uint32_t magic;
     struct group *group;
@@ -52,7 +53,7 @@ struct group {
     struct piece entry, *bodies;
     bool with_body;
     uint32_t flags;
-    struct group *next; /* in what was published for an instance */
+    struct group *next; /* in the list of what was published for an instance */
 };
 
 static struct group stand_ins[2] = {{.entry = {.magic = MAGIC, .group = &stand_ins[0]}},
@@ -121,7 +122,7 @@ static void publish(struct slot *slot, uint32_t kind)
     const struct tn_instance_code code = {&group->entry, group->bodies, group->flags};
     if (tn_instance_publish(&slot->instance, &code, NULL, NULL)) {
         count(&lost);
-        spoil(group); /* nobody has seen it */
+        spoil(group); /* never published */
         return;
     }
     count(&won);
@@ -142,7 +143,7 @@ static void spoil_all(struct group *group)
 
 static uint32_t seen_none, seen_stand_in, seen_entry, seen_bodies[2];
 
-/* An entry that was reached through `invoke` may rely on finding a body of its own. */
+/* An entry reached through `invoke` may rely on finding a body of its own. */
 static void call_entry(const struct tn_instance *instance, const struct piece *entry)
 {
     check(entry->magic == MAGIC);
@@ -220,7 +221,7 @@ static void *publish_new(void *argument)
     struct part *part = argument;
     tn_thread_attach();
     pthread_barrier_wait(&all_there);
-    for (uint32_t n = 0; n < NEW; n++) { /* from different places on */
+    for (uint32_t n = 0; n < NEW; n++) { /* starting from different places */
         uint32_t i = (n + part->number * NEW / 3) % NEW;
         struct tn_instance *instance = &slots[i].instance;
         if (part->role == READER)
@@ -254,7 +255,7 @@ static uint32_t removed, removers_left;
 static const uint32_t everybody[ROLES] = {
     [WRITER] = WRITERS, [READER] = READERS, [UPDATER] = UPDATERS, [REMOVER] = REMOVERS};
 
-/* What is in the list was published before; none of it is there any more, or running, after the withdrawal. */
+/* Everything in the list was published before; after the withdrawal, none of it is visible or running. */
 static void remove_some(uint32_t number)
 {
     struct tn_instance *instances[SLOTS / REMOVERS];

@@ -169,7 +169,7 @@ static void lazy_functions_can_be_redirected(void **state)
     close_stubs(&s);
 }
 
-/* Called under the session's lock, so the slot is set as tn_redirect would. */
+/* Called under the session's lock, so it sets the slot itself, as tn_redirect does. */
 static void redirect_now(void)
 {
     waiting->slot->target = (uintptr_t)address_of(two);
@@ -194,7 +194,7 @@ static void circles_are_refused(void **state)
                  TN_EINVAL, &err, "'self'", "itself");
     assert_ok(tn_define_lazy(s.f.library, &a, 1, s.bodies, &stub_options, &err), &err);
     assert_ok(tn_define_lazy(s.bodies, &b, 1, s.f.library, &stub_options, &err), &err);
-    assert_int_equal(call_int(lookup(&s.f, "a"), 1), -1); /* which finds that b leads back */
+    assert_int_equal(call_int(lookup(&s.f, "a"), 1), -1); /* finds that b leads back */
     assert_error(reported.code, TN_EINVAL, &reported, "'b'", "itself");
     assert_ok(tn_define_redirectable(s.f.library, "f", address_of(one), &stub_options, &err), &err);
     assert_ok(tn_define_redirectable(s.f.library, "g", lookup(&s.f, "f"), &stub_options, &err), &err);
@@ -212,7 +212,7 @@ static void names_clash_as_any_others(void **state)
     struct tn_error err;
     struct tn_lazy_symbol symbols[] = {{.name = "fresh"}, {.name = "once"}, {.name = "fresh"}};
     define_lazy(&s, "once");
-    for (size_t count = 2; count <= 3; count++) { /* another definition, and one in the same call */
+    for (size_t count = 2; count <= 3; count++) { /* another definition, then one in the same call */
         assert_error(tn_define_lazy(s.f.library, symbols, count, s.bodies, &stub_options, &err), TN_EDUP, &err,
                      count == 2 ? "'once'" : "'fresh'");
         void *address;
@@ -244,11 +244,11 @@ static void names_may_be_hidden_or_weak(void **state)
     assert_ptr_equal(lookup(&s.f, "first"), address_of(one));
     void *second = lookup(&s.f, "second");
     assert_int_equal(call_int(second, 1), 42);
-    define(&s.f, "second", address_of(two)); /* overrides the stub, which goes on working */
+    define(&s.f, "second", address_of(two)); /* replaces the stub, which keeps working */
     assert_ptr_equal(lookup(&s.f, "second"), address_of(two));
     assert_int_equal(call_int(second, 1), 42);
     assert_error(tn_redirect(s.f.library, "second", address_of(one), &err), TN_EINVAL, &err, "'second'");
-    assert_ok(tn_tracker_remove(tracker, &err), &err); /* takes its own definitions only */
+    assert_ok(tn_tracker_remove(tracker, &err), &err); /* removes its own definitions only */
     assert_ptr_equal(lookup(&s.f, "first"), address_of(one));
     assert_ptr_equal(lookup(&s.f, "second"), address_of(two));
     close_stubs(&s);
@@ -267,14 +267,14 @@ static void removed_libraries_have_no_stubs(void **state)
     assert_ok(tn_library_clear(s.f.library, &err), &err);
     assert_error(tn_lookup(s.f.library, "once", &address, &err), TN_EUNDEF, &err, "'once'");
     assert_ok(tn_define_redirectable(s.f.library, "once", address_of(one), NULL, &err), &err);
-    assert_ptr_equal(lookup(&s.f, "once"), stub); /* it was free */
+    assert_ptr_equal(lookup(&s.f, "once"), stub); /* reused */
     assert_ok(tn_library_remove(s.f.library, &err), &err);
     assert_error(tn_redirect(s.f.library, "once", address_of(two), &err), TN_EREMOVED, &err, "");
     assert_error(tn_define_redirectable(s.f.library, "f", address_of(one), NULL, &err), TN_EREMOVED, &err, "");
     close_stubs(&s);
 }
 
-/* A loaded caller reaches a lazy function of its library like any other. */
+/* Loaded code reaches a lazy function of its library like any other function. */
 static void loaded_code_calls_stubs(void **state)
 {
     struct stubs s = open_row(state);
@@ -324,10 +324,10 @@ static void wrong_arguments_are_refused(void **state)
     assert_error(tn_redirect(NULL, "f", &err, &err), TN_EINVAL, &err, "");
     assert_error(tn_redirect(s.f.library, NULL, &err, &err), TN_EINVAL, &err, "");
     assert_error(tn_redirect(s.f.library, "f", &err, &err), TN_EUNDEF, &err, "'f'");
-    assert_null(s.f.session->lazy); /* so far no stub was needed */
+    assert_null(s.f.session->lazy); /* no stub was needed so far */
     assert_ok(tn_define_lazy(s.f.library, NULL, 0, s.bodies, &stub_options, &err), &err);
     assert_ok(tn_define_lazy(s.f.library, &good, 1, s.bodies, &stub_options, &err), &err);
-    /* Not everything at a stub's address is one. */
+    /* Not everything at the address of a stub is one. */
     define(&s.f, "absolute", lookup(&s.f, "f"));
     assert_error(tn_redirect(s.f.library, "absolute", &err, &err), TN_EINVAL, &err, "'absolute'");
     assert_error(tn_redirect(s.bodies, "once", &err, &err), TN_EINVAL, &err, "'once'");
@@ -341,7 +341,7 @@ static void wrong_arguments_are_refused(void **state)
     (void)state;
 }
 
-/* Stubs call into this process, so they have no place in a link for another address space. */
+/* Stubs call into this process, so a link for another address space cannot have them. */
 static void detached_sessions_have_none(void **state)
 {
     struct tn__detached where = {.address = 0x10000000, .size = 1 << 20, .page_size = 4096};
@@ -386,7 +386,7 @@ struct stale {
 
 static void call_stale(void **state)
 {
-    signal(SIGILL, SIG_DFL); /* cmocka would catch it */
+    signal(SIGILL, SIG_DFL); /* cmocka would catch the signal */
     call_int(((struct stale *)*state)->stub, 1);
 }
 
@@ -398,13 +398,13 @@ static void owners_remove_stubs(void **state)
     void *kept = define_owned(&s, "kept", passing), *called = define_owned(&s, "called", tracker), *address;
     void *stub = define_owned(&s, "not_called", tracker);
     assert_int_equal(call_int(called, 1), 42);
-    tn_tracker_destroy(passing); /* what it owned is the library's now */
+    tn_tracker_destroy(passing); /* its stubs belong to the library now */
     for (int i = 0; i < 3; i++) {
         assert_ok(tn_tracker_remove(tracker, &err), &err);
         assert_error(tn_lookup(s.f.library, "called", &address, &err), TN_EUNDEF, &err, "'called'");
         assert_error(tn_redirect(s.f.library, "called", address_of(one), &err), TN_EUNDEF, &err, "'called'");
         assert_int_equal(in_child(call_stale, &(struct stale){stub}), 128 + SIGILL);
-        assert_ptr_equal(define_owned(&s, "called", tracker), stub); /* the newest free one */
+        assert_ptr_equal(define_owned(&s, "called", tracker), stub); /* the most recently freed one */
         assert_ptr_equal(define_owned(&s, "not_called", tracker), called);
         assert_int_equal(call_int(stub, 1), 42);
         void *swap = stub;
@@ -416,7 +416,7 @@ static void owners_remove_stubs(void **state)
     close_stubs(&s);
 }
 
-/* An allocator that acts once, as soon as a link works without the lock. */
+/* An allocator that calls a function once, as soon as a link runs without the lock. */
 static struct {
     struct tn_tracker *tracker;
     int removals;
@@ -450,7 +450,7 @@ static void release(void *context, void *block)
 
 static const struct tn_allocator allocator = {.allocate = allocate, .reallocate = reallocate, .release = release};
 
-/* Against the rules, but it must not hurt the session. */
+/* Violates the contract, but must not damage the session. */
 static void a_stub_is_removed_in_its_first_call(void **state)
 {
     const struct tn_session_options options = {.size = sizeof options, .allocator = &allocator};
@@ -538,7 +538,7 @@ static void many_stubs_are_small(void **state)
     }
     assert_int_equal(linked(&s), 1);
     check_maps();
-    for (int i = 0; i < 2; i++) { /* they are used again */
+    for (int i = 0; i < 2; i++) { /* they are reused */
         assert_ok(tn_tracker_remove(tracker, &err), &err);
         define_many(&s, tracker);
     }
