@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The work of building an image as a file for ninja(1): a command for each shard, and the one that makes the image of them. */
+/* A build file for ninja(1) with the commands that build an image: one for each shard, and the one that makes the image of them. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "build_image.h"
 
-/* Options that the commands get in other ways, or that are not about what is built. */
+/* Options that the commands get in other ways, or that do not affect what is built. */
 static const char *const left_out[] = {"-o",      "--ninja",   "--shard",      "--shards", "--threads",
                                        "--stats", "--timings", "--time-trace", "--help"};
 
-/* What the commands shall find in their environment as it is now: it is part of what is built. */
+/* Environment variables that affect what is built: the commands get their present values. */
 static const char *const variables[] = {"TENON_LLVM_ARGS", "TENON_CPU"};
 
 enum { VARIABLES = sizeof variables / sizeof variables[0] };
@@ -90,7 +90,7 @@ static const char *put_dependency(FILE *out, const char *before, const char *pat
     return "";
 }
 
-/* What a step depends on without being given it as a file. */
+/* Dependencies of a step that are not among its inputs. */
 static void put_dependencies(FILE *out, const struct settings *settings)
 {
     bool is_path = strchr(settings->program, '/') != NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What an image is to keep: symbols that were named, and the functions of compile traces, of workloads that are run for that. */
+/* The roots of an image: symbols that were named, and the functions in compile traces, which may be of workloads that are run here. */
 
 #include <errno.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static bool is_octal(char letter)
     return letter >= '0' && letter <= '7';
 }
 
-/* What C means by the text up to the next quotation mark, in place. NULL if there is none. */
+/* Resolves C's escapes up to the next quotation mark, in place, and returns the end. NULL: there is no such mark. */
 static char *unquote(char *text)
 {
     char *to = text;
@@ -94,7 +94,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What was compiled again, or by several processes, stands in a trace as often. */
+/* A function that was compiled again, or by several processes, is in a trace as often. */
 static void drop_repeated(struct job *job)
 {
     char **roots = job->roots + job->asked_for;
@@ -111,7 +111,7 @@ static void drop_repeated(struct job *job)
 
 /* ---- workloads ---- */
 
-/* What the command prints is for people; our standard output may be the image. */
+/* The command prints to standard error, because our standard output may be the image. */
 static void become(const char *command, const char *trace)
 {
     if (setenv("TENON_TRACE_COMPILE", trace, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
@@ -207,7 +207,7 @@ bool tool_read_roots(struct job *job)
         if (tool_is_item(&settings->items[i], "--root") &&
             !add_root(job, settings->items[i].value, strlen(settings->items[i].value)))
             return false;
-    /* All of a program is what its main leads to, if nothing else in it is compiled already. */
+    /* The root of a program is its main, unless other parts of it are already compiled. */
     if (settings->kind == KIND_EXE && job->object_count == 1 && !add_root(job, "main", strlen("main")))
         return false;
     job->asked_for = job->root_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon cpu: what this machine has, what targets need, and which of them would be taken. */
+/* tenon cpu: what this machine has, what targets need, and which of them would be chosen. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static void print_needs(const struct tn_cpu_targets *targets, size_t number)
         printf("  for LLVM: %s\n", target->extra);
 }
 
-/* Says of each target what becomes of it on `host`. */
+/* Says for each target whether it fits `host`, and which one is chosen. */
 static int print_choice(const struct tn_cpu *host, const struct tn_cpu_targets *targets)
 {
     struct tn_error err;

@@ -126,7 +126,7 @@ static bool is_linked(uint64_t address, uint64_t size)
     return false;
 }
 
-/* Symbols of what was linked; stubs, which are among its functions only; symbols of the host. */
+/* In this order: symbols of what was linked; functions, of which stubs have no symbols; symbols of the host. */
 static const char *name_of(char *text, uint64_t address)
 {
     const struct label *label = is_linked(address, 1) ? tool_find_label(&view.labels, address) : NULL;
@@ -145,7 +145,7 @@ static const char *name_target(void *context, uint64_t address)
     return name_of(view.target, address);
 }
 
-/* What has no name of its own but holds the address of something that has is a slot of the GOT. */
+/* Something without a name that contains the address of something with a name is a slot of the GOT. */
 static void note_mention(void *context, uint64_t address)
 {
     char text[TEXT_SIZE];

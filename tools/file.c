@@ -27,7 +27,7 @@ static const struct {
     {"BC\xC0\xDE", 4, FILE_IR},     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
 
-/* Text if there is no control character in its first bytes that no source file has. */
+/* Text, unless its first bytes contain control characters that do not occur in source files. */
 static bool looks_like_text(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size && i < 512; i++)
@@ -192,7 +192,7 @@ void tool_outlive_limit(bool on)
         sigaction(SIGXFSZ, &before, NULL);
 }
 
-/* Who ends the command meanwhile waits until the file is whole, or gone. */
+/* Signals that end the command are blocked until the file is complete, or gone. */
 static int replace(const char *name, const void *bytes, size_t size, mode_t mode)
 {
     size_t length = strlen(name);

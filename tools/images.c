@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images in files, to be looked at: header and tables are the same bytes in objects, archives, libraries and programs, and
- * begin with a magic number and a checksum, so they are found without a look at anything around them. */
+/* Finding and showing images in files. Header and tables are the same bytes in objects, archives, libraries and programs, and
+ * begin with a magic number and a checksum, so they are found without parsing what is around them. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "image/image.h"
 #include "inspect.h"
 
-/* The magic number alone stands in programs, too, that know images. */
+/* The magic number alone also occurs in programs that use images. */
 static bool is_header(const uint8_t *at, const uint8_t *end)
 {
     return end - at >= TN__IMAGE_HEADER && tn__get32(at + TN__IMAGE_AT_BYTE_ORDER) == TN__IMAGE_BYTE_ORDER;

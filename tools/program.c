@@ -147,7 +147,7 @@ static void print_stats(void)
     tool_print_stats(&tool_program.stats, tool_program.session, stderr);
 }
 
-/* What failed on another thread, or in a call: the call that needs it goes to end_program. */
+/* Errors on other threads, or within calls; the call that needs what failed goes to end_program. */
 static void report_error(void *context, const struct tn_error *error)
 {
     (void)context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How many threads may compile: one for each core that this process may run on, as far as memory suffices, by what the system
- * has, the control groups that it is in, and its own limit. */
+/* How many threads may compile: one for each core that this process may run on, as long as memory suffices: that of the system,
+ * of the control groups that the process is in, and of its own limit. */
 
 #include <inttypes.h>
 #include <limits.h>
@@ -52,7 +52,7 @@ static uint64_t number_of_group(const struct hierarchy *h, const char *group, co
     return number_in(path, key);
 }
 
-/* What files take up in memory can be had. */
+/* Memory that caches files is available. */
 static uint64_t room_in_group(const struct hierarchy *h, const char *group)
 {
     uint64_t limit = number_of_group(h, group, h->limit, ""), used = number_of_group(h, group, h->used, "");
@@ -60,7 +60,7 @@ static uint64_t room_in_group(const struct hierarchy *h, const char *group)
     return used == UINT64_MAX ? used : room(limit, files < used ? used - files : 0);
 }
 
-/* The group of this line, and those that it lies in. */
+/* The control group of this line, and those that contain it. */
 static uint64_t room_in_line(char *line)
 {
     uint64_t least = UINT64_MAX;

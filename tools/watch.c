@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the options show of compilations: traces, dumps, passes, progress. Compilations may run on several threads. */
+/* What the options show about compilations: traces, dumps, passes, progress. Compilations may run on several threads. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -78,7 +78,7 @@ static unsigned parse_stages(const char *list)
     return bits ? bits : (unsigned)tool_fail(0, "option '--dump' needs one of unopt, opt, asm, obj");
 }
 
-/* DIR/MODULE.unopt.ll, with what cannot stand in a file's name replaced. */
+/* DIR/MODULE.unopt.ll, with characters replaced that are awkward in file names. */
 static void dump(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length)
 {
     (void)context;
@@ -160,7 +160,7 @@ static void phase(void *context, const char *module, enum tn_phase phase, uint64
 
 /* ---- the whole ---- */
 
-/* The file that the environment names may be that of several processes, one after the other or at once. */
+/* The file that the environment names may be shared by several processes, in turn or at once. */
 static bool start_trace(const char *name, const char *mode)
 {
     self.trace = strcmp(name, "-") == 0 ? stderr : fopen(name, mode);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The CPU and feature attributes of functions. LLVM lets them win over the target machine, so a CPU that the client names
- * would do nothing to IR that came out of clang: here both are brought together, per function.
- * Values of attributes are unique within a context, so one remembered pointer saves most of the work: in practice all
- * functions of a module carry the same lists. */
+/* The CPU and feature attributes of functions. For LLVM they override the target machine, so a CPU that the client names
+ * would have no effect on IR from clang; here both are combined, per function.
+ * Values of attributes are unique within a context, so remembering one pointer saves most of the work: in practice all
+ * functions of a module have the same lists. */
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -17,8 +17,8 @@ struct job {
     struct tn_error *err;
     const char *cpu_checked;   /* known CPU, as attribute value */
     const char *list_checked;  /* last list of features seen, as attribute value ... */
-    bool list_overridden;      /* ... whether the CPU's features went in ... */
-    LLVMAttributeRef list_new; /* ... and what takes its place; NULL: it stays */
+    bool list_overridden;      /* ... whether the CPU's features were added ... */
+    LLVMAttributeRef list_new; /* ... and what replaces it; NULL: it stays */
 };
 
 /* The attribute's value, or NULL. */
@@ -54,8 +54,8 @@ static int check_cpu(struct job *job, LLVMValueRef function, const char *cpu)
     return TN_OK;
 }
 
-/* Appends `list` without those "-name" that the target does not know: what this LLVM has no name for, it cannot emit.
- * Compilers of another version list many. Returns an unknown "+name", or NULL. */
+/* Appends `list` without each "-name" that the target does not know: compilers of other versions list many, and LLVM does not emit
+ * what it has no name for. Returns an unknown "+name", or NULL. */
 static const char *append_known(const struct tn__subtarget *names, char *joined, const char *list, size_t *length)
 {
     char *end = joined + strlen(joined);
@@ -75,7 +75,7 @@ static const char *append_known(const struct tn__subtarget *names, char *joined,
     return NULL;
 }
 
-/* What takes the place of `own` (may be NULL): the CPU's features if `override`, the function's own, the client's. */
+/* Makes the list that replaces `own` (may be NULL): the CPU's features if `override`, the function's own, the client's. */
 static int join_features(struct job *job, LLVMValueRef function, const char *own, bool override)
 {
     const struct tn__target *target = job->target;
@@ -111,7 +111,7 @@ static int apply(struct job *job, LLVMValueRef function)
     int code = override ? TN_OK : check_cpu(job, function, cpu);
     if (code == TN_OK)
         code = check_cpu(job, function, get(function, ATTRIBUTE("tune-cpu")));
-    if (code != TN_OK || (!cpu && !features)) /* with neither, the machine's own hold */
+    if (code != TN_OK || (!cpu && !features)) /* without either, the machine's apply */
         return code;
 
     if (features != job->list_checked || override != job->list_overridden || !job->list_new)

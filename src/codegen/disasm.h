@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's disassembler, one instruction at a time. Its tables weigh as much as a tenth of the code generator, so it is part of
- * a program only where one of these functions is named. */
+/* LLVM's disassembler, one instruction at a time. Its tables are a tenth of the size of the code generator, so a program contains
+ * them only if it uses one of these functions. */
 
 #ifndef TENON_CODEGEN_DISASM_H
 #define TENON_CODEGEN_DISASM_H
@@ -10,15 +10,15 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Who knows what numbers in instructions stand for. Names last until the next question. */
+/* Provides names for numbers in instructions. A name is valid until the next call. */
 struct tn__namer {
     void *context;
-    /* What a relocation puts into the field at `at`, of an instruction that ends at `end`: *name + *offset. False if there is
+    /* What a relocation stores in the field at `at`, of an instruction that ends at `end`: *name + *offset. False: there is
      * none. */
     bool (*field)(void *context, uint64_t at, uint64_t end, const char **name, int64_t *offset);
-    /* What a branch to an address leads to, or NULL. */
+    /* The target of a branch to this address, or NULL. */
     const char *(*target)(void *context, uint64_t address);
-    /* Told of data that an instruction refers to by its distance. */
+    /* Called for data that an instruction refers to relative to the program counter. */
     void (*mention)(void *context, uint64_t address);
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Modules to objects. Setting up LLVM's passes of code generation takes longer than running them on a small function, so
- * one list of them emits module after module: what LLVM's passes know of a module they forget when it is done (llc
- * -compile-twice relies on that as well). Where they do not, the list is thrown away. */
+/* From modules to objects. Setting up LLVM's code generation passes takes longer than running them on a small function, so
+ * one list of passes emits module after module: when a module is done, LLVM's passes forget what they know about it (llc
+ * -compile-twice relies on that as well). Where they do not, the list is not reused. */
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -18,13 +18,13 @@
 
 using namespace llvm;
 
-/* What a list emits before it makes room for a new one, in instructions: whatever grows in it (tables sized for the largest
- * function, a record of each managed one) is bounded by that. A module counts for more than it holds. */
+/* The instructions that a list emits before it is replaced, which bounds whatever grows in it (tables sized for the largest
+ * function, a record of each managed one). Each module counts as some more instructions than it has. */
 static const size_t lifetime = 300000, per_module = 100;
 
 namespace {
 
-/* Knows which of the passes that LLVM adds is the one that writes. */
+/* Remembers which of the passes that LLVM adds is the printer. */
 struct list final : legacy::PassManager {
     AsmPrinter *printer = nullptr;
 
@@ -45,8 +45,8 @@ struct tn__emitter {
     size_t left = lifetime;
 };
 
-/* Passes remember for good that there were split stacks, other collectors than ours, stack maps of nobody's and checks of
- * HWASan; what has one of these gets a list of its own. */
+/* Passes never forget that there were split stacks, collectors other than ours, stack maps outside of managed code, or checks of
+ * HWASan; a module with any of these gets a list of its own. */
 static bool leaves_traces(const Function &function)
 {
     switch (function.getIntrinsicID()) {
@@ -69,7 +69,7 @@ static tn__emitter *create(TargetMachine &machine)
                : emitter.release();
 }
 
-/* What is below the printer is made anew each time: RISC-V's keeps pointers into the object before. */
+/* What the printer writes to is created anew each time, because RISC-V's streamer keeps pointers into the previous object. */
 static bool renew(tn__emitter &emitter, TargetMachine &machine)
 {
     AsmPrinter *printer = emitter.passes.printer;

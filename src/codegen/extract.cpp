@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Copying one part of a module into a module of its own. LLVM's CloneFunctionInto would copy the debug information as well,
- * and to find the compile units walk all of it; here metadata is shared. */
+ * and walk through all of it to find the compile units; here metadata is shared. */
 
 #include "codegen/llvm_compat.h"
 
@@ -18,7 +18,7 @@
 
 using namespace llvm;
 
-/* Debug information stays as it is; other metadata may name functions. */
+/* Debug information is shared; other metadata may refer to functions. */
 static bool is_shared(const Metadata *metadata)
 {
     return isa<DINode>(metadata) || isa<DILocation>(metadata) || isa<DIExpression>(metadata) ||
@@ -31,14 +31,14 @@ class extraction final : public ValueMaterializer {
     tn__split &split;
     const size_t part;
     const tn__extraction &how;
-    const bool stubs; /* what is defined here has names of its own */
+    const bool stubs; /* functions are defined under the names of their bodies */
     std::unique_ptr<Module> made;
     Module &small;
     ValueToValueMapTy map;
     const MetadataPredicate identity = is_shared;
     ValueMapper mapper;
     DenseMap<Function *, const Function *> origins; /* of what is declared */
-    std::vector<GlobalVariable *> copies;           /* constants that came along */
+    std::vector<GlobalVariable *> copies;           /* of constants */
     DenseSet<const DICompileUnit *> units;
     uint64_t budget; /* instructions that may come along for inlining */
 
@@ -53,7 +53,7 @@ class extraction final : public ValueMaterializer {
         small.setTargetTriple(split.module->getTargetTriple());
     }
 
-    /* Called for every global that is mentioned and not there yet. */
+    /* Called for every global that is mentioned but does not exist yet. */
     Value *materialize(Value *value) override;
     /* The caller's. */
     LLVMModuleRef run();
@@ -129,7 +129,7 @@ Value *extraction::materialize(Value *value)
         }
         return copy;
     }
-    /* Another name of something; of what, only its own part knows. */
+    /* An alias or indirect function; only its own part knows of what. */
     if (auto *type = dyn_cast<FunctionType>(global->getValueType())) {
         auto *copy =
             Function::Create(type, GlobalValue::ExternalLinkage, global->getAddressSpace(), global->getName(), &small);
@@ -145,7 +145,7 @@ Value *extraction::materialize(Value *value)
 
 /* ---- definitions ---- */
 
-/* What nobody in a part refers to is wanted by others all the same. */
+/* Definitions that a part does not refer to itself are still needed by other parts. */
 static GlobalValue::LinkageTypes kept(GlobalValue::LinkageTypes linkage)
 {
     if (linkage == GlobalValue::LinkOnceAnyLinkage)
@@ -208,7 +208,7 @@ void extraction::define(const GlobalVariable &variable)
         copy->addMetadata(kind, *mapper.mapMDNode(*node));
 }
 
-/* Aliases and indirect functions take the place of what stood for them so far. */
+/* Aliases and indirect functions replace the declarations that stood in for them. */
 void extraction::define_indirect(const GlobalValue &global)
 {
     GlobalValue *copy;
@@ -228,7 +228,7 @@ void extraction::define_indirect(const GlobalValue &global)
     stand_in->eraseFromParent();
 }
 
-/* llvm.global_ctors and its like; of llvm.used only what is here. */
+/* llvm.global_ctors and the like; of llvm.used only members that are in this part. */
 void extraction::take_initializers()
 {
     for (const GlobalVariable &variable : split.module->globals()) {
@@ -254,8 +254,8 @@ void extraction::take_initializers()
 
 /* ---- calls ---- */
 
-/* Calls functions that are here, or compiled already, by the names of their bodies. Other uses of a function's address
- * see its stub, which is the same for everyone. */
+/* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a function's address
+ * refer to its stub, which is the same everywhere. */
 void extraction::go_past_stubs(Function &function)
 {
     for (BasicBlock &block : function)
@@ -296,7 +296,7 @@ bool extraction::may_inline(const Function &callee) const
     return count <= budget;
 }
 
-/* Lists what the caller may inline. */
+/* Lists the functions that the caller may inline. */
 void extraction::bring_along(const Function &caller, SmallVectorImpl<const Function *> &work)
 {
     for (const BasicBlock &block : caller)

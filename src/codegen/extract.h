@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What split.cpp, which finds the parts, and extract.cpp, which copies one, both know. */
+/* Shared by split.cpp, which finds the parts, and extract.cpp, which copies one of them. */
 
 #ifndef TENON_CODEGEN_EXTRACT_H
 #define TENON_CODEGEN_EXTRACT_H
@@ -24,7 +24,7 @@ struct tn__split {
         std::vector<tn__split_symbol> symbols;
         bool compiled = false;
     };
-    /* What a compile unit lists of the whole module: enumerations, types, variables, imports and macros. */
+    /* The lists that a compile unit has for the whole module: enumerations, types, variables, imports and macros. */
     struct unit_lists {
         llvm::DICompileUnit *unit;
         llvm::TrackingMDRef lists[5];
@@ -34,7 +34,7 @@ struct tn__split {
     const bool opaque, whole;
     std::vector<part> parts;
     llvm::DenseMap<const llvm::GlobalValue *, size_t> part_of;
-    llvm::DenseSet<const llvm::GlobalVariable *> copied;         /* constants that go with whoever uses them */
+    llvm::DenseSet<const llvm::GlobalVariable *> copied;         /* constants that are copied to their users */
     llvm::DenseMap<const llvm::Function *, const char *> bodies; /* their names */
     llvm::DenseSet<const llvm::GlobalValue *> entangled;         /* functions that know addresses inside others */
     std::vector<unit_lists> units;
@@ -46,7 +46,7 @@ struct tn__split {
     {
         return copied.contains(&variable);
     }
-    /* Puts the lists back into their units, or takes them out. */
+    /* Puts the lists back into their compile units, or removes them. */
     void show_lists(bool shown);
 
   private:

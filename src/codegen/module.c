@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A module that is kept and compiled part by part. As long as threads come one at a time, parts are compiled where the module
- * is, in its context. When a second thread has had to wait for that, parts are copied into contexts of their own: then the
- * lock is held while a part is copied, and compiling goes on side by side. */
+/* A module that stays in memory and is compiled part by part. As long as threads come one at a time, parts are compiled in the
+ * context of the module, as its guests. Once a second thread has had to wait for that, parts are copied into contexts of their
+ * own: then the lock is only held while a part is copied, and parts are compiled in parallel. */
 
 #include <pthread.h>
 
@@ -11,10 +11,11 @@
 #include "codegen/module.h"
 
 struct tn__module {
-    pthread_mutex_t lock; /* an observer of a compilation may be the next to compile */
+    pthread_mutex_t lock; /* recursive: the observer of a compilation may compile as well */
     struct tn__unit unit;
     struct tn__split *split;
-    const struct tn__split *symbols; /* the first split, which lists them; another one follows where LLVM gave up */
+    const struct tn__split
+        *symbols; /* the first split, which has the lists of symbols; if LLVM gave up, it is not the last */
     uint64_t number;
     char *ir; /* a copy, to read the module again; NULL if there is none */
     size_t length;
@@ -48,7 +49,7 @@ static int open_contained(void *user)
     tn__target_give(unit->target); /* it is needed again when something is compiled */
     unit->target = NULL;
     unit->diagnostics.err = NULL;
-    LLVMContextSetDiscardValueNames(unit->context, !o->module->whole); /* nobody sees those of parts */
+    LLVMContextSetDiscardValueNames(unit->context, !o->module->whole); /* names in parts are not visible to anybody */
     return TN_OK;
 }
 
@@ -116,8 +117,8 @@ void tn__module_close(struct tn__module *module)
     tn__free(NULL, module);
 }
 
-/* LLVM gave up in a part while it was the module's guest: the module is read again, and parts are no guests any more. What
- * was read before stays where it is; the names of symbols lie there. */
+/* LLVM gave up in a part that was the module's guest: the module is read again, and there are no more guests. What
+ * was read before stays in memory, because the names of symbols are there. */
 static int open_again(struct tn__module *module, struct tn_error *err)
 {
     const struct tn__split *before = module->split;
@@ -276,7 +277,7 @@ int tn__module_compile_part(struct tn__module *module, size_t part, const char *
                             struct tn_compile_stats *stats, struct tn_error *err)
 {
     const struct job job = {module, part, name, how, observer, out, extract_ns, stats, err};
-    if (part == 0) /* the data has the module's debug information with it */
+    if (part == 0) /* the data comes with the debug information of the module */
         return compile_apart(&job, false);
     if (pthread_mutex_trylock(&module->lock))
         return compile_apart(&job, true);

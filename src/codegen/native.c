@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What "native" is for LLVM. Not LLVM but src/cpu looks at the host, so that what is compiled here is decided by the same rules
- * as which version of an image is taken: what all cores have, what the system keeps, and what a client has left of it. */
+/* The meaning of "native" for LLVM. The host is examined by src/cpu and not by LLVM, so that code is compiled by the same rules by
+ * which a version of an image is chosen: features that all cores have, that the system supports and that a client has not removed. */
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -21,8 +21,8 @@ const struct tn_cpu *tn__native_host(void)
     return tn__once(&once) ? &host : NULL;
 }
 
-/* Whether LLVM has to be told of a feature: it has a name for it, and takes the CPU's name for something else. Groups stand
- * for others; what programs cannot see is as the name says. */
+/* True if LLVM has to be told about a feature: it has a name for it, and the CPU's name implies the opposite. Groups only stand
+ * for other features; features that programs cannot detect are left as the name implies. */
 static bool differs(const struct tn_cpu *cpu, size_t feature, const struct tn__subtarget *name)
 {
     const struct tn__cpu_feature *row = &cpu->arch->features[feature];
@@ -33,8 +33,8 @@ static bool differs(const struct tn_cpu *cpu, size_t feature, const struct tn__s
     return tn__llvm_ask_feature(name, row->name, &on) && on != has;
 }
 
-/* Writes what differs to `text` if that is not NULL, and returns its length. LLVM reads from left to right, and takes what
- * depends on a feature with it: so those that are not there come first. */
+/* Writes the differing features to `text`, unless that is NULL, and returns the length. LLVM reads from left to right and removes
+ * what depends on a feature along with it, so removals come first. */
 static size_t list_features(const struct tn_cpu *cpu, const struct tn_cpu_set *different, char *text)
 {
     size_t length = 0;
@@ -55,7 +55,7 @@ static size_t list_features(const struct tn_cpu *cpu, const struct tn_cpu_set *d
 
 bool tn__native_describe(const struct tn_cpu *cpu, struct tn__target *target, LLVMTargetRef llvm)
 {
-    /* One that this LLVM has no name for still has features that it can name. */
+    /* A CPU that this LLVM has no name for still has features that it can name. */
     target->cpu = tn__llvm_has_cpu(target->names, cpu->name) ? cpu->name : "generic";
     struct tn__subtarget *name = tn__llvm_subtarget(llvm, target->triple, target->cpu);
     struct tn_cpu_set different = {{0}};

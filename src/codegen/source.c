@@ -29,7 +29,7 @@ struct batch {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tn__tree *members; /* of all sessions */
 
-/* As that of the observers, see observer.c; a reader that another thread was using is abandoned, see find_frames. */
+/* In a forked child; see observer.c. A reader that another thread was using is abandoned, see find_frames. */
 static void free_lock(void)
 {
     pthread_mutex_init(&lock, NULL);

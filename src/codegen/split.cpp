@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Taking a module apart (split.h). What has to stay together is found once; extracting a part then walks that part only.
+/* Dividing a module (split.h). What has to stay together is found once; extracting a part then walks through that part only.
  *
  * Functions are copied into a small module of the same context, so types, constants and metadata are shared with the large
- * one and cost nothing. Debug information is shared as it is, but for what a compile unit lists of the whole module: these
- * lists are kept aside and go with the data. */
+ * one and cost nothing. Debug information is shared as it is, except for the lists that a compile unit has for the whole module:
+ * they are set aside and go with the data. */
 
 #include "codegen/llvm_compat.h"
 
@@ -19,7 +19,7 @@ using namespace llvm;
 
 /* ---- names and linkage ---- */
 
-/* Constants that say all there is to know about them are copied to where they are used, unless they are large and shared. */
+/* Self-contained constants are copied to where they are used, unless they are large and shared. */
 static bool is_plain(const Constant *constant)
 {
     if (isa<ConstantData>(constant))
@@ -48,7 +48,7 @@ static bool is_llvms(const GlobalValue &global)
     return global.getName().starts_with("llvm.");
 }
 
-/* Parts are compiled apart and linked, so what they share needs a name, and one that no other module has. */
+/* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
 static void publish_local(GlobalValue &global, uint64_t number)
 {
     global.setName((global.hasName() ? global.getName() : "unnamed") + TN__SPLIT_MARK + Twine(number));
@@ -80,7 +80,7 @@ void tn__split::name_everything(uint64_t number)
     }
 }
 
-/* Parts that know two names of one thing as two things would take their addresses for different ones. */
+/* A part that sees two names of one thing as two things would assume that their addresses differ. */
 static void use_first_names(Module &module)
 {
     for (GlobalAlias &alias : module.aliases())
@@ -105,7 +105,7 @@ static void unite_with_users(groups &groups, const Function *function, const Con
     }
 }
 
-/* Addresses of blocks mean nothing outside their function's module: tables of them stay with the function. */
+/* Block addresses mean nothing outside of their function's module, so tables of them stay with the function. */
 static void unite_block_addresses(groups &groups, const Function &function)
 {
     for (const BasicBlock &block : function)
@@ -119,7 +119,7 @@ static const Function *function_of(const GlobalAlias &alias)
     return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
 }
 
-/* The references among its arguments; those of some functions a stub cannot keep for the collector. */
+/* Finds the references among a function's arguments. False: a stub cannot keep them for the collector. */
 static bool saved_references(const Function &function, tn__saved_references &found)
 {
     return tn__gc_saved_references(wrap(&function), &found);
@@ -187,7 +187,7 @@ static unsigned flags_of(const GlobalValue &global)
     return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
-/* Several modules of a library may have a weak function of one name, but its stub leads to one of them only. */
+/* Several modules of a library may have a weak function of the same name, but its stub leads to only one of them. */
 static std::string body_of(const Function &function, uint64_t number)
 {
     std::string name = (function.getName() + TN__SPLIT_BODY).str();
@@ -214,7 +214,7 @@ void tn__split::list_symbols(uint64_t number)
             parts[part_of[function]].symbols.push_back({name(alias), name(*function), nullptr, flags_of(alias), 0, 0});
 }
 
-/* Everything that others can see. */
+/* The part defines everything that is visible to others. */
 void tn__split::form_one_part()
 {
     StringSaver saver(names);
@@ -246,7 +246,7 @@ void tn__split::show_lists(bool shown)
             full.unit->replaceOperandWith(first_list + i, shown ? full.lists[i].get() : nullptr);
 }
 
-/* Debug information is shared between modules, so it may not name anything in this one: template arguments do. */
+/* Debug information is shared between modules, so it must not refer to values of this one, as template arguments do. */
 static void forget_values(Metadata *root, DenseSet<const Metadata *> &seen)
 {
     SmallVector<Metadata *, 64> work = {root};

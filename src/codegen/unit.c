@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* IR in memory to a module that is verified and fits its target, in a context of its own. */
+/* From IR in memory to a verified module that fits its target, in a context of its own. */
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -45,7 +45,7 @@ static int read_module(struct tn__unit *unit, const char *ir, size_t length, boo
     return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
 }
 
-/* LLVM's passes that split coroutines are those of front ends; its code generator gives up without a name. */
+/* Front ends run the passes that split coroutines; without them the code generator gives up, without naming the function. */
 static int refuse_coroutines(const struct tn__unit *unit, struct tn_error *err)
 {
     static const char attribute[] = "presplitcoroutine";

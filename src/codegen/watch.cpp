@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The passes that an observer sees, see watch.h. */
+/* Reporting passes to an observer, see watch.h. */
 
 #include "codegen/watch.h"
 
@@ -17,7 +17,7 @@ extern "C" {
 
 using namespace llvm;
 
-/* What only runs other passes is no pass to look at. */
+/* Passes that only run others are not reported. */
 static bool is_scaffold(StringRef name)
 {
     static const char *const kinds[] = {"PassManager",           "PassAdaptor",           "AnalysisManagerProxy",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Shows the passes of a pipeline to a struct tn_compile_observer. LLVM's own printing and timing are in the library that
+/* Reports the passes of a pipeline to a struct tn_compile_observer. LLVM's own printing and timing are in its Passes library, which
  * is not linked. */
 
 #ifndef TENON_CODEGEN_WATCH_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Loaded files and gdb. What it is told through its interface for JIT compilers has to be an ELF file in memory with final
- * addresses, and those in debug data are not easily found. So ours has the sections of the loaded file where they lie, empty but
- * for unwind data, and names the file as the one with its debug data (.gnu_debuglink). Symbols and all else gdb reads from there,
- * and moves them section by section. */
+/* Showing loaded files to gdb. Its interface for JIT compilers takes an ELF file in memory with final addresses, and those in debug
+ * data are not easily found. So ours has the sections of the loaded file at their addresses, without contents except for unwind
+ * data, and refers to the file as the one with the debug data (.gnu_debuglink). gdb reads symbols and everything else from there,
+ * and relocates it section by section. */
 
 #include <elf.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum { OWN = 3 /* sections of ours: the empty one, the link, names */ };
 
 struct tn__image_shown {
     struct tn__jit_entry entry;
-    void (*unload)(struct tn_image *image); /* what comes then */
+    void (*unload)(struct tn_image *image); /* to be called after ours */
     uint8_t file[];
 };
 
@@ -60,7 +60,7 @@ static bool has_name(const struct source *s, const Elf64_Shdr *section, const ch
            memcmp(s->bytes + s->names.sh_offset + section->sh_name, name, size) == 0;
 }
 
-/* Whether there is another image in this section than the open one. What has no contents, debug data alone, is believed. */
+/* True if this section contains another image than the open one. Files without contents, with debug data alone, are trusted. */
 static bool is_other(const struct source *s, const Elf64_Shdr *section, const struct tn_image *image)
 {
     enum { ID = 16 };
@@ -104,7 +104,7 @@ static int read_source(struct source *s, const struct tn_image *image)
 
 /* ---- the file in memory ---- */
 
-/* CRC-32 (ISO 3309), by which gdb sees that it has the file that was meant. */
+/* CRC-32 (ISO 3309), by which gdb checks that it has found the right file. */
 static uint32_t crc_of(const uint8_t *bytes, size_t size)
 {
     uint32_t table[256], crc = UINT32_MAX;
@@ -124,7 +124,7 @@ struct builder {
     uint64_t header, end;
 };
 
-/* Adds a section, of which the first bytes are given, and returns where it is. */
+/* Adds a section, whose first bytes are given, and returns its contents. */
 static uint8_t *add(struct builder *b, Elf64_Shdr section, const void *bytes, size_t size)
 {
     section.sh_offset = b->end;

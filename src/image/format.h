@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The format of an image's metadata, as doc/IMAGE.md describes it byte by byte: offsets, and what is common to who writes it
- * (src/codegen/image) and who reads it. Everything is little-endian. */
+/* The format of an image's metadata, as doc/IMAGE.md describes it byte by byte: offsets, and what its writer
+ * (src/codegen/image) and its reader share. Everything is little-endian. */
 
 #ifndef TENON_IMAGE_FORMAT_H
 #define TENON_IMAGE_FORMAT_H
@@ -18,7 +18,7 @@ enum { TN__IMAGE_VERSION = 3, TN__IMAGE_BYTE_ORDER = 0x01020304, TN__IMAGE_LINUX
 /* The header. */
 enum {
     TN__IMAGE_AT_VERSION = 8,
-    TN__IMAGE_AT_SIZE = 12,     /* of header and tables; behind them are the places */
+    TN__IMAGE_AT_SIZE = 12,     /* of header and tables; the places follow them */
     TN__IMAGE_AT_CHECKSUM = 16, /* of header and tables, with zeros here */
     TN__IMAGE_AT_BYTE_ORDER = 24,
     TN__IMAGE_AT_MACHINE = 28, /* ELF's e_machine, 16 bits */
@@ -55,8 +55,8 @@ enum {
     TN__IMAGE_TARGET = TN__IMAGE_TARGET_ENABLED + 8 * TN_CPU_WORDS
 };
 
-/* A row of the function table. Row n is the function of slot n; behind those with a slot are public functions of which there
- * is one version. Either part is in strcmp's order of the names, none of which occurs twice. */
+/* A row of the function table. Row n is the function of slot n; those with a slot are followed by public functions with one
+ * version. Both parts are sorted by name, in strcmp's order, without duplicates. */
 enum {
     TN__IMAGE_FUNCTION_NAME = 0,
     TN__IMAGE_FUNCTION_VERSIONS =
@@ -69,15 +69,15 @@ enum {
 /* A row of the dependency table. */
 enum { TN__IMAGE_DEPENDENCY_NAME = 0, TN__IMAGE_DEPENDENCY_ID = 4, TN__IMAGE_DEPENDENCY = 20 };
 
-/* Place 0 is where the slots are. Then come, target by target, the versions that the slots get on it, in their order; then the
- * functions without a slot, in theirs. So what one target needs lies together. */
+/* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of the slots;
+ * then the functions without a slot, in the order of their rows. So what one target needs lies together. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
-/* What a shard begins with that one process has compiled for another (src/codegen/image/shard.c). */
+/* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */
 #define TN__IMAGE_SHARD_MAGIC "\211TNS\r\n\032\n"
 
-/* The note by which files are searched: name "Tenon", this type, and 16 bytes: the distance from the note's beginning to the
- * header, as a signed 32-bit number, zeros, and the checksum of the whole file (verify.c), 0 if whoever linked it made none. */
+/* The note that locates the image in a file: name "Tenon", this type, and 16 bytes: the distance from the beginning of the note to
+ * the header, as a signed 32-bit number, zeros, and the checksum of the whole file (verify.c), or 0 if the linker made none. */
 #define TN__IMAGE_NOTE_NAME "Tenon"
 enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_SIZE = 16, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE_SUM = 28 };
 
@@ -91,11 +91,11 @@ const char *tn__image_arch_name(uint16_t machine);
 
 uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 
-/* That of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
+/* The checksum of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
 uint64_t tn__image_header_checksum(const uint8_t *header, size_t size);
 
-/* The checksum of all that is loaded of a file, and where in the file its own place is (verify.c). False: it is no file with an
- * image, or it is truncated. */
+/* The checksum over everything of a file that is loaded, and its offset in the file (verify.c). False: the file has no image, or is
+ * truncated. */
 bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at);
 
 #pragma GCC visibility pop

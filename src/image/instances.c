@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Functions of an image as code of code instances. */
+/* Publishing functions of an image as the code of code instances. */
 
 #include <stdio.h>
 

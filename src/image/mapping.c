@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A shared library's segments in memory (gABI 4.1, chapter 5, "Program Loading"). What the file has is mapped from it, so that
- * processes share it; only writable segments are private. Every field is checked before it is used. */
+/* A shared library's segments in memory (gABI 4.1, chapter 5, "Program Loading"). Contents are mapped from the file, so that
+ * processes share them; only writable segments are private. Every field is checked before it is used. */
 
 #include <elf.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/os.h"
 #include "image/image.h"
 
-/* What of a file is read before it is mapped: its header, and behind that usually the program headers. */
+/* The bytes of a file that are read before it is mapped: its header, usually followed by the program headers. */
 enum { HEAD = 2048, HEADERS = HEAD / sizeof(Elf64_Phdr) };
 
 struct parser {

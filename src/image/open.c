@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images in files of their own: mapped, checked, relocated, their slots filled, and only then is anything of them called. After
- * any error all of it is taken back. */
+/* Images in files of their own are mapped, checked and relocated, and their slots filled, before anything in them is called. After
+ * an error nothing of them is left. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void call_all(const struct tn__image_calls *calls, bool backwards)
     }
 }
 
-/* Gives back what a file has taken, all of it or as far as it has come. */
+/* Releases what a file has taken, however far loading has come. */
 static void release(struct tn__image_file *file)
 {
     tn__image_leave_managed(file);
@@ -58,7 +58,7 @@ static bool all_code(const struct tn__image_mapping *m, const uint8_t *places, u
     return !outside;
 }
 
-/* Slots have to be writable memory, versions code; those for other targets are left unread. */
+/* Slots have to be writable memory, and versions code; versions for other targets are not checked. */
 static int check_places(const struct tn_image *image, const uint8_t *places, uint64_t available, struct tn_error *err)
 {
     const struct tn__image_view *view = &image->view;
@@ -78,7 +78,8 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
     return TN_OK;
 }
 
-/* Pages of nothing but slots are made anew, all at once: the file's would be copied one by one, only to be overwritten. */
+/* Pages that contain nothing but slots are replaced by fresh ones, all at once: those of the file would be copied one by one, only
+ * to be overwritten. */
 static int fill_slots(const struct tn_image *image, struct tn_error *err)
 {
     const struct tn__image_file *file = image->file;
@@ -95,7 +96,7 @@ static int fill_slots(const struct tn_image *image, struct tn_error *err)
 
 /* ---- the steps ---- */
 
-/* Checks the image in the mapped file. It lies where nothing is written, so what was checked stays as it is. */
+/* Checks the image in the mapped file. It is in memory that is never written, so it stays as it was checked. */
 static int check(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     const struct tn__image_mapping *m = &image->file->mapping;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Programs that `tenon build --kind=exe` writes (doc/IMAGE.md, "Executables") are a stub, which was linked when Tenon was built,
- * with an image behind it. This is what the stub has to know of the image: the writer (src/codegen/image/program.c) finds it in the
+/* Programs that `tenon build --kind=exe` writes (doc/IMAGE.md, "Executables") consist of a stub, which was linked when Tenon was
+ * built, followed by an image. This struct tells the stub about the image: the writer (src/codegen/image/program.c) finds it in the
  * stub by its symbol and fills it in; in the program it is read-only. */
 
 #ifndef TENON_IMAGE_PROGRAM_H
@@ -17,7 +17,7 @@ struct tn__program_part {
 struct tn__program {
     uint64_t image;                /* the header; 0: there is none yet */
     struct tn__program_part relr;  /* the words that hold addresses, coded as RELR */
-    struct tn__program_part relro; /* whole pages that are not written any more after that */
+    struct tn__program_part relro; /* whole pages, read-only after that */
     struct tn__program_part init, fini, code, data, maps, roots;
 };
 

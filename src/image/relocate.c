@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a shared library's dynamic section asks for (gABI 4.1, chapter 5, "Dynamic Section", and its RELR): addresses in its
- * data are moved to where it lies, and symbols are bound. Only writable memory is written, so code stays shared. */
+/* Relocating a shared library as its dynamic section says (gABI 4.1, chapter 5, "Dynamic Section", and RELR): addresses in its
+ * data are adjusted, and symbols are bound. Only writable memory is written, so code stays shared. */
 
 #include <elf.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* Not in the elf.h of every system. */
 enum { DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_FLAGS_TEXTREL_ = 4 };
 
-enum { SPAN = 63 * 8 }; /* bytes that a bitmap of RELR is about */
+enum { SPAN = 63 * 8 }; /* bytes that a bitmap of RELR covers */
 
 enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, MAPS, ROOTS, TABLES };
 
@@ -22,8 +22,8 @@ struct dynamic {
     uint64_t address, size;
 };
 
-/* What a relocation stores. Of thread-local variables: the distance of the variable from the thread pointer; or two words for a
- * function that adds them, the distance of the file's block and the variable's place in it; or a descriptor. */
+/* What a relocation stores. For thread-local variables: the distance of the variable from the thread pointer; or two words that
+ * __tls_get_addr adds, the distance of the file's block and the variable's place in it; or a descriptor. */
 enum value {
     VALUE_NONE,
     VALUE_RELATIVE,
@@ -65,7 +65,7 @@ struct relocator {
     const struct tn__image_mapping *mapping; /* the file's */
     uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
     struct dynamic tables[TABLES];
-    const struct tn_image_load_options *options; /* who knows symbols */
+    const struct tn_image_load_options *options; /* images and resolver, which have the symbols */
     size_t undefined;
     struct tn_error *err;
 };
@@ -200,7 +200,7 @@ static uint64_t ask(const struct relocator *r, const char *name)
     return address ? (uintptr_t)address : ask_collector(r, name, false);
 }
 
-/* Undefined ones are listed, all of them. */
+/* All undefined symbols are listed. */
 static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
 {
     Elf64_Sym symbol;
@@ -358,7 +358,7 @@ static int move_some(struct relocator *r, uint64_t start, uint64_t bits)
     return code;
 }
 
-/* An even word is an address; an odd one is a bitmap of the 63 words behind the last. */
+/* An even word is an address; an odd one is a bitmap for the 63 words that follow. */
 static int apply_relr(struct relocator *r)
 {
     const uint8_t *at = (const uint8_t *)(uintptr_t)(r->mapping->bias + r->tables[RELR].address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Header and tables of an image. All that opening uses is checked at once, rows of functions when they are looked at: behind
- * tn__image_read no index can lead astray. The first thing that differs is the one that is named. */
+/* Header and tables of an image. Everything that opening uses is checked at once, rows of functions when they are read, so after
+ * tn__image_read every index is in range. Errors name the first difference. */
 
 #include <elf.h>
 #include <string.h>

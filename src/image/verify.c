@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The checksum of all that is loaded of a file (doc/IMAGE.md, "The whole file"): for who copies files over bad lines or keeps
- * them on bad disks. Reading a whole file takes longer than loading it, so it is checked where that is asked for. */
+/* The checksum over everything of a file that is loaded (doc/IMAGE.md, "The whole file"), against damage in transit or on disk.
+ * Reading a whole file takes longer than loading it, so it is verified on request only. */
 
 #include <elf.h>
 #include <string.h>
 
 #include "image/image.h"
 
-/* Where the sum itself lies in the file: behind the distance in the image's note. */
+/* Finds the checksum itself in the file: in the image's note, after the distance. */
 static bool find_sum(const uint8_t *bytes, size_t size, const Elf64_Phdr *headers, size_t count, uint64_t *at)
 {
     uint64_t note;
@@ -21,7 +21,7 @@ static bool find_sum(const uint8_t *bytes, size_t size, const Elf64_Phdr *header
     return false;
 }
 
-/* Of bytes of the file from `begin` to before `end`, with zeros where the sum lies. */
+/* Adds the bytes [begin, end) of the file, with zeros in place of the checksum. */
 static uint64_t add_range(const uint8_t *bytes, uint64_t begin, uint64_t end, uint64_t at, uint64_t sum)
 {
     static const uint8_t zeros[8] = {0};
@@ -46,7 +46,7 @@ bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64
     memcpy(headers, bytes + file.e_phoff, headers_size);
     if (!find_sum(bytes, size, headers, file.e_phnum, at))
         return false;
-    /* What strips a file changes its ELF header, which says where its sections are, and where segments without bytes lie. */
+    /* Stripping a file changes its ELF header, which locates the sections, and the offsets of segments without bytes. */
     for (size_t i = 0; i < file.e_phnum; i++)
         headers[i].p_offset = headers[i].p_filesz ? headers[i].p_offset : 0;
     *sum = tn__image_checksum(headers, headers_size, 0);

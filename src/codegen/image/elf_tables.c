@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). None of it is written to: those that
- * know RELR leave a dynamic section alone that is in read-only memory. A file for tn_image_open alone has no names of what it
- * defines, which the image's own tables have. */
+/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). None of it is ever written:
+ * dynamic linkers that know RELR do not write to a dynamic section in read-only memory. A file that only tn_image_open loads has
+ * no names of what it defines; they are in the image's own tables. */
 
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static const struct {
     [TN__ELF_BUILD_ID] = {".note.gnu.build-id", SHT_NOTE, TN__ELF_TABLES, 4, 0},
 };
 
-/* What a word is called; an architecture has a row. */
+/* The relocation type of each kind of word; one row per architecture. */
 static const struct types {
     uint16_t machine;
     uint32_t of[TN__OUTPUT_FIXUPS];
@@ -69,7 +69,7 @@ static uint64_t strings_size(const struct tn__elf_file *f)
     return size;
 }
 
-/* Bits of the filter: 12 for a symbol, of which two are set (as ld.lld has it). */
+/* The Bloom filter has 12 bits per symbol, of which two are set, as in ld.lld. */
 static void size_hash_table(struct tn__elf_file *f)
 {
     f->buckets = (uint32_t)f->export_count / 4 + 1;
@@ -128,7 +128,7 @@ uint64_t tn__elf_head(void *context, const struct tn__output *output)
                                             .link = tables[t].link};
         at += section->size;
     }
-    return f->stub ? at : at + BUILD_ID_SIZE; /* which stands at the very end, so that other notes follow it */
+    return f->stub ? at : at + BUILD_ID_SIZE; /* at the very end, so that other notes follow it */
 }
 
 /* ---- symbols ---- */
@@ -192,8 +192,8 @@ static void fill_hash_table(const struct tn__elf_file *f)
     }
 }
 
-/* A library's own references are bound. So it is said of what is exported that it cannot be taken over: linkers then refuse to make a
- * copy of its data, or another address of a function, in a program whose code is not made for libraries. */
+/* A library's own references are bound when it is written, so its exports must not be preempted. Being protected, they make linkers
+ * refuse copy relocations and canonical PLT entries in programs that are not position-independent. */
 static unsigned char visibility_of(const struct tn__elf_file *f, const struct tn__output_symbol *symbol)
 {
     unsigned char exported = is_library(f) ? STV_PROTECTED : STV_DEFAULT;
@@ -223,7 +223,7 @@ static uint32_t put_name(uint8_t *strings, uint64_t *at, const char *name)
     return offset;
 }
 
-/* Returns where the file's own name is among the strings; 0: it has none. */
+/* Returns the offset of the file's own name among the strings; 0: it has none. */
 static uint32_t fill_symbols(const struct tn__elf_file *f)
 {
     uint8_t *at = f->tables[TN__ELF_SYMBOLS].bytes + sizeof(Elf64_Sym), *strings = f->tables[TN__ELF_STRINGS].bytes;
@@ -275,7 +275,7 @@ static int fill_rela(const struct tn__elf_file *f)
     return TN_OK;
 }
 
-/* Where there is room for more, because distances have changed since that was counted, words follow that say nothing. */
+/* The table may have become too large, because distances have changed since it was sized; it is padded with empty bitmaps. */
 static int fill_relr(const struct tn__elf_file *f)
 {
     size_t room = f->tables[TN__ELF_RELR].size / 8;
@@ -356,7 +356,7 @@ static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
 
 /* ---- all of them ---- */
 
-/* Addresses, now that they are final, and memory. */
+/* Sets the final addresses, and allocates the contents. */
 static bool place_tables(struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;
@@ -386,7 +386,7 @@ static void number_sections(struct tn__elf_file *f)
         f->section_numbers[i] = next++;
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++)
         f->tables[t].link = tables[t].link < TN__ELF_TABLES ? f->table_numbers[tables[t].link] : 0;
-    f->tables[TN__ELF_SYMBOLS].info = 1; /* the first that is not local */
+    f->tables[TN__ELF_SYMBOLS].info = 1; /* the first symbol that is not local */
 }
 
 int tn__elf_fill_tables(struct tn__elf_file *f)
