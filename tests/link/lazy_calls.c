@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* First calls of lazy functions: arguments of every class arrive as they were, however the processor's vector registers are
- * saved; unwinders pass through the entry, and a call that fails may unwind from where it was made. */
+/* First calls of lazy functions: arguments of every class arrive unchanged, however the processor's vector registers
+ * are saved; unwinders pass through the entry, and a failing call may unwind from the call site. */
 
 #include "stubs.h"
 #include "trace.h"
@@ -52,10 +52,10 @@ static void spoil(void)
 static const struct way {
     const char *name;
     int way;
-    int most; /* the level that it keeps */
+    int most; /* the most that it saves */
 } ways[] = {{"fxsave", TN__LAZY_FXSAVE, 0}, {"xsave", TN__LAZY_XSAVE, 2}, {"xsavec", TN__LAZY_XSAVEC, 2}};
 
-/* False if the processor lacks it. */
+/* False if the processor does not support it. */
 static bool open_way(void **state, struct stubs *s)
 {
     const struct way *way = *state;
@@ -77,7 +77,7 @@ static bool open_way(void **state, struct stubs *s)
 
 static void c_arguments(void **state)
 {
-    for (int i = 0; i < 5; i++) { /* each is once the first call, the others come after */
+    for (int i = 0; i < 5; i++) { /* each is the first call once, and then a later one */
         struct stubs s;
         if (!open_way(state, &s))
             skip();
@@ -234,7 +234,7 @@ __attribute__((noinline)) static int call_through(const struct stubs *s, const v
     int (*through)(const void *, void *);
     void *address = lookup(&s->f, "through");
     memcpy(&through, &address, sizeof through);
-    volatile int result = through(stub, NULL); /* keeps this frame */
+    volatile int result = through(stub, NULL); /* not a tail call: this frame remains */
     return result;
 }
 
@@ -265,7 +265,7 @@ static struct {
 
 enum { TRAP_FLAG = 0x100 };
 
-/* Leaves the red zone alone. */
+/* Does not touch the red zone. */
 static void set_trap_flag(void)
 {
     __asm__ volatile("leaq -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n leaq 128(%%rsp), %%rsp" ::
@@ -277,12 +277,12 @@ typedef int through(const void *function, void *context);
 __attribute__((noinline)) static int step_through(through *function, const void *stub)
 {
     set_trap_flag();
-    volatile int result = function(stub, NULL); /* keeps this frame */
+    volatile int result = function(stub, NULL); /* not a tail call: this frame remains */
     return result;
 }
 
-/* The program's unwinder starts where the signal came: in the stub or in the entry. What the entry calls is not stepped
- * through. */
+/* The program's unwinder starts at the signal: in the stub or in the entry. Functions called by the entry are not
+ * single-stepped. */
 static void on_step(int signal, siginfo_t *info, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -297,7 +297,7 @@ static void on_step(int signal, siginfo_t *info, void *context)
         registers[REG_EFL] &= ~TRAP_FLAG;
 }
 
-/* The last that happens before the entry goes on. */
+/* Called last, before the entry continues. */
 static void step_again(void *context, const struct tn_error *err)
 {
     (void)context, (void)err;
@@ -325,7 +325,7 @@ static void the_caller_is_seen_at_every_instruction(void **state)
     stepping.entry_end = (uintptr_t)end + sizeof last;
     stepping.steps = stepping.lost = 0;
     s.f.session->on_error = step_again;
-    take_trace(&trace); /* what the unwinder sets up when it is first used is there */
+    take_trace(&trace); /* so that the unwinder has set up what it needs at first use */
     assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
     int answer = step_through(function, stub);
     assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
@@ -335,7 +335,7 @@ static void the_caller_is_seen_at_every_instruction(void **state)
     close_stubs(&s);
 }
 
-/* A signal may arrive in a stub. */
+/* Signals may arrive in a stub. */
 static void stubs_have_unwind_data(void **state)
 {
     struct stubs s = open_stubs(NULL);
@@ -345,7 +345,7 @@ static void stubs_have_unwind_data(void **state)
     extern const void *_Unwind_Find_FDE(void *, void *);
     char *stub = define_lazy(&s, "once"), *next = define_lazy(&s, "twice");
     assert_non_null(_Unwind_Find_FDE(stub, &bases));
-    assert_ptr_equal(bases.function, stub); /* the first of its block */
+    assert_ptr_equal(bases.function, stub); /* the first stub of its block */
     assert_non_null(_Unwind_Find_FDE(next + 4, &bases));
     assert_ptr_equal(bases.function, stub);
     close_stubs(&s);
@@ -360,7 +360,7 @@ static int exit_thread(void)
 
 static int cleaned;
 
-/* with_cleanup, loaded, calls a lazy function that cannot be had; its cleanup runs when the failure unwinds. */
+/* with_cleanup, which is loaded, calls a lazy function that fails; its cleanup runs when the failure unwinds. */
 static void *call_with_cleanup(void *argument)
 {
     const struct stubs *s = argument;
@@ -386,12 +386,12 @@ static void a_failure_may_unwind(void **state)
     assert_ok(tn_define_lazy(s.f.library, &symbol, 1, s.bodies, &options, &err), &err);
     assert_int_equal(pthread_create(&thread, NULL, call_with_cleanup, &s), 0);
     assert_int_equal(pthread_join(thread, &result), 0);
-    assert_null(result); /* it did not return */
+    assert_null(result); /* it was unwound */
     assert_int_equal(cleaned, 1);
     close_stubs(&s);
 }
 
-/* A thread that is cancelled in a first call ends after it: nothing of the linker's is left behind. */
+/* A thread cancelled in a first call ends after it, and leaves no state of the linker behind. */
 static void *call_cancelled(void *argument)
 {
     pthread_cancel(pthread_self());
@@ -402,7 +402,7 @@ static void *call_cancelled(void *argument)
 
 static void a_first_call_cannot_be_cancelled(void **state)
 {
-    /* Its memory is written through a file, a cancellation point. */
+    /* Its memory is written by a system call, which is a cancellation point. */
     const struct tn_session_options options = {.size = sizeof options, .strategy = TN_STRATEGY_SEALED};
     struct stubs s = open_stubs(&options);
     pthread_t thread;

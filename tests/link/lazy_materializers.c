@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lazy functions whose bodies are made by the client when they are first called. Run under ThreadSanitizer too. */
+/* Lazy functions whose bodies the client makes when they are first called. Also run under ThreadSanitizer. */
 
 #include "functions.h"
 #include "stubs.h"
@@ -10,12 +10,12 @@
 
 enum { CALLERS = 16, FUNCTIONS = 12, ROUNDS = 10 };
 
-/* Makes `name`, an int function of nothing that answers `value`. */
+/* Makes `name`, an int function without parameters that returns `value`. */
 struct maker {
     const char *name;
     int value;
-    int fails;         /* with this code */
-    const void *calls; /* first this int function; its answer is added */
+    int fails;         /* the code that it fails with; 0: succeeds */
+    const void *calls; /* calls this int function first, and adds its result */
     struct tn_tracker *owner;
     _Atomic int made;
 };
@@ -78,7 +78,7 @@ static void made_at_the_first_call(void **state)
     (void)state;
 }
 
-/* A promise that could not be kept is not asked again; one that takes its place is. */
+/* A failed promise is not asked again; one that replaces it is. */
 static void a_failure_lasts_until_the_promise_is_removed(void **state)
 {
     struct stubs s = open_promising();
@@ -99,7 +99,7 @@ static void a_failure_lasts_until_the_promise_is_removed(void **state)
     (void)state;
 }
 
-/* Its own function is called to make it: that call fails, nothing waits for ever. */
+/* Making it calls the function itself: that call fails instead of waiting forever. */
 static void a_cycle_is_a_failure(void **state)
 {
     struct stubs s = open_promising();
@@ -109,7 +109,7 @@ static void a_cycle_is_a_failure(void **state)
     void *stub_a = define_lazy(&s, "a");
     a.calls = define_lazy(&s, "b");
     b.calls = stub_a;
-    assert_int_equal(call_int(stub_a, 0), 10 + 20 - 1); /* the call of a within b answered -1 */
+    assert_int_equal(call_int(stub_a, 0), 10 + 20 - 1); /* the call of a within b returned -1 */
     assert_int_equal(reported.code, TN_ECYCLE);
     assert_int_equal(failed_calls, 1);
     assert_int_equal(call_int(stub_a, 0), 29);
@@ -123,7 +123,7 @@ static int five(int n)
     return n + 5;
 }
 
-/* A body that cannot be made is not missed where the function leads elsewhere by then. */
+/* A body that cannot be made does not matter if the function was redirected meanwhile. */
 static int redirect_and_fail(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
     const struct stubs *s = context;
@@ -164,7 +164,7 @@ static bool fails(size_t i)
     return i % 3 == 0;
 }
 
-/* Each begins with another one. */
+/* Each thread begins with a different one. */
 static void *call_all(void *argument)
 {
     struct calls *calls = argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lazy functions and threads: any number of them call one for the first time, others redirect it meanwhile. */
+/* Lazy functions and threads: any number of threads call one for the first time, while others redirect it. */
 
 #include "stubs.h"
 
@@ -16,7 +16,7 @@ static void run(pthread_t *threads, size_t count, void *(*work)(void *), void *a
         assert_int_equal(pthread_create(&threads[i], NULL, work, argument), 0);
 }
 
-/* Fails if a thread answered a text. */
+/* Fails if a thread returned a text. */
 static void join(const pthread_t *threads, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static void many_threads_make_the_first_call(void **state)
     (void)state;
 }
 
-/* All fail, none hangs. */
+/* All calls fail, none hangs. */
 static void *call_failing(void *argument)
 {
     struct first *first = argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Several libraries: who sees whose symbols, in which order, and what is left when one goes. */
+/* Several libraries: which one sees whose symbols, in which order, and what remains when one is removed. */
 
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void first_in_order_wins(void **state)
     close_fixture(&f);
 }
 
-/* A library's own definition comes first, also if it comes later. */
+/* A library's own definition comes first, even if it is added later. */
 static void own_definitions_first(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void own_definitions_first(void **state)
     close_fixture(&f);
 }
 
-/* The order of the libraries searched does not count, only one's own. */
+/* Only a library's own search order counts, not those of the libraries that it searches. */
 static void not_transitive(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void not_transitive(void **state)
     close_fixture(&f);
 }
 
-/* Libraries may need each other; what leads around is linked together. */
+/* Libraries may need each other; cyclic references are linked together. */
 static void around(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void reexports(void **state)
     close_fixture(&f);
 }
 
-/* What was found in another library is looked for anew once it is gone. */
+/* A name found in another library is looked up again once that library is removed. */
 static void removed_elsewhere(void **state)
 {
     (void)state;
@@ -185,7 +185,8 @@ static void removed_elsewhere(void **state)
     close_fixture(&f);
 }
 
-/* The same where an alias leads to what was found, and was found again by somebody who may look where the alias may not. */
+/* The same for an alias whose target was found there, and was found again by a library that searches where the alias
+ * may not. */
 static void found_elsewhere_behind_an_alias(void **state)
 {
     (void)state;
@@ -213,8 +214,8 @@ static void show(struct tn_library *library, const char *name, struct tn_library
     assert_ok(tn_reexport(library, &(struct tn_reexport){.name = name}, 1, source, NULL, &err), &err);
 }
 
-/* Two libraries find a name in each other, through a third and a fourth. What was found by the way back when the first one
- * had a definition is no circle afterwards, only nothing. */
+/* Two libraries find a name in each other, through a third and a fourth. A name that was found along the cycle while
+ * the first library had a definition is simply undefined afterwards. */
 static void found_in_a_circle(void **state)
 {
     (void)state;
@@ -228,7 +229,7 @@ static void found_in_a_circle(void **state)
     show(back, "f", f.library);
     search(f.library, near, NULL);
     search(far, back, last);
-    for (int round = 0; round < 2; round++) { /* with what the round before has left */
+    for (int round = 0; round < 2; round++) { /* with what the first round left behind */
         assert_undefined(f.library, "f");
         assert_undefined(far, "f");
         add_function(f.library, "f", 1, NULL, tracker);
@@ -241,7 +242,7 @@ static void found_in_a_circle(void **state)
     close_fixture(&f);
 }
 
-/* A failed link leaves its references to be looked for anew, too. */
+/* After a failed link, references are looked up again, too. */
 static void failed_links_start_over(void **state)
 {
     (void)state;

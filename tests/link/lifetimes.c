@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Removals, ends and lookups that overtake each other, and long chains. Blocks that are given back are spoilt, so that whoever
- * still looks at them shows. */
+/* Removals, ends and lookups that overtake each other, and long chains. Freed blocks are overwritten, so that later
+ * accesses show. */
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int make(void *context, struct tn_responsibility *responsibility, struct 
 static void discard(void *context, const char *symbol)
 {
     struct maker *m = context;
-    assert_int_equal(m->destroyed, 0); /* nothing is said of it afterwards */
+    assert_int_equal(m->destroyed, 0); /* no further calls for it */
     m->discarded++;
     if (m->on_discard)
         m->on_discard(m);
@@ -292,7 +292,8 @@ static void look_up_below(struct maker *m)
     assert_int_equal(call_in(m->library, m->context), 1);
 }
 
-/* A lookup that goes on once `other` is there needs `late`, which needs `below`, in which `other` is ended. */
+/* A lookup continues once `other` is made, and needs `late`, which needs `below`, in whose materializer `other` is
+ * ended. */
 static void goes_on_inside_of_a_materializer(void **state)
 {
     (void)state;
@@ -336,7 +337,7 @@ static void failures_at_once(void **state)
 
 /* ---- through several libraries ---- */
 
-/* `last` is known to the one that the re-exporting one takes it from only by its own search order. */
+/* The library that `last` is re-exported from finds it only by its own search order. */
 static void reexported_and_found(void **state)
 {
     (void)state;
@@ -354,7 +355,7 @@ static void reexported_and_found(void **state)
     close_fixture(&f);
 }
 
-/* What is missing or hidden shows before the rest is linked. */
+/* Missing and hidden symbols are reported before anything is linked. */
 static void all_or_none(void **state)
 {
     (void)state;
@@ -411,7 +412,8 @@ static void *look_up_chain(void *context)
     return NULL;
 }
 
-/* What one object needs shows when it was made: as many rounds, on a stack that does not grow with them. */
+/* The needs of an object are known only when it was made, so there are as many rounds as objects. The stack does not
+ * grow with them. */
 static void on_a_small_stack(void **state)
 {
     (void)state;
@@ -446,7 +448,8 @@ static double time_of_chain(int length)
     return seconds;
 }
 
-/* Eight times as long a chain takes eight times as long; looking at everything again in each round it was 40 times. */
+/* A chain eight times as long takes eight times as long; examining everything again in each round took 40 times as
+ * long. */
 static void in_linear_time(void **state)
 {
     (void)state;

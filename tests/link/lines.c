@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Line tables written by hand, good ones and malformed ones. That those of compilers are read as LLVM reads them is
- * tests/tool/disasm.test's business. */
+/* Hand-written line tables, good and malformed. tests/tool/disasm.test checks that those of compilers are read as LLVM
+ * reads them. */
 
 #include "support.h"
 
@@ -23,10 +23,11 @@ struct piece {
         text, sizeof(text) - 1                                                                                         \
     }
 
-/* What .debug_line_str holds. */
+/* The contents of .debug_line_str. */
 static const char names[] = "/root\0sub\0a.c";
 
-/* Instructions of at least 1 byte; lines go on by -5 to 8; opcodes from 13 on do so; the operands of those below. */
+/* Minimum instruction length 1; special opcodes from 13, line advance -5 to 8; operand counts of the standard
+ * opcodes. */
 #define OPERANDS  "\0\1\1\1\1\0\0\0\1\0\0\1"
 #define MACHINE_2 "\1\1\373\16\15" OPERANDS
 #define MACHINE_4 "\1\1\1\373\16\15" OPERANDS
@@ -46,7 +47,7 @@ static const char names[] = "/root\0sub\0a.c";
 struct row {
     const char *name;
     bool wide;
-    struct piece first, header, program; /* before the header's length, and behind it */
+    struct piece first, header, program; /* before and after the header's length */
     struct {
         uint64_t address;
         const char *line;
@@ -150,7 +151,7 @@ static struct bytes make_unit(const struct row *row)
 static struct tn__lines lines;
 static struct tn__debug_image image;
 
-/* The image ends with the section, so that a sanitizer sees what lies behind it. */
+/* The image ends with the section, so that sanitizers detect reads beyond it. */
 static int read_section(const uint8_t *section, size_t size, const struct tn_allocator *from, struct tn_error *err)
 {
     image = (struct tn__debug_image){

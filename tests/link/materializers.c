@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Symbols that are made when they are needed: what is called, when, and what becomes of failures. */
+/* Symbols that are made when they are needed: what is called, when, and what happens after failures. */
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "functions.h"
 
-/* A materializer that makes functions, and what has happened to it. */
+/* A materializer that makes functions, and counts of its calls. */
 struct maker {
     const char *name, *callee;
     int value;
-    const char *looks_up; /* before it makes anything */
-    const char *other;    /* makes this instead of what it promised */
-    int fails;            /* with this code */
-    bool later;           /* leaves the responsibility in `kept` */
+    const char *looks_up; /* looked up before it makes anything */
+    const char *other;    /* made instead of what it promised */
+    int fails;            /* the code that it fails with; 0: succeeds */
+    bool later;           /* keeps the responsibility in `kept` */
     uint64_t flags;       /* of its symbol */
     struct tn_tracker *owner;
     struct tn_library *library;
@@ -169,7 +169,7 @@ static void weak_ones_give_way(void **state)
     close_fixture(&f);
 }
 
-/* What a lookup's function was called with. */
+/* What a lookup's `done` was called with. */
 struct answer {
     int calls, code;
     void *address;
@@ -214,7 +214,7 @@ static void ended_later(void **state)
     close_fixture(&f);
 }
 
-/* What was wanted only by a definition that was overridden meanwhile: its failure is nobody's, and nothing more is made for
+/* A definition that was overridden meanwhile needed it: its failure does not matter, and nothing more is made for
  * it. */
 static void overridden_while_waited_for(void **state)
 {
@@ -256,7 +256,7 @@ static void *end_it(void *context)
     return NULL;
 }
 
-/* A blocking lookup waits for whoever ends it. */
+/* A blocking lookup waits for the thread that ends it. */
 static void ended_by_another_thread(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void removed_while_running(void **state)
     close_fixture(&f);
 }
 
-/* Lookups that nobody answers any more are told so. */
+/* Lookups that can no longer be answered are told so. */
 static void session_ends(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static int define_with_need(void *context, struct tn_responsibility *responsibil
     return tn_responsibility_define(responsibility, &definition, 1, needs, 1, err);
 }
 
-/* An address is handed out only once what it needs is there. */
+/* An address is returned only once everything it needs is there. */
 static void addresses_with_needs(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void note_error(void *context, const struct tn_error *error)
     reports->code = error->code;
 }
 
-/* What nobody waits for is reported. */
+/* Failures that no lookup waits for are reported. */
 static void failures_without_listeners(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One pair of sources (data/matrix_a.c, matrix_b.c), compiled in the ways that rules.mk lists: whatever relocations and
- * sections a compiler makes of them, the linked code must work, in both orders and in each place for the window. */
+/* One pair of sources (data/matrix_a.c, matrix_b.c), compiled in all the ways that rules.mk lists. Whatever relocations
+ * and sections result, the linked code must work, in both orders and in each place for the window. */
 
 #include "support.h"
 
@@ -44,7 +44,7 @@ static void near_the_program(void **state)
     run_pair(way, way, true, NULL);
 }
 
-/* Nothing of the program is within reach. */
+/* Nothing in the program is in reach. */
 static void far_from_the_program(void **state)
 {
     const char *way = *(const char **)*state;
@@ -57,7 +57,7 @@ static bool is_pic(const char *way)
     return !strstr(way, "-fno-pic") && !strstr(way, "-fPIE");
 }
 
-/* Position-independent halves of different compilers and flags go together. */
+/* Position-independent halves of different compilers and flags work together. */
 static void mixed(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sessions in memory of the client's: in this process, and in another one, which is a child that waits for orders. */
+/* Sessions with code memory of the client: in this process, and in another one, a child that waits for orders. */
 
 #include "elf_builder.h"
 
@@ -22,8 +22,8 @@ static const int protection[TN_ZONES] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_
 
 struct window {
     uint8_t *start; /* where code runs */
-    int fd;         /* what lies there, */
-    uint8_t *alias; /* and is written here; NULL: each piece has memory of its own to be written in */
+    int fd;         /* the file mapped there, */
+    uint8_t *alias; /* where it is written; NULL: each piece has memory of its own for that */
     bool packed;
     struct piece {
         enum tn_zone zone;
@@ -32,8 +32,8 @@ struct window {
         void *bytes;
         bool published;
     } pieces[PIECES];
-    unsigned steps, fails_at; /* calls of map and publish so far; which of them fails, from 1 */
-    pid_t child;              /* whose the window is; 0: this process's */
+    unsigned steps, fails_at; /* calls of map and publish so far; the number of the one that fails */
+    pid_t child;              /* the process of the window; 0: this one */
     int orders[2], answers[2];
 };
 
@@ -45,7 +45,7 @@ static size_t live_pieces(const struct window *w)
     return count;
 }
 
-/* The piece that begins there or, with `within`, contains that place; with 0 a free one. */
+/* The piece that begins there or, with `within`, contains that address; 0: a free one. */
 static struct piece *find(struct window *w, uint64_t address, bool within)
 {
     for (size_t i = 0; i < PIECES; i++)
@@ -59,7 +59,7 @@ static int refuse(struct window *w, struct tn_error *err)
 {
     if (++w->steps != w->fails_at)
         return 0;
-    if (w->fails_at % 2) /* with a text or without */
+    if (w->fails_at % 2) /* sometimes with a text */
         return TN_EIO;
     snprintf(err->text, sizeof err->text, "no such luck");
     return TN_EPERM;
@@ -93,7 +93,7 @@ static int obey(const struct window *w, const struct order *order)
     }
 }
 
-/* Ends when the orders do. */
+/* Ends when no more orders come. */
 static void wait_for_orders(struct window *w)
 {
     struct order order;
@@ -190,7 +190,7 @@ static const struct way {
     {"elsewhere, copied", true, false, true},
 };
 
-/* In this process nothing but the window's address space is there when it is another one's. */
+/* For another process, only the address range of the window is reserved in this one. */
 static struct window open_window(const struct way *way)
 {
     struct window w = {.packed = way->packed, .fd = -1};
@@ -288,7 +288,7 @@ static void runs_there(void **state)
     close_window(&w);
 }
 
-/* Others come into the memory of what was removed, which is not zero any more. */
+/* The memory of removed objects is reused; it is no longer zero. */
 static void memory_is_used_again(void **state)
 {
     struct window w = open_window(*state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Programs that go on with ever-new names do not grow: what was removed leaves nothing behind in the tables of names. */
+/* Programs that keep using new names do not grow: removed objects leave nothing in the tables of names. */
 
 #include "elf_builder.h"
 
@@ -48,9 +48,9 @@ static const struct tn_allocator counting = {NULL, count_allocate, count_realloc
 
 /* ---- what is done with each name ---- */
 
-/* `object` defines a function of the name that stands at `name`, and refers to the one at `callee`. */
+/* `object` defines a function whose name is at `name`, and refers to the one at `callee`. */
 struct world {
-    struct tn_library *library, *other; /* which looks into the first one */
+    struct tn_library *library, *other; /* searches the first one */
     struct tn_tracker *tracker, *other_tracker;
     struct tn_input object;
     char *name, *callee;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What observers are told and when, and the two built-in ones that keep something in memory: functions and the entries for
- * debuggers. What a debugger makes of them is runtime_gdb.sh's business. */
+/* What observers are told and when, and the two built-in ones that keep data in memory: functions, and the entries for
+ * debuggers. runtime_gdb.sh checks what a debugger makes of these. */
 
 #include "elf_builder.h"
 #include "observed.h"
@@ -47,7 +47,7 @@ static int linked(void *context, const struct tn_linked_object *const *objects, 
         assert_true(o->section_count > 1 && o->symbol_count > 1);
         assert_int_equal(o->section_addresses[0], 0);
         assert_int_equal(o->section_addresses[1], start);
-        assert_int_equal(memcmp((const void *)(uintptr_t)start, code, 3), 0); /* it is in place */
+        assert_int_equal(memcmp((const void *)(uintptr_t)start, code, 3), 0); /* the code is in place */
         seen->ids[seen->objects] = o->id;
         seen->starts[seen->objects++] = start;
     }
@@ -98,14 +98,14 @@ static void is_told_of_all_objects_of_a_link_at_once(void **state)
     assert_int_equal(seen.links, 0);
     void *address = lookup(&f, "second");
     assert_int_equal(seen.links, 1);
-    /* One name for each address, the global one first; a label lasts to the next one, or to the end of what it is in. */
+    /* One name for each address, global ones first. A label extends to the next one, or to the end of its section. */
     assert_string_equal(seen.text, "main/second.o: second=0+64\n"
                                    "main/first.o: first=0+16 inside=8+8 behind=32+16 local=48+8\n");
     assert_int_equal(seen.starts[0], (uintptr_t)address);
     link_all(&f);
     assert_int_equal(seen.links, 1);
     close_fixture(&f);
-    assert_int_equal(seen.removed, 3); /* the one it was not told of is removed too */
+    assert_int_equal(seen.removed, 3); /* also the one that it was not told about */
     assert_int_equal(seen.closes, 1);
     assert_int_equal(only_end.closes, 1);
     free(before.at);
@@ -123,7 +123,7 @@ static void stubs_have_names(void **state)
     struct bytes object = simple_object("near", "far");
     observe(&f, &seen);
     assert_ok(tn_observe_functions(f.session, &err), &err);
-    define(&f, "far", (void *)(uintptr_t)0x123456789abc); /* nobody calls it */
+    define(&f, "far", (void *)(uintptr_t)0x123456789abc); /* never called */
     add(&f, "near.o", object, NULL);
     char *address = lookup(&f, "near");
     assert_string_equal(seen.text, "main/near.o: near=0+64 far@stub=64+8\n");
@@ -179,7 +179,7 @@ static void may_refuse_a_link(void **state)
         assert_int_equal(first.removed, i); /* it had accepted */
         assert_int_equal(second.removed, 0);
     }
-    second.answer = 5; /* is no code */
+    second.answer = 5; /* not an error code */
     assert_error(tn_link(f.library, &err), TN_EINVAL, &err, "not today");
     assert_int_equal(tn_link(f.library, NULL), TN_EINVAL);
     second.answer = 0;
@@ -242,7 +242,7 @@ static void addresses_have_names(void **state)
     struct tn_error err;
     struct bytes object = functions_object("first"), twin = functions_object("first");
     assert_ok(tn_observe_functions(f.session, &err), &err);
-    assert_ok(tn_observe_functions(f.session, &err), &err); /* once more does nothing */
+    assert_ok(tn_observe_functions(f.session, &err), &err); /* calling it again has no effect */
     add(&f, "first.o", object, tracker);
     add(&other, "other.o", twin, NULL);
     uint64_t start = (uintptr_t)lookup(&f, "first");
@@ -274,7 +274,7 @@ static void addresses_have_names(void **state)
     free(twin.at);
 }
 
-/* Callers that were compiled with a shorter struct. */
+/* Callers compiled with a shorter struct. */
 static void an_older_caller_gets_what_it_knows(void **state)
 {
     (void)state;
@@ -403,7 +403,7 @@ static size_t count_entries(void)
     return count;
 }
 
-/* The symbol's value in the first entry; 0 if it is not there. */
+/* The symbol's value in the first entry; 0: not found. */
 static uint64_t symbol_in_entry(const char *name)
 {
     struct bytes file = {(uint8_t *)(uintptr_t)__jit_debug_descriptor.first->bytes, __jit_debug_descriptor.first->size};
@@ -430,7 +430,7 @@ static void each_link_has_one_entry(void **state)
     struct tn_tracker *a = new_tracker(&f), *b = new_tracker(&f);
     assert_ok(tn_observe_gdb(f.session, &err), &err);
     assert_ok(tn_observe_gdb(f.session, &err), &err);
-    assert_string_not_equal(stats_of(&f).strategy, "dual"); /* where no breakpoint can be set */
+    assert_string_not_equal(stats_of(&f).strategy, "dual"); /* with which no breakpoint can be set */
     assert_int_equal(__jit_debug_descriptor.version, 1);
     assert_int_equal(count_entries(), 0);
     add(&f, "first.o", first, a);
@@ -475,7 +475,8 @@ static void debuggers_come_first_or_not_at_all(void **state)
 
 /* ---- memory ---- */
 
-/* Each allocation from the session's creation to a removal fails once: a clean error, nothing kept, and it works after. */
+/* Each allocation from the session's creation to a removal fails once: a clean error, nothing remains, and a retry
+ * succeeds. */
 static void each_allocation_fails(void **state)
 {
     (void)state;
@@ -503,7 +504,7 @@ static void each_allocation_fails(void **state)
             assert_ok(tn_link(f.library, &err), &err);
         assert_true(failed == 0 || failed == TN_ENOMEM);
         assert_string_equal(place_of(f.session, (uintptr_t)lookup(&f, "g")).function, "g");
-        remove_all(tracker); /* needs no memory */
+        remove_all(tracker); /* removal needs no memory */
         tn__os_set_faults(NULL);
         assert_int_equal(count_entries(), 0);
         close_fixture(&f);

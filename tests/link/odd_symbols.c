@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Symbols in places where compilers put none, or seldom. */
+/* Symbols in places where compilers rarely or never put them. */
 
 #include "elf_builder.h"
 #include "words.h"
@@ -122,7 +122,7 @@ static void a_branch_to_a_far_absolute_symbol_goes_through_a_stub(void **state)
     }
 }
 
-/* The size of a symbol is known where it is defined. */
+/* Only the defining object knows the size of a symbol. */
 static void the_size_of_another_objects_symbol_is_not_taken_for_zero(void **state)
 {
     (void)state;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Option structs of callers that were compiled with another version of tenon.h, bad arguments, and versions. */
+/* Option structs of callers compiled with another version of tenon.h, bad arguments, and versions. */
 
 #include <stdlib.h>
 
 #include "elf_builder.h"
 #include "support.h"
 
-/* What callers lack that were compiled before allocators were among the options, or before inputs had owners. */
+/* What callers lack that were compiled before allocators were options, or before inputs had owners. */
 enum {
     BEFORE_ALLOCATORS = sizeof(struct tn_session_options) - offsetof(struct tn_session_options, allocator),
     BEFORE_OWNERS = sizeof(struct tn_input) - offsetof(struct tn_input, owner),
@@ -18,11 +18,11 @@ static const struct known_sizes {
     size_t less, more; /* than this version's size */
     int code;
 } sizes[] = {
-    {false, 0, 0, TN_OK},      {false, 0, 16, TN_OK}, /* a newer caller that asks for nothing new */
+    {false, 0, 0, TN_OK},      {false, 0, 16, TN_OK}, /* a newer caller that requests nothing new */
     {false, 0, 15, TN_EINVAL}, {false, 1, 0, TN_EINVAL}, {true, 0, 0, TN_OK},
 };
 
-/* What the caller has in memory: this version's struct and zeros behind it. */
+/* The caller's memory: this version's struct, followed by zeros. */
 struct newer_session {
     struct tn_session_options options;
     uint64_t more[2];
@@ -87,7 +87,7 @@ static void inputs(void **state)
     struct fixture f = open_fixture(NULL);
     struct newer_input given = {.input = {sizeof given, "in.o", object.at, object.size, NULL, NULL}, .more = {0, 1}};
     assert_error(tn_add_object(f.library, &given.input, &err), TN_EINVAL, &err, "struct tn_input", "not zero");
-    given.input.size = offsetof(struct tn_input, bytes); /* so old that it knew no bytes: they are needed */
+    given.input.size = offsetof(struct tn_input, bytes); /* so old that it has no bytes, which are required */
     assert_error(tn_add_object(f.library, &given.input, &err), TN_EFORMAT, &err, "in.o");
     given.input.size = sizeof(size_t);
     assert_error(tn_add_archive(f.library, &given.input, &err), TN_EINVAL, &err, "needs a name");
@@ -95,7 +95,7 @@ static void inputs(void **state)
     free(object.at);
 }
 
-/* Two objects define `answer`: the strong one wins, whichever comes first, and what is hidden is not found. */
+/* Two objects define `answer`: the strong definition wins in either order, and hidden ones are not found. */
 static void input_flags(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* ld.lld as the judge: objects of many compilers, flags and code models, linked by it and, at the addresses it chose, by us.
- * Every byte must be the same, but for what is listed here:
+/* Compares with ld.lld: objects of many compilers, flags and code models are linked by ld.lld and, at the addresses that it
+ * chose, by us. Every byte must be the same, with these exceptions:
  *
- *  - GOT slots: ld.lld orders them otherwise. The slot that its instruction loads must hold what ours does.
- *  - Distances from the GOT: its GOT's beginning lies elsewhere. They must differ by that much.
- *  - Loads of the address of an undefined weak symbol, which ld.lld leaves as they are and we do without the GOT.
- *  - General- and local-dynamic thread-local code, which ld.lld makes local-exec and we leave as it is.
+ *  - GOT slots: ld.lld orders them differently. The slot that its instruction loads must hold the same value as ours.
+ *  - Distances from the GOT, which begins elsewhere. They must differ by that much.
+ *  - Loads of the address of an undefined weak symbol: ld.lld leaves them, we rewrite them to work without the GOT.
+ *  - General- and local-dynamic thread-local code: ld.lld makes it local-exec, we leave it.
  *
  * .eh_frame is not compared: ld.lld writes a table of its own. */
 
@@ -36,13 +36,13 @@ struct output {
     struct bytes file;
     struct tn__pin pins[SECTIONS];
     size_t pin_count;
-    uint64_t got_base; /* 0: it made none */
+    uint64_t got_base; /* 0: it has none */
     unsigned sections, relocs, slots, thread_local;
     const char *failure;
     char text[256];
 };
 
-/* Bytes that the program would have at `address`; NULL if none. */
+/* The bytes at `address` in the output; NULL if there are none. */
 static const uint8_t *at_address(const struct output *output, uint64_t address, uint64_t size)
 {
     const uint8_t *file = output->file.at;
@@ -91,7 +91,7 @@ struct field {
     uint64_t P, ours, theirs;
 };
 
-/* The value that a formula has without its A, P and GOT. */
+/* The value of a formula without its A, P and GOT. */
 static uint64_t target_of(const struct field *field, uint64_t value, uint64_t got)
 {
     value -= (uint64_t)field->reloc->addend;
@@ -104,7 +104,7 @@ static uint64_t target_of(const struct field *field, uint64_t value, uint64_t go
     }
 }
 
-/* True if the difference is one of those that are listed above. */
+/* True if the difference is one of the exceptions above. */
 static bool is_explained(struct output *output, const struct field *field)
 {
     const struct tn__plan *plan = field->object->plan;
@@ -127,10 +127,11 @@ static bool is_explained(struct output *output, const struct field *field)
     }
 }
 
-/* How many bytes before the field of thread-local code, and in all, ld.lld rewrites; the call that follows is part of it. */
+/* How many bytes of thread-local code ld.lld rewrites, before the field and in total, including the call that
+ * follows. */
 static bool is_dynamic_tls(const struct tn__row *row, const uint8_t *field, uint64_t *before, uint64_t *size)
 {
-    enum { CALL = 0xe8 }; /* others are a byte longer */
+    enum { CALL = 0xe8 }; /* other forms are one byte longer */
     bool general = row->slot == TN__SLOT_TLS_INDEX, local = row->slot == TN__SLOT_TLS_BASE;
     *before = general ? 4 : 3;
     *size = general ? 16 : field[4] == CALL ? 12 : 13;
@@ -153,7 +154,7 @@ static void fail_at(struct output *output, const struct tn__section *section, ui
     output->failure = output->text;
 }
 
-/* If ld.lld left a load of zero alone that we rewrote, rewrites it in its bytes too. */
+/* If ld.lld left a load of zero that we rewrote, rewrites it in its bytes too. */
 static void relax_undefined(struct output *output, const struct field *field, uint8_t *theirs)
 {
     const struct tn__symbol *symbol = &field->object->data->symbols[field->reloc->symbol];
@@ -164,7 +165,7 @@ static void relax_undefined(struct output *output, const struct field *field, ui
                                          field->reloc->addend, field->P);
 }
 
-/* Makes explained differences equal in `theirs`, so that any other one is left. */
+/* Makes explained differences equal in `theirs`, so that only unexplained ones remain. */
 static void explain(struct output *output, const struct tn__object *object, const struct tn__section *section,
                     uint8_t *theirs)
 {
@@ -262,7 +263,7 @@ static void same_bytes(void **state)
     free(object.at);
     if (output.failure)
         fail_msg("%s: %s", way, output.failure);
-    assert_true(output.sections >= 2 && output.relocs >= 20); /* it has looked at something */
+    assert_true(output.sections >= 2 && output.relocs >= 20); /* it has compared something */
 }
 
 int main(void)

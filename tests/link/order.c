@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Initializers and finalizers run in the order of an ordinary static program made of the same objects (order_static), and
- * each once, however the objects come in. */
+/* Initializers and finalizers run once, in the order of an ordinary static program made of the same objects
+ * (order_static), however the objects are added. */
 
 #include "elf_builder.h"
 
@@ -53,7 +53,7 @@ static void as_a_static_program_does(void **state)
     close_fixture(&f);
 }
 
-/* What loaded code registers with atexit and __cxa_atexit belongs to its library, and to its tracker. */
+/* Functions that loaded code registers with atexit and __cxa_atexit belong to its library and tracker. */
 static void exit_handlers(void **state)
 {
     (void)state;
@@ -123,11 +123,11 @@ static void finalizers_wait_for_their_initializers(void **state)
     initialize(&f);
     add_file(&f, "order_2.o");
     link_all(&f);
-    tn_run_finalizers(f.library); /* what was not initialised is not finalised, */
+    tn_run_finalizers(f.library); /* skips what was not initialized yet */
     assert_int_equal(count("fini_200 in 1"), 1);
     assert_int_equal(count("fini_200 in 2"), 0);
     initialize(&f);
-    tn_run_finalizers(f.library); /* but not forgotten */
+    tn_run_finalizers(f.library); /* but finalizes it later */
     assert_int_equal(count("init_200 in 2"), 1);
     assert_int_equal(count("fini_200 in 2"), 1);
     assert_int_equal(count("fini_200 in 1"), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Links laid out as files: where everything lies, and what is left to the load. Whether such files run is for tests/image. */
+/* Links laid out as files: where everything is placed, and what is left for load time. tests/image runs such files. */
 
 #include "elf_builder.h"
 
@@ -48,7 +48,8 @@ static const struct tn__output_symbol *find_symbol(const struct tn__output *outp
 
 /* ---- a file that may lie anywhere ---- */
 
-/* Code that calls and loads an import, data with addresses of code, of itself and of an import, constants with and without. */
+/* Code that calls and loads an import, data with addresses of code, of itself and of an import, constants with and
+ * without addresses. */
 static struct bytes make_object(void)
 {
     static struct elf elf;
@@ -80,7 +81,7 @@ static uint64_t head(void *context, const struct tn__output *output)
 {
     unsigned *asked = context;
     ++*asked;
-    return output->head_size ? 0x123 : 0x100; /* more than was said at first */
+    return output->head_size ? 0x123 : 0x100; /* more than at first */
 }
 
 static void test_places(void **state)
@@ -104,7 +105,7 @@ static void test_places(void **state)
     assert_int_equal(find(output, ".text")->address, s[TN__OUTPUT_CODE].address);
     assert_int_equal(find(output, ".plt")->place, TN__OUTPUT_CODE);
     assert_int_equal(find(output, ".data.rel.ro")->address, s[TN__OUTPUT_RELRO].address);
-    assert_int_equal(find(output, ".data.rel.ro")->size, 16); /* the table alone */
+    assert_int_equal(find(output, ".data.rel.ro")->size, 16); /* only the table */
     assert_int_equal(s[TN__OUTPUT_RELRO].size % 4096, 0);
     assert_int_equal(s[TN__OUTPUT_RELRO].file_size, s[TN__OUTPUT_RELRO].size);
     assert_int_equal(find(output, ".bss")->kind, TN__OUTPUT_ZERO);
@@ -115,7 +116,7 @@ static void test_places(void **state)
     tn__output_free(output);
 }
 
-/* Values in code are final, and words list what they need. */
+/* Values in code are final; the relocations list the words that depend on the load address. */
 static void test_relocs(void **state)
 {
     (void)state;
@@ -153,14 +154,15 @@ static void test_relocs(void **state)
     tn__output_free(output);
 }
 
-/* Loads that are rewritten need no slot; one that is not, a call of an import, and a comparison with an address do. */
+/* Loads that are rewritten need no slot. One that cannot be, a call of an import, and a comparison with an address need
+ * one. */
 static void test_slots(void **state)
 {
     (void)state;
     static const uint8_t loads[] = {
         0x48, 0x8b, 0x05, 0, 0, 0, 0, /* 0: mov one@GOTPCREL(%rip), %rax, */
-        0x48, 0x8d, 0x05, 0, 0, 0, 0, /* lea, which is not what the relocation says, */
-        0x48, 0x3b, 0x05, 0, 0, 0, 0, /* cmp, whose other form has the address in 32 bits, */
+        0x48, 0x8d, 0x05, 0, 0, 0, 0, /* lea, contradicting its relocation */
+        0x48, 0x3b, 0x05, 0, 0, 0, 0, /* cmp, whose rewritten form has a 32-bit address */
         0xff, 0x15, 0,    0, 0, 0,    /* call */
     };
     static struct elf elf;
@@ -182,13 +184,13 @@ static void test_slots(void **state)
     assert_int_equal(code_out->bytes[1], 0x8d); /* lea */
     assert_int_equal((int32_t)tn__get32(code_out->bytes + 10), got->address - code_out->address - 14);
     assert_int_equal((int32_t)tn__get32(code_out->bytes + 17), got->address + 8 - code_out->address - 21);
-    assert_int_equal(code_out->bytes[22], 0xe8); /* call, behind a prefix */
+    assert_int_equal(code_out->bytes[22], 0xe8); /* call, after a prefix */
     tn__output_free(output);
 }
 
 /* ---- inputs ---- */
 
-/* What is hidden is not visible from outside; what is weak gives way to it all the same. */
+/* Hidden symbols are not exported, but weak definitions give way to them. */
 static void test_flags(void **state)
 {
     (void)state;
@@ -228,11 +230,11 @@ static void test_relr(void **state)
         {{0}, {0}, 0},
         {{0x1000}, {0x1000}, 1},
         {{0x1000, 0x1008}, {0x1000, 3}, 2},
-        {{0x1000, 0x1008 + 62 * 8}, {0x1000, (UINT64_C(1) << 63) | 1}, 2}, /* the last of a bitmap */
-        {{0x1000, 0x1008 + 63 * 8}, {0x1000, 0x1200}, 2},                  /* the first behind it */
-        {{0x1000, 0x1008, 0x1008 + 63 * 8}, {0x1000, 3, 3}, 3},            /* which the next one has */
+        {{0x1000, 0x1008 + 62 * 8}, {0x1000, (UINT64_C(1) << 63) | 1}, 2}, /* the last bit of a bitmap */
+        {{0x1000, 0x1008 + 63 * 8}, {0x1000, 0x1200}, 2},                  /* the first beyond it */
+        {{0x1000, 0x1008, 0x1008 + 63 * 8}, {0x1000, 3, 3}, 3},            /* in the next bitmap */
         {{0x1000, 0x1008, 0x1008 + 126 * 8}, {0x1000, 3, 0x1008 + 126 * 8}, 3},
-        {{0x1000, 0x1004, 0x1010}, {0x1000, 5}, 2}, /* what is not aligned is not there */
+        {{0x1000, 0x1004, 0x1010}, {0x1000, 5}, 2}, /* unaligned ones are omitted */
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tn__output_reloc relocs[8] = {{0}};
@@ -272,7 +274,8 @@ static void test_fixed(void **state)
     tn__output_free(output);
 }
 
-/* What lies in front of it moves along: distances to it are final, and words with its address are like those of its own. */
+/* What precedes the output moves along with it: distances to it are final, and words with its addresses are relocated
+ * like the output's own. */
 static void test_beside(void **state)
 {
     (void)state;
@@ -293,12 +296,12 @@ static void test_beside(void **state)
     assert_int_equal(output->relocs[output->reloc_count - 3].address, data->address + 8);
     assert_int_equal(output->relocs[output->reloc_count - 3].fixup, TN__OUTPUT_RELATIVE);
     assert_int_equal(output->relocs[output->reloc_count - 3].addend, 0x123a);
-    assert_int_equal(tn__get64(table->bytes + 8), find_symbol(output, "constant")->value); /* its own comes first */
+    assert_int_equal(tn__get64(table->bytes + 8), find_symbol(output, "constant")->value); /* its own definition wins */
     assert_true(find_symbol(output, "constant")->value > 0x20000);
     tn__output_free(output);
 }
 
-/* Code that loads thread-local data of 24 bytes with values and 16 without. */
+/* Code that refers to thread-local data: 24 bytes with initial values and 16 without. */
 static struct bytes make_thread_local(uint64_t alignment)
 {
     static struct elf elf;
@@ -313,7 +316,7 @@ static struct bytes make_thread_local(uint64_t alignment)
     return elf_finish(&elf);
 }
 
-/* What ends at the thread pointer: the output's own, or the room for others'. */
+/* The block ends at the thread pointer: with the output's data, or with the room for the rest of the program. */
 static void test_thread_local(void **state)
 {
     (void)state;
@@ -324,12 +327,12 @@ static void test_thread_local(void **state)
         int32_t data, zeros;
     } rows[] = {
         {8, 0, 0, false, 40, 24, 8, -40, -16},
-        {64, 0, 0, false, 80, 24, 64, -128, -64}, /* the thread pointer is as aligned as all of it */
+        {64, 0, 0, false, 80, 24, 64, -128, -64}, /* the thread pointer is aligned like the whole block */
         {8, 8, 8, false, 48, 24, 8, -48, -24},
-        {8, 8, 8, true, 48, 48, 8, -48, -24},        /* nothing may be without bytes in front of bytes */
+        {8, 8, 8, true, 48, 48, 8, -48, -24},        /* zeros cannot precede bytes in the file */
         {8, 60, 64, false, 192, 24, 64, -192, -128}, /* .tbss is one section */
         {8, 60, 64, true, 128, 128, 64, -128, -104},
-        {256, 64, 64, false, 768, 24, 256, -768, -512}, /* the room ends where it has to */
+        {256, 64, 64, false, 768, 24, 256, -768, -512}, /* the room is at the end */
         {256, 64, 64, true, 768, 768, 256, -768, -512},
         {4096, 0, 1, true, 4112, 4112, 4096, -8192, -4096},
     };
@@ -352,7 +355,7 @@ static void test_thread_local(void **state)
     struct tn__output_options options = {.name = "out", .program = true};
     options.tls_room.size = options.tls_room.alignment = 64;
     struct tn__output *output = link_good(&options, make_object());
-    assert_int_equal(output->tls_size, 0); /* the others see to theirs */
+    assert_int_equal(output->tls_size, 0); /* the rest of the program has its own */
     tn__output_free(output);
 }
 
@@ -365,7 +368,7 @@ static unsigned add_strings(struct elf *elf, const char *name, const char *bytes
     return section;
 }
 
-/* Strings that are there twice are kept once, and what refers to them does so still; not so what may be no list of strings. */
+/* Duplicate strings are kept once, and references follow. Sections that may not be lists of strings are left alone. */
 static void test_debug_strings(void **state)
 {
     (void)state;
@@ -380,7 +383,7 @@ static void test_debug_strings(void **state)
     static const struct {
         unsigned string, addend;
         const char *text;
-        int expected; /* from the beginning of .debug_str */
+        int expected; /* offset in .debug_str */
     } rows[] = {{0, 0, "one", 0}, {0, 4, "two", 4},   {0, 6, "o", 6},  {0, 8, "one", 0}, {1, 0, "two", 4},
                 {1, 4, "", 8},    {1, 5, "three", 9}, {1, 10, "", 14}, {1, 11, "one", 0}};
     unsigned sections[2] = {first, second}, symbols[2];
@@ -501,7 +504,7 @@ static void test_refuses(void **state)
     }
 }
 
-/* Two words that overlap would be changed twice. */
+/* Overlapping words would be relocated twice. */
 static void test_overlap(void **state)
 {
     (void)state;
@@ -524,7 +527,7 @@ static void test_overlap(void **state)
     }
 }
 
-/* In 64 bits everything fits, also what is not known. */
+/* Every distance fits 64 bits, but those to imports are unknown. */
 static void test_distances(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The files for perf, against their specifications. What perf makes of them is runtime_perf.sh's business. */
+/* The files for perf, checked against their specifications. runtime_perf.sh checks what perf makes of them. */
 
 #include "elf_builder.h"
 #include "observed.h"
@@ -81,7 +81,7 @@ static uint64_t word(const struct bytes *log, size_t at, size_t size)
     return value;
 }
 
-/* Checks a record of jitdump-specification.txt; answers where the next one is. */
+/* Checks a record of jitdump-specification.txt; returns the offset of the next one. */
 static size_t check_load(const struct bytes *log, size_t at, const char *name, uint64_t address, uint64_t size,
                          uint64_t index)
 {
@@ -150,7 +150,7 @@ static void jitdump_has_records_and_the_code(void **state)
     free(second.at);
 }
 
-/* Lines 1 at 0, 2 at 4 of one.c, 2 at 8 of two.c, the end at 12; see lines.c. */
+/* Line 1 at 0, line 2 at 4 of one.c, line 2 at 8 of two.c, the end at 12; see lines.c. */
 static const char line_table[] = "\110\0\0\0\4\0\53\0\0\0\1\1\1\373\16\15\0\1\1\1\1\0\0\0\1\0\0\1"
                                  "sub\0\0one.c\0\1\0\0/two.c\0\1\0\0\0"
                                  "\0\11\2\0\0\0\0\0\0\0\0\1\113\2\4\4\2\1\2\4\0\1\1";
@@ -221,7 +221,7 @@ struct forked {
     struct fixture f;
     struct bytes object;
     const char *folder;
-    int granted; /* requests to the system before one fails */
+    int granted; /* requests to the system that succeed before one fails */
 };
 
 static void link_in_child(void **state)
@@ -248,7 +248,7 @@ static void a_child_writes_a_file_of_its_own(void **state)
     free(forked.object.at);
 }
 
-/* Whatever fails in the child's first link, its next one has a file. */
+/* Whatever fails in the child's first link, its next link has a file. */
 static void fail_and_link_in_child(void **state)
 {
     struct forked *forked = *state;
@@ -290,7 +290,7 @@ static void files_that_cannot_be_written_are_errors(void **state)
     assert_error(tn_observe_perf(f.session, (enum tn_perf)2, "/tmp", &err), TN_EINVAL, &err, "2");
     assert_error(tn_observe_perf(NULL, TN_PERF_MAP, "/tmp", &err), TN_EINVAL, &err, "session");
     const char *folder = new_folder("refused");
-    tn__os_set_faults("x"); /* as where programs may not be started from that folder */
+    tn__os_set_faults("x"); /* as in a directory mounted noexec */
     int code_now = tn_observe_perf(f.session, TN_PERF_JITDUMP, folder, &err);
     tn__os_set_faults(NULL);
     assert_error(code_now, TN_EPERM, &err, folder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every allocation of materializers, generators and lookups fails once: an error says so, what failed can be removed and done
- * again, and nothing leaks (LeakSanitizer). */
+/* Every allocation of materializers, generators and lookups fails once: an error reports it, what failed can be removed
+ * and done again, and nothing leaks (LeakSanitizer). */
 
 #include <stdlib.h>
 
@@ -116,7 +116,7 @@ static int define_one(struct state *s, struct tn_error *err)
     return tn_define_all(s->f.library, &(struct tn_definition){"defined", &tn_version, 0}, 1, s->tracker, err);
 }
 
-/* What has failed is removed, promised anew and looked up. */
+/* Whatever failed is removed, promised again and looked up. */
 static int make_all(struct state *s, struct tn_error *err)
 {
     static const struct tn_promised one[] = {{"one", 0}}, other[] = {{"another", 0}, {"datum", 0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The allocator of address space against a simple model: a map of granules. */
+/* The allocator of address ranges, checked against a simple model: a map of granules. */
 
 #include "support.h"
 
@@ -12,7 +12,7 @@
 enum { REGION = 1 << 20, GRANULES = REGION / TN__RANGE_GRANULE, LIVE = 300 };
 
 static const uint64_t BASE = 0x7000000;
-static uint8_t write_base[2 * REGION]; /* never touched: only its addresses are used */
+static uint8_t write_base[2 * REGION]; /* never accessed: only its addresses matter */
 
 static struct {
     bool taken[GRANULES];
@@ -31,7 +31,7 @@ static size_t next_random(size_t below)
     return (size_t)(seed >> 33) % below;
 }
 
-/* Small ones mostly, as functions are. */
+/* Mostly small, like functions. */
 static size_t random_size(void)
 {
     return next_random(4) ? next_random(400) : next_random(40000);
@@ -44,7 +44,7 @@ static void take_one(struct tn__ranges *ranges, size_t slot)
     struct tn__range *range = tn__ranges_take(ranges, size, alignment, &no_memory);
     assert_false(no_memory);
     if (!range)
-        return; /* fragmented; the check at the end shows that nothing was lost */
+        return; /* fragmented; the check at the end shows that nothing is lost */
     assert_true(range->size >= size && range->size > 0);
     assert_true(range->address % alignment == 0 && range->address % TN__RANGE_GRANULE == 0);
     assert_true(range->address >= BASE && range->address + range->size <= BASE + REGION);
@@ -77,7 +77,7 @@ static void random_operations_agree_with_the_model(void **state)
         struct tn__ranges ranges = {0};
         memset(&model, 0, sizeof model);
         seed = round;
-        /* Two regions side by side must not merge: they may be written at different places. */
+        /* Adjacent regions must not merge: they may be written at different addresses. */
         assert_true(tn__ranges_add(&ranges, BASE, REGION / 4, write_base));
         assert_true(tn__ranges_add(&ranges, BASE + REGION / 4, REGION - REGION / 4, write_base + REGION / 4));
         for (int step = 0; step < 5000; step++) {
@@ -92,7 +92,7 @@ static void random_operations_agree_with_the_model(void **state)
             if (model.live[slot])
                 give_one(&ranges, slot);
         assert_int_equal(ranges.used, 0);
-        /* Everything has grown together again. */
+        /* Everything has merged again. */
         bool no_memory;
         struct tn__range *large = tn__ranges_take(&ranges, REGION - REGION / 4, 1, &no_memory);
         struct tn__range *small = tn__ranges_take(&ranges, REGION / 4, 1, &no_memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What lies out of reach: branches go through stubs, data does not and says so; objects below 2 GiB and objects near the
- * program call each other; and an object with more sections than 16 bits count. */
+/* Targets out of reach: branches go through stubs, data is an error. Objects below 2 GiB and objects near the program
+ * call each other. An object with more sections than 16 bits can count. */
 
 #include "elf_builder.h"
 
@@ -32,7 +32,7 @@ static struct bytes jumper(const char *name, const char *target, bool load, uint
     return elf_finish(&elf);
 }
 
-/* Absolute code: `name` answers target(x), or the word at `target`, by 32-bit addresses. */
+/* Absolute code: `name` returns target(x), or the word at `target`, through 32-bit addresses. */
 static struct bytes absolute(const char *name, const char *target, bool load)
 {
     static const uint8_t jump[] = {0x48, 0xc7, 0xc0, 0, 0, 0, 0, 0xff, 0xe0},
@@ -136,7 +136,7 @@ static void far_data_says_what_to_do(void **state)
     assert_same_memory(&before, &after);
     check_still_works(&f);
     close_fixture(&f);
-    /* As it says: the window near the data. */
+    /* As the error suggests: the window near the data. */
     const struct tn_session_options options = {.size = sizeof options, .window_near = (uintptr_t)abs};
     f = open_fixture(&options);
     add(&f, "far.o", jumper("load_far", "abs", true, R_X86_64_PC32));
@@ -170,7 +170,7 @@ static void absolute_objects_lie_low_and_call_both_ways(void **state)
     add(&f, "c.o", c);
     add(&f, "d.o", jumper("d", "near_function", false, R_X86_64_PLT32));
     struct tn_error err;
-    /* c is no absolute object, so b cannot have its address in 32 bits. */
+    /* c is not absolute code, so b cannot refer to it with a 32-bit address. */
     assert_error(tn_link(f.library, &err), TN_ERANGE, &err, "b.o(.text+0x3)", "R_X86_64_32S", "'c'", "below 2 GiB");
     check_still_works(&f);
     close_fixture(&f);
@@ -183,7 +183,7 @@ static void absolute_objects_lie_low_and_call_both_ways(void **state)
     link_all(&f);
     assert_true((uintptr_t)lookup(&f, "b") < 1ULL << 31);
     assert_true((uintptr_t)lookup(&f, "low_c") < 1ULL << 31);
-    assert_true((uintptr_t)lookup(&f, "a") > 1ULL << 31); /* this is no static program */
+    assert_true((uintptr_t)lookup(&f, "a") > 1ULL << 31); /* not a static program */
     assert_int_equal(call_with(&f, "a", 10), 10 + 5 + 1);
     /* Later links find both windows. */
     add(&f, "late.o", jumper("late", "low_c", false, R_X86_64_PLT32));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Instructions that do without the GOT: each form with every kind of register, the last value that can be reached and the
- * first that cannot, and what must be left alone. That the bytes are those of ld.lld is tests/link/oracle.c's business. */
+/* Instructions rewritten to work without the GOT: each form with every kind of register, the last value in reach and
+ * the first out of reach, and what must be left alone. oracle.c compares the bytes with ld.lld's. */
 
 #include "support.h"
 
@@ -9,7 +9,7 @@
 
 enum { LONGEST = 16 };
 
-static const uint64_t P = 0x10000000; /* of the field */
+static const uint64_t P = 0x10000000; /* address of the field */
 
 #define GOTPCRELX     TN__X86_64_GOTPCRELX
 #define REX_GOTPCRELX TN__X86_64_REX_GOTPCRELX
@@ -20,7 +20,7 @@ static const uint64_t P = 0x10000000; /* of the field */
 static const struct row {
     const char *name;
     uint32_t type;
-    const char *before; /* of the displacement, in hex */
+    const char *before; /* bytes before the displacement, in hex */
     uint64_t S;
     const char *after; /* with the displacement; NULL: unchanged */
     int64_t addend;    /* 0: -4 */
@@ -94,7 +94,7 @@ static size_t from_hex(const char *text, uint8_t *bytes)
     return count;
 }
 
-/* Guard bytes on both sides: nothing but the instruction may change, even where it begins the section. */
+/* Guard bytes on both sides: only the instruction may change, even at the start of the section. */
 static void relaxes(void **state)
 {
     const struct row *row = *state;

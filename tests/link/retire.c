@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code is removed while other threads are running it. Each version of a function answers its number and takes the memory of
- * one that was removed, so who runs what is gone gets a wrong answer, or ends the test. */
+/* Code is removed while other threads run it. Each version of a function returns its number and reuses the memory of a
+ * removed one, so running removed code gives a wrong result or crashes. */
 
 #include "elf_builder.h"
 
@@ -54,7 +54,7 @@ static int generic(void)
 /* ---- threads that call, and code that goes ---- */
 
 struct storm {
-    struct fixture f; /* its library has the versions */
+    struct fixture f; /* has the versions */
     struct tn_library *stubs;
     struct tn_instance instance;
     void *stub;
@@ -64,12 +64,12 @@ struct storm {
 
 struct way {
     const char *name;
-    int (*reach)(struct storm *s); /* calls the function; its answer, or what is below zero if there is none */
-    void (*offer)(struct storm *s, struct tn_tracker *tracker); /* after a version was added */
-    bool has_gaps;                                              /* between one version and the next there is none */
+    int (*reach)(struct storm *s); /* calls the function; returns its result, or a negative number if there is none */
+    void (*offer)(struct storm *s, struct tn_tracker *tracker); /* called after a version was added */
+    bool has_gaps;                                              /* there is no version between one and the next */
 };
 
-/* The same code answers the same, however often it is called; -100: it did not. */
+/* The same code returns the same, however often it is called; -100 if it did not. */
 static int call_often(const void *address)
 {
     int answer = call_at(address);
@@ -96,7 +96,7 @@ static int reach_by_instance(struct storm *s)
     return call_often(code.specptr ? code.specptr : code.invoke);
 }
 
-/* Its stub goes together with what it leads to. */
+/* Its stub is removed together with its target. */
 static int reach_by_own_stub(struct storm *s)
 {
     void *address;
@@ -127,7 +127,7 @@ static const struct way ways[] = {
     {"through a stub that goes as well", reach_by_own_stub, offer_stub, true},
 };
 
-/* Answers what was wrong, or 0. */
+/* Returns what was wrong, or 0. */
 static void *call_until_the_end(void *argument)
 {
     struct storm *s = argument;
@@ -136,13 +136,13 @@ static void *call_until_the_end(void *argument)
     tn_thread_attach();
     while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE) && !wrong) {
         int answer = s->way->reach(s);
-        if (answer < 0 ? !s->way->has_gaps || answer == -100 : answer < newest) /* older code does not come back */
+        if (answer < 0 ? !s->way->has_gaps || answer == -100 : answer < newest) /* older code never returns */
             wrong = answer ? answer : -1000;
         else if (answer > 0)
             newest = answer;
         __atomic_add_fetch(&s->calls, 1, __ATOMIC_RELAXED);
         tn_thread_quiescent();
-        usleep(20); /* or they would keep each other, and the one that removes, from the session's lock */
+        usleep(20); /* otherwise they would keep each other, and the removing thread, from the session's lock */
     }
     tn_thread_detach();
     __atomic_add_fetch(&s->calls, wrong != 0, __ATOMIC_RELAXED);
@@ -156,7 +156,7 @@ static void await_call(struct storm *s)
         sched_yield();
 }
 
-/* Where there must be no gap, the new version is added before the old one goes, and gives way to it until then. */
+/* If there must be no gap, the new version is added before the old one is removed, and yields to it until then. */
 static void replace(struct storm *s, struct tn_tracker **tracker, int version)
 {
     struct tn_tracker *old = *tracker;
@@ -202,13 +202,13 @@ static void replaced_while_threads_call(void **state)
         pthread_join(threads[i], &wrong);
         assert_int_equal((intptr_t)wrong, 0);
     }
-    assert_int_equal(first.code_bytes, last.code_bytes); /* what went was given back */
+    assert_int_equal(first.code_bytes, last.code_bytes); /* removed code was freed */
     close_fixture(&s.f);
 }
 
 /* ---- one step after the other ---- */
 
-/* A thread that holds the address of a function until it is let go, and what is going on meanwhile. */
+/* A thread that holds the address of a function until it is told to release it, and the state of the test. */
 static struct {
     struct fixture f;
     struct tn_tracker *tracker;
@@ -226,14 +226,14 @@ static void note_finalizer(void)
     finalized++;
 }
 
-/* Runs between the beginning of a removal and its end. */
+/* Runs between the start and the end of a removal. */
 static void *hold(void *unused)
 {
     tn_thread_attach();
     scene.address = lookup(&scene.f, "version");
     sem_post(&scene.held);
     void *address;
-    while (!tn_lookup(scene.f.library, "version", &address, NULL)) /* until nobody finds it */
+    while (!tn_lookup(scene.f.library, "version", &address, NULL)) /* until it is not found any more */
         sched_yield();
     scene.meanwhile();
     usleep(1000);
@@ -311,12 +311,12 @@ static void what_is_added_meanwhile_stays(void **state)
     open_scene();
     play(add_next);
     assert_int_equal(call(&scene.f, "next"), 2);
-    retire(scene.tracker); /* which may be used again */
+    retire(scene.tracker); /* the tracker is usable again */
     assert_int_equal(stats_of(&scene.f).code_bytes, 0);
     close_fixture(&scene.f);
 }
 
-/* Who found it before the removal may publish it after. */
+/* A thread that found the code before the removal may publish it afterwards. */
 static void publish_late(void)
 {
     struct tn_error err;
@@ -336,7 +336,7 @@ static void late_publications_are_withdrawn(void **state)
     close_fixture(&scene.f);
 }
 
-/* The same with the slot of a lazy function: the end of a first call. */
+/* The same for the slot of a lazy function, at the end of a first call. */
 static void redirect_late(void)
 {
     struct tn_error err;
@@ -365,7 +365,7 @@ static void stubs_lead_elsewhere(void **state)
     close_fixture(&scene.f);
 }
 
-/* A stub that leads to a stub of the tracker's. */
+/* Stubs that lead to stubs of the tracker. */
 static void stubs_that_lead_to_stubs(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every row of the table of x86-64: the value it stores, the last one that fits its field and the first that does not.
+/* Every row of the x86-64 relocation table: the value it stores, the last one that fits its field and the first that does not.
  *
- * Field and target lie in one section, so the value at addend 0 does not depend on where the section goes. It is learned
+ * Field and target are in one section, so the value for addend 0 does not depend on where the section is placed. It is found
  * with the 64-bit relocation of the same formula, whose result is checked against addresses; the addend then moves it to
  * the limits. */
 
@@ -17,7 +17,7 @@ enum { FIELD = 4, SECTION = 32, ABSOLUTE = 0x50, SYMBOL_SIZE = 0x30 };
 struct row {
     const char *name;
     uint32_t type;
-    uint32_t wide; /* the same formula in 64 bits, or the type itself where there is none */
+    uint32_t wide; /* the same formula in 64 bits, or the type itself if there is none */
     unsigned bytes;
     int64_t min, max; /* 8 bytes: not checked */
 };
@@ -100,7 +100,7 @@ static void add_object(const struct fixture *f, uint32_t type, uint64_t offset, 
     free(object.at);
 }
 
-/* What the relocation stores; nothing beside its field may change. */
+/* The stored value; bytes outside the field must not change. */
 static uint64_t stored_value(uint32_t type, unsigned bytes, int64_t addend)
 {
     struct fixture f = open_fixture(NULL);
@@ -198,7 +198,7 @@ static void places(void **state)
     }
 }
 
-/* The 64-bit formulas, which all others were measured by, against addresses. */
+/* Checks the 64-bit formulas, which the other rows rely on, against addresses. */
 static void formulas(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Random sessions beside a model; many more are slow/session_model.c's. */
+/* Random operations on sessions, checked against a model; slow/session_model.c runs many more. */
 
 #include "model.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Eight threads do everything with one session at once: look up overlapping sets, add and remove modules, materializers of which
- * every third fails or ends later, clear and remove libraries. Every address answers the right value, and nothing hangs: a
- * watchdog ends the program then. Run under ThreadSanitizer too. */
+/* Eight threads do everything with one session at once: look up overlapping sets; add and remove modules and
+ * materializers, of which every third fails or ends later; clear and remove libraries. Every function returns the right
+ * value, and nothing hangs (a watchdog would end the program). Also run under ThreadSanitizer. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ struct storm {
     _Atomic long answers, failures;
 };
 
-/* A function that answers its value, made in one of three ways. */
+/* A function that returns its value, made in one of three ways. */
 struct maker {
     char name[24];
     int value;
@@ -71,7 +71,7 @@ static bool answers(const void *address, int value)
     return function() == value;
 }
 
-/* Some of the shared ones: every third fails. */
+/* Looks up some of the shared functions, of which every third fails. */
 static bool look_up_shared(struct storm *s, unsigned seed)
 {
     struct tn_error err;
@@ -95,7 +95,7 @@ static bool look_up_shared(struct storm *s, unsigned seed)
     return code == 0;
 }
 
-/* A module of this thread's own, which leads to a shared one, comes and goes. */
+/* Adds and removes a module of this thread that calls a shared function. */
 static bool come_and_go(struct tn_library *library, struct tn_tracker *tracker, unsigned thread, unsigned round)
 {
     struct tn_error err;
@@ -109,7 +109,7 @@ static bool come_and_go(struct tn_library *library, struct tn_tracker *tracker, 
            !tn_tracker_remove(tracker, &err);
 }
 
-/* A library of its own: promises, some of them looked up, and then it is removed or cleared. */
+/* Creates a library with promises, looks up some of them, and removes or clears it. */
 static bool library_comes_and_goes(struct storm *s, unsigned thread, unsigned round)
 {
     struct tn_error err;
@@ -133,7 +133,7 @@ static bool library_comes_and_goes(struct storm *s, unsigned thread, unsigned ro
     }
     right = right && !(round % 2 ? tn_library_clear(library, &err) : tn_library_remove(library, &err));
     for (unsigned i = 0; right && i < COUNT(makers); i++)
-        while (!makers[i].destroyed) /* a task of the session's may still hold it, for a moment */
+        while (!makers[i].destroyed) /* a task of the session may still hold it for a moment */
             usleep(100);
     return right;
 }

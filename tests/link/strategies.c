@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The ways to obtain executable memory, each forced; windows of all sizes and places; PR_SET_MDWE; many objects. */
+/* The strategies for executable memory, each forced; windows of all sizes and places; PR_SET_MDWE; many objects. */
 
 #include "elf_builder.h"
 
@@ -48,7 +48,7 @@ static int run_matrix(const struct fixture *f)
 
 static void write_to(void **state)
 {
-    signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+    signal(SIGSEGV, SIG_DFL); /* without cmocka's handler */
     *(volatile uint8_t *)*state = 0;
 }
 
@@ -201,7 +201,7 @@ struct extent {
     size_t code, constants, data, zeros, alignment;
 };
 
-/* Around the sizes where the linker changes its ways: pages, and what is written through the file. */
+/* Around the sizes at which the linker changes its method: pages, and writes through the file. */
 static const struct extent extents[] = {
     {"one byte", 1, 1, 1, 1, 1},
     {"a page less one", 4095, 4095, 4095, 4095, 16},
@@ -222,7 +222,7 @@ static void extents_arrive_whole(void **state)
         struct fixture f = open_fixture(&options);
         struct bytes object = object_of_size(row->code, row->constants, row->data, row->zeros, row->alignment);
         struct tn_error err;
-        /* Several, so that they lie side by side, and small ones between. */
+        /* Several, so that they are adjacent, with small ones between them. */
         for (int i = 0; i < 3; i++) {
             struct fixture one = {.session = f.session};
             assert_ok(tn_library_create(f.session, "one", &one.library, &err), &err);
@@ -292,7 +292,7 @@ static void far_windows_work_as_well(void **state)
 {
     const struct row *row = *state;
     const struct tn_session_options options = options_of(row->strategy);
-    tn__os_set_faults("h*"); /* the system puts everything where it likes */
+    tn__os_set_faults("h*"); /* the system ignores every hint */
     struct fixture f = open_fixture(&options);
     add_file(&f, "matrix_a.o");
     add_file(&f, "matrix_b.o");
@@ -305,7 +305,7 @@ static void far_windows_work_as_well(void **state)
 
 /* ---- descriptors ---- */
 
-/* A program that turns itself into a daemon closes every descriptor, and its log gets a number that was ours. */
+/* A program that daemonizes closes every descriptor; its log then gets a number that was ours. */
 static void daemonize(void **state)
 {
     const struct row *row = *state;
@@ -331,14 +331,14 @@ static void daemonize(void **state)
     for (int i = 3; i < FILES; i++) {
         struct stat st;
         assert_int_equal(fstat(i, &st), 0); /* still open, */
-        assert_int_equal(st.st_size, 0);    /* and nothing of ours in it */
+        assert_int_equal(st.st_size, 0);    /* and we wrote nothing to it */
     }
     free(object.at);
 }
 
 static void descriptors_of_the_program_are_left_alone(void **state)
 {
-    scratch_file("log"); /* makes the folder, which this process removes */
+    scratch_file("log"); /* creates the folder, which this process removes */
     assert_int_equal(in_child(daemonize, *state), 0);
 }
 
@@ -364,7 +364,7 @@ static void many_objects_share_a_handful_of_mappings(void **state)
         if (i % 10 == 9)
             assert_int_equal(tn_link(f.library, &err), 0);
     }
-    check_maps(); /* not at each step: where ranges do not share pages there are thousands of mappings */
+    check_maps(); /* not in each step: ranges that do not share pages take thousands of mappings */
     for (int i = 0; i < OBJECTS; i++) {
         char name[32];
         snprintf(name, sizeof name, "function_%d", i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Dead stripping: data/strip.s says by its names what has to stay. */
+/* Dead stripping: the names in data/strip.s tell what has to stay. */
 
 #include "support.h"
 
@@ -10,7 +10,7 @@
 
 static const char *const roots[] = {"live_start"};
 
-/* Calls `visit` with every global name that strip.o defines; answers how many there are. */
+/* Calls `visit` with every global name that strip.o defines; returns their number. */
 static size_t each_name(const struct fixture *f, void (*visit)(const struct fixture *f, const char *name))
 {
     struct bytes file = read_bytes(data_file("strip.o"));
@@ -62,7 +62,7 @@ static void test_keeps_what_is_needed(void **state)
     close_fixture(&f);
 }
 
-/* A link that fails strips nothing: the next one may want all of it. */
+/* A failed link strips nothing: the next one may need all of it. */
 static void test_failure_undoes_it(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void test_failure_undoes_it(void **state)
     close_fixture(&f);
 }
 
-/* What was stripped is nobody's: another object may bring it. */
+/* Stripped names are free for other objects. */
 static void test_stripped_names_are_free(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void test_stripped_names_are_free(void **state)
     close_fixture(&f);
 }
 
-/* Without roots only what keeps itself is kept; roots of the host and of the client are no sections. */
+/* Without roots, only what the linker must keep remains; roots may be symbols of the host and the client. */
 static void test_roots_of_others(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void test_roots_of_others(void **state)
     close_fixture(&f);
 }
 
-/* Found by the fuzzer: where all other data goes, or was never there, a common symbol without size has no range to lie in. */
+/* Found by the fuzzer: if there is no other data, a common symbol of size 0 has no range. */
 static void test_common_symbol_without_size(void **state)
 {
     (void)state;

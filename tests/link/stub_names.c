@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The names of lazy and redirectable functions' stubs: what observers are told, and what tn_symbolize knows. What perf gets
- * is perf.c's business, what gdb sees runtime_lazy.sh's. */
+/* The names of stubs of lazy and redirectable functions: what observers and tn_symbolize are told. perf.c and
+ * runtime_lazy.sh check what perf and gdb get. */
 
 #include "observed.h"
 #include "stubs.h"
@@ -10,9 +10,9 @@ enum { STUB_SIZE = 16, MOST = 64 };
 
 /* What an observer was told. */
 struct seen {
-    size_t calls, objects, removed, unknown; /* unknown: removed, but it was not told of them */
-    uint64_t ids[MOST + 1];                  /* of objects that are there; 0: removed */
-    char text[1024];                         /* of the last call */
+    size_t calls, objects, removed, unknown; /* unknown: removed without having been announced */
+    uint64_t ids[MOST + 1];                  /* of present objects; 0: removed */
+    char text[1024];                         /* from the last call */
     int answer;
 };
 
@@ -68,11 +68,11 @@ static int define_owned(const struct fixture *f, struct tn_tracker *owner, const
 {
     struct tn_stub_options options = stub_options;
     options.owner = owner;
-    struct tn_library *bodies = f->library; /* other names of its own */
+    struct tn_library *bodies = f->library; /* with names of its own */
     return tn_define_lazy(f->library, symbols, count, bodies, &options, err);
 }
 
-/* Lazy functions of these names, one letter each. */
+/* Defines lazy functions with these names, one letter each. */
 static void define_letters(const struct fixture *f, struct tn_tracker *owner, const char *letters)
 {
     char names[MOST][2];
@@ -128,11 +128,11 @@ static void stubs_have_the_names_of_their_functions(void **state)
     assert_ok(tn_observe_functions(f.session, &err), &err);
     assert_ok(define_owned(&f, NULL, symbols, COUNT(symbols), &err), &err);
     assert_int_equal(seen.calls, 1);
-    assert_string_equal(seen.text, "main/stubs: first@stub second@stub\n"); /* the weak one has none */
+    assert_string_equal(seen.text, "main/stubs: first@stub second@stub\n"); /* not the weak one, which yielded */
     assert_ok(tn_define_redirectable(f.library, "led", __extension__(void *) twice, &stub_options, &err), &err);
     assert_int_equal(seen.calls, 2);
     assert_string_equal(seen.text, "main/stubs: led@stub\n");
-    for (int call = 0; call < 2; call++) { /* they have them still when they lead to their functions */
+    for (int call = 0; call < 2; call++) { /* they keep them when they lead to their functions */
         assert_named(&f, "first", "first@stub");
         assert_named(&f, "second", "second@stub");
         assert_named(&f, "led", "led@stub");
@@ -151,7 +151,7 @@ static void names_go_with_their_owner(void **state)
     struct seen seen = {0};
     struct tn_error err;
     struct tn_tracker *tracker = new_tracker(&f);
-    define_letters(&f, tracker, "byte"); /* nobody is told of these */
+    define_letters(&f, tracker, "byte"); /* not announced to anybody */
     observe(&f, &seen);
     assert_ok(tn_observe_functions(f.session, &err), &err);
     define_letters(&f, NULL, "x");
@@ -163,7 +163,7 @@ static void names_go_with_their_owner(void **state)
     for (int round = 0; round < 3; round++) {
         define_letters(&f, tracker, "pqrs");
         assert_string_equal(seen.text, "main/stubs: p@stub q@stub r@stub s@stub\n");
-        assert_ptr_equal(lookup(&f, "p"), unseen); /* places are used again, in their order */
+        assert_ptr_equal(lookup(&f, "p"), unseen); /* places are reused in order */
         assert_named(&f, "p", "p@stub");
         assert_named(&f, "s", "s@stub");
         remove_all(tracker);
@@ -174,7 +174,7 @@ static void names_go_with_their_owner(void **state)
     assert_int_equal(seen.removed, seen.objects);
 }
 
-/* In gaps that others left; so many that their removal is told in portions. */
+/* In gaps left by others, and so many that their removal is announced in portions. */
 static void stubs_that_lie_apart(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void observers_may_refuse_definitions(void **state)
     assert_ptr_equal(lookup(&f, "f"), (void *)(uintptr_t)second.ids[3]);
     close_fixture(&f);
     assert_int_equal(second.removed, 1);
-    assert_int_equal(second.unknown, 1); /* what was there before */
+    assert_int_equal(second.unknown, 1); /* those defined before it was added */
 }
 
 int main(void)

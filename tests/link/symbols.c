@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which definition a name means (gABI, "Symbol Table"; GNU ld where the gABI is silent). */
+/* Which definition a name is bound to (gABI, "Symbol Table"; GNU ld where the gABI is silent). */
 
 #include "words.h"
 
@@ -9,7 +9,7 @@
 struct winner {
     const char *name;
     struct part first, second;
-    int code; /* of adding the second */
+    int code; /* result of adding the second one */
     uint32_t word;
 };
 
@@ -118,7 +118,7 @@ static void data_that_is_reused_is_zero_again(void **state)
     (void)state;
     struct fixture f = open_fixture(NULL);
     struct tn_error err;
-    /* Fails after its data was placed, so that the range is free again; whatever was written there must not show. */
+    /* Fails after its data was placed, so that the range is free again, but dirty. */
     add_words(&f, "dirty.o", OBJECT({STRONG, "dirty", 0xffffffff}, {STRONG, "dirty2", 0xffffffff}, {UNDEFINED, "far"}));
     assert_error(tn_link(f.library, &err), TN_EUNDEF, &err, "'far'");
     define(&f, "far", &f);
@@ -193,7 +193,7 @@ static void hidden_references_stay_in_their_library(void **state)
     assert_null(strstr(err.text, "b.o"));
     assert_null(strstr(err.text, "'here'"));
     assert_null(strstr(err.text, "stdout"));
-    /* What the client defines belongs to the library; libraries that see what the other hides are one. */
+    /* The client's definitions belong to the library; libraries that see each other's hidden symbols are one. */
     define(&f, "environ", &f);
     search.flags = TN_SEARCH_HIDDEN;
     assert_ok(tn_library_search(f.library, &search, 1, &err), &err);

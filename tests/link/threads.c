@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sessions in threads of their own at the same time, and one session used by several threads. */
+/* Concurrent sessions in threads of their own, and one session used by several threads. */
 
 #include "elf_builder.h"
 
@@ -10,7 +10,7 @@
 
 enum { THREADS = 4, ROUNDS = 12 };
 
-/* cmocka's assertions belong to the main thread: a worker answers NULL, or what went wrong. */
+/* cmocka's assertions only work in the main thread: a worker returns NULL, or what went wrong. */
 #define TRY(condition)                                                                                                 \
     do                                                                                                                 \
         if (!(condition))                                                                                              \
@@ -73,7 +73,7 @@ static void *one_session(void *session)
     return NULL;
 }
 
-/* Adds, uses and removes objects in a library of its own, while others do the same in theirs. */
+/* Adds, uses and removes objects in a library of its own, while other threads do the same in theirs. */
 static const char *use_tracker(struct tn_session *session)
 {
     struct tn_library *library;
@@ -156,7 +156,7 @@ static struct bytes make_part(int number, const char *needs)
     return object;
 }
 
-/* Nobody defines `nothing`; who links may meet the parts of others. */
+/* `nothing` is undefined; a link may include other threads' parts. */
 static int try_part(struct tn_library *library, struct tn_tracker *tracker, int number, struct bytes part,
                     struct tn_error *err)
 {
@@ -185,7 +185,7 @@ static const char *come_and_go(struct tn_library *library)
     for (int i = 0; i < 8 * ROUNDS; i++) {
         int code = try_part(library, tracker, number, good, &err);
         TRY(!code || code == TN_EUNDEF);
-        code = try_part(library, tracker, number, good, &err); /* while the first copy is there */
+        code = try_part(library, tracker, number, good, &err); /* while the first copy exists */
         TRY(code == TN_EDUP);
         TRY(!tn_tracker_remove(tracker, &err));
         TRY(try_part(library, tracker, number, bad, &err) == TN_EUNDEF);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Thread-local variables of loaded objects (data/tls_1.c, tls_2.c) in each model, in threads old and new. */
+/* Thread-local variables of loaded objects (data/tls_1.c, tls_2.c) in each model, in old and new threads. */
 
 #include "elf_builder.h"
 
@@ -9,7 +9,7 @@
 
 static const char *const ways[] = {WAYS};
 
-/* What use_all() answers for the first and the second time in a thread. */
+/* What use_all() returns for the first and the second time in a thread. */
 enum { FIRST = 20741, SECOND = 131852 };
 
 static struct fixture open_tls(const char *way)
@@ -76,7 +76,7 @@ static void start(struct worker *w, bool attach)
     *w = (struct worker){.attach = attach};
     pthread_barrier_init(&w->barrier, NULL, 2);
     assert_int_equal(pthread_create(&w->thread, NULL, work, w), 0);
-    pthread_barrier_wait(&w->barrier); /* it is attached now */
+    pthread_barrier_wait(&w->barrier); /* attached by now */
 }
 
 static void order(struct worker *w, const struct fixture *f)
@@ -107,7 +107,7 @@ static void each_thread_has_its_own(void **state)
     const char *way = *(const char **)*state;
     struct worker old, new;
     start(&old, true);
-    for (int round = 0; round < 3; round++) { /* the next one finds what the last one left behind */
+    for (int round = 0; round < 3; round++) { /* each finds what the previous one left behind */
         struct fixture f = open_tls(way);
         assert_int_equal(use_all(&f), FIRST);
         assert_int_equal(use_all(&f), SECOND);

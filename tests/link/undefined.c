@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What is said of names that nobody defines. */
+/* Error messages about undefined names. */
 
 #include "words.h"
 
@@ -39,7 +39,7 @@ static void all_undefined_symbols_are_named_with_who_needs_them(void **state)
     struct tn_stats after = stats_of(&f);
     assert_same_memory(&before, &after);
     check_still_works(&f);
-    /* What was missing may come later. */
+    /* Missing names may be defined later. */
     define(&f, "missing_1", &f);
     add_words(&f, "c.o", OBJECT({STRONG, "missing_2", 9}));
     link_all(&f);

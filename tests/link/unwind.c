@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The program's unwinder goes through frames of loaded functions (data/unwind.c): a backtrace sees them, a forced unwind
- * runs their cleanups. */
+/* The program's unwinder passes through frames of loaded functions (data/unwind.c): backtraces contain them, and a
+ * forced unwind runs their cleanups. */
 
 #include "trace.h"
 
@@ -19,7 +19,7 @@ __attribute__((noinline)) static int trace_through(const struct fixture *f, cons
     void *address = lookup(f, name);
     through *function;
     memcpy(&function, &address, sizeof function);
-    volatile int result = function(take_trace, trace); /* keeps this frame */
+    volatile int result = function(take_trace, trace); /* not a tail call: this frame remains */
     return result;
 }
 
@@ -50,7 +50,7 @@ static void a_backtrace_sees_loaded_functions(void **state)
     check_trace(&f);
     close_fixture(&f);
     struct trace trace;
-    take_trace(&trace); /* the tables are gone, the unwinder goes on */
+    take_trace(&trace); /* the tables are gone, the unwinder still works */
     assert_true(position(&trace, take_trace) != SIZE_MAX);
 }
 
@@ -121,7 +121,7 @@ static void many_objects(void **state)
     tn_session_destroy(sessions[2]);
 }
 
-/* The unwind data of a discarded copy of a function must not be found for anything. */
+/* The unwind data of a discarded copy of a function must not match any address. */
 static void discarded_copies_have_no_unwind_data(void **state)
 {
     (void)state;

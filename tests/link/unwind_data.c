@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Malformed .eh_frame sections: an unwinder that walked them would leave them or abort, at the first throw of anybody. */
+/* Malformed .eh_frame sections, which make unwinders read beyond them or abort, at the first throw anywhere. */
 
 #include "elf_builder.h"
 
@@ -8,7 +8,7 @@
 
 #include "link/unwind.h"
 
-/* One common entry of 24 bytes and one function of 24, as gcc makes them: "zR", 4-byte relative addresses. */
+/* A common entry and a function of 24 bytes each, as gcc makes them: "zR", 4-byte relative addresses. */
 enum { COMMON = 0, FUNCTION = 24, SIZE = 48 };
 
 static const uint8_t good[SIZE] = {
@@ -62,7 +62,7 @@ static const struct row rows[] = {
     {"indirect addresses", 16, BYTES("\233"), false},
     {"signal frame", 9, BYTES("zRS\0\1\x78\20\1\33"), true},
     {"personality and language data", 9, BYTES("zPLR\0\1\x78\20\6\3\0\0\0\0"),
-     false}, /* the byte of R is a step too far */
+     false}, /* one byte short of R's encoding */
     {"personality by an indirect relative address", 9, BYTES("zPR\0\1\x78\20\6\233\0\0\0\0\33"), true},
     {"personality relative to the function", 9, BYTES("zPR\0\1\x78\20\6\113\0\0\0\0\33"), false},
     {"unknown letter", 9, BYTES("zX\0"), true},
@@ -72,7 +72,7 @@ static const struct row rows[] = {
 static void the_check(void **state)
 {
     const struct row *row = *state;
-    uint8_t *table = malloc(SIZE); /* exactly, for AddressSanitizer */
+    uint8_t *table = malloc(SIZE); /* no larger, for AddressSanitizer */
     memcpy(table, good, SIZE);
     memcpy(table + row->at, row->bytes, row->length);
     assert_int_equal(tn__unwind_data_is_sound(table, SIZE), row->sound);

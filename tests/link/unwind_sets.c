@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Unwind tables come and go in every order, in two windows between which somebody else's table lies. The program's unwinder
- * is the oracle: it finds the functions that are registered, also while a table is being registered or taken back, and no
- * others. The functions are addresses only; nothing runs, and unwinders do not read code. */
+/* Unwind tables are added and removed in every order, in two windows with another table between them. The program's
+ * unwinder is the oracle: it finds the registered functions, even while tables are being registered or removed, and no
+ * others. The functions are only addresses; nothing runs, and unwinders do not read code. */
 
 #include "support.h"
 
@@ -15,7 +15,7 @@ enum {
     WINDOWS = 2,
     PER_WINDOW = 1500,
     FUNCTIONS = WINDOWS * PER_WINDOW,
-    STEP = 32, /* between functions, which have 16 bytes */
+    STEP = 32, /* distance of functions, which have 16 bytes */
     SAMPLE = 40,
 };
 
@@ -35,12 +35,12 @@ static struct function {
     struct table table;
     uint64_t code;
     struct tn__unwind_table *registered;
-    bool alive; /* was registered before the current call and will be after it */
+    bool alive; /* registered before the current call and after it */
 } functions[FUNCTIONS];
 
 static struct table foreign;
 static struct tn__unwind unwind;
-static bool busy; /* inside of a call */
+static bool busy; /* inside a call */
 static uint32_t seed;
 
 static uint32_t random_below(uint32_t limit)
@@ -93,7 +93,8 @@ static void check_all(void)
             fail_msg("%#" PRIx64 " is %sfound", functions[i].code, functions[i].alive ? "not " : "");
 }
 
-/* The unwinder's functions as the library sees them: what was to be found before is found after each call of them. */
+/* The unwinder's functions as called by the library: after each call, every function that was registered before is
+ * still found. */
 #define WATCHED(name)                                                                                                  \
     void name(void *table);                                                                                            \
     void name(void *table)                                                                                             \
@@ -110,7 +111,7 @@ WATCHED(__deregister_frame)
 
 /* ---- changes ---- */
 
-/* Registers functions as one link would. Some tables count as large, to be kept in small sets. */
+/* Registers functions as one link does. Some tables count as large, which are kept in small sets. */
 static void add(struct function *const *chosen, size_t count, bool large)
 {
     struct tn__unwind_table *tables;
@@ -143,7 +144,7 @@ static void take_back(struct function *f)
     f->registered = NULL;
 }
 
-/* Adds up to `count` functions that are not registered, the first ones or any. */
+/* Adds up to `count` functions that are not registered, the first ones or random ones. */
 static void add_some(size_t count, bool first, bool large)
 {
     static struct function *chosen[FUNCTIONS];
@@ -229,7 +230,7 @@ static void many_at_once(void **state)
     }
 }
 
-/* What a program with few objects has is registered otherwise, and has to be found after there are more. */
+/* Few objects are registered in another way, and must still be found after there are more. */
 static void from_few_to_many(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A link scans, copies and relocates without the session's lock. Here it is stopped in the middle of that, by a page of its
+/* A link scans, copies and relocates without the session's lock. Here it is stopped in the middle, by a page of its
  * input that cannot be read until something else has happened in the session, or is waiting for the link: a page of
- * relocations, which the scan reads first, or one of contents, which are read when they are copied. */
+ * relocations, which the scan reads first, or of contents, which are read when they are copied. */
 
 #include "elf_builder.h"
 #include "spoiling.h"
@@ -24,12 +24,12 @@ enum { PAGE = 4096, CONTENTS = 4 * PAGE, RELOCS = 400 /* more than fill a page *
 static enum { IN_SCAN, IN_COPY, STAGES } stage;
 
 static struct {
-    uint8_t *file, *gate; /* the page that cannot be read */
+    uint8_t *file, *gate; /* the unreadable page */
     size_t size;
     sem_t reached, done;
 } stop;
 
-/* In the linking thread, without the lock. Whoever has to wait for the link makes it go on by waiting. */
+/* Runs in the linking thread, without the lock. Whoever has to wait for the link lets it continue by waiting. */
 static void at_the_gate(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
@@ -49,7 +49,7 @@ static void at_the_gate(int number, siginfo_t *info, void *context)
 
 enum outcome { LINKS, FAILS };
 
-/* Where the bytes of a section lie in the file, or those of its relocations. */
+/* The offset of a section's bytes in the file, or of its relocations. */
 static uint64_t offset_of(struct bytes object, unsigned section)
 {
     if (stage == IN_COPY)
@@ -61,8 +61,8 @@ static uint64_t offset_of(struct bytes object, unsigned section)
     return 0;
 }
 
-/* Defines `name` (weak or common) and `slow_function`; needs `needs`, if any, and `later`, if there is one. An object that
- * FAILS does so while it is relocated. The bytes are those of `stop`. */
+/* Defines `name` (weak or common) and `slow_function`; needs `needs` and `later`, if given. A FAILS object fails while
+ * it is relocated. The bytes are in `stop`. */
 static void make_slow(const char *name, bool common, enum outcome outcome, const char *needs)
 {
     static struct elf elf;
@@ -93,7 +93,7 @@ static void make_slow(const char *name, bool common, enum outcome outcome, const
     stop.file = mmap(NULL, stop.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(stop.file != MAP_FAILED);
     memcpy(stop.file, object.at, object.size);
-    /* The first page that holds nothing else. */
+    /* The first page that contains nothing else. */
     stop.gate = stop.file + ((offset_of(object, slow) + PAGE - 1) & ~(uint64_t)(PAGE - 1));
     free(object.at);
     assert_int_equal(mprotect(stop.file, stop.size, PROT_READ), 0);
@@ -133,7 +133,7 @@ static void *run_meanwhile(void *argument)
     return NULL;
 }
 
-/* Links the slow object and does `act` while it is being built; answers what the link answered. */
+/* Links the slow object, and calls `act` while it is being built; returns the result of the link. */
 static int link_while(struct meanwhile *m, struct tn_error *err)
 {
     pthread_t thread;
@@ -221,7 +221,7 @@ struct row {
     const char *name;
     int (*act)(const struct fixture *f, struct tn_error *err);
     bool common;
-    int code; /* of the act, when it comes after the link */
+    int code; /* of `act`, if it comes after the link */
 };
 
 static const struct row succeeding[] = {
@@ -333,7 +333,7 @@ static void while_a_member_is_dropped(void **state)
     free(archive.at);
 }
 
-/* The kept copy of a group belongs to the member, the discarded one to an object added meanwhile. */
+/* The member has the kept copy of a group, an object added meanwhile the discarded one. */
 static struct bytes with_group(uint64_t word)
 {
     static struct elf elf;
@@ -416,7 +416,8 @@ static void *clear_library(void *library)
     return NULL;
 }
 
-/* While one thread waits for the link to end, to clear the library, this one destroys the tracker that it looks at. */
+/* While one thread waits for the link to end, in order to clear the library, this one destroys the tracker that the
+ * other one examines. */
 static int clear_and_destroy(const struct fixture *f, struct tn_error *err)
 {
     pthread_t thread;
@@ -452,7 +453,7 @@ static void a_tracker_is_destroyed_while_its_object_is_linked(void **state)
     struct fixture f = open_fixture(NULL);
     struct meanwhile m = {.f = &f, .act = destroy};
     struct tn_error err;
-    add_slow_to_tracker(&f, "__dso_handle"); /* which is made from the object's library */
+    add_slow_to_tracker(&f, "__dso_handle"); /* made from the object's library */
     assert_ok(link_while(&m, &err), &err);
     check_still_works(&f);
     close_fixture(&f);
@@ -468,7 +469,7 @@ static void a_tracker_is_destroyed_while_its_library_is_cleared(void **state)
     void *address;
     add_slow_to_tracker(&f, NULL);
     int code = link_while(&m, &err);
-    assert_true(!code || code == TN_EUNDEF); /* it may have been removed before its address was handed out */
+    assert_true(!code || code == TN_EUNDEF); /* may be removed before its address is returned */
     assert_int_equal(m.code, 0);
     assert_error(tn_lookup(f.library, "slow_function", &address, &err), TN_EUNDEF, &err, "slow_function");
     check_still_works(&f);

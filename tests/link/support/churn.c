@@ -38,7 +38,7 @@ static void close_many(struct many *many)
     free(many->object.at);
 }
 
-/* Not assert_ok, which looks at all mappings. */
+/* Unlike assert_ok, does not check all mappings. */
 static void must(int code, const struct tn_error *err)
 {
     if (code)
@@ -47,7 +47,7 @@ static void must(int code, const struct tn_error *err)
 
 typedef uint32_t function(void);
 
-/* Links one that answers `number`, under a name that may be used again. */
+/* Links one that returns `number`, under a name that may be reused. */
 static function *link_one(struct many *many, uint32_t number, uint32_t name_number, struct tn_tracker *owner)
 {
     char name[sizeof name_pattern];
@@ -133,7 +133,7 @@ void churn_keep(size_t count)
 
 /* ---- many that come and go ---- */
 
-/* The session's memory, each block with its size before it. */
+/* Counts the session's memory; each block is preceded by its size. */
 struct use {
     size_t bytes;
 };
@@ -185,7 +185,7 @@ void churn_cycles(size_t count)
         struct tn_tracker *owner = owners[i % AT_A_TIME];
         empty_tracker(owner);
         link_one(&many, (uint32_t)i, i % NAMES, owner);
-        if (i + 1 == EARLY + AT_A_TIME) { /* every name is known by now */
+        if (i + 1 == EARLY + AT_A_TIME) { /* by now, every name was used */
             early = stats_of(&many.f);
             early_use = use.bytes;
         }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Sessions with very many one-function objects, each with a name and a result of its own, and unwind data. */
+/* Sessions with a great many one-function objects, each with its own name, result and unwind data. */
 
 #ifndef TENON_TESTS_LINK_CHURN_H
 #define TENON_TESTS_LINK_CHURN_H
 
 #include "support.h"
 
-/* Links that many into one session: each is there and can be unwound through, and they share their mappings; then removes all
- * in another order, and their memory is given back. */
+/* Links that many into one session. Each can be called and unwound through, and they share mappings. Then removes all
+ * of them in another order, and checks that their memory is freed. */
 void churn_keep(size_t count);
-/* Adds and removes that many, few at a time: the process does not grow. */
+/* Adds and removes that many, a few at a time; the process must not grow. */
 void churn_cycles(size_t count);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Makes small ELF objects in memory. The file's layout is fixed, so that a test may go and spoil any field of it:
- * header, section contents in order, section headers. Sections 1.. are those of the test in order of creation, followed
- * by one relocation section per section that has some, .symtab, .strtab and .shstrtab. */
+/* Makes small ELF objects in memory. The file's layout is fixed, so that tests may corrupt any field: header, section
+ * contents in order, section headers. Sections are numbered from 1 in order of creation, followed by a relocation
+ * section for each section that has relocations, .symtab, .strtab and .shstrtab. */
 
 #ifndef TENON_TESTS_LINK_ELF_BUILDER_H
 #define TENON_TESTS_LINK_ELF_BUILDER_H
@@ -31,7 +31,7 @@ struct elf {
     size_t strings_size;
 };
 
-/* Each answers the new thing's index. `bytes` must last until elf_finish. */
+/* Each returns the index of the new item. `bytes` must last until elf_finish. */
 unsigned elf_section(struct elf *elf, const char *name, uint32_t type, uint64_t flags, const void *bytes, size_t size);
 unsigned elf_code(struct elf *elf, const void *bytes, size_t size); /* .text */
 unsigned elf_symbol(struct elf *elf, const char *name, unsigned bind, unsigned type, unsigned section, uint64_t value,
@@ -43,7 +43,7 @@ void elf_reloc(struct elf *elf, unsigned section, uint64_t offset, unsigned symb
 /* The file's bytes; release with free(). */
 struct bytes elf_finish(const struct elf *elf);
 
-/* Places in a finished file. */
+/* Records in a finished file. */
 Elf64_Ehdr *elf_header(struct bytes file);
 Elf64_Shdr *elf_section_header(struct bytes file, unsigned index);
 /* The first section of this type; fails the test if there is none. */

@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-/* An object that defines `int name(void)`, which answers `value`; if `callee` is not NULL, `value` more than that answers.
+/* An object that defines `int name(void)`, which returns `value`, plus the result of `callee` unless that is NULL.
  * Release with free(). */
 struct bytes function_object(const char *name, int value, const char *callee);
 /* The same, with a weak definition. */
@@ -16,11 +16,11 @@ struct bytes weak_function_object(const char *name, int value);
 /* An input of these bytes that frees them. */
 struct tn_input input_of(const char *name, struct bytes bytes);
 
-/* Adds such an object; owner may be NULL. */
+/* Adds such an object; `owner` may be NULL. */
 void add_function(struct tn_library *library, const char *name, int value, const char *callee,
                   struct tn_tracker *owner);
 
-/* What `int name(void)` answers. */
+/* Looks up `int name(void)` and returns its result. */
 int call_in(struct tn_library *library, const char *name);
 
 #endif

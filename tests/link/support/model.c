@@ -29,7 +29,7 @@ void model_note(struct model *m, const char *format, ...)
 void model_fail(const struct model *m, const char *condition)
 {
     fflush(m->log);
-    fputs(m->logged, stderr); /* which may be long for cmocka */
+    fputs(m->logged, stderr); /* may be too long for cmocka */
     fail_msg("seed %u, step %d: %s", m->seed, m->step, condition);
 }
 
@@ -97,7 +97,7 @@ static void do_step(struct model *m)
         model_remove_library(m, library);
 }
 
-/* One session of so many steps, or until the model does not know. */
+/* Runs a session of that many steps, or until the model cannot predict it. */
 static void run_session(struct model *m, int steps)
 {
     open_model(m);
@@ -121,7 +121,7 @@ long model_run(unsigned seed, int steps)
         m->seed = seed;
         m->step = step;
         m->random = random;
-        run_session(m, 50 << model_roll(m, 6)); /* short ones know less, and get to odd corners more often */
+        run_session(m, 50 << model_roll(m, 6)); /* short sessions reach corner cases more often */
         checked += m->checked;
     }
     free(m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Definitions of any strength: which of two is taken, and what the session says of it. */
+/* Definitions of any strength: which of two wins, and what the session reports. */
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "functions.h"
 #include "model_state.h"
 
-/* What becomes of a new definition of this strength. */
+/* The outcome of a new definition of this strength. */
 static enum outcome outcome(const struct model *m, int library, int name, enum strength strength)
 {
     int old = m->entry[library][name];
@@ -115,7 +115,7 @@ void model_add_address(struct model *m, int library, int name, int tracker)
                         &err);
 }
 
-/* True if `item` would be an alias of itself through others. */
+/* True if `item` would become an alias of itself through others. */
 static bool closes_circle(const struct model *m, const struct item *item)
 {
     int library = item->to_library, name = item->to_name;

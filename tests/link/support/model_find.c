@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which item a name stands for, and what follows from needing it. */
+/* The item that a name is bound to, and what follows from needing it. */
 
 #include "model_state.h"
 
@@ -10,7 +10,7 @@ static bool offers(const struct model *m, int library, int from, uint64_t flags)
     return item >= 0 && !m->removed[library] && (!m->items[item].hidden || flags & TN_SEARCH_HIDDEN);
 }
 
-/* The library whose definition a reference of `library` to a name gets; -1: none. */
+/* The library whose definition a reference of `library` to a name is bound to; -1: none. */
 static int find(struct model *m, int library, int name)
 {
     if (m->entry[library][name] >= 0)
@@ -46,7 +46,7 @@ int model_resolve(struct model *m, int library, int name)
         library = m->items[item].to_library;
         name = m->items[item].to_name;
     }
-    m->ambiguous = true; /* in a circle, through the search order: whether that is passed over is not said anywhere */
+    m->ambiguous = true; /* a cycle in the search order: unspecified whether it is skipped */
     return -1;
 }
 
@@ -81,7 +81,7 @@ struct closure *model_close_over(struct model *m, const struct pending *lookup)
     for (int i = 0; i < lookup->count; i++) {
         int own = m->entry[lookup->library][lookup->names[i]];
         if (own >= 0 && m->items[own].hidden)
-            c.undefined = true; /* to a lookup from outside */
+            c.undefined = true; /* for a lookup from outside */
         else
             reach(m, &c, lookup->library, lookup->names[i]);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lookups, and that each answer is one that the model allows. */
+/* Performs lookups, and checks that the model allows each result. */
 
 #include "model_state.h"
 
@@ -52,7 +52,7 @@ static bool is_running(const struct model *m, int item)
     return m->items[item].live && m->items[item].kind == PROMISE && m->items[item].state == RUNNING;
 }
 
-/* True if what it waited for before is still being made: definitions may have come between meanwhile. */
+/* True if what it waited for before is still being made, since definitions may have intervened. */
 static bool still_waits(const struct model *m, const struct pending *lookup)
 {
     for (int i = 0; i < lookup->on_count; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Materializers: what each is going to do is planned when it is promised. */
+/* Materializers, whose actions are planned when they are promised. */
 
 #include "model_state.h"
 
-/* True if some lookup that goes on needs it. */
+/* True if a pending lookup needs it. */
 static bool is_needed(struct model *m, const struct item *item)
 {
     int index = item_number(item);
@@ -16,7 +16,7 @@ static bool is_needed(struct model *m, const struct item *item)
     return false;
 }
 
-/* The promise is kept with an object: it takes the place of the promise, if that is still there. */
+/* The promise is fulfilled by an object, which replaces it if it is still there. */
 static void become_object(struct item *item)
 {
     model_note(item->model, "item %d is an object now, needs '%s'", item_number(item),
@@ -49,7 +49,7 @@ static int hand_on(struct item *item, struct tn_responsibility *responsibility, 
         assert_ok(tn_responsibility_delegate(responsibility, &name, 1, &part, err), err);
         item->plan = LATER;
         item->kept = part;
-        return 0; /* it owes nothing any more */
+        return 0; /* nothing left to define */
     }
     const struct tn_promised symbol = {name, 0};
     const struct tn_materializer other = {
@@ -93,7 +93,7 @@ void model_add_promise(struct model *m, int library, int name, int tracker)
     struct tn_error err;
     struct item *item = model_new_item(m, PROMISE, library, name, tracker);
     item->plan = (enum plan)model_roll(m, REPLACES + 1);
-    item->hidden = false; /* what it is kept with says so itself */
+    item->hidden = false; /* the object decides this */
     const struct tn_promised symbol = {model_names[name], item->strength == WEAK ? TN_SYMBOL_WEAK : 0};
     const struct tn_materializer materializer = {.size = sizeof materializer,
                                                  .name = "planned",

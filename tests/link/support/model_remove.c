@@ -4,8 +4,8 @@
 
 #include "model_state.h"
 
-/* Definitions of objects that had given way, and are not linked, take the places that are free now: the strongest, then the
- * first. */
+/* Definitions of unlinked objects that had yielded take the places that are free now: the strongest first, then the
+ * earliest. */
 static void fall_back(struct model *m, int library)
 {
     for (int i = 0; i < m->item_count; i++)
@@ -24,7 +24,7 @@ static void fall_back(struct model *m, int library)
     }
 }
 
-/* What the tracker owns, or, with -1, all of the library. */
+/* Removes what the tracker owns or, for -1, the whole library. */
 static void forget(struct model *m, int library, int tracker)
 {
     model_note(m, "library %d, tracker %d: removed", library, tracker);
@@ -60,7 +60,7 @@ void model_remove_library(struct model *m, int library)
     forget(m, library, -1);
     model_note(m, "library %d ends", library);
     m->removed[library] = true;
-    for (int i = 0; i < m->item_count; i++) { /* what led there is undefined */
+    for (int i = 0; i < m->item_count; i++) { /* references to it are undefined now */
         struct item *item = &m->items[i];
         if (!item->live || item->kind != ALIAS || item->to_library != library)
             continue;

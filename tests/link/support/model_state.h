@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The model knows items (definitions of any kind) and, for each name of each library, which item it stands for. A lookup
- * follows references from there: what is linked needs nothing more; what fails or is nowhere must be the reason of an error;
- * what is to be made must be made before an answer. What materializers do is planned when they are promised, so the model
- * learns from their calls only that they were called, and checks that somebody needed them.
+/* The model has items (definitions of any kind) and knows, for each name of each library, which item it is bound to. A lookup
+ * follows references from there: linked items need nothing more; failed or missing items must be the reason of an error;
+ * items still to be made must be made before there is a result. The actions of materializers are planned when they are
+ * promised, so the model learns from their calls only that they were called, and checks that something needed them.
  *
- * A name that a library found elsewhere may stay bound there although a library before that one defines it later ("addresses found
- * earlier stay"). The model takes note of all places where it may have been found; a lookup for which they differ is not
- * checked, and the next step begins with a new session. */
+ * A name that a library found elsewhere may stay bound there although a library earlier in the search order defines it later
+ * ("addresses found earlier stay"). The model records all places where it may have been found; a lookup for which they differ
+ * is not checked, and the next step begins with a new session. */
 
 #ifndef TENON_TESTS_LINK_MODEL_STATE_H
 #define TENON_TESTS_LINK_MODEL_STATE_H
@@ -42,7 +42,7 @@ struct pending {
     bool waits;
     int library, count, names[2];
     struct tn_wanted wanted[2];
-    int on[256], on_count; /* what it was seen to wait for */
+    int on[256], on_count; /* the items that it waited for */
 };
 
 struct model {
@@ -58,11 +58,11 @@ struct model {
     uint64_t search_flags[LIBRARIES][LIBRARIES];
     struct item items[ITEMS];
     int item_count, orders;
-    int entry[LIBRARIES][NAMES];      /* which item a name stands for; -1: none */
-    unsigned found[LIBRARIES][NAMES]; /* bits of the libraries where it may have been found */
+    int entry[LIBRARIES][NAMES];      /* the item of each name; -1: none */
+    unsigned found[LIBRARIES][NAMES]; /* bit set of libraries where it may have been found */
     struct pending pending[PENDING];
     struct pending *active; /* the blocking lookup */
-    FILE *log;              /* what this session has done; shown if it fails */
+    FILE *log;              /* printed if the session fails */
     char *logged;
     size_t log_size;
 };
@@ -86,14 +86,14 @@ static inline int item_number(const struct item *item)
 
 /* ---- model_find.c ---- */
 
-/* What following references from a lookup comes to. */
+/* The result of following references from a lookup. */
 struct closure {
-    bool undefined, failed, running, fresh; /* fresh: something is to be made first */
+    bool undefined, failed, running, fresh; /* fresh: something still has to be made */
     int reached[ITEMS], count;
     bool seen[ITEMS];
 };
 
-/* The item that a reference of `library` to a name leads to, through aliases; -1: none. */
+/* The item that a reference of `library` to a name is bound to, through aliases; -1: none. */
 int model_resolve(struct model *m, int library, int name);
 /* Valid until the next call. */
 struct closure *model_close_over(struct model *m, const struct pending *lookup);
@@ -101,7 +101,7 @@ struct closure *model_close_over(struct model *m, const struct pending *lookup);
 /* ---- model_define.c ---- */
 
 struct item *model_new_item(struct model *m, enum kind kind, int library, int name, int tracker);
-/* Enters it, if the session has to take it, and checks what the session says of it. */
+/* Adds the item if the session has to accept it, and checks what the session reports. */
 enum outcome { TAKEN, YIELDS, CLASHES };
 enum outcome model_settle(struct model *m, struct item *item);
 void model_check_outcome(struct model *m, enum outcome what, int code, const struct tn_error *err);
@@ -114,7 +114,7 @@ model_operation model_add_object, model_add_address, model_add_alias;
 /* ---- model_promise.c ---- */
 
 model_operation model_add_promise;
-/* Ends one that its materializer has left for later. */
+/* Ends one that its materializer has deferred. */
 void model_end_one(struct model *m);
 
 /* ---- model_remove.c ---- */
@@ -127,7 +127,7 @@ void model_transfer(struct model *m, int library, int from, int to);
 /* ---- model_lookup.c ---- */
 
 void model_look_up(struct model *m, int library);
-/* That no lookup waits for nothing. */
+/* Checks that no lookup waits for nothing. */
 void model_check_waiting(struct model *m);
 
 #endif

@@ -7,15 +7,15 @@
 
 #include "support.h"
 
-/* What is in .text of each: xor %eax, %eax; ret; then zeros. */
+/* The contents of .text of each: xor %eax, %eax; ret; then zeros. */
 enum { CODE_SIZE = 64 };
 extern const uint8_t code[CODE_SIZE];
 
-/* Functions of every kind: one with a size, an alias of it, a label inside it, a label behind it that lasts to the next one,
- * a local one, marks that are none; a datum. `name` is the first one's. */
+/* Functions of every kind: one with a size, an alias of it, a label inside it, a label behind it that extends to the
+ * next one, a local one, mapping symbols; and a datum. `name` is the first function's name. */
 struct bytes functions_object(const char *name);
 
-/* One function. `needs` NULL: it refers to no other. */
+/* One function. `needs` NULL: no references. */
 struct bytes simple_object(const char *name, const char *needs);
 
 /* `owner` may be NULL. */

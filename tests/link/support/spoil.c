@@ -8,19 +8,20 @@
 
 enum { PER_SESSION = 256 };
 
-/* A new library per object and a new session now and then, because libraries live as long as their session. */
+/* Uses a new library for each object and a new session from time to time, because libraries live as long as their
+ * session. */
 struct run {
     enum spoil where;
     struct tn_session *session;
     struct tn__detached elsewhere;
-    struct bytes kept[PER_SESSION]; /* an object that waits for its link still borrows them */
+    struct bytes kept[PER_SESSION]; /* objects that are not linked yet still borrow them */
     unsigned uses, linked, refused;
 };
 
 struct bases {
     void *text, *data, *function;
 };
-extern const void *_Unwind_Find_FDE(void *, struct bases *); /* of libgcc */
+extern const void *_Unwind_Find_FDE(void *, struct bases *); /* from libgcc */
 
 static void end_session(struct run *run)
 {
@@ -51,7 +52,7 @@ static struct fixture begin(struct run *run)
     f.session = run->session;
     assert_int_equal(tn_library_create(f.session, "spoiled", &f.library, &err), 0);
     assert_int_equal(tn_add_resolver(f.library, run->where == SPOIL_HERE ? tn_resolve_dlsym : anything, NULL, &err), 0);
-    if (run->where == SPOIL_ELSEWHERE) /* matrix_a's hidden reference is not for resolvers */
+    if (run->where == SPOIL_ELSEWHERE) /* resolvers are not asked for matrix_a's hidden reference */
         assert_int_equal(tn_define(f.library, "hidden_b", anything(NULL, "hidden_b"), &err), 0);
     return f;
 }
@@ -68,7 +69,7 @@ static void try_object(struct run *run, const uint8_t *bytes, size_t size)
         code = tn_link(f.library, &err);
     if (!code) {
         run->linked++;
-        _Unwind_Find_FDE(copy, &(struct bases){0}); /* reads all unwind data registered since the last time */
+        _Unwind_Find_FDE(copy, &(struct bases){0}); /* reads all unwind data registered since the last call */
         return;
     }
     run->refused++;

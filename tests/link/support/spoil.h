@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Spoiled copies of an object are linked, or refused and gone without a trace. The bytes lie in blocks of exactly their size,
- * so that AddressSanitizer sees a read beyond them. */
+/* Spoiled copies of an object are either linked, or refused without leaving anything behind. They are in blocks of
+ * their exact size, so that AddressSanitizer detects reads beyond them. */
 
 #ifndef TENON_TESTS_LINK_SPOIL_H
 #define TENON_TESTS_LINK_SPOIL_H
 
 #include "support.h"
 
-/* HERE: into this process, whose unwinder then reads what it is told. One spoiled bit makes a function an indirect one, which
- * the link calls: objects whose functions cannot be called just so are linked ELSEWHERE, for another address space,
- * where every symbol is to be had. */
+/* HERE: linked into this process, whose unwinder then reads the registered data. One spoiled bit can make a function an
+ * indirect one, which the link calls, so objects whose functions must not be called are linked ELSEWHERE: for another
+ * address space, where every symbol is defined. */
 enum spoil { SPOIL_HERE, SPOIL_ELSEWHERE };
 
-/* Both free the object. Every beginning of it; only the whole can be linked, its headers are at the end. */
+/* Both free the object. spoil_prefixes: every prefix; only the whole object can be linked, as its headers are at the
+ * end. */
 void spoil_prefixes(struct bytes object, enum spoil where);
-/* Every byte: each bit turned over, 0, 255, one more and one less. */
+/* Every byte: each bit inverted, 0, 255, one more and one less. */
 void spoil_bytes(struct bytes object, enum spoil where);
 
 #endif

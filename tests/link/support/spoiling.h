@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An allocator that overwrites what is released, and keeps it until the end: so reading it shows, and writing to it too. */
+/* An allocator that overwrites released blocks and keeps them until the end, so that reads show, and writes too. */
 
 #ifndef TENON_TEST_SPOILING_H
 #define TENON_TEST_SPOILING_H
@@ -12,7 +12,7 @@
 
 static struct block {
     size_t size;
-    struct block *next; /* of those released */
+    struct block *next; /* the list of released blocks */
 } * released;
 
 static void *spoiling_allocate(void *unused, size_t size)
@@ -50,7 +50,7 @@ static void *spoiling_reallocate(void *unused, void *memory, size_t size)
     return to;
 }
 
-/* What was released is as it was left. */
+/* Checks that released blocks are unchanged. */
 static void close_spoiling(struct fixture *f)
 {
     close_fixture(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the tests of lazy stubs share: a library of names, and one of what they lead to. */
+/* Shared by the tests of lazy stubs: a library of names, and one with their targets. */
 
 #ifndef TENON_TESTS_LINK_STUBS_H
 #define TENON_TESTS_LINK_STUBS_H
@@ -9,21 +9,21 @@
 #include "support.h"
 
 struct stubs {
-    struct fixture f;          /* its library has the stubs */
+    struct fixture f;          /* has the stubs */
     struct tn_library *bodies; /* objects of tests/link/data, not linked yet */
 };
 
-/* How often tests/link/data/lazy_once.c was called; `witness` answers its argument + 40. */
+/* How often tests/link/data/lazy_once.c was called; `witness` returns its argument + 40. */
 extern _Atomic int witnessed;
 int witness(int n);
 
-/* Called by the resolver of `bodies`, which is in the middle of a link then, each time something asks for `witness`. */
+/* Called by the resolver of `bodies`, in the middle of a link, each time something needs `witness`. */
 extern void (*while_linking)(void);
 
-/* First calls of this thread that wait for their function, the newest first. */
+/* First calls of this thread that wait for their function, newest first. */
 extern _Thread_local struct tn__lazy_frame *waiting;
 
-/* What failing calls come to: counts them, answers -1. */
+/* Counts failing calls, which return -1. */
 extern _Atomic int failed_calls;
 int failed_call(void);
 
@@ -31,13 +31,13 @@ int failed_call(void);
 struct stubs open_stubs(const struct tn_session_options *options);
 void close_stubs(struct stubs *s);
 
-/* Defines one lazy function of the target's name; answers its address. */
+/* Defines a lazy function with the target's name; returns its address. */
 void *define_lazy(const struct stubs *s, const char *name);
 
-/* For tn_define_lazy and tn_define_redirectable: failing calls come to failed_call. */
+/* For tn_define_lazy and tn_define_redirectable: failing calls go to failed_call. */
 extern const struct tn_stub_options stub_options;
 
-/* An int function of an int. */
+/* Calls an int function with one int. */
 int call_int(const void *address, int n);
 
 #endif

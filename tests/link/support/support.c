@@ -30,7 +30,7 @@ void check_maps(void)
             fail_msg("writable and executable: %s", line);
     }
     fclose(maps);
-    assert_true(lines > 0 && seen_code); /* the format is understood */
+    assert_true(lines > 0 && seen_code); /* the format was understood */
 }
 
 void assert_ok_at(int code, const struct tn_error *err, const char *file, int line)
@@ -240,7 +240,7 @@ int in_child(CMUnitTestFunction body, void *argument)
     fflush(NULL);
     pid_t pid = fork();
     if (!pid) {
-        unsetenv("CMOCKA_MESSAGE_OUTPUT"); /* its verdict is not the suite's */
+        unsetenv("CMOCKA_MESSAGE_OUTPUT"); /* its result is not that of the suite */
         const struct CMUnitTest test = {.name = "child", .test_func = body, .initial_state = argument};
         _exit(_cmocka_run_group_tests("child", &test, 1, NULL, NULL) != 0);
     }

@@ -8,14 +8,14 @@
 #include "support.h"
 
 struct trace {
-    uintptr_t functions[64]; /* where each begins; the innermost first */
+    uintptr_t functions[64]; /* their start addresses, innermost first */
     size_t count;
 };
 
-/* Fills *context, a struct trace, with the functions from this one outwards. Answers 0. */
+/* Fills *context, a struct trace, with the functions from this one outwards. Returns 0. */
 int take_trace(void *context);
 
-/* Which frame belongs to the function that begins there; SIZE_MAX if none does. */
+/* The index of the frame of the function that begins there; SIZE_MAX: none. */
 size_t position(const struct trace *trace, const void *function);
 
 #endif

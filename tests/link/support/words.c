@@ -4,7 +4,7 @@
 
 #include "elf_builder.h"
 
-/* A section with the word, in a group whose signature is symbol number `signature`. */
+/* A section with the word, in a group with symbol number `signature` as its signature. */
 static unsigned add_group(struct elf *elf, const uint32_t *word, unsigned signature)
 {
     static uint32_t groups[PARTS][2];
@@ -49,7 +49,7 @@ static struct bytes object_of(const struct part *parts)
         if (!defined && part->kind != COMMON) {
             char name[64];
             snprintf(name, sizeof name, "ref_%s", part->name);
-            elf_symbol(&elf, name, STB_WEAK, STT_OBJECT, refs, i * sizeof *references, 8); /* many may refer to one */
+            elf_symbol(&elf, name, STB_WEAK, STT_OBJECT, refs, i * sizeof *references, 8); /* parts may share one */
             elf_reloc(&elf, refs, i * sizeof *references, symbol, R_X86_64_64, 0);
         }
     }
@@ -63,7 +63,8 @@ static int try_add(const struct fixture *f, const char *name, const struct part 
     struct tn_input input = {
         .size = sizeof input, .name = name, .bytes = object.at, .length = object.size, .owner = owner};
     int code = tn_add_object(f->library, &input, err);
-    /* The bytes are borrowed until the link: left to the end of the program, where LeakSanitizer finds them reachable. */
+    /* The bytes are borrowed until the link. They are kept until the end of the program, where LeakSanitizer finds them
+     * reachable. */
     static struct bytes kept[4096];
     static size_t count;
     assert_true(count < COUNT(kept));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Objects that define and mention a few words, for tests of which definition a name means. */
+/* Objects that define and refer to a few words, for tests of which definition a name is bound to. */
 
 #ifndef TENON_TESTS_LINK_WORDS_H
 #define TENON_TESTS_LINK_WORDS_H
@@ -34,7 +34,7 @@ enum { PARTS = 8 };
 /* Every definition is a word of .data, or, if it is INLINE, weak and in a COMDAT group of its name; every reference an address in .data.rel named "ref_" + name. */
 int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err);
 void add_words(const struct fixture *f, const char *name, const struct part *parts);
-/* The same for a tracker. */
+/* The same, owned by a tracker. */
 void add_words_of(const struct fixture *f, const char *name, const struct part *parts, struct tn_tracker *owner);
 
 uint32_t word_at(const struct fixture *f, const char *name);
