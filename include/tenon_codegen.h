@@ -187,8 +187,9 @@ struct tn_jit_module {
     const char *name; /* for diagnostics; copied */
     const void *ir;   /* text or bitcode; borrowed for the call */
     size_t length;
-    void *llvm_module;        /* instead of `ir`: an LLVMModuleRef of this program's LLVM; copied, not changed */
-    struct tn_tracker *owner; /* NULL: the library */
+    void *llvm_module; /* instead of `ir`: an LLVMModuleRef of this program's LLVM; copied, not changed */
+    struct tn_tracker
+        *owner; /* NULL: the library. With instances, it must exist until these are published or fall back */
     const struct tn_jit_instance *instances; /* published once linked; fall back if that fails */
     size_t instance_count;
     int whole; /* not 0: compiled in one piece even in a lazy JIT */
