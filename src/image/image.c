@@ -44,7 +44,9 @@ int tn__image_choose(struct tn_image *image, const char *name, const struct tn_i
     if (view->machine != tn__image_machine(tn_cpu_arch_name(cpu->arch)))
         return tn__fail(err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
                         tn__image_arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
-    return tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, err);
+    struct tn_error why;
+    code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, &why);
+    return code == TN_OK ? code : tn__fail(err, code, "%s: %s", name, why.text);
 }
 
 /* ---- dependencies ---- */

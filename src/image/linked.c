@@ -8,7 +8,7 @@
 int tn_image_open_linked(const void *header, const struct tn_image_load_options *given, struct tn_image **out,
                          struct tn_error *err)
 {
-    static const char name[] = "image";
+    const char *name = "image";
     struct tn_image_load_options options;
     struct tn_image *image;
     if (!header || !out)
@@ -18,8 +18,10 @@ int tn_image_open_linked(const void *header, const struct tn_image_load_options 
     if (code != TN_OK)
         return code;
     code = tn__image_read(name, header, INT32_MAX, &image->arena, &image->view, err);
-    if (code == TN_OK)
+    if (code == TN_OK) {
+        name = tn__image_name(&image->view);
         code = tn__image_choose(image, name, &options, err);
+    }
     if (code == TN_OK)
         code = tn__image_check_dependencies(image, name, &options, err);
     if (code != TN_OK) {

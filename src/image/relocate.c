@@ -66,7 +66,7 @@ struct relocator {
     uint64_t tls; /* how far the file's block of thread-local variables is from the thread pointer */
     struct dynamic tables[TABLES];
     const struct tn_image_load_options *options; /* images and resolver, which have the symbols */
-    size_t undefined;
+    bool undefined;                              /* some symbol is */
     struct tn_error *err;
 };
 
@@ -200,6 +200,25 @@ static uint64_t ask(const struct relocator *r, const char *name)
     return address ? (uintptr_t)address : ask_collector(r, name, false);
 }
 
+static bool is_listed(const char *list, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = strstr(list, name); at && size; at = strstr(at + 1, name))
+        if (at > list && at[-1] == ' ' && (!at[size] || at[size] == ','))
+            return true;
+    return false;
+}
+
+/* Lists it once, though several relocations may refer to it. */
+static void list_undefined(struct relocator *r, const char *name)
+{
+    if (!r->undefined)
+        tn__fail(r->err, TN_EUNDEF, "%s: the program does not have: %s", r->mapping->name, name);
+    else if (r->err && !is_listed(r->err->text, name))
+        tn__append(r->err, ", %s", name);
+    r->undefined = true;
+}
+
 /* All undefined symbols are listed. */
 static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
 {
@@ -218,12 +237,8 @@ static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
         return TN_OK;
     }
     *value = ask(r, name);
-    if (!*value && ELF64_ST_BIND(symbol.st_info) != STB_WEAK) {
-        if (r->undefined++)
-            tn__append(r->err, ", %s", name);
-        else
-            tn__fail(r->err, TN_EUNDEF, "%s: the program does not have: %s", r->mapping->name, name);
-    }
+    if (!*value && ELF64_ST_BIND(symbol.st_info) != STB_WEAK)
+        list_undefined(r, name);
     return TN_OK;
 }
 

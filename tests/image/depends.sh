@@ -79,8 +79,11 @@ some "and beside the base that is linked in" "$("$work/linked" "$work/user" | gr
 some "not alone" "$("$work/host" "$work/user" | grep "TN_EUNDEF: .* depends on the image 'base', which is not among")"
 some "nor beside another base" \
     "$("$work/host" "$work/other" "$work/user" | grep "TN_ENOTSUP: .* depends on the image 'base' with the build id .*; the open one has")"
+echo 'int sum(const int *, int); int once(const int *v, int n) { return sum(v, n); }' >"$work/once.c" &&
+    compile "$work/once.c" -o "$work/once.bc" && build_user --shards 2 "$work/once.bc"
+some "one that does not say so lacks a symbol, which is named once" \
+    "$("$work/host" "$work/user" | grep 'TN_EUNDEF: .* does not have: sum$')"
 build_user
-some "one that does not say so lacks a symbol" "$("$work/host" "$work/user" | grep 'TN_EUNDEF: .* does not have: sum')"
 some "a file without an image is none to depend on" "$(build_user --depends "$work/base.bc" 2>&1 | grep 'no image')"
 build_user --depends "$work/base" --ninja "$work/user.ninja"
 some "ninja knows of it" "$(grep -F "| " "$work/user.ninja" | grep -F "$work/base")"

@@ -272,6 +272,10 @@ static void lists_what_is_missing(void **state)
     (void)state;
     bytes[SAMPLE_TARGETS + 16 + 63] = bytes[SAMPLE_TARGETS + 80 + 16 + 63] = 0x80;
     expect(TN_ENOTSUP, "#511");
+    struct tn_image *image;
+    struct tn_error err;
+    assert_int_equal(tn_image_open_linked(bytes + SAMPLE_IMAGE, NULL, &image, &err), TN_ENOTSUP);
+    assert_memory_equal(err.text, "sample: ", strlen("sample: ")); /* what its header says */
 }
 
 /* A program header, an entry of the dynamic section or a relocation that is wrong. */
