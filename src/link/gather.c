@@ -10,6 +10,8 @@
  *
  * The entries have their kind only while a link is resolved, under the lock; their addresses are private to the link. */
 
+#include <stdlib.h>
+
 #include "link.h"
 
 /* No section is larger than any window; the sum of such sizes cannot overflow. */
@@ -30,6 +32,14 @@ struct tn__gathering {
 /* An object's share in a gathering. */
 struct tn__gathered {
     struct tn__gathered *next;
+    struct tn__gathering *gathering;
+};
+
+/* A section of an object of the link. The first one of each name has the gathering of that name, if there is one. */
+struct tn__named_section {
+    struct tn__object *object;
+    struct tn__section *section;
+    size_t place; /* in link order */
     struct tn__gathering *gathering;
 };
 
@@ -57,35 +67,104 @@ int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struc
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
     *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0};
     link->bounds = bound;
+    link->bound_count++;
     entry->kind = TN__ENTRY_BOUND;
     *noted = true;
     return 0;
 }
 
-bool tn__section_is_gathered(const struct tn__section *section, const char *name)
+static bool is_gathered(const struct tn__section *section)
 {
-    return tn__section_is_loaded(section) && !tn__section_is_tls(section) && !strcmp(section->name, name);
+    return tn__section_is_loaded(section) && !tn__section_is_tls(section);
 }
 
-static bool any_section(const struct tn__link *link, const char *name)
+/* ---- the index: a link may have tens of thousands of bounds and of sections ---- */
+
+static int by_name(const void *a, const void *b)
 {
+    const struct tn__named_section *p = a, *q = b;
+    int names = strcmp(p->section->name, q->section->name);
+    return names ? names : p->place < q->place ? -1 : p->place > q->place;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+    const struct tn__bound *p = *(struct tn__bound *const *)a, *q = *(struct tn__bound *const *)b;
+    return p->entry < q->entry ? -1 : p->entry > q->entry;
+}
+
+static int index_sections(struct tn__link *link)
+{
+    size_t count = 0;
     for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++)
-            if (tn__section_is_gathered(&link->objects[i]->data->sections[s], name))
-                return true;
-    return false;
+        count += link->objects[i]->data->section_count;
+    link->named = tn__arena_array(&link->arena, count, sizeof *link->named);
+    if (!link->named)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++, link->named_count++)
+            link->named[link->named_count] = (struct tn__named_section){
+                link->objects[i], &link->objects[i]->data->sections[s], link->named_count, NULL};
+    qsort(link->named, link->named_count, sizeof *link->named, by_name);
+    return 0;
 }
 
-void tn__link_settle_bounds(struct tn__link *link)
+static int index_bounds(struct tn__link *link)
 {
-    for (struct tn__bound **at = &link->bounds, *bound; (bound = *at);)
-        if (any_section(link, bound->section)) {
+    link->bounds_by_entry = tn__arena_array(&link->arena, link->bound_count, sizeof(struct tn__bound *));
+    if (!link->bounds_by_entry)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    size_t count = 0;
+    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
+        link->bounds_by_entry[count++] = bound;
+    link->bound_count = count;
+    qsort(link->bounds_by_entry, count, sizeof(struct tn__bound *), by_entry);
+    return 0;
+}
+
+/* The first section of the name or, if there is none, of the next one. */
+static struct tn__named_section *first_named(const struct tn__link *link, const char *name)
+{
+    size_t low = 0, high = link->named_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(link->named[middle].section->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &link->named[low];
+}
+
+/* Goes to the next section, beginning at `at`, that is gathered under the name; NULL behind the last one. */
+static struct tn__named_section *gathered_from(const struct tn__link *link, struct tn__named_section *at,
+                                               const char *name)
+{
+    for (; at < link->named + link->named_count && !strcmp(at->section->name, name); at++)
+        if (is_gathered(at->section))
+            return at;
+    return NULL;
+}
+
+void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_gathered *visit, void *context)
+{
+    struct tn__named_section *at = first_named(link, name);
+    for (; (at = gathered_from(link, at, name)); at++)
+        visit(context, at->object, at->section);
+}
+
+int tn__link_settle_bounds(struct tn__link *link)
+{
+    int code = link->bounds ? index_sections(link) : 0;
+    for (struct tn__bound **at = &link->bounds, *bound; !code && (bound = *at);)
+        if (gathered_from(link, first_named(link, bound->section), bound->section)) {
             at = &bound->next;
         } else {
             *at = bound->next;
             tn__entry_reset(bound->entry);
             tn__resolvers_ask(bound->library, bound->entry);
         }
+    return code || !link->bounds ? code : index_bounds(link);
 }
 
 void tn__link_forget_bounds(struct tn__link *link)
@@ -96,10 +175,15 @@ void tn__link_forget_bounds(struct tn__link *link)
 
 static const struct tn__bound *find_bound(const struct tn__link *link, const struct tn__entry *entry)
 {
-    const struct tn__bound *bound = link->bounds;
-    while (bound->entry != entry)
-        bound = bound->next;
-    return bound;
+    size_t low = 0, high = link->bound_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (link->bounds_by_entry[middle]->entry <= entry)
+            low = middle;
+        else
+            high = middle;
+    }
+    return link->bounds_by_entry[low];
 }
 
 const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)
@@ -147,29 +231,21 @@ static int add_user(struct tn__link *link, struct tn__gathering *gathering, stru
     return 0;
 }
 
-static int collect(struct tn__link *link, struct tn__gathering *gathering)
+static int collect(struct tn__link *link, struct tn__gathering *gathering, struct tn__named_section *at)
 {
     int code = 0;
-    for (size_t i = 0; i < link->count; i++) {
-        struct tn__object *object = link->objects[i];
-        for (uint32_t s = 1; !code && s < object->data->section_count; s++) {
-            struct tn__section *section = &object->data->sections[s];
-            if (!tn__section_is_gathered(section, gathering->name))
-                continue;
-            code = add_user(link, gathering, object);
-            if (!code)
-                code = add_section(link, gathering, object, section);
-        }
+    for (; !code && (at = gathered_from(link, at, gathering->name)); at++) {
+        code = add_user(link, gathering, at->object);
+        if (!code)
+            code = add_section(link, gathering, at->object, at->section);
     }
     return code;
 }
 
 static struct tn__gathering *find(const struct tn__link *link, const char *name)
 {
-    struct tn__gathering *gathering = link->gatherings;
-    while (gathering && strcmp(gathering->name, name) != 0)
-        gathering = gathering->next;
-    return gathering;
+    const struct tn__named_section *first = first_named(link, name);
+    return first < link->named + link->named_count && !strcmp(first->section->name, name) ? first->gathering : NULL;
 }
 
 /* What is allocated here belongs to the objects that take part, and is freed with them. */
@@ -179,13 +255,14 @@ static int gather(struct tn__link *link, const char *name)
     if (!gathering)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
     gathering->name = name;
-    int code = collect(link, gathering);
+    struct tn__named_section *first = first_named(link, name);
+    int code = collect(link, gathering, first);
     if (!gathering->users) {
         tn__free(link->session->allocator, gathering);
         return code;
     }
     gathering->next = link->gatherings;
-    link->gatherings = gathering;
+    link->gatherings = first->gathering = gathering;
     return code;
 }
 
@@ -214,23 +291,18 @@ int tn__link_take_gathered(struct tn__link *link)
     return code;
 }
 
-static void place(const struct tn__link *link, const struct tn__gathering *gathering)
+static void place(void *context, const struct tn__object *object, struct tn__section *section)
 {
-    const struct tn__range *range = gathering->range;
-    for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
-            struct tn__section *section = &link->objects[i]->data->sections[s];
-            if (!tn__section_is_gathered(section, gathering->name))
-                continue;
-            section->address = range->address + section->offset;
-            section->write = range->write + section->offset;
-        }
+    const struct tn__range *range = context;
+    (void)object;
+    section->address = range->address + section->offset;
+    section->write = range->write + section->offset;
 }
 
 void tn__link_place_gathered(struct tn__link *link)
 {
     for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
-        place(link, gathering);
+        tn__each_gathered(link, gathering->name, place, gathering->range);
     for (struct tn__bound *bound = link->bounds; bound; bound = bound->next) {
         const struct tn__gathering *gathering = find(link, bound->section);
         if (gathering)
@@ -238,16 +310,18 @@ void tn__link_place_gathered(struct tn__link *link)
     }
 }
 
+static void copy(void *context, const struct tn__object *object, struct tn__section *section)
+{
+    (void)context, (void)object;
+    if (section->bytes)
+        memcpy(section->write, section->bytes, section->size);
+}
+
 void tn__link_copy_gathered(const struct tn__link *link)
 {
     for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next) {
         memset(gathering->range->write, 0, gathering->size);
-        for (size_t i = 0; i < link->count; i++)
-            for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
-                const struct tn__section *section = &link->objects[i]->data->sections[s];
-                if (tn__section_is_gathered(section, gathering->name) && section->bytes)
-                    memcpy(section->write, section->bytes, section->size);
-            }
+        tn__each_gathered(link, gathering->name, copy, NULL);
     }
 }
 

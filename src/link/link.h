@@ -66,6 +66,10 @@ struct tn__link {
     struct tn__list members;         /* archive members loaded by this link */
     struct tn__unwind_table *tables; /* to be registered */
     struct tn__bound *bounds;
+    struct tn__bound **bounds_by_entry; /* once they are settled */
+    size_t bound_count;
+    struct tn__named_section *named; /* if there are bounds: all sections, by name */
+    size_t named_count;
     struct tn__gathering *gatherings;
     uint64_t ns[TN__LINK_PHASES];
     size_t undefined; /* references reported so far */
@@ -103,8 +107,10 @@ struct tn__bound {
 /* If an undefined name is such a symbol, records it and sets *noted. TN_ENOMEM. */
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
 /* Asks the resolvers for those whose sections occur in no object of the link. */
-void tn__link_settle_bounds(struct tn__link *link);
-bool tn__section_is_gathered(const struct tn__section *section, const char *name);
+int tn__link_settle_bounds(struct tn__link *link);
+/* Calls `visit` for the sections of the name that bounds delimit, in link order. */
+typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__section *section);
+void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_gathered *visit, void *context);
 /* The name of the sections that an entry of kind TN__ENTRY_BOUND delimits, */
 const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry);
 /* and its address. */

@@ -220,7 +220,9 @@ int tn__link_resolve(struct tn__link *link)
         code = resolve_object(link, link->objects[i]);
     if (code)
         return code;
-    tn__link_settle_bounds(link);
+    code = tn__link_settle_bounds(link);
+    if (code)
+        return code;
     if (link->needs->promise_count || link->needs->missing_count)
         return TN__WAIT;
     return link->needs->resume ? TN__EXPLORED : tn__request_check(link->request, link->err);

@@ -75,14 +75,9 @@ static void for_each_reloc(struct marker *marker, const struct place *from, visi
         visit(marker, from, reloc, context);
 }
 
-static void mark_gathered(struct marker *marker, const char *name)
+static void mark_gathered(void *marker, const struct tn__object *object, struct tn__section *section)
 {
-    for (size_t i = 0; i < marker->link->count; i++) {
-        const struct tn__object *object = marker->link->objects[i];
-        for (uint32_t s = 1; s < object->data->section_count; s++)
-            if (tn__section_is_gathered(&object->data->sections[s], name))
-                mark(marker, (struct place){object, &object->data->sections[s]});
-    }
+    mark(marker, (struct place){object, section});
 }
 
 static void follow(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
@@ -91,7 +86,8 @@ static void follow(struct marker *marker, const struct place *from, const struct
     struct tn__entry *entry =
         reloc->symbol < from->object->data->symbol_count ? from->object->data->symbols[reloc->symbol].entry : NULL;
     if (entry && tn__entry_target(entry)->kind == TN__ENTRY_BOUND)
-        mark_gathered(marker, tn__bound_section(marker->link, tn__entry_target(entry)));
+        tn__each_gathered(marker->link, tn__bound_section(marker->link, tn__entry_target(entry)), mark_gathered,
+                          marker);
     else
         mark(marker, place_of(from->object, reloc->symbol));
 }
