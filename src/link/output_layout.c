@@ -524,6 +524,25 @@ static void settle(struct tn__output_link *o, const struct tn__output_piece *pie
     }
 }
 
+/* tn__output_find by bisection: there may be tens of thousands of sections, and of bounds. */
+static const struct tn__output_section *find_section(const struct tn__output_link *o, const char *name)
+{
+    for (uint8_t class = 0; class < TN__CLASSES; class ++) {
+        size_t low = 0, high = o->piece_count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            const struct tn__output_piece *piece = o->order[middle];
+            if (piece->class < class || (piece->class == class && strcmp(piece->name, name) < 0))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < o->piece_count && o->order[low]->class == class && !strcmp(o->order[low]->name, name))
+            return &o->output->sections[o->order[low]->out];
+    }
+    return NULL;
+}
+
 static void settle_all(struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->link->count; i++) /* objects without slots still refer to the GOT's address */
@@ -531,7 +550,7 @@ static void settle_all(struct tn__output_link *o)
     for (size_t i = 0; i < o->piece_count; i++)
         settle(o, &o->pieces[i]);
     for (struct tn__bound *bound = o->link->bounds; bound; bound = bound->next) {
-        const struct tn__output_section *section = tn__output_find(o->output, bound->section);
+        const struct tn__output_section *section = find_section(o, bound->section);
         if (section)
             bound->address = section->address + (bound->is_end ? section->size : 0);
     }

@@ -281,18 +281,8 @@ int tn__output_check_sites(const struct tn__output_link *o)
 
 /* ---- finishing ---- */
 
-/* A linear search: there are few sections, and .tbss, which takes no room, breaks the order of addresses. */
-static uint8_t *word_at(const struct tn__output *output, uint64_t address)
+static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc, uint8_t *word)
 {
-    const struct tn__output_section *section = output->sections;
-    while (!section->bytes || section->place == TN__OUTPUT_UNLOADED || address - section->address >= section->size)
-        section++;
-    return section->bytes + (address - section->address);
-}
-
-static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc)
-{
-    uint8_t *word = word_at(o->output, reloc->address);
     if (reloc->fixup == TN__OUTPUT_RELATIVE)
         reloc->addend = tn__get64(word) - o->base;
     else if (reloc->fixup == TN__OUTPUT_TLS_OFFSET)
@@ -303,8 +293,13 @@ static void finish_word(const struct tn__output_link *o, struct tn__output_reloc
 
 void tn__output_finish_sites(struct tn__output_link *o)
 {
-    for (size_t i = 0; i < o->output->reloc_count; i++)
-        finish_word(o, &o->output->relocs[i]);
+    const struct tn__output_section *section = o->output->sections; /* both are sorted by address */
+    for (size_t i = 0; i < o->output->reloc_count; i++) {
+        struct tn__output_reloc *reloc = &o->output->relocs[i];
+        while (!section->bytes || reloc->address - section->address >= section->size)
+            section++;
+        finish_word(o, reloc, section->bytes + (reloc->address - section->address));
+    }
 }
 
 /* ---- RELR ---- */

@@ -201,10 +201,10 @@ static struct bytes one_of_many(int number)
 {
     static struct elf elf;
     static const uint8_t data[8];
-    static char names[MANY_SECTIONS][24];
+    static char names[MANY_SECTIONS][32];
     memset(&elf, 0, sizeof elf);
     for (int s = 0; s < MANY_SECTIONS; s++) {
-        char start[40];
+        char start[48];
         snprintf(names[s], sizeof *names, "many_%d_%d", number, s);
         snprintf(start, sizeof start, "__start_many_%d_%d", (number + 1) % MANY_OBJECTS, s);
         unsigned section = elf_section(&elf, names[s], SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, data, sizeof data);
