@@ -3,6 +3,7 @@
 /* Running out of memory in the middle of a compilation. A program of its own: its heap has to be small at the start. */
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -55,7 +56,8 @@ static int compile_at(int level)
     return code;
 }
 
-/* All that goes before a shard is compiled happens in one module, which is thrown away if memory runs out meanwhile. */
+/* What happens before shards are compiled happens in one module. Without `clone_all` no function needs an entry, which is inline
+ * assembly: LLVM does not check its buffer for that. */
 static int build_image(int level)
 {
     static const char ir[] = "define internal void @looping(i32 %n) {\nentry:\n  br label %again\nagain:\n"
@@ -66,7 +68,7 @@ static int build_image(int level)
                              "define void @second(i32 %n) {\n  call void @looping(i32 %n)\n  ret void\n}\n";
     const struct tn_image_input inputs[] = {{"a.ll", ir, sizeof ir - 1}, {"good.ll", good, sizeof good - 1}};
     const struct tn_image_options options = {.size = sizeof options,
-                                             .targets = "x86-64;x86-64-v3,clone_all",
+                                             .targets = "x86-64;x86-64-v3",
                                              .triple = "x86_64-linux-gnu",
                                              .opt_level = level,
                                              .shards = 2};
@@ -88,6 +90,7 @@ static int status_of_child(int (*body)(const void *), const void *argument)
     pid_t child = fork();
     if (child == 0) {
         alarm(20);
+        signal(SIGSEGV, SIG_DFL); /* or cmocka catches it, and the child continues as the parent */
         _exit(body(argument));
     }
     int status;
