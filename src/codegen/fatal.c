@@ -6,7 +6,8 @@
  * compilations are not affected.
  *
  * Memory runs out in two ways: operator new throws, and malloc's callers ask a handler. The handler leaves by longjmp as
- * well, which passes functions that an exception may not pass; but where locks are held, while LLVM is set up, it throws. */
+ * well, which passes functions that an exception may not pass; but where locks are held, while LLVM is set up, it throws.
+ * One request escapes both: LLVM does not check the buffer that it copies inline assembly to, and faults without it. */
 
 #include <pthread.h>
 #include <setjmp.h>
