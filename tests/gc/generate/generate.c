@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Prints a program in collected C, which prints a trace of what it computes: the same for the same seed.
- *     generate SEED        the program; its functions of vectors.c are in C for ordinary compilers only
- *     generate SEED ir     those functions in IR
- * Functions call those that come before them. Each has references, numbers and vectors in local variables, and its statements do what is hard for
- * a moving collector: derived pointers that live over allocations, in loops and chosen among several; many arguments;
- * structs by value; setjmp; unwinding; pins; weak references; functions called back by the C library. */
+/* Prints a program in collected C that prints a trace of its computations. The program depends only on the seed.
+ *     generate SEED        the program; its functions of vectors.c are in C, which only ordinary compilers understand
+ *     generate SEED ir     these functions in IR
+ * Functions call earlier ones. Each has references, numbers and vectors in local variables, and statements that are hard for a
+ * moving collector: derived pointers that are live across allocations, in loops and selected from several; many arguments;
+ * structs by value; setjmp; unwinding; pins; weak references; callbacks from the C library. */
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -63,7 +63,7 @@ static unsigned number(void)
     return pick(NUMBERS);
 }
 
-/* What the function's result is used for. */
+/* Stores the result of a call in a local variable. */
 static void call(int callee)
 {
     printf("%*sr%u = f%d(", 4 * indent, "", reference(), callee);
@@ -172,7 +172,8 @@ static void couples(void)
     line("note(sum(c%d.a) - sum(c%d.b));", n, n);
 }
 
-/* Addresses of references in an array, chosen among two; and one that lives over the allocation of what is stored there. */
+/* Addresses of references in an array, selected from two, and one that is live across the allocation of the value
+ * stored there. */
 static void slots(void)
 {
     int n = names++;
@@ -186,7 +187,7 @@ static void slots(void)
     line("note(sum(n%d->items[%u]) + sum(old%d));", n, at, n);
 }
 
-/* Behind each call in it the deferred block is a landing pad, with what its variables hold at that call. */
+/* At each call in it, the deferred block is a landing pad that uses the current values of its variables. */
 static void unwound(void)
 {
     line("r%u = caught(u%u, r%u, r%u, x%u);", reference(), pick(2), reference(), reference(), number());
@@ -215,7 +216,7 @@ static void calls_out(void)
     }
 }
 
-/* One line each, of two references, a number and a random one. */
+/* One line each; they use two references, a number and a random number. */
 static const char *const lines[] = {
     "r%1$u = cons(x%3$u + %4$u, r%2$u);",
     "r%1$u = cons(x%3$u, r%2$u);",
@@ -292,8 +293,8 @@ static void define(void)
     printf("}\n\n");
 }
 
-/* Functions that are left by exceptions, in the middle of changes of what their deferred blocks look at. These declare no variables: clang 22 takes those
- * of its other copy of the block. */
+/* Functions that end with exceptions in the middle of changes that their deferred blocks read. These blocks declare no
+ * variables: clang 22 would use those of its other copy of the block. */
 static void define_unwound(int number_of_it)
 {
     printf("static __attribute__((noinline)) node u%d(node a, node b, long x)\n{\n", number_of_it);

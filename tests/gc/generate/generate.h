@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The generator of programs, between its files. */
+/* Shared by the files of the generator. */
 
 #ifndef TESTS_GC_GENERATE_H
 #define TESTS_GC_GENERATE_H
 
 #include <stdint.h>
 
-enum { VECTORS = 3 }; /* functions in IR */
+enum { VECTORS = 3 }; /* number of functions in IR */
 
-/* A source of random numbers is its state. */
+/* The state of a random number generator. */
 uint64_t seeded(uint64_t seed);
 unsigned pick_from(uint64_t *state, unsigned count);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What generated programs are made of. Lists are followed to a bound only: they may be rings. */
+/* The first part of each generated program. Lists may be cyclic, so they are followed up to a limit only. */
 
 #include <setjmp.h>
 #include <stdint.h>
@@ -141,7 +141,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The C library calls compare(); how often differs between libraries, so only what it sorts is used. */
+/* The C library calls compare(). The number of calls differs between libraries, so only the sorted result is used. */
 static __attribute__((noinline)) node sorted(node list, int count)
 {
     int numbers[8];
@@ -161,7 +161,7 @@ static int leave(const void *a, const void *b)
     longjmp(*way_out, 1 + (*(const int *)b & 0));
 }
 
-/* The callback does not return: what the C library and the entry had on the stack is left behind. */
+/* The callback does not return: frames of the C library and of the entry are abandoned. */
 static __attribute__((noinline)) node left(node list, int count)
 {
     int numbers[8] = {0};
@@ -217,7 +217,7 @@ static void come_back(jmp_buf *here)
     }
 }
 
-/* What f returns, or b if it is left by an exception. */
+/* The result of f, or b if it ends with an exception. */
 static __attribute__((noinline)) node caught(node (*f)(node, node, long), node a, node b, long x)
 {
     jmp_buf here;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What clang makes of no C: vectors of references and of derived pointers, and landing pads from which the function goes on. Each function is
- * written in two languages by the same random numbers: in IR its four references are one vector, in C an array.
+/* What clang never makes from C: vectors of references and of derived pointers, and landing pads after which the function
+ * continues. The same random numbers write each function in two languages: in IR its four references are a vector, in C an array.
  *     node vN(node a, node b, struct nodes tn_ref *memory, long x)        a and b are not null, memory holds four */
 
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 static uint64_t state;
 static int as_ir;
-static int value, vector, number, block; /* the last number given; those of the vector, of x and of the block now */
+static int value, vector, number, block; /* the last value number; those of the vector, of x and of the current block */
 
 static unsigned pick(unsigned count)
 {
@@ -110,7 +110,7 @@ static void shuffle(void)
     vector = shuffled(vector, o);
 }
 
-/* One of two vectors, or of each lane the one or the other. */
+/* Selects one of two vectors, as a whole or lane by lane. */
 static void choose(void)
 {
     struct order o = pick_order();
@@ -137,7 +137,7 @@ static void choose(void)
     }
 }
 
-/* Stored as a whole, and loaded behind a safepoint. */
+/* Stores the vector and loads it after a safepoint. */
 static void through_memory(void)
 {
     unsigned lane = pick(4);
@@ -158,7 +158,7 @@ static void through_memory(void)
     vector = ++value;
 }
 
-/* A vector of addresses inside objects lives over a safepoint. */
+/* A vector of derived pointers that is live across a safepoint. */
 static void derive(void)
 {
     unsigned lane = pick(4), fixed = pick(2);
@@ -190,7 +190,7 @@ static void loop(void)
     c("    shuffle(v, %u, %u, %u, %u);", o.lane[0], o.lane[1], o.lane[2], o.lane[3]);
     c("    v[%u] = made;", lane);
     c("}");
-    /* Of constant shape: the numbers of what comes back into the phis are known before. */
+    /* The loop has a fixed shape, so the numbers of the values that its phis receive are known in advance. */
     int body = ++value, i = value + 1, all = value + 2, next = value + 6, done = value + 9;
     ir("br label %%b%d", body);
     int before = block;
@@ -207,7 +207,7 @@ static void loop(void)
     begin_block(done);
 }
 
-/* A call that may come back by the landing pad: from there the function goes on with another vector. */
+/* A call that may continue at the landing pad, from where the function continues with another vector. */
 static void landing_pad(void)
 {
     unsigned lane = pick(4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A host that leaves managed code by longjmp, through several levels of it, and goes on: where it landed, and, once it has said so, from
- * frames that lie where managed ones were. */
+/* A host leaves managed code by longjmp, through several levels of it, and continues: where it landed and, after
+ * tn_managed_end, from frames at addresses where managed ones were. */
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@ long be_left(long depth), work(long n);
 
 static jmp_buf landing;
 
-/* Called by managed code; goes deeper before it leaves. */
+/* Called by managed code; recurses before it jumps. */
 void leave(long depth)
 {
     if (depth)
@@ -22,7 +22,7 @@ void leave(long depth)
     longjmp(landing, 1);
 }
 
-/* Overwrites what was below. */
+/* Overwrites the abandoned frames. */
 __attribute__((noinline)) static long work_deeper(long n)
 {
     volatile char below[8192];
@@ -52,11 +52,11 @@ int main(void)
     for (volatile long depth = 0; depth < 4; depth++) {
         if (!setjmp(landing))
             be_left(depth);
-        printf("%ld", work(20)); /* an entry from here drops what is left by itself */
+        printf("%ld", work(20)); /* an entry from here drops the abandoned levels itself */
         if (!setjmp(landing))
             be_left(depth);
         tn_managed_end();
-        collect_elsewhere(); /* which would wait for this thread otherwise */
+        collect_elsewhere(); /* would wait for this thread otherwise */
         printf(" %ld\n", work_deeper(30));
     }
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* For host.c: collected C that is left by what it calls, and that works. */
+/* For host.c: collected C that calls functions which jump out of it, and that computes. */
 
 #include "tenon_managed.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A thread runs a loop that allocates nothing; another one collects meanwhile. The loop stops at its polls. */
+/* A thread runs a loop that does not allocate, while another one collects. The loop stops at its polls. */
 
 #include <pthread.h>
 #include <stdint.h>
