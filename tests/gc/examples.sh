@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The examples around the heap, as a reader runs them; and again while everything moves at each safepoint.
+# The examples of the heap, built and run as a reader would, and again with everything moving at each safepoint.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 out=$PWD/$BUILD/tests/gc/examples

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Generated programs (tests/gc/generate) under stress, at every level in turn: each prints what the same program without a collector prints.
+# Generated programs (tests/gc/generate) under stress, at each optimisation level in turn: each prints the same as without a collector.
 #     tests/gc/generate.sh [FIRST [COUNT [LEVELS]]]
-# LEVELS is a list like "0 1 2 3": then each program runs at all of them.
+# LEVELS is a list like "0 1 2 3": each program then runs at all of these.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 first=${1:-1} count=${2:-16} levels=${3-}
@@ -10,7 +10,7 @@ out=$BUILD/tests/gc/generate
 mkdir -p "$out"
 clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 
-# build STEM SEED: STEM.plain, what it prints, and STEM.bc; or says what went wrong
+# build STEM SEED: makes STEM.plain, its expected output, and STEM.bc; or prints what went wrong
 build() {
     "$out/generate" "$2" >"$1.c" && "$out/generate" "$2" ir >"$1.ll" || { echo "the generator failed"; return 1; }
     $clang -O0 -DTN_UNMANAGED "$1.c" -o "$1.plain" &&
@@ -19,7 +19,7 @@ build() {
     timeout 60 "$1.plain" >"$1.want" || { echo "the plain program fails"; return 1; }
 }
 
-# differs STEM LEVEL: says how the program's output is not what it should be, or nothing.
+# differs STEM LEVEL: prints how the program's output differs from the expected one, or nothing.
 differs() {
     TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" "$1.bc" >"$1.got" 2>"$1.err" ||
         { echo "-O$2: status $? $(head -1 "$1.err")"; return; }

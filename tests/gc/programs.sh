@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Collected C: each program prints the same as the plain program that the C compiler makes of the same source, whatever it is optimised
-# to and whether or not everything moves at each safepoint; and so does the static program that `tenon compile` and a linker make.
+# Collected C: each program prints the same as the program that the C compiler makes from the same source, at each optimisation level, with
+# and without everything moving at each safepoint. So does the static program that `tenon compile` and a linker make.
 #
 # time limit: 900
 
@@ -51,6 +51,6 @@ for source in tests/gc/programs/*.c; do
     check "$source"
 done
 
-# A million frames, ten million nodes: without stress, which would walk them all each time.
+# A million frames, ten million nodes: without stress, which would walk all of them each time.
 timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want"
 same "deep, large" "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# How long it takes until a running loop has stopped: the median over 200 collections is at most 50 us. (The worst case is the scheduler's, where there
-# are more threads than cores.)
+# How long it takes to stop a running loop: the median of 200 collections is at most 50 us. (The worst case depends on the scheduler if there are more
+# threads than cores.)
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 out=$BUILD/tests/gc/stop

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What gdb sees of loaded code: a breakpoint by name that is set before anything is loaded, a backtrace from the host through
-# loaded frames into the host, source lines and variables; nothing any more once the code was removed.
+# loaded frames to the host, source lines and variables; nothing after the code was removed.
 
 . tests/build/check
 
@@ -15,12 +15,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : "${CC:=gcc}"
 
-# A product as it is shipped: sections collected, stripped but for the two names.
+# A product as it is shipped: --gc-sections, and stripped except for the two names.
 $CC -g -O1 -Iinclude -Wl,--gc-sections $here/host.c "$BUILD/libtenon.a" -o "$work/host" || exit 1
 strip --keep-symbol=__jit_debug_register_code --keep-symbol=__jit_debug_descriptor "$work/host" -o "$work/stripped"
 some "the interface survives strip" "$(nm "$work/stripped" 2>&1 | grep __jit_debug_descriptor)"
 none "nothing else does" "$(nm "$work/stripped" | grep -w main)"
-# Who does not ask for a debugger has none of it.
+# Nothing of this is in programs that do not ask for it.
 $CC -Iinclude -Wl,--gc-sections -x c - -x none "$BUILD/libtenon.a" -o "$work/without" <<'END' || exit 1
 #include <tenon.h>
 int main(void)
@@ -61,7 +61,7 @@ echo -- at inner again\n
 backtrace 2
 END
 
-# in_gdb NAME HOST: runs the scripts; what it printed is in $work/NAME.log.
+# in_gdb NAME HOST: runs the scripts; the output is in $work/NAME.log.
 in_gdb() {
     gdb -nx -q -batch -x "$work/script" -ex 'info line inner' -x "$work/again" --args "$work/$2" "$work/inner.o" "$work/outer.o" >"$work/$1.log" 2>&1
     sed -n '/^-- removed/,/^Temporary/p' "$work/$1.log" >"$work/$1.removed.log"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# perf finds the names of loaded functions, by the map and by jitdump. The formats are tests/link/perf.c's business.
+# perf finds the names of loaded functions, by the map and by jitdump. tests/link/perf.c checks the formats.
 
 . tests/build/check
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Exceptions through loaded frames in programs with each unwinder that there is: libgcc's, shared and static, and LLVM's.
+# Exceptions through loaded frames in programs with each unwinder: libgcc's, shared and static, and LLVM's.
 
 . tests/build/check
 
@@ -28,6 +28,6 @@ if ! nm "$($CXX -print-file-name=libunwind.a)" 2>/dev/null | grep -q __unw_add_d
     echo "ok LLVM's libunwind # SKIP it is not installed"
     exit 0
 fi
-# Ahead of what g++ adds itself. Without its table gcc's static programs tell their own frames to libgcc only.
+# Placed before the libraries that g++ adds. Without --eh-frame-hdr, static programs of gcc register their own frames with libgcc only.
 with "LLVM's libunwind" "LLVM's" -l:libstdc++.a -l:libunwind.a
 with "LLVM's libunwind, static" "LLVM's" -static -Wl,--eh-frame-hdr -lstdc++ -l:libunwind.a

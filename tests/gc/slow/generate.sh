@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Generated programs, each at all levels: those of SEEDS=FIRST:COUNT, or else a twentieth of the first 10,000, another one each day.
+# Generated programs, each at all optimisation levels: SEEDS=FIRST:COUNT, or else a twentieth of the first 10,000, a different one each day.
 #
 # time limit: 36000
 

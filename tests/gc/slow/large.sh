@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Binary trees as deep as benchmarks have them, whose counts are known; and a million frames and ten million nodes, plain and with the heap
-# verified behind each collection.
+# Binary trees as deep as in benchmarks, whose node counts are known; and a million frames and ten million nodes, plain and with the heap
+# verified after each collection.
 #
 # time limit: 1800
 
@@ -35,7 +35,7 @@ trees() { echo $((2 ** ($1 + 1) - 1)); }
 } >"$out/want"
 says "bt 21" "$BUILD/tenon" run -O2 "$out/bt.bc" -- 21
 
-# The sums of 0 to a million, of 0 to ten million less one, and one for each odd depth that a frame was given.
+# The sum from 0 to a million, the sum below ten million, and 1 for each frame with an odd depth.
 echo $((1000000 * 1000001 / 2 + 10000000 * 9999999 / 2 + 500000)) >"$out/want"
 says deep "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000
 says "deep, verified" env TENON_GC_VERIFY=1 "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Takes every root, relocation and barrier of some programs away (support/mutate.awk), one at a time: under stress, with the heap verified, the
-# program must notice.
+# Removes every root, relocation and barrier of some programs (support/mutate.awk), one at a time: under stress, with the heap verified, each
+# removal must make the program fail.
 #
 # time limit: 3600
 
@@ -9,12 +9,12 @@
 out=$BUILD/tests/gc/mutate
 mkdir -p "$out"
 
-# unnoticed OBJECT ARGUMENT...: it runs as if nothing were missing
+# unnoticed OBJECT ARGUMENT...: true if it runs without failing
 unnoticed() {
     (TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "$@" >"$out/got") 2>/dev/null && cmp -s "$out/want" "$out/got"
 }
 
-# survivors ARGUMENT...: for the module in whole.ll, a line for each mutant that nothing notices
+# survivors ARGUMENT...: for the module in whole.ll, a line for each mutant that does not fail
 survivors() {
     local n=0 mutant
     while read -r mutant; do
