@@ -124,7 +124,8 @@ static void place_phis(struct repair *r, uint32_t variable)
         r->end_stamp[block] = variable + 1;
         r->at_end[block] = r->defined[variable].items[i].value;
     }
-    qsort(v->live_blocks, v->live_block_count, sizeof *v->live_blocks, by_number);
+    if (v->live_block_count)
+        qsort(v->live_blocks, v->live_block_count, sizeof *v->live_blocks, by_number);
     bool changed = true;
     while (changed) {
         changed = false;
