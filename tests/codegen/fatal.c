@@ -5,14 +5,8 @@
 
 #include <pthread.h>
 
+#include "abandon.h"
 #include "support.h"
-
-/* What is abandoned is leaked, on purpose. Sanitizers ask for this function, nobody else does. */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
 
 static const char good[] = "define i32 @seven() {\n  ret i32 7\n}\n";
 

@@ -233,8 +233,8 @@ static void newest_definition_counts(void **state)
     tn_tracker_destroy(tracker);
     add(jit, "second", answers[1], NULL);
     assert_int_equal(tn_jit_build_image(jit, NULL, &options, out, NULL, NULL), TN_OK);
-    assert_contains((const char *)out[TN_IMAGE_ASSEMBLY].data, "$42");
-    assert_null(strstr(out[TN_IMAGE_ASSEMBLY].data, "$41"));
+    assert_non_null(memmem(out[TN_IMAGE_ASSEMBLY].data, out[TN_IMAGE_ASSEMBLY].size, "$42", 3));
+    assert_null(memmem(out[TN_IMAGE_ASSEMBLY].data, out[TN_IMAGE_ASSEMBLY].size, "$41", 3));
     tn_buffer_free(&out[TN_IMAGE_ASSEMBLY]);
     tn_jit_destroy(jit);
 }
@@ -294,6 +294,9 @@ static void what_is_refused(void **state)
 /* Traced in a process of its own, built into an image, and run again on that. */
 static void same_workload_compiles_nothing(void **state)
 {
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ /* they build no command */
+    skip();
+#endif
     char self[500], tenon[500];
     const char *build = getenv("BUILD");
     (void)state;

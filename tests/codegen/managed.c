@@ -3,6 +3,7 @@
 /* Compiling managed code through the API: options, counters, and memory that runs out in the middle of a pass. What the passes
  * do is tested in tests/ir. */
 
+#include "abandon.h"
 #include "base/os.h"
 #include "support.h"
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abandon.h"
 #include "support.h"
 
 /* From rules.mk: programs that clang made, for three architectures, with debug information; the IR of tests/ir. */

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "abandon.h"
 #include "support.h"
 
 #include "codegen/codegen.h"

@@ -8,11 +8,13 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Triple.h>
+#include <memory>
+#include <vector>
 
 using namespace llvm;
 
 struct llvm_cpu {
-    MCSubtargetInfo *info;
+    std::unique_ptr<MCSubtargetInfo> info;
 };
 
 #define INITIALIZE(Name)                                                                                               \
@@ -35,9 +37,10 @@ struct llvm_cpu *llvm_cpu(const char *triple, const char *name, const char *feat
     const Target *target = TargetRegistry::lookupTarget(parsed, message);
     if (!target)
         return nullptr;
-    struct llvm_cpu *cpu = new struct llvm_cpu;
-    cpu->info = target->createMCSubtargetInfo(parsed, name, features);
-    return cpu;
+    static std::vector<std::unique_ptr<struct llvm_cpu>> all; // until the process ends
+    all.push_back(std::make_unique<struct llvm_cpu>());
+    all.back()->info.reset(target->createMCSubtargetInfo(parsed, name, features));
+    return all.back().get();
 }
 
 const char *llvm_name_at(const struct llvm_cpu *cpu, size_t index)
