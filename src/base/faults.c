@@ -14,7 +14,7 @@ enum { MAX_WORDS = 96 };
 static struct {
     bool active;
     bool refuse_executable;
-    uint64_t failing_alloc; /* counts down to the allocation that fails; 0: none */
+    uint64_t failing_alloc; /* counts down, on all threads, to the allocation that fails; 0: none */
     unsigned count, at;
     struct {
         char action;
@@ -75,7 +75,13 @@ void tn__os_read_fault_environment(void)
 
 bool tn__os_alloc_fault(void)
 {
-    return plan.active && plan.failing_alloc && --plan.failing_alloc == 0;
+    if (!plan.active)
+        return false;
+    uint64_t left = __atomic_load_n(&plan.failing_alloc, __ATOMIC_RELAXED);
+    while (left &&
+           !__atomic_compare_exchange_n(&plan.failing_alloc, &left, left - 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return left == 1;
 }
 
 int tn__os_fault(bool executable, bool *ignore_hint)
