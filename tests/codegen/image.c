@@ -247,14 +247,10 @@ static void images_for_the_cpu_of_the_jit(void **state)
                              "  %yes = call i1 @julia.cpu.have_fma.f64()\n"
                              "  %answer = select i1 %yes, i64 77, i64 78\n"
                              "  ret i64 %answer\n}\n";
-    struct tn_cpu cpu = {.size = sizeof cpu, .arch = tn_cpu_arch_find("x86-64")};
-    struct tn_compile_options compile = {X86, .native = &cpu};
-    const char *alias;
     (void)state;
-    for (size_t i = 0; (cpu.name = tn_cpu_name_at(cpu.arch, i, &cpu.features, &alias)); i++) {
-        bool with_fma = strcmp(cpu.name, "x86-64-v3") == 0;
-        if (!with_fma && strcmp(cpu.name, "x86-64-v2") != 0)
-            continue;
+    for (int with_fma = 0; with_fma < 2; with_fma++) {
+        struct tn_cpu cpu = cpu_named(with_fma ? "x86-64-v3" : "x86-64-v2");
+        struct tn_compile_options compile = {X86, .native = &cpu};
         struct tn_buffer out[TN_IMAGE_OUTPUTS];
         struct tn_image_options options = {
             .size = sizeof options, .targets = "native", .outputs = 1 << TN_IMAGE_ASSEMBLY};
@@ -263,7 +259,8 @@ static void images_for_the_cpu_of_the_jit(void **state)
         assert_int_equal(tn_jit_create(&jit_options, &jit, NULL), TN_OK);
         add(jit, "ask", ir, NULL);
         assert_int_equal(tn_jit_build_image(jit, NULL, &options, out, NULL, NULL), TN_OK);
-        assert_contains((const char *)out[TN_IMAGE_ASSEMBLY].data, with_fma ? "$77" : "$78");
+        const struct tn_buffer *text = &out[TN_IMAGE_ASSEMBLY];
+        assert_non_null(memmem(text->data, text->size, with_fma ? "$77" : "$78", 3));
         tn_buffer_free(&out[TN_IMAGE_ASSEMBLY]);
         tn_jit_destroy(jit);
     }

@@ -97,3 +97,14 @@ void for_each_program(const char *const *programs, size_t count,
         free(bytes);
     }
 }
+
+struct tn_cpu cpu_named(const char *name)
+{
+    struct tn_cpu cpu = {.size = sizeof cpu, .arch = tn_cpu_arch_find("x86-64")};
+    const char *alias;
+    for (size_t i = 0; (cpu.name = tn_cpu_name_at(cpu.arch, i, &cpu.features, &alias)); i++)
+        if (strcmp(cpu.name, name) == 0)
+            return cpu;
+    fail_msg("no CPU '%s'", name);
+    return cpu;
+}

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "tenon_codegen.h"
+#include "tenon_cpu.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DEFAULTS     .size = sizeof(struct tn_compile_options)
@@ -44,6 +45,9 @@ void quiet_end(void);
 
 /* Whether the options' triple belongs to a target that is built in; others are skipped. */
 bool built_in(const struct tn_compile_options *options);
+
+/* An x86-64 CPU by its name. */
+struct tn_cpu cpu_named(const char *name);
 
 /* Calls `check` with the bitcode of each program of the corpus, optimised by clang and not; names as rules.mk gives them. */
 void for_each_program(const char *const *programs, size_t count,
