@@ -122,6 +122,8 @@ static int read_headers(struct parser *p)
                     file.e_phentsize, (unsigned long long)file.e_phoff);
     if (!tn__inside(at, size, read)) {
         code = read_at(p, at, head, &read);
+        if (code == TN_OK && read < size)
+            code = FAIL(p, "%s: was truncated while it was read", p->name);
         at = 0;
     }
     for (size_t i = 0; i < file.e_phnum && code == TN_OK; i++) {
