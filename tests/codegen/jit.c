@@ -5,10 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "llvm_module.h"
 #include "support.h"
 
-#include "codegen/codegen.h"
-#include "codegen/llvm.h"
 #include "tenon_cpu.h"
 
 /* CORPUS comes from rules.mk: "folder/name" of each program. */
@@ -315,18 +314,6 @@ static void initializers(void **state)
     }
 }
 
-static const char *any_layout(void *user, const char *triple, const char *layout)
-{
-    (void)user, (void)triple, (void)layout;
-    return NULL;
-}
-
-static void no_report(void *user, const char *file, unsigned line, unsigned column, const char *message)
-{
-    (void)user, (void)file;
-    fail_msg("%u:%u: %s", line, column, message);
-}
-
 /* A module that the client has built with LLVM's API. */
 static void modules_of_llvms(void **state)
 {
@@ -334,8 +321,7 @@ static void modules_of_llvms(void **state)
     for (int lazy = 0; lazy <= 1; lazy++) {
         struct tn_jit *jit = create(lazy, 0, 2);
         LLVMContextRef context = LLVMContextCreate();
-        LLVMModuleRef module =
-            tn__llvm_parse(context, "callee", callee, sizeof callee - 1, false, any_layout, NULL, no_report, NULL);
+        LLVMModuleRef module = parse_module(context, callee, sizeof callee - 1);
         struct tn_jit_module given = {.size = sizeof given, .name = "llvm", .llvm_module = module};
         struct tn_error err;
         if (tn_jit_add_module(jit, NULL, &given, &err))

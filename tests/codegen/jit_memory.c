@@ -5,8 +5,7 @@
 #include <malloc.h>
 
 #include "base/os.h"
-#include "codegen/codegen.h"
-#include "codegen/llvm.h"
+#include "llvm_module.h"
 #include "support.h"
 
 static const char ir[] = "@count = global i64 1\n"
@@ -93,23 +92,11 @@ static void compiled_by_function(void **state)
     refuse_each(&(struct given){.lazy = true});
 }
 
-static const char *any_layout(void *user, const char *triple, const char *layout)
-{
-    (void)user, (void)triple, (void)layout;
-    return NULL;
-}
-
-static void no_report(void *user, const char *file, unsigned line, unsigned column, const char *message)
-{
-    (void)user, (void)file;
-    fail_msg("%u:%u: %s", line, column, message);
-}
-
 static void given_by_llvm(void **state)
 {
     (void)state;
     LLVMContextRef context = LLVMContextCreate();
-    LLVMModuleRef module = tn__llvm_parse(context, "test", ir, sizeof ir - 1, false, any_layout, NULL, no_report, NULL);
+    LLVMModuleRef module = parse_module(context, ir, sizeof ir - 1);
     refuse_each(&(struct given){.module = module});
     LLVMDisposeModule(module);
     LLVMContextDispose(context);
