@@ -148,10 +148,19 @@ static void discard_group(struct tn__object *object, const struct tn__group *gro
         object->data->sections[group->members[m]].discarded = discarded;
 }
 
+/* A section that follows another one (SHF_LINK_ORDER) is about it, so it is discarded with it, in the same group or not. */
+static void discard_followers(const struct tn__object_data *data)
+{
+    for (uint32_t i = 1; i < data->section_count; i++)
+        if (data->sections[i].follows && data->sections[data->sections[i].follows].discarded)
+            data->sections[i].discarded = true;
+}
+
 /* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
 static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
                         struct tn_error *err)
 {
+    bool any = false;
     for (uint32_t i = 0; i < object->data->group_count; i++) {
         const struct tn__group *group = &object->data->groups[i];
         struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
@@ -163,9 +172,11 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
             keep_group(object, entry);
             continue;
         }
-        entry->contested = true;
+        entry->contested = any = true;
         discard_group(object, group, true);
     }
+    if (any)
+        discard_followers(object->data);
     return 0;
 }
 
@@ -309,6 +320,9 @@ static void forget_definitions(const struct tn__object *object)
 static void reclaim_groups(const struct tn_library *library, struct tn__object *object)
 {
     const struct tn__object_data *data = object->data;
+    for (uint32_t i = 1; i < data->section_count; i++)
+        if (data->sections[i].follows)
+            data->sections[i].discarded = false;
     for (uint32_t i = 0; i < data->group_count; i++) {
         const struct tn__group *group = &data->groups[i];
         struct tn__entry *entry = tn__symtab_find_key(&library->symtab, group->signature, group->key);
@@ -322,6 +336,7 @@ static void reclaim_groups(const struct tn_library *library, struct tn__object *
         if (tn__symtab_find_key(&library->symtab, group->signature, group->key)->group_owner != object)
             discard_group(object, group, true);
     }
+    discard_followers(data);
 }
 
 /* Takes the entry of a definition if nobody has it, or a weaker one of a pending object. What the client defined or a

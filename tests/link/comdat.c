@@ -73,12 +73,61 @@ static void a_symbol_that_was_discarded_with_its_group_is_undefined(void **state
     free(discarded.at);
 }
 
+/* A copy of the group "g", which holds `word`, and behind it, in no group, a section that accompanies its data. */
+static struct bytes object_with_follower(uint32_t word, struct elf *elf)
+{
+    static uint32_t words[2], group[2] = {GRP_COMDAT, 1};
+    static uint64_t address;
+    memset(elf, 0, sizeof *elf);
+    words[word - 1] = word;
+    unsigned data = elf_section(elf, ".data.g", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_GROUP, &words[word - 1], 4);
+    unsigned about =
+        elf_section(elf, "about", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_LINK_ORDER, &address, sizeof address);
+    unsigned grp = elf_section(elf, ".group", SHT_GROUP, 0, group, sizeof group);
+    unsigned local = elf_symbol(elf, "", STB_LOCAL, STT_SECTION, data, 0, 0);
+    elf->sections[about].header.sh_link = data;
+    elf->sections[grp].header.sh_info = elf_symbol(elf, "g", STB_WEAK, STT_OBJECT, data, 0, 4);
+    elf_symbol(elf, "about", STB_WEAK, STT_OBJECT, about, 0, 8);
+    elf_reloc(elf, about, 0, local, R_X86_64_64, 0);
+    return elf_finish(elf);
+}
+
+static void a_section_that_accompanies_a_discarded_one_is_discarded(void **state)
+{
+    (void)state;
+    static struct elf elf[2];
+    struct bytes kept = object_with_follower(1, &elf[0]), discarded = object_with_follower(2, &elf[1]);
+    for (int all = 0; all < 2; all++) {
+        struct fixture f = open_fixture(NULL);
+        struct tn_error err;
+        struct tn_tracker *tracker;
+        assert_ok(tn_tracker_create(f.library, &tracker, &err), &err);
+        struct tn_input input = {
+            .size = sizeof input, .name = "kept.o", .bytes = kept.at, .length = kept.size, .owner = tracker};
+        assert_ok(tn_add_object(f.library, &input, &err), &err);
+        add_bytes(&f, "discarded.o", discarded.at, discarded.size);
+        if (all)
+            assert_ok(tn_link(f.library, &err), &err);
+        uint32_t **about = lookup(&f, "about");
+        assert_int_equal(**about, 1);
+        assert_ok(tn_tracker_remove(tracker, &err), &err);
+        if (!all) {
+            about = lookup(&f, "about"); /* back with its group */
+            assert_int_equal(**about, 2);
+        }
+        close_fixture(&f);
+    }
+    free(kept.at);
+    free(discarded.at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_copy_of_a_group_is_kept),
         cmocka_unit_test(a_group_whose_owner_could_not_be_added_is_free_again),
         cmocka_unit_test(a_symbol_that_was_discarded_with_its_group_is_undefined),
+        cmocka_unit_test(a_section_that_accompanies_a_discarded_one_is_discarded),
     };
     return cmocka_run_group_tests_name("link/comdat", tests, NULL, NULL);
 }
