@@ -26,6 +26,7 @@ static struct {
 struct section {
     const char *name;
     uint64_t address, size;
+    uint32_t follows; /* the section that it accompanies (SHF_LINK_ORDER); 0: none */
 };
 
 /* The name, if it ends within the table; else NULL. */
@@ -61,7 +62,22 @@ static bool section_of(const struct tn_linked_object *object, size_t index, stru
     uint64_t table = elf.e_shstrndx == SHN_XINDEX ? first.sh_link : elf.e_shstrndx;
     if (!header_at(object, &elf, table, &names) || !header_at(object, &elf, index, &header))
         return false;
-    *out = (struct section){name_of(object, &names, header.sh_name), address, header.sh_size};
+    *out = (struct section){name_of(object, &names, header.sh_name), address, header.sh_size,
+                            header.sh_flags & SHF_LINK_ORDER ? header.sh_link : 0};
+    return true;
+}
+
+/* Where the functions of a section of stack maps may lie: in the section that it accompanies, which need not be among the object's
+ * other code if a program asks for its bounds (__start_NAME). False: that section was discarded, so the maps mean nothing. */
+static bool code_of(const struct tn_linked_object *object, const struct section *maps, struct tn_range *code)
+{
+    struct section text;
+    *code = object->zones[TN_ZONE_CODE];
+    if (!maps->follows || maps->follows >= object->section_count)
+        return true;
+    if (!section_of(object, maps->follows, &text))
+        return false;
+    *code = (struct tn_range){text.address, text.size};
     return true;
 }
 
@@ -83,13 +99,16 @@ static void forget(uint64_t id)
 
 static int enter_maps(const struct tn_linked_object *object, const struct section *section, struct tn_error *err)
 {
+    struct tn_range range;
+    if (!code_of(object, section, &range))
+        return TN_OK;
     struct loaded *item = tn__alloc(NULL, sizeof *item);
     if (!item)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     *item = (struct loaded){.id = object->id,
                             .section = (const uint8_t *)(uintptr_t)section->address,
                             .size = section->size,
-                            .code = object->zones[TN_ZONE_CODE]};
+                            .code = range};
     int code = tn__maps_add(item->section, item->size, item->code, err);
     if (code)
         tn__free(NULL, item);

@@ -79,6 +79,9 @@ struct frame {
     int64_t sp_minus_fp = 0;
     bool sp_is_fixed = false; /* the stack pointer is the same at every call */
     const MCSection *text = nullptr;
+    /* Where the function begins: a local label, because the function's own symbol may be bound to another module's definition,
+     * while the map describes this one. */
+    const MCSymbol *start = nullptr;
     std::string function;
     DenseMap<int64_t, variable> variables; /* by offset from the frame pointer */
 };
@@ -121,6 +124,7 @@ void note_variables(const MachineFunction &function, int64_t fp_offset, frame &f
 struct handler : AsmPrinterHandler {
     AsmPrinter &printer;
     frames &known;
+    MCSymbol *start = nullptr; /* of the function that is being printed */
 
     handler(AsmPrinter &printer, frames &known) : printer(printer), known(known)
     {
@@ -130,13 +134,23 @@ struct handler : AsmPrinterHandler {
     {
     }
 
-    void beginFunction(const MachineFunction *) override
+    static bool is_managed(const MachineFunction &function)
     {
+        return function.getFunction().hasGC() && function.getFunction().getGC() == TN__GC_STRATEGY;
+    }
+
+    /* Called between the function's symbol and its first instruction. */
+    void beginFunction(const MachineFunction *function) override
+    {
+        if (!is_managed(*function))
+            return;
+        start = printer.OutContext.createTempSymbol();
+        printer.OutStreamer->emitLabel(start);
     }
 
     void endFunction(const MachineFunction *function) override
     {
-        if (!function->getFunction().hasGC() || function->getFunction().getGC() != TN__GC_STRATEGY)
+        if (!is_managed(*function))
             return;
         const MachineFrameInfo &info = function->getFrameInfo();
         const TargetRegisterInfo &registers = *function->getSubtarget().getRegisterInfo();
@@ -155,6 +169,7 @@ struct handler : AsmPrinterHandler {
         frame.sp_is_fixed = lowering.hasReservedCallFrame(*function) && !info.hasVarSizedObjects() &&
                             !registers.hasStackRealignment(*function);
         frame.text = printer.getCurrentSection();
+        frame.start = start;
         frame.function = function->getName().str();
         note_variables(*function, *fp_offset, frame);
     }
@@ -305,8 +320,8 @@ class function_map {
         out.emitValueToAlignment(Align(2));
         MCSymbol *here = mc.createTempSymbol();
         out.emitLabel(here);
-        const MCExpr *code = cast<MCBinaryExpr>(safepoints.front().place)->getRHS();
-        out.emitValue(MCBinaryExpr::createSub(code, MCSymbolRefExpr::create(here, mc), mc), 4);
+        out.emitValue(
+            MCBinaryExpr::createSub(MCSymbolRefExpr::create(in.start, mc), MCSymbolRefExpr::create(here, mc), mc), 4);
         auto &roots = safepoints.front().variables;
         number(safepoints.size() | roots.size() << 20 | (wide ? TN_GC_MAP_WIDE : 0), 4);
         for (int64_t slot : roots)
