@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Generated programs (tests/gc/generate) under stress, at each optimisation level in turn: each prints the same as without a collector.
-#     tests/gc/generate.sh [FIRST [COUNT [LEVELS]]]
-# LEVELS is a list like "0 1 2 3": each program then runs at all of these.
+#     tests/gc/generate.sh [FIRST [COUNT [LEVELS [KIND]]]]
+# LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
+# Several programs are compiled and run as one; if they fail, each by itself.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
-first=${1:-1} count=${2:-16} levels=${3-}
+first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
 out=$BUILD/tests/gc/generate
 mkdir -p "$out"
 clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 
-# build STEM SEED: makes STEM.plain, its expected output, and STEM.bc; or prints what went wrong
+# build STEM FIRST COUNT: makes STEM.want, the expected output, and STEM.bc; or prints what went wrong
 build() {
-    "$out/generate" "$2" >"$1.c" && "$out/generate" "$2" ir >"$1.ll" || { echo "the generator failed"; return 1; }
+    "$out/generate" c "$2" "$3" "$kind" >"$1.c" && "$out/generate" ir "$2" "$3" "$kind" >"$1.ll" || { echo "the generator failed"; return 1; }
     $clang -O0 -DTN_UNMANAGED "$1.c" -o "$1.plain" &&
         $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
         "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
@@ -26,24 +27,34 @@ differs() {
     cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"
 }
 
-# try SEED: the same at its levels
+# try FIRST COUNT: prints what is wrong with these programs at their levels
 try() {
-    local stem=$out/$1 level
-    build "$stem" "$1" || return
-    for level in ${levels:-$(($1 % 4))}; do
-        differs "$stem" "$level"
+    local stem=$out/$1.$2 level wrong
+    wrong=$(build "$stem" "$@" || exit
+        for level in ${levels:-$(($1 / together % 4))}; do
+            differs "$stem" "$level"
+        done)
+    [ -n "$wrong" ] || rm -f "$stem".*
+    echo "$wrong"
+}
+
+# try_each FIRST COUNT: prints a line for each program that fails
+try_each() {
+    local seed wrong
+    for seed in $(seq "$1" $(($1 + $2 - 1))); do
+        wrong=$(try "$seed" 1)
+        [ -z "$wrong" ] || echo "not ok gc/generate: seed $seed $wrong"
     done
 }
 
-"$CC" -O1 -Wall -Wextra tests/gc/generate/*.c -o "$out/generate" || exit 1
+"$CC" -O1 -Wall -Wextra -Wno-missing-field-initializers tests/gc/generate/*.c -o "$out/generate" || exit 1
 failed=0
-for seed in $(seq "$first" $((first + count - 1))); do
-    wrong=$(try "$seed" 2>&1)
-    if [ -n "$wrong" ]; then
-        echo "not ok gc/generate: seed $seed $wrong"
-        failed=$((failed + 1))
-    else
-        rm -f "$out/$seed".*
-    fi
+for ((seed = first; seed < first + count; seed += together)); do
+    portion=$((first + count - seed < together ? first + count - seed : together))
+    wrong=$(try $seed $portion)
+    [ -n "$wrong" ] || continue
+    failed=$((failed + 1))
+    each=$(try_each $seed $portion)
+    echo "${each:-not ok gc/generate: seeds $seed to $((seed + portion - 1)) together: $wrong}"
 done
 [ "$failed" != 0 ] || echo "ok gc/generate: programs $first to $((first + count - 1))"

@@ -7,13 +7,63 @@
 
 #include <stdint.h>
 
-enum { VECTORS = 3 }; /* number of functions in IR */
+enum {
+    FUNCTIONS = 6,
+    REFERENCES = 5,
+    NUMBERS = 3
+};                               /* in C: functions of a program, local variables r0 ..., x0 ... of each */
+enum { UNWOUND = 2, IN_IR = 3 }; /* functions that may end with exceptions; functions in IR */
 
-/* The state of a random number generator. */
-uint64_t seeded(uint64_t seed);
-unsigned pick_from(uint64_t *state, unsigned count);
+/* ---- kinds of statements, which are rows of tables ---- */
 
-/* Functions on vectors of references: as LLVM IR, or what they do in C. */
-void define_vectors(uint64_t seed, int as_ir);
+/* A statement of functions in C has one text. A step of functions in IR has the same computation in both languages. The texts
+ * are templates, see template.c. */
+struct kind {
+    const char *name, *c, *ir;
+    void (*write)(void); /* instead of texts */
+    int waits;           /* the compiler does not support it yet: written only if it is the wanted kind */
+};
+
+struct kinds {
+    const struct kind *rows;
+    unsigned count;
+};
+#define KINDS(rows)                                                                                                    \
+    {                                                                                                                  \
+        rows, sizeof(rows) / sizeof *(rows)                                                                            \
+    }
+
+extern const struct kinds ordinary_statements, memory_statements;
+extern const struct kinds vector_steps;
+
+/* The only kind that is wanted, for looking into one of them; NULL: all. */
+extern const char *wanted;
+
+/* Writes one of the kinds of these tables; of the wanted one if they have it. */
+void write_one_of(const struct kinds *const *tables, unsigned count);
+
+/* ---- templates ---- */
+
+enum language { C, IR };
+extern enum language language; /* what is written now: steps have texts in both */
+extern unsigned program;       /* its number, which is part of all its functions' names */
+extern unsigned function;      /* number of the function that is being written: it calls those before it */
+extern int indent;             /* of C */
+
+void seed_with(uint64_t seed);
+unsigned pick(unsigned count);
+
+/* Draws new random values for the letters of templates. */
+void draw(void);
+void write_text(const char *template);
+/* In the language that is being written. */
+void write_step(const char *c, const char *ir);
+
+/* ---- functions in IR ---- */
+
+/* Called at the beginning of a function: its vector, number and basic block. */
+void begin_values(const char *vector, const char *number, const char *block);
+void declare_for_ir(void);
+void define_in_ir(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unwind.h>
 
 #include "tenon_managed.h"
@@ -45,7 +46,18 @@ struct triple {
     long number;
 };
 
-static node globals[4];
+struct row {
+    node items[3];
+    long number;
+};
+
+struct nested {
+    struct couple pair;
+    long number;
+    struct row row;
+};
+
+static node globals[4], called_back;
 static unsigned long trace;
 static long notes;
 static jmp_buf *target;
@@ -56,6 +68,21 @@ static __attribute__((noinline)) void note(long value)
     notes++;
     if (getenv("TRACE"))
         printf("%ld %ld\n", notes, value);
+}
+
+/* Each program begins in the same state, whatever others did before. */
+static void begin(void)
+{
+    for (int i = 0; i < 4; i++)
+        globals[i] = NULL;
+    called_back = NULL;
+    trace = 0, notes = 0;
+}
+
+static void end(int program)
+{
+    printf("%d: %lx after %ld\n", program, trace, notes);
+    fflush(stdout);
 }
 
 static node cons(long value, node next)
@@ -130,9 +157,46 @@ static __attribute__((noinline)) struct couple swapped(struct couple c)
     return swapped;
 }
 
-/* ---- the C library's callbacks and other calls out ---- */
+/* ---- references in stack memory ---- */
 
-static node called_back;
+static __attribute__((noinline)) struct row make_row(node a, node b, long number)
+{
+    struct row row = {{cons(number, a), b, cons(number + 1, b)}, number % 1000003};
+    row.items[1] = cons(1, row.items[0]);
+    return row;
+}
+
+static __attribute__((noinline)) void fill(node *items, int count, node first, long number)
+{
+    for (int i = 0; i < count; i++)
+        items[i] = first = cons(number + i, i % 2 ? items[i - 1] : first);
+}
+
+static __attribute__((noinline)) void exchange(node *a, node *b, long number)
+{
+    node old = *a;
+    *a = cons(number, *b);
+    *b = old;
+}
+
+static __attribute__((noinline)) long sum_row(long number, struct row row, node list)
+{
+    row.items[0] = cons(number, row.items[2]);
+    node last = cons(number, list);
+    return sum(row.items[0]) + sum(row.items[1]) + sum(last) + row.number;
+}
+
+static __attribute__((noinline)) struct row rotated(struct row row, long number)
+{
+    struct row result = row;
+    for (long i = 0; i < number; i++) {
+        result = (struct row){{row.items[1], row.items[2], cons(i, row.items[0])}, row.number + i};
+        row = result;
+    }
+    return result;
+}
+
+/* ---- the C library's callbacks and other calls out ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -171,6 +235,27 @@ static __attribute__((noinline)) node left(node list, int count)
         qsort(numbers, (size_t)count, sizeof *numbers, leave);
     way_out = outer;
     return cons(count, list);
+}
+
+struct context {
+    struct couple pair;
+    long number;
+};
+
+static int compare_in(const void *key, const void *element)
+{
+    struct context *context = (struct context *)key;
+    context->pair.a = cons(*(const int *)element, context->pair.b);
+    context->pair.b = cons(context->number, context->pair.a);
+    return context->number - *(const int *)element;
+}
+
+/* A search finds its way in the same steps with each C library: there are three elements. */
+static __attribute__((noinline)) long search(struct context *context)
+{
+    static const int elements[] = {0, 1, 2};
+    const int *found = bsearch(context, elements, 3, sizeof *elements, compare_in);
+    return found ? *found : -1;
 }
 
 static intptr_t count_nodes(intptr_t count, intptr_t b, intptr_t c, intptr_t d)
@@ -259,7 +344,3 @@ static void shuffle(node *v, int a, int b, int c, int d)
     v[0] = old[a], v[1] = old[b], v[2] = old[c], v[3] = old[d];
 }
 #endif
-
-node v0(node a, node b, struct nodes tn_ref *memory, long x);
-node v1(node a, node b, struct nodes tn_ref *memory, long x);
-node v2(node a, node b, struct nodes tn_ref *memory, long x);
