@@ -5,9 +5,11 @@
  * It runs in this very process: its exit() is ours, so whatever has to happen at the end (finalizers, statistics) is left to
  * atexit. */
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "link/detached.h"
@@ -222,15 +224,54 @@ bool tool_program_link(const char *entry, const char *const *roots, size_t root_
     return rc == 0;
 }
 
-/* The program's arguments, with the first FILE in the place of its name. */
+/* Copies pointers up to the NULL that ends them; returns where the copy goes on. */
+static char **copy_list(char **to, char *const *from)
+{
+    while ((*to++ = *from++))
+        ;
+    return to;
+}
+
+static size_t length_of(char *const *list)
+{
+    size_t length = 0;
+    while (list[length])
+        length++;
+    return length;
+}
+
+/* The types of <elf.h> end at 51. */
+enum { AUXV_TYPES = 64 };
+
+/* Writes the entries of this process's auxiliary vector, AT_NULL last. */
+static void copy_auxv(char **to)
+{
+    for (unsigned long type = AT_NULL + 1; type < AUXV_TYPES; type++) {
+        errno = 0;
+        unsigned long value = getauxval(type);
+        if (errno)
+            continue;
+        *to++ = (char *)type;
+        *to++ = (char *)value;
+    }
+    *to++ = (char *)AT_NULL;
+    *to = NULL;
+}
+
+/* Lays out what the program starts with as the kernel does (System V ABI for AMD64, 3.4.1): arguments, the first of which is the
+ * first FILE, environment and auxiliary vector follow each other, because programs step from one to the next. */
 static char **make_arguments(const struct settings *settings)
 {
-    char **argv = calloc((size_t)settings->argument_count + 2, sizeof *argv);
+    size_t words = (size_t)settings->argument_count + 2 + length_of(environ) + 1 + 2 * (AUXV_TYPES + 1);
+    char **argv = calloc(words, sizeof *argv);
     if (!argv)
         return NULL;
     argv[0] = settings->files[0];
     for (int i = 0; i < settings->argument_count; i++)
         argv[i + 1] = settings->arguments[i];
+    char **envp = argv + settings->argument_count + 2;
+    copy_auxv(copy_list(envp, environ));
+    environ = envp;
     /* What err(), error() and assert() of the program print. */
     program_invocation_name = argv[0];
     program_invocation_short_name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
