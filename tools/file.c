@@ -13,7 +13,7 @@
 
 #include "base/os.h"
 #include "image/format.h"
-#include "tool.h"
+#include "watch.h"
 
 /* ---- kinds ---- */
 
@@ -66,7 +66,8 @@ const char *tool_kind_name(const struct file *file)
 
 /* ---- reading ---- */
 
-static int read_stdin(struct file *file)
+/* Reads to the end: of standard input, a pipe, a device. */
+static int read_stream(int fd, struct file *file)
 {
     size_t capacity = 0;
     char *bytes = NULL;
@@ -78,7 +79,7 @@ static int read_stdin(struct file *file)
                 return free(bytes), ENOMEM;
             bytes = larger;
         }
-        ssize_t got = read(STDIN_FILENO, bytes + file->size, capacity - file->size);
+        ssize_t got = read(fd, bytes + file->size, capacity - file->size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -88,6 +89,17 @@ static int read_stdin(struct file *file)
         if (!got)
             return 0;
     }
+}
+
+/* A pipe or a device: waits for whatever writes there. */
+static int read_device(const char *name, struct file *file)
+{
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = read_stream(fd, file);
+    close(fd);
+    return error;
 }
 
 static int map_file(const char *name, struct file *file)
@@ -102,11 +114,20 @@ static int map_file(const char *name, struct file *file)
     return 0;
 }
 
+static int read_file(const char *name, struct file *file)
+{
+    struct stat status;
+    if (strcmp(name, "-") == 0)
+        return read_stream(STDIN_FILENO, file);
+    if (stat(name, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)))
+        return read_device(name, file);
+    return map_file(name, file);
+}
+
 bool tool_read(const char *name, struct file *file)
 {
-    bool is_stdin = strcmp(name, "-") == 0;
-    *file = (struct file){.name = is_stdin ? "<stdin>" : name};
-    int error = is_stdin ? read_stdin(file) : map_file(name, file);
+    *file = (struct file){.name = strcmp(name, "-") == 0 ? "<stdin>" : name};
+    int error = read_file(name, file);
     if (error == EISDIR)
         return tool_fail(STATUS_FAILURE, "'%s' is a directory; name the files in it", file->name), false;
     if (error)
@@ -218,8 +239,8 @@ static int write_in_place(FILE *out, const void *bytes, size_t size)
     if (!out)
         return errno;
     int error = write_all(fileno(out), bytes, size);
-    if (out != stdout)
-        fclose(out);
+    if (out != stdout && fclose(out) != 0 && !error)
+        error = errno;
     return error;
 }
 
@@ -227,17 +248,37 @@ static bool write_as(const char *name, const void *bytes, size_t size, mode_t mo
 {
     struct stat status;
     int error;
-    if (strcmp(name, "-") == 0)
+    if (strcmp(name, "-") == 0) {
+        tool_progress_hold();
         error = write_in_place(stdout, bytes, size);
-    else if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
+        tool_progress_release();
+    } else if (stat(name, &status) == 0 && S_ISDIR(status.st_mode)) {
         error = EISDIR;
-    else if (stat(name, &status) == 0 && !S_ISREG(status.st_mode))
+    } else if (stat(name, &status) == 0 && !S_ISREG(status.st_mode)) {
         error = write_in_place(fopen(name, "wb"), bytes, size);
-    else
+    } else {
         error = replace(name, bytes, size, mode);
+    }
     if (error)
         tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(error));
     return error == 0;
+}
+
+void tool_keep_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/", O_PATH); /* which exists without /dev as well; takes the lowest number that is free */
+}
+
+int tool_finish_output(int status)
+{
+    bool lost = ferror(stdout);
+    errno = 0;
+    if (fflush(stdout) == 0 && !lost)
+        return status;
+    return tool_fail(STATUS_FAILURE, "cannot write to standard output%s%s", errno ? ": " : "",
+                     errno ? strerror(errno) : "");
 }
 
 bool tool_write(const char *name, const void *bytes, size_t size)

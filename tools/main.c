@@ -130,7 +130,7 @@ static int dispatch(const char *program, const struct command *command, int argc
     return command->run(&settings);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         print_overview(stderr);
@@ -146,4 +146,10 @@ int main(int argc, char **argv)
         return tool_fail(STATUS_USAGE, "unknown %s '%s'; 'tenon help' lists the commands",
                          name[0] == '-' ? "option" : "command", name);
     return dispatch(argv[0], command, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    tool_keep_standard_descriptors();
+    return tool_finish_output(run(argc, argv));
 }

@@ -74,22 +74,22 @@ static void write_event(FILE *out, const struct event *event, bool first)
     fputs("\"}}", out);
 }
 
-void tool_write_time_trace(const char *name)
+bool tool_write_time_trace(const char *name)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        return;
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);
     pthread_mutex_lock(&trace.lock);
     for (size_t i = 0; i < trace.count; i++)
         write_event(out, &trace.events[i], i == 0);
     pthread_mutex_unlock(&trace.lock);
     fputs("\n]}\n", out);
-    if (fclose(out) == 0)
-        tool_write(name, text, size);
+    bool ok = fclose(out) == 0 ? tool_write(name, text, size) : (tool_fail(STATUS_FAILURE, "out of memory"), false);
     free(text);
+    return ok;
 }
 
 /* ---- --time-passes ---- */

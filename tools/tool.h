@@ -121,6 +121,11 @@ bool tool_is_same_file(const char *name, const char *other);
 bool tool_write(const char *name, const void *bytes, size_t size);
 /* The same for a file that may be executed. */
 bool tool_write_program(const char *name, const void *bytes, size_t size);
+/* Occupies descriptors 0, 1 and 2 where they are closed: a file that is opened later would be taken for standard output. Reading
+ * and writing them still fails. */
+void tool_keep_standard_descriptors(void);
+/* Writes what is left of standard output; returns `status`, or that of an error if some of the output is lost. */
+int tool_finish_output(int status);
 /* While this is on, exceeding the limit on file sizes (RLIMIT_FSIZE) is an error of the write and does not end the process. */
 void tool_outlive_limit(bool on);
 

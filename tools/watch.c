@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "codegen/arguments.h"
 #include "watch.h"
@@ -15,7 +16,14 @@ static struct {
     struct settings settings; /* a copy: some is needed at exit */
     FILE *trace;
     struct tn_compile_observer observer;
-    bool stopped; /* --stop-before found its pass */
+    /* The passes that options name; `found`: one of them ran. */
+    struct wanted {
+        const char *option, *name;
+        bool found;
+    } print_before, print_after, stop_before;
+    bool passes_ran;
+    bool failed; /* some output was lost */
+    pid_t process;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .observer = {.size = sizeof(struct tn_compile_observer)}};
 
 /* ---- --trace-compile ---- */
@@ -39,6 +47,7 @@ static void trace(void *context, const struct tn_compiled *function)
     (void)context;
     pthread_mutex_lock(&self.lock);
     if (self.trace) {
+        tool_progress_hold();
         fputs("precompile(", self.trace);
         write_quoted(self.trace, function->name);
         if (function->signature) {
@@ -46,7 +55,11 @@ static void trace(void *context, const struct tn_compiled *function)
             write_quoted(self.trace, function->signature);
         }
         fprintf(self.trace, ") # %.3f ms, -O%d\n", (double)function->ns / 1e6, function->opt_level);
-        fflush(self.trace); /* the program may end by a signal */
+        bool lost = fflush(self.trace) != 0; /* now: the program may end by a signal */
+        if (lost && !self.failed)
+            tool_fail(STATUS_FAILURE, "cannot write the trace: %s", strerror(errno));
+        self.failed |= lost;
+        tool_progress_release();
     }
     pthread_mutex_unlock(&self.lock);
     tool_progress_function();
@@ -93,7 +106,7 @@ static void dump(void *context, const char *module, enum tn_stage stage, const v
         if ((unsigned char)*at <= ' ' || strchr("\"'\\|&;<>*?$`", *at))
             *at = '_';
     pthread_mutex_lock(&self.lock); /* tool_write changes what a signal does */
-    tool_write(path, bytes, length);
+    self.failed |= !tool_write(path, bytes, length);
     pthread_mutex_unlock(&self.lock);
     free(path);
 }
@@ -107,11 +120,15 @@ static bool is_pass(const char *wanted, const char *name)
     return strncmp(wanted, name, length) == 0 && (!name[length] || strcmp(name + length, "Pass") == 0);
 }
 
-static bool is_wanted(const char *wanted, const struct tn_pass *pass)
+static bool is_wanted(struct wanted *wanted, const struct tn_pass *pass)
 {
     const char *function = self.settings.function;
-    return wanted && (strcmp(wanted, "all") == 0 || is_pass(wanted, pass->name)) &&
-           (!function || (pass->function && strcmp(function, pass->function) == 0));
+    __atomic_store_n(&self.passes_ran, true, __ATOMIC_RELAXED);
+    bool is = wanted->name && (strcmp(wanted->name, "all") == 0 || is_pass(wanted->name, pass->name)) &&
+              (!function || (pass->function && strcmp(function, pass->function) == 0));
+    if (is)
+        __atomic_store_n(&wanted->found, true, __ATOMIC_RELAXED);
+    return is;
 }
 
 static void print_ir(const char *when, const struct tn_pass *pass)
@@ -131,18 +148,15 @@ static void print_ir(const char *when, const struct tn_pass *pass)
 static int before_pass(void *context, const struct tn_pass *pass)
 {
     (void)context;
-    if (is_wanted(self.settings.print_before, pass))
+    if (is_wanted(&self.print_before, pass))
         print_ir("before", pass);
-    if (!is_wanted(self.settings.stop_before, pass))
-        return 0;
-    self.stopped = true;
-    return 1;
+    return is_wanted(&self.stop_before, pass);
 }
 
 static void after_pass(void *context, const struct tn_pass *pass)
 {
     (void)context;
-    if (is_wanted(self.settings.print_after, pass))
+    if (is_wanted(&self.print_after, pass))
         print_ir("after", pass);
     if (self.settings.time_passes)
         tool_time_pass(pass);
@@ -167,17 +181,33 @@ static bool start_trace(const char *name, const char *mode)
     return self.trace || (tool_fail(STATUS_FAILURE, "cannot write '%s': %s", name, strerror(errno)), false);
 }
 
-/* At exit, when all compilations are over. */
+/* A name that no pass has is a mistake, and so is one of a pass that did not run. */
+static bool check_found(const struct wanted *wanted)
+{
+    const char *function = self.settings.function;
+    if (!wanted->name || wanted->found || !self.passes_ran)
+        return true;
+    return tool_fail(STATUS_FAILURE, "%s: no pass '%s' ran%s%s", wanted->option, wanted->name, function ? " on " : "",
+                     function ? function : ""),
+           false;
+}
+
+/* At exit, when all compilations are over. What was asked for and cannot be had makes the command fail, whatever the status of
+ * the program that ran: the handlers that were registered before this one belong to no output. */
 static void finish(void)
 {
     const struct settings *settings = &self.settings;
-    if (settings->stop_before && !self.stopped)
-        tool_fail(STATUS_OK, "--stop-before: no pass '%s' ran%s%s", settings->stop_before,
-                  settings->function ? " on " : "", settings->function ? settings->function : "");
+    if (getpid() != self.process) /* the program forked, and its child ends */
+        return;
+    bool ok = check_found(&self.print_before) & check_found(&self.print_after) & check_found(&self.stop_before);
     if (settings->time_passes)
         tool_print_pass_times(stderr);
     if (settings->time_trace)
-        tool_write_time_trace(settings->time_trace);
+        ok &= tool_write_time_trace(settings->time_trace);
+    if (ok && !self.failed)
+        return;
+    fflush(NULL);
+    _exit(STATUS_FAILURE);
 }
 
 static void warn_unknown(const char *argument)
@@ -200,9 +230,13 @@ static bool start(const struct settings *settings)
     self.settings = *settings;
     if (settings->time_trace)
         tool_time_start();
+    self.print_before = (struct wanted){"--print-before", settings->print_before, false};
+    self.print_after = (struct wanted){"--print-after", settings->print_after, false};
+    self.stop_before = (struct wanted){"--stop-before", settings->stop_before, false};
     if (!take_llvm_arguments())
         return false;
-    if ((settings->stop_before || settings->time_passes || settings->time_trace) && atexit(finish) != 0)
+    self.process = getpid();
+    if (atexit(finish) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
     return true;
 }
@@ -223,6 +257,10 @@ bool tool_watch(const struct settings *settings)
         return false;
     if (settings->dump_stages && !(self.observer.stages = parse_stages(settings->dump_stages)))
         return false;
+    if (settings->dump_stages && settings->dump_folder && access(settings->dump_folder, W_OK | X_OK) != 0)
+        return tool_fail(STATUS_FAILURE, "option '--dump-dir': cannot write to '%s': %s", settings->dump_folder,
+                         strerror(errno)),
+               false;
     const char *shared_trace = getenv("TENON_TRACE_COMPILE");
     if (settings->trace_compile ? !start_trace(settings->trace_compile, "w")
                                 : shared_trace && *shared_trace && !start_trace(shared_trace, "a"))

@@ -12,8 +12,8 @@
 /* One bar of --time-trace; the second text is copied. Does nothing before tool_time_start. */
 void tool_time_start(void);
 void tool_time_event(const char *what, const char *detail, uint64_t begin_ns, uint64_t end_ns);
-/* Writes what there is, in the format of Chrome's and Perfetto's trace viewers. */
-void tool_write_time_trace(const char *name);
+/* Writes what there is, in the format of Chrome's and Perfetto's trace viewers. False: an error was reported. */
+bool tool_write_time_trace(const char *name);
 
 /* One run of a pass, for --time-passes. */
 void tool_time_pass(const struct tn_pass *pass);
