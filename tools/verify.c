@@ -10,7 +10,7 @@ static int verify(const struct file *file, const struct settings *settings)
         .size = sizeof options,
         .triple = settings->triple,
         .emit = TN_EMIT_BITCODE,
-        .passes = settings->weak ? "gc-verify" : "gc-verify-strong",
+        .passes = settings->weak ? "gc-verify" : "normalize-clang,gc-verify-strong",
     };
     struct tn_buffer out;
     struct tn_error error;

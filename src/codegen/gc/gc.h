@@ -134,6 +134,8 @@ bool tn__is_managed_function(LLVMValueRef value);
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
 void tn__normalize(struct tn__gc *gc);
+/* The same for modules of clang only: other front ends are held to the contract as it is written. */
+void tn__normalize_clang(struct tn__gc *gc);
 void tn__scalarize(struct tn__gc *gc);
 void tn__lower_calls(struct tn__gc *gc);
 void tn__insert_polls(struct tn__gc *gc);

@@ -284,3 +284,29 @@ void tn__normalize(struct tn__gc *gc)
     }
     LLVMDisposeBuilder(builder);
 }
+
+/* Clang names itself in its modules (!llvm.ident). A module that several compilers contributed to has a name for each. */
+static bool is_from_clang(LLVMModuleRef module)
+{
+    enum { NAMES = 64 };
+    LLVMValueRef nodes[NAMES], name;
+    unsigned length, count = LLVMGetNamedMetadataNumOperands(module, "llvm.ident");
+    if (count > NAMES)
+        return true;
+    LLVMGetNamedMetadataOperands(module, "llvm.ident", nodes);
+    for (unsigned i = 0; i < count; i++) {
+        if (LLVMGetMDNodeNumOperands(nodes[i]) != 1)
+            continue;
+        LLVMGetMDNodeOperands(nodes[i], &name);
+        const char *text = name ? LLVMGetMDString(name, &length) : NULL;
+        if (text && memmem(text, length, "clang version", strlen("clang version")))
+            return true;
+    }
+    return false;
+}
+
+void tn__normalize_clang(struct tn__gc *gc)
+{
+    if (is_from_clang(gc->module))
+        tn__normalize(gc);
+}

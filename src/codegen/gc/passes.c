@@ -12,6 +12,7 @@
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
     X("normalize", tn__normalize)                                                                                      \
+    X("normalize-clang", tn__normalize_clang)                                                                          \
     X("scalarize", tn__scalarize)                                                                                      \
     X("lower-calls", tn__lower_calls)                                                                                  \
     X("insert-polls", tn__insert_polls)                                                                                \
