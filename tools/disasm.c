@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* tenon disasm: code with symbols, relocations and source lines. Objects are shown as they are in their files; with --linked,
- * or where symbols are named, what the linker makes of them in this process. IR is compiled first. */
+ * or where symbols are named, what the linker makes of them in this process. IR is compiled first; what is linked already is shown
+ * as it is. */
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "disasm.h"
+#include "elf_file.h"
 #include "link/link.h"
 
 enum { BYTES_SHOWN = 10 };
@@ -149,6 +151,8 @@ static bool show_file(const char *name, const struct settings *settings)
         return false;
     if (file.kind == FILE_ARCHIVE)
         return show_archive(&file, settings);
+    if (tool_is_linked(&file))
+        return tool_show_program(&file, settings);
     if (file.kind == FILE_OBJECT)
         return tool_show_object(file.name, file.bytes, file.size, settings);
     return tool_compile(&file, settings, &object, &stats) &&
@@ -160,6 +164,21 @@ bool tool_is_file(const char *name)
     return !strcmp(name, "-") || !access(name, F_OK);
 }
 
+/* Whether the linker has nothing left to do. */
+static bool are_linked(const struct settings *settings)
+{
+    bool any = false;
+    for (int i = 0; i < settings->file_count && !any; i++) {
+        struct file file;
+        bool is_regular = tool_is_same_file(settings->files[i], settings->files[i]);
+        if (!is_regular || !tool_read(settings->files[i], &file))
+            continue;
+        any = tool_is_linked(&file);
+        tool_release(&file);
+    }
+    return any;
+}
+
 int command_disasm(struct settings *settings)
 {
     int symbols = 0, status = STATUS_OK;
@@ -169,10 +188,10 @@ int command_disasm(struct settings *settings)
         return tool_fail(STATUS_FAILURE, "'%s': no such file", settings->files[0]);
     if (!tool_unfold_tables())
         return tool_fail(STATUS_FAILURE, "out of memory");
-    if (symbols || settings->linked)
+    if ((symbols || settings->linked) && !are_linked(settings))
         return tool_show_linked(settings);
     for (int i = 0; i < settings->file_count; i++)
-        if (!show_file(settings->files[i], settings))
+        if (tool_is_file(settings->files[i]) && !show_file(settings->files[i], settings))
             status = STATUS_FAILURE;
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "image/image.h"
+#include "elf_file.h"
 #include "inspect.h"
 #include "link/link.h"
 
@@ -307,13 +308,6 @@ static bool inspect_archive(const struct file *file, struct view *view)
     return true;
 }
 
-/* Then the linker has nothing to see. */
-static bool is_linked(const struct file *file)
-{
-    unsigned type = file->size >= EI_NIDENT + 2 ? tn__get16((const uint8_t *)file->bytes + EI_NIDENT) : ET_NONE;
-    return type == ET_DYN || type == ET_EXEC;
-}
-
 static bool inspect(const char *name, const struct settings *settings)
 {
     struct file file;
@@ -332,7 +326,7 @@ static bool inspect(const char *name, const struct settings *settings)
     if (file.kind == FILE_ARCHIVE)
         good = inspect_archive(&file, &view);
     else
-        good = is_linked(&file) ? inspect_linked(&file, &view.sizes) : inspect_object(&file, &view);
+        good = tool_is_linked(&file) ? inspect_linked(&file, &view.sizes) : inspect_object(&file, &view);
     for (size_t place = 0; good && tool_next_image(&file, &place, &arena, &image, &err);) {
         putchar('\n');
         inspect_image(&image, &view.sizes);

@@ -4,10 +4,10 @@
 
 #include <elf.h>
 #include <inttypes.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf_file.h"
 #include "inspect.h"
 #include "link/reloc.h"
 
@@ -38,17 +38,6 @@ const struct inspect_size *inspect_find_size(struct inspect_sizes *sizes, const 
 
 /* ---- the file ---- */
 
-/* The sections of a type one after the other; NULL begins, and ends. */
-static Elf_Scn *next_of_type(Elf *elf, Elf_Scn *section, uint32_t type)
-{
-    while ((section = elf_nextscn(elf, section))) {
-        const Elf64_Shdr *header = elf64_getshdr(section);
-        if (header && header->sh_type == type)
-            return section;
-    }
-    return NULL;
-}
-
 static const char *kind_of(const Elf64_Shdr *header)
 {
     if (!(header->sh_flags & SHF_ALLOC))
@@ -78,19 +67,29 @@ static void print_sections(Elf *elf)
     }
 }
 
+/* The dynamic section's entries; NULL if there are none. */
+static const Elf64_Dyn *find_dynamic(Elf *elf, size_t *count, size_t *strings)
+{
+    Elf_Scn *section = tool_elf_next(elf, NULL, SHT_DYNAMIC);
+    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+    Elf_Data *data = header ? elf_getdata(section, NULL) : NULL;
+    const Elf64_Dyn *entries = data ? data->d_buf : NULL;
+    *count = 0;
+    *strings = header ? header->sh_link : 0;
+    while (entries && *count < data->d_size / sizeof *entries && entries[*count].d_tag != DT_NULL)
+        (*count)++;
+    return entries;
+}
+
 /* The libraries that a dynamic loader would look for. */
 static void print_libraries(Elf *elf)
 {
-    Elf_Scn *section = next_of_type(elf, NULL, SHT_DYNAMIC);
-    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
-    Elf_Data *data = header ? elf_getdata(section, NULL) : NULL;
+    size_t count, strings;
+    const Elf64_Dyn *entries = find_dynamic(elf, &count, &strings);
     bool any = false;
     printf("\nlibraries needed:\n");
-    for (size_t i = 0; data && i < data->d_size / sizeof(Elf64_Dyn); i++) {
-        const Elf64_Dyn *entry = (const Elf64_Dyn *)data->d_buf + i;
-        const char *name = entry->d_tag == DT_NEEDED ? elf_strptr(elf, header->sh_link, entry->d_un.d_val) : NULL;
-        if (entry->d_tag == DT_NULL)
-            break;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = entries[i].d_tag == DT_NEEDED ? elf_strptr(elf, strings, entries[i].d_un.d_val) : NULL;
         if (name)
             printf("  %s\n", name);
         any |= name != NULL;
@@ -99,9 +98,31 @@ static void print_libraries(Elf *elf)
         puts("  none");
 }
 
+/* Shared libraries and position-independent executables have one type (gABI, chapter 4). The latter have a flag or, made by older
+ * linkers, only a dynamic linker; libc.so.6 has that as well, but a name for other files to need it by. */
+static const char *kind_of_file(Elf *elf, const Elf64_Ehdr *header)
+{
+    size_t count, strings, segments = 0;
+    const Elf64_Dyn *entries = find_dynamic(elf, &count, &strings);
+    const Elf64_Phdr *segment = elf64_getphdr(elf);
+    bool has_flag = false, has_name = false, is_dynamic = false;
+    for (size_t i = 0; i < count; i++) {
+        has_flag |= entries[i].d_tag == DT_FLAGS_1 && (entries[i].d_un.d_val & DF_1_PIE);
+        has_name |= entries[i].d_tag == DT_SONAME;
+    }
+    elf_getphdrnum(elf, &segments);
+    for (size_t i = 0; segment && i < segments; i++)
+        is_dynamic |= segment[i].p_type == PT_INTERP;
+    if (header->e_type == ET_EXEC)
+        return is_dynamic ? "dynamic executable" : "static executable";
+    if (!has_flag && (!is_dynamic || has_name))
+        return "shared library";
+    return is_dynamic ? "dynamic position-independent executable" : "static position-independent executable";
+}
+
 static bool note_sizes(Elf *elf, struct inspect_sizes *sizes)
 {
-    Elf_Scn *section = next_of_type(elf, NULL, SHT_SYMTAB);
+    Elf_Scn *section = tool_elf_next(elf, NULL, SHT_SYMTAB);
     const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
     Elf_Data *data = header ? elf_getdata(section, NULL) : NULL;
     for (size_t i = 0; data && i < data->d_size / sizeof(Elf64_Sym); i++) {
@@ -115,20 +136,16 @@ static bool note_sizes(Elf *elf, struct inspect_sizes *sizes)
 
 bool inspect_linked(const struct file *file, struct inspect_sizes *sizes)
 {
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_memory((char *)(uintptr_t)file->bytes, file->size);
-    const Elf64_Ehdr *header = elf && elf_kind(elf) == ELF_K_ELF ? elf64_getehdr(elf) : NULL;
-    bool good = header != NULL;
-    if (good) {
-        const struct tn__arch *arch = tn__arch_of_elf(header->e_machine);
-        printf("%s: ELF %s for %s, %zu bytes\n", file->name, header->e_type == ET_DYN ? "shared library" : "program",
-               arch ? arch->name : "another machine", file->size);
-        print_sections(elf);
-        print_libraries(elf);
-        good = note_sizes(elf, sizes);
-    } else {
-        tool_fail(STATUS_FAILURE, "'%s' cannot be read: %s", file->name, elf_errmsg(-1));
-    }
+    Elf *elf = tool_elf_open(file);
+    if (!elf)
+        return false;
+    const Elf64_Ehdr *header = elf64_getehdr(elf);
+    const struct tn__arch *arch = tn__arch_of_elf(header->e_machine);
+    printf("%s: ELF %s for %s, %zu bytes\n", file->name, kind_of_file(elf, header),
+           arch ? arch->name : "another machine", file->size);
+    print_sections(elf);
+    print_libraries(elf);
+    bool good = note_sizes(elf, sizes);
     elf_end(elf);
     return good;
 }
