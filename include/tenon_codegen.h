@@ -45,6 +45,9 @@ struct tn_compile_options {
     const char *passes;
     const struct tn_compile_observer *observer; /* NULL: none */
     const struct tn_cpu *native; /* what "native" and no `cpu` mean, as after tn_cpu_limit; NULL: tn_cpu_host's */
+    /* Not 0: LLVM's verifier examines managed code again after the passes over it. What it finds is a mistake of Tenon's,
+     * and TN_ECOMPILE. */
+    int verify_ir;
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };

@@ -20,6 +20,7 @@ config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "lit")
 config.environment["PATH"] = os.pathsep.join([llvm_bin, os.environ["PATH"]])
 config.environment["BUILD"] = build
+config.environment["TENON_VERIFY_IR"] = "1"
 for variable in ("TENON_TEST_MEM", "TENON_CPU", "TENON_CPU_TARGET"):
     config.environment.pop(variable, None)
 

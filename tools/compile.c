@@ -2,6 +2,7 @@
 
 /* tenon compile, and compiling for `tenon run`. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "watch.h"
@@ -11,6 +12,13 @@ static bool is_guess(const struct file *file)
 {
     size_t length = strlen(file->name);
     return file->is_text && (length < 3 || strcmp(file->name + length - 3, ".ll") != 0);
+}
+
+/* For tests. */
+static bool verifies_ir(void)
+{
+    const char *wish = getenv("TENON_VERIFY_IR");
+    return wish && strcmp(wish, "1") == 0;
 }
 
 bool tool_compile_options(const struct settings *settings, struct tn_compile_options *options)
@@ -29,6 +37,7 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
         .polls = settings->polls,
         .passes = settings->passes,
         .native = tool_host(),
+        .verify_ir = verifies_ir(),
     };
     return options->native;
 }

@@ -28,6 +28,14 @@ define void @dynamic(i64 %n) gc "tenon" {
   call void @native()
   ret void
 }
+; CHECK: 'looping': %v = alloca {{.*}} [dynamic-stack]
+define void @looping() gc "tenon" {
+  br label %again
+again:
+  %v = alloca ptr addrspace(10)
+  call void @native()
+  br label %again
+}
 ; CHECK: 'aligned': %w = alloca {{.*}} [alignment]
 define void @aligned() gc "tenon" {
   %v = alloca i64, align 16

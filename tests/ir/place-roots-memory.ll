@@ -3,6 +3,7 @@
 ; References in stack memory, second returns, landing pads, and what is pinned.
 
 ; RUN: %tenon opt --passes=place-roots %s | FileCheck %s
+; RUN: %tenon compile --passes=place-roots,finish %s -o %t.o
 ; RUN: %tenon opt --passes=place-roots,finish %s | FileCheck %s --check-prefix=FINISHED --implicit-check-not=julia
 
 declare void @native()
@@ -33,6 +34,27 @@ define i64 @variables(ptr addrspace(10) %o) gc "tenon" {
   %v = call i64 @out(ptr %one)
   store i64 %v, ptr %plain
   ret i64 %v
+}
+
+; Wherever the variables of constant size are made, the first safepoint names them, and they are null before it.
+; CHECK-LABEL: define i64 @late(
+; CHECK-NEXT: %first = alloca ptr addrspace(10)
+; CHECK-NEXT: %second = alloca { i64, ptr addrspace(10) }
+; CHECK-NEXT: store ptr addrspace(10) null, ptr %first
+; CHECK-NEXT: call void @llvm.memset.p0.i64(ptr align 8 %second, i8 0, i64 16, i1 false)
+; CHECK-NEXT: statepoint{{.*}} @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %o, ptr %first, ptr %second) ]
+define i64 @late(ptr addrspace(10) %o, i1 %c) gc "tenon" {
+  call void @native()
+  %first = alloca ptr addrspace(10)
+  store ptr addrspace(10) %o, ptr %first
+  br i1 %c, label %more, label %done
+more:
+  %second = alloca { i64, ptr addrspace(10) }
+  %v = call i64 @out(ptr %second)
+  ret i64 %v
+done:
+  %w = call i64 @out(ptr %first)
+  ret i64 %w
 }
 
 ; What lives behind the second return is reloaded, derived pointers by their distance.

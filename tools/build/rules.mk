@@ -30,7 +30,8 @@ include tools/build/musl.mk
 warnings := -Wall -Wextra -Werror
 c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-common := $(OPT) -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) -D_GNU_SOURCE -Iinclude -Isrc
+checking := $(if $(SANITIZE),-DTN_CHECKING)
+common := $(OPT) -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) $(checking) -D_GNU_SOURCE -Iinclude -Isrc
 dependencies = -MMD -MP -MF $@.d
 
 compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)

@@ -32,6 +32,17 @@ LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before)
     return wrap(instruction->getParent()->splitBasicBlock(instruction->getIterator()));
 }
 
+void tn__llvm_hoist(LLVMValueRef alloca)
+{
+    auto *instruction = cast<AllocaInst>(unwrap(alloca));
+    BasicBlock &entry = instruction->getFunction()->getEntryBlock();
+    auto place = entry.begin();
+    while (isa<AllocaInst>(*place) && &*place != instruction)
+        ++place;
+    if (&*place != instruction)
+        instruction->moveBefore(entry, place);
+}
+
 LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder)
 {
     auto *select = cast<SelectInst>(unwrap(like));

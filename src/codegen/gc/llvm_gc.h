@@ -18,6 +18,9 @@ bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
 /* Moves the instruction and all behind it to a new block, which follows; the old one ends in a branch to it. */
 LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before);
 
+/* Makes an alloca one of those at the beginning of its function. */
+void tn__llvm_hoist(LLVMValueRef alloca);
+
 /* A select by the condition of another one, in front of it; both choices are `placeholder`. */
 LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder);
 

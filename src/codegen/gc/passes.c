@@ -66,7 +66,15 @@ int tn__gc_check_names(const char *list, struct tn_error *err)
     return TN_OK;
 }
 
-/* What comes out of passes that were asked for one by one is looked at by LLVM as well: a mistake here would be ours. */
+/* Whether LLVM's verifier sees what the passes made. In builds with sanitizers it always does. */
+static bool is_examined(const struct tn_compile_options *options)
+{
+#ifdef TN_CHECKING
+    return true;
+#endif
+    return options->passes || options->verify_ir;
+}
+
 static int verify(struct tn__gc *gc)
 {
     char *message = NULL;
@@ -88,7 +96,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
         if (gc->diagnostics->errors)
             return TN_ECOMPILE;
     }
-    return gc->options->passes && *list ? verify(gc) : TN_OK;
+    return *list && is_examined(gc->options) ? verify(gc) : TN_OK;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)

@@ -150,6 +150,8 @@ void tn__store_pins(struct tn__roots *roots);
 /* Moves what lives into landing pads and behind second returns to memory; true if there was any: then everything has to be
  * found anew. */
 bool tn__move_to_stack(struct tn__roots *roots);
+/* True if the variable's memory is made at most once in a call and has a constant size: then it has a place in the frame. */
+bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_stack_roots(struct tn__roots *roots);
 void tn__clear_stack_roots(struct tn__roots *roots);
 

@@ -44,45 +44,74 @@ static void clear(struct tn__roots *roots, LLVMValueRef variable)
                     LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), size, 0), LLVMGetAlignment(variable));
 }
 
+/* True if control may come back to the block after it has left it. */
+static bool is_in_cycle(struct tn__gc *gc, LLVMBasicBlockRef block)
+{
+    struct tn__map seen = {0};
+    LLVMBasicBlockRef *blocks = tn__gc_room(gc, NULL, 0, sizeof *blocks);
+    size_t count = 1;
+    for (blocks[0] = block; count;) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[--count]);
+        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+            LLVMBasicBlockRef next = LLVMGetSuccessor(end, s);
+            uint32_t *known = tn__map_add(gc, &seen, next);
+            if (next == block)
+                return true;
+            if (*known)
+                continue;
+            *known = 1;
+            blocks = tn__gc_room(gc, blocks, count, sizeof *blocks);
+            blocks[count++] = next;
+        }
+    }
+    return false;
+}
+
+bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
+{
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(variable);
+    LLVMValueRef count = LLVMGetOperand(variable, 0);
+    bool once = block == LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) || !is_in_cycle(gc, block);
+    return once && LLVMIsAConstantInt(count) && LLVMConstIntGetZExtValue(count) == 1;
+}
+
+/* Makes the variable one of those at the beginning of the function: it is null before the first safepoint, whose map names
+ * it, and its place in the frame is known. */
+static void add_stack_root(struct tn__roots *roots, LLVMValueRef variable)
+{
+    tn__llvm_hoist(variable);
+    roots->stack_roots =
+        tn__gc_room(roots->gc, roots->stack_roots, roots->stack_root_count, sizeof *roots->stack_roots);
+    roots->stack_roots[roots->stack_root_count++] = variable;
+    erase_lifetime(variable);
+}
+
 void tn__find_stack_roots(struct tn__roots *roots)
 {
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(roots->function);
+    LLVMValueRef *variables = NULL;
+    size_t count = 0;
     for (TN__EACH_BLOCK(b, roots->function))
-        for (TN__EACH_INSTRUCTION(i, b)) {
-            if (!LLVMIsAAllocaInst(i) || !tn__type_holds(LLVMGetAllocatedType(i), IN_TRACKED) || is_pin(roots, i))
-                continue;
-            LLVMValueRef count = LLVMGetOperand(i, 0);
-            if (b != entry || !LLVMIsAConstantInt(count) || LLVMConstIntGetZExtValue(count) != 1) {
-                tn__gc_reject(roots->gc, i, NULL, "dynamic-stack",
-                              "a variable that holds references has a fixed size, and is made in the entry block");
-                continue;
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (LLVMIsAAllocaInst(i) && tn__type_holds(LLVMGetAllocatedType(i), IN_TRACKED) && !is_pin(roots, i)) {
+                variables = tn__gc_room(roots->gc, variables, count, sizeof *variables);
+                variables[count++] = i;
             }
-            roots->stack_roots =
-                tn__gc_room(roots->gc, roots->stack_roots, roots->stack_root_count, sizeof *roots->stack_roots);
-            roots->stack_roots[roots->stack_root_count++] = i;
-            erase_lifetime(i);
-        }
+    for (size_t n = 0; n < count; n++)
+        if (tn__is_fixed_variable(roots->gc, variables[n]))
+            add_stack_root(roots, variables[n]);
+        else
+            tn__gc_reject(
+                roots->gc, variables[n], NULL, "dynamic-stack",
+                "memory with references whose size is not constant, or which is made in a loop, has no place in "
+                "the frame: give it a constant size and make it in the entry block, or allocate an object");
     roots->gc->stats->stack_roots += roots->stack_root_count;
 }
 
-static bool is_leading(LLVMValueRef function, LLVMValueRef variable)
-{
-    LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
-    while (LLVMIsAAllocaInst(i) && i != variable)
-        i = LLVMGetNextInstruction(i);
-    return i == variable;
-}
-
-/* At the beginning, but for variables that are made later in the entry block. */
 void tn__clear_stack_roots(struct tn__roots *roots)
 {
-    LLVMValueRef first = tn__behind_variables(roots->function);
-    for (uint32_t i = 0; i < roots->stack_root_count; i++) {
-        LLVMValueRef variable = roots->stack_roots[i];
-        LLVMPositionBuilderBefore(roots->builder,
-                                  is_leading(roots->function, variable) ? first : LLVMGetNextInstruction(variable));
-        clear(roots, variable);
-    }
+    LLVMPositionBuilderBefore(roots->builder, tn__behind_variables(roots->function));
+    for (uint32_t i = 0; i < roots->stack_root_count; i++)
+        clear(roots, roots->stack_roots[i]);
 }
 
 /* ---- values that move to memory ---- */
