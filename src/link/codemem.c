@@ -6,18 +6,7 @@
 #include "codemem.h"
 #include "placement.h"
 
-enum { FIRST_CHUNK = 4 << 20, LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10, LARGE = 32 << 10 };
-
 static const size_t DEFAULT_WINDOW = (size_t)1 << 30, SMALLEST_WINDOW = (size_t)16 << 20;
-
-static const struct {
-    const char *name;
-    enum tn__prot prot;
-} zone_kinds[TN_ZONES] = {
-    [TN_ZONE_CODE] = {"code", TN__PROT_RX},
-    [TN_ZONE_RODATA] = {"read-only data", TN__PROT_R},
-    [TN_ZONE_DATA] = {"data", TN__PROT_RW},
-};
 
 static const struct tn__strategy *const strategies[] = {&tn__strategy_dual, &tn__strategy_sealed,
                                                         &tn__strategy_mprotect};
@@ -27,236 +16,10 @@ static uint64_t page_up(uint64_t value)
     return tn__align_up(value, tn__os_page_size());
 }
 
-static uint64_t page_down(uint64_t value)
-{
-    return value & -(uint64_t)tn__os_page_size();
-}
-
-/* Refusals by policy and lack of memory call for different errors. */
-static bool is_refusal(int error)
-{
-    return error == EACCES || error == EPERM;
-}
-
-static int fail_with(struct tn_error *err, int error, const struct tn__strategy *strategy, const char *what)
-{
-    if (error < 0) /* already an error code, with its text */
-        return error;
-    if (is_refusal(error))
-        return tn__fail(err, TN_EPERM, "no memory for %s: %s (strategy %s); usually refused by %s", what,
-                        strerror(error), strategy->name, strategy->policy);
-    return tn__fail(err, TN_ENOMEM, "no memory for %s: %s (strategy %s)", what, strerror(error), strategy->name);
-}
-
-/* ---- zones ---- */
-
-/* Takes the next chunk from the free middle of the window; false if that is used up. */
-static bool cut_chunk(struct tn__window *window, enum tn_zone kind, size_t size, uint64_t *address)
-{
-    if (size > window->high - window->low)
-        return false;
-    if (kind == TN_ZONE_CODE) {
-        *address = window->low;
-        window->low += size;
-    } else {
-        window->high -= size;
-        *address = window->high;
-    }
-    return true;
-}
-
-/* Undoes the last cut_chunk. */
-static void uncut_chunk(struct tn__window *window, enum tn_zone kind, size_t size)
-{
-    if (kind == TN_ZONE_CODE)
-        window->low -= size;
-    else
-        window->high += size;
-}
-
-static int map_chunk(struct tn__zone *zone, struct tn__chunk *chunk, struct tn_error *err, const char *what)
-{
-    int error = zone->strategy->packs ? zone->strategy->map(chunk, zone->prot, err) : 0;
-    if (error)
-        return fail_with(err, error, zone->strategy, what);
-    if (!tn__ranges_add(&zone->ranges, chunk->address, chunk->size, chunk->alias)) {
-        if (zone->strategy->packs)
-            zone->strategy->unmap(chunk, zone->prot);
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    }
-    chunk->next = zone->chunks;
-    zone->chunks = chunk;
-    zone->touched_end = chunk->address;
-    if (zone->chunk_size < LARGEST_CHUNK)
-        zone->chunk_size *= 2;
-    return 0;
-}
-
-static int grow_zone(struct tn__window *window, enum tn_zone kind, size_t need, struct tn_error *err)
-{
-    struct tn__zone *zone = &window->zones[kind];
-    size_t least = tn__align_up(need, window->page_size), size = least < zone->chunk_size ? zone->chunk_size : least;
-    struct tn__chunk *chunk = tn__alloc_zeroed(zone->ranges.descriptors.from, 1, sizeof *chunk);
-    if (!chunk)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    if (!cut_chunk(window, kind, size, &chunk->address) && !cut_chunk(window, kind, size = least, &chunk->address)) {
-        tn__free(zone->ranges.descriptors.from, chunk);
-        return tn__fail(err, TN_ENOMEM,
-                        "the window of %zu MiB has no room for %zu more bytes of %s; use a larger window",
-                        (size_t)(window->end - window->start) >> 20, need, zone_kinds[kind].name);
-    }
-    chunk->size = size;
-    chunk->client = zone->client;
-    int code = map_chunk(zone, chunk, err, zone_kinds[kind].name);
-    if (code) {
-        uncut_chunk(window, kind, size);
-        tn__free(zone->ranges.descriptors.from, chunk);
-    }
-    return code;
-}
-
-/* After a fork, parent and child continue in chunks of their own. */
-static void leave_shared_chunks(struct tn__zone *zone)
-{
-    uint64_t generation = tn__os_fork_generation();
-    if (!zone->strategy->shared || zone->generation == generation)
-        return;
-    zone->generation = generation;
-    tn__ranges_new_era(&zone->ranges);
-    for (struct tn__chunk *chunk = zone->chunks; chunk; chunk = chunk->next)
-        zone->strategy->leave(chunk);
-    zone->chunk_size = FIRST_CHUNK;
-}
-
-/* Getting several pages at once is cheaper than one fault for each, so the range that reaches untouched pages gets a
- * step of them. */
-static struct tn__backing claim(struct tn__zone *zone, const struct tn__range *range, size_t touch)
-{
-    const struct tn__chunk *chunk = zone->chunks;
-    uint64_t start = range->address, end = start + touch;
-    bool newest = chunk && start >= chunk->address && start < chunk->address + chunk->size;
-    if (!touch || !range->fresh || !newest || end <= zone->touched_end)
-        return (struct tn__backing){0};
-    struct tn__backing backing = {.from = tn__max64(zone->touched_end, page_down(start)),
-                                  .file_start = chunk->address,
-                                  .fd = chunk->fd,
-                                  .file = chunk->file,
-                                  .has_file = chunk->has_file};
-    backing.to = tn__min64(tn__max64(page_up(end), backing.from + TOUCH_STEP), chunk->address + chunk->size);
-    zone->touched_end = backing.to;
-    return backing;
-}
-
-/* Writing to the chunk's file creates its pages without zeroing or faulting them, at half the cost (measured: 1 MB in
- * 0.29 ms, and 0.1 ms to map it, instead of 0.6 ms). */
-static int write_large(const struct tn__range *range, struct tn__backing *backing, size_t offset,
-                       const struct tn__piece *pieces, size_t count, size_t size)
-{
-    uint64_t start = range->address + offset, from = page_down(start), to = page_up(start + size);
-    int error = tn__os_write(backing->fd, start - backing->file_start, pieces, count);
-    if (error)
-        return error;
-    tn__os_prefault_shared((uintptr_t)range->write + offset - (start - from), to - from);
-    backing->from = tn__min64(tn__max64(backing->from, to), backing->to);
-    return 0;
-}
-
-int tn__codemem_fill(const struct tn__window *window, enum tn_zone kind, const struct tn__range *range,
-                     struct tn__backing *backing, size_t offset, const struct tn__piece *pieces, size_t count,
-                     struct tn_error *err)
-{
-    uint8_t *write = range->write + offset;
-    uint64_t start = range->address + offset;
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += pieces[i].size;
-    bool untouched = backing->from < backing->to && start + size > backing->from;
-    if (untouched && size >= LARGE && backing->has_file && tn__os_is(backing->fd, backing->file)) {
-        int error = write_large(range, backing, offset, pieces, count, size);
-        return error ? fail_with(err, error, window->zones[kind].strategy, zone_kinds[kind].name) : 0;
-    }
-    if (untouched) {
-        uint64_t to = tn__min64(tn__max64(page_up(start + size), backing->from + TOUCH_STEP), backing->to);
-        tn__os_prefault((uintptr_t)write - (start - backing->from), to - backing->from);
-        backing->from = to;
-    }
-    for (size_t i = 0; i < count; write += pieces[i++].size)
-        memcpy(write, pieces[i].bytes, pieces[i].size);
-    return 0;
-}
-
-/* If ranges do not share pages, each one is a chunk. */
-static struct tn__chunk chunk_of(const struct tn__zone *zone, const struct tn__range *range)
-{
-    return (struct tn__chunk){
-        .address = range->address, .size = range->size, .alias = range->write, .client = zone->client};
-}
-
-int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
-                     struct tn__range **out, struct tn__backing *backing, struct tn_error *err)
-{
-    struct tn__zone *zone = &window->zones[kind];
-    bool no_memory;
-    leave_shared_chunks(zone);
-    if (size > window->end - window->start || alignment > window->end - window->start)
-        return tn__fail(err, TN_ENOMEM, "%zu bytes of %s aligned to %zu do not fit a window of %zu MiB", size,
-                        zone_kinds[kind].name, alignment, (size_t)(window->end - window->start) >> 20);
-    if (!zone->strategy->packs) {
-        size = tn__align_up(size ? size : 1, window->page_size);
-        alignment = alignment < window->page_size ? window->page_size : alignment;
-    }
-    struct tn__range *range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
-    if (!range && !no_memory) {
-        /* Room for the alignment, and for the search, which rounds sizes up by as much as an eighth. */
-        int code = grow_zone(window, kind, size + alignment + (size + alignment) / 8 + 256, err);
-        if (code)
-            return code;
-        range = tn__ranges_take(&zone->ranges, size, alignment, &no_memory);
-    }
-    if (!range)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    if (!zone->strategy->packs) {
-        struct tn__chunk chunk = chunk_of(zone, range);
-        int error = zone->strategy->map(&chunk, zone->prot, err);
-        if (error) {
-            tn__ranges_give(&zone->ranges, range);
-            return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-        }
-        range->write = chunk.alias;
-        range->fresh = !zone->client;
-        *backing = (struct tn__backing){0};
-    } else {
-        range->fresh &= !zone->client; /* the client may return memory that is not zero */
-        *backing = claim(zone, range, touch);
-    }
-    *out = range;
-    return 0;
-}
-
-int tn__codemem_publish(const struct tn__window *window, enum tn_zone kind, struct tn__range *range,
-                        struct tn_error *err)
-{
-    const struct tn__zone *zone = &window->zones[kind];
-    struct tn__chunk chunk = chunk_of(zone, range);
-    int error = zone->strategy->publish(&chunk, zone->prot, err);
-    if (error)
-        return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-    if (kind == TN_ZONE_CODE && !window->elsewhere)
-        tn__os_flush_code(range->address, range->size);
-    return 0;
-}
-
-void tn__codemem_give(struct tn__window *window, enum tn_zone kind, struct tn__range *range)
-{
-    struct tn__zone *zone = &window->zones[kind];
-    if (!zone->strategy->packs) {
-        struct tn__chunk chunk = chunk_of(zone, range);
-        zone->strategy->unmap(&chunk, zone->prot);
-    }
-    tn__ranges_give(&zone->ranges, range);
-}
-
 /* ---- windows ---- */
+
+/* Where the chunks of each zone begin, in eighths of the window. One half stays in one piece, for large objects. */
+static const uint64_t bases[TN_ZONES] = {[TN_ZONE_CODE] = 0, [TN_ZONE_DATA] = 5, [TN_ZONE_RODATA] = 6};
 
 static void open_window(struct tn__codemem *memory, struct tn__window *window, uint64_t address, size_t size,
                         size_t page_size)
@@ -265,39 +28,22 @@ static void open_window(struct tn__codemem *memory, struct tn__window *window, u
     *window = (struct tn__window){
         .start = address,
         .end = address + size,
-        .low = address,
-        .high = address + size,
         .page_size = page_size,
         .elsewhere = memory->client.flags & TN_MEMORY_ELSEWHERE,
     };
+    tn__page_map_open(&window->map, address, size, page_size);
     for (int kind = 0; kind < TN_ZONES; kind++)
-        window->zones[kind] = (struct tn__zone){
-            .strategy = kind == TN_ZONE_DATA && !client ? &tn__strategy_data : memory->strategy,
-            .client = client,
-            .ranges.descriptors.from = memory->from,
-            .prot = zone_kinds[kind].prot,
-            .chunk_size = FIRST_CHUNK,
-            .generation = tn__os_fork_generation(),
-        };
+        tn__zone_open(&window->zones[kind], kind, address + size / 8 * bases[kind],
+                      kind == TN_ZONE_DATA && !client ? &tn__strategy_data : memory->strategy, client, memory->from);
 }
 
-static void close_zone(struct tn__zone *zone)
-{
-    for (struct tn__chunk *chunk = zone->chunks, *next; chunk; chunk = next) {
-        next = chunk->next;
-        if (zone->strategy->packs)
-            zone->strategy->unmap(chunk, zone->prot);
-        tn__free(zone->ranges.descriptors.from, chunk);
-    }
-    tn__ranges_close(&zone->ranges);
-}
-
-static void close_window(struct tn__window *window)
+static void close_window(struct tn__window *window, const struct tn_allocator *from)
 {
     if (!window->end)
         return;
     for (int kind = 0; kind < TN_ZONES; kind++)
-        close_zone(&window->zones[kind]);
+        tn__zone_close(&window->zones[kind]);
+    tn__page_map_close(&window->map, from);
     if (!window->zones[TN_ZONE_CODE].client)
         tn__os_release(window->start, window->end - window->start);
     *window = (struct tn__window){0};
@@ -335,7 +81,7 @@ static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_str
             memory->strategy = strategies[i];
             return 0;
         }
-        if (is_refusal(error))
+        if (tn__is_refusal(error))
             code = TN_EPERM;
         tn__append(&refusals, "\n  %s: %s (usually %s)", strategies[i]->name, strerror(error), strategies[i]->policy);
     }
@@ -392,7 +138,7 @@ static int check_client(const struct tn_memory *client, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "memory of the client's needs all three functions");
     if (client->flags & ~(uint64_t)(TN_MEMORY_ELSEWHERE | TN_MEMORY_PACKED))
         return tn__fail(err, TN_EINVAL, "unknown memory flags %#llx", (unsigned long long)client->flags);
-    if (!page_size || page_size & (page_size - 1) || page_size > FIRST_CHUNK)
+    if (!page_size || page_size & (page_size - 1) || page_size > TN__FIRST_CHUNK)
         return tn__fail(err, TN_EINVAL, "pages of %zu bytes: a power of two up to 4 MiB is meant", page_size);
     if (!client->window_size || client->window_size > DEFAULT_WINDOW)
         return tn__fail(err, TN_EINVAL, "a window of %zu bytes: it must have 1 byte to 1 GiB", client->window_size);
@@ -426,7 +172,7 @@ int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
     struct tn__window *window = &memory->windows[TN__WINDOW_NEAR];
     if (!memory->strategy->shared)
         return 0;
-    if (window->zones[TN_ZONE_CODE].chunks || window->zones[TN_ZONE_RODATA].chunks ||
+    if (window->zones[TN_ZONE_CODE].mappings || window->zones[TN_ZONE_RODATA].mappings ||
         memory->windows[TN__WINDOW_LOW].end)
         return tn__fail(err, TN_EINVAL, "debuggers and profilers have to come before anything is linked (strategy %s)",
                         memory->strategy->name);
@@ -442,7 +188,7 @@ int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
 void tn__codemem_close(struct tn__codemem *memory)
 {
     for (int i = 0; i < TN__WINDOWS; i++)
-        close_window(&memory->windows[i]);
+        close_window(&memory->windows[i], memory->from);
 }
 
 int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err)
@@ -474,8 +220,7 @@ uint64_t tn__codemem_mappings(const struct tn__codemem *memory)
             continue;
         count += window->end != 0;
         for (int kind = 0; kind < TN_ZONES; kind++)
-            for (const struct tn__chunk *chunk = window->zones[kind].chunks; chunk; chunk = chunk->next)
-                count += 1 + (chunk->alias && chunk->alias != (uint8_t *)(uintptr_t)chunk->address);
+            count += window->zones[kind].mappings;
     }
     return count;
 }

@@ -2,10 +2,10 @@
 
 /* Code memory: windows of reserved address space, divided into zones by permission, in which ranges are packed side by side.
  *
- * A window holds code from its low end upwards, and read-only and writable data from its high end downwards, in chunks of
- * growing size. How a chunk becomes writable in one place and executable in another is up to the strategy (strategy.h). The
- * first window is within reach of the program; a second one below 2 GiB is created when an object needs 32-bit absolute
- * addresses.
+ * A window holds code, read-only data and writable data, each zone in chunks of growing size. How a chunk becomes writable in
+ * one place and executable in another is up to the strategy (strategy.h). The first window is within reach of the program; a
+ * second one below 2 GiB is created when an object needs 32-bit absolute addresses. codemem.c has the windows, zones.c what is
+ * in them.
  *
  * Ranges are taken and given back under the session's lock, but filled and published without it. */
 
@@ -13,28 +13,40 @@
 #define TENON_CODEMEM_H
 
 #include "ranges.h"
+#include "page_map.h"
 #include "strategy.h"
 
 #pragma GCC visibility push(hidden)
 
 enum { TN__WINDOW_NEAR, TN__WINDOW_LOW, TN__WINDOWS };
 
+/* A chunk and the ranges in it. */
+struct tn__region {
+    struct tn__list listed; /* in the zone */
+    struct tn__chunk chunk;
+    struct tn__ranges ranges;
+    uint64_t touched_end; /* the chunk is populated up to here */
+    bool abandoned;       /* shared with another process: nothing more is written there, and free pages leave it */
+};
+
 struct tn__zone {
     const struct tn__strategy *strategy;
     const struct tn_memory *client; /* the owner of the memory; NULL: the session */
     enum tn__prot prot;
-    struct tn__ranges ranges;
-    size_t chunk_size;    /* of the next chunk */
-    uint64_t touched_end; /* the newest chunk is populated up to here */
-    uint64_t generation;  /* the fork generation in which the newest chunk was made */
-    struct tn__chunk *chunks;
+    struct tn__list regions, abandoned; /* newest first */
+    struct tn__range_pool pool;
+    uint64_t base;       /* chunks lie from here on, if there is room */
+    size_t chunk_size;   /* of the next chunk */
+    uint64_t generation; /* the fork generation in which the regions were made */
+    uint64_t used;       /* bytes handed out */
+    uint64_t mappings;
 };
 
 struct tn__window {
     uint64_t start, end; /* 0, 0: there is no such window */
-    uint64_t low, high;  /* the free part in the middle */
     size_t page_size;    /* chunks are aligned to it */
     bool elsewhere;      /* in another address space */
+    struct tn__page_map map;
     struct tn__zone zones[TN_ZONES];
 };
 
@@ -61,6 +73,18 @@ int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err);
 
 /* The window for objects that need absolute 32-bit addresses, created on first use. TN_ENOMEM. */
 int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **window, struct tn_error *err);
+
+/* ---- zones (zones.c) ---- */
+
+enum { TN__FIRST_CHUNK = 4 << 20 };
+
+/* `base`: from where on its chunks lie, if there is room. */
+void tn__zone_open(struct tn__zone *zone, enum tn_zone kind, uint64_t base, const struct tn__strategy *strategy,
+                   const struct tn_memory *client, const struct tn_allocator *from);
+void tn__zone_close(struct tn__zone *zone);
+
+/* Refusals by policy and lack of memory call for different errors. */
+bool tn__is_refusal(int error);
 
 /* Pages that filling a range will touch for the first time. Determined when it is taken, used when it is filled. */
 struct tn__backing {

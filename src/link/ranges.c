@@ -42,7 +42,7 @@ static void insert(struct tn__ranges *ranges, struct tn__range *range)
     if (*head)
         (*head)->previous = range;
     *head = range;
-    ranges->class_bits |= 1ULL << slot.class;
+    ranges->class_bits |= 1U << slot.class;
     ranges->step_bits[slot.class] |= (uint8_t)(1U << slot.step);
 }
 
@@ -61,7 +61,7 @@ static void unlink_free(struct tn__ranges *ranges, struct tn__range *range)
         return;
     ranges->step_bits[slot.class] &= (uint8_t) ~(1U << slot.step);
     if (!ranges->step_bits[slot.class])
-        ranges->class_bits &= ~(1ULL << slot.class);
+        ranges->class_bits &= ~(1U << slot.class);
 }
 
 static struct tn__range *find(const struct tn__ranges *ranges, size_t size)
@@ -71,10 +71,10 @@ static struct tn__range *find(const struct tn__ranges *ranges, size_t size)
         return NULL;
     unsigned steps = ranges->step_bits[slot.class] & (~0U << slot.step);
     if (!steps) {
-        uint64_t classes = ranges->class_bits & (~1ULL << slot.class);
+        uint32_t classes = ranges->class_bits & (~1U << slot.class);
         if (!classes)
             return NULL;
-        slot.class = (unsigned)__builtin_ctzll(classes);
+        slot.class = (unsigned)__builtin_ctz(classes);
         steps = ranges->step_bits[slot.class];
     }
     return ranges->heads[slot.class][__builtin_ctz(steps)];
@@ -98,28 +98,30 @@ static struct tn__range *find_tight(const struct tn__ranges *ranges, size_t size
     return NULL;
 }
 
-static struct tn__range *new_descriptor(struct tn__ranges *ranges)
+static struct tn__range *new_descriptor(struct tn__range_pool *pool)
 {
-    struct tn__range *range = ranges->spare;
+    struct tn__range *range = pool->spare;
     if (range)
-        ranges->spare = range->next;
+        pool->spare = range->next;
     else
-        range = tn__arena_alloc(&ranges->descriptors, sizeof *range);
+        range = tn__arena_alloc(&pool->descriptors, sizeof *range);
     return range;
 }
 
-static void drop_descriptor(struct tn__ranges *ranges, struct tn__range *range)
+static void drop_descriptor(struct tn__range_pool *pool, struct tn__range *range)
 {
-    range->next = ranges->spare;
-    ranges->spare = range;
+    range->next = pool->spare;
+    pool->spare = range;
 }
 
-bool tn__ranges_add(struct tn__ranges *ranges, uint64_t address, size_t size, uint8_t *write)
+bool tn__ranges_open(struct tn__ranges *ranges, struct tn__range_pool *pool, uint64_t address, size_t size,
+                     uint8_t *write)
 {
-    struct tn__range *range = new_descriptor(ranges);
+    struct tn__range *range = size >> 32 ? NULL : new_descriptor(pool);
     if (!range)
         return false;
-    *range = (struct tn__range){.address = address, .size = size, .write = write, .era = ranges->era, .fresh = true};
+    *ranges = (struct tn__ranges){.pool = pool, .start = address, .write = write};
+    *range = (struct tn__range){.address = address, .size = size, .fresh = true};
     insert(ranges, range);
     return true;
 }
@@ -129,7 +131,6 @@ static void split(struct tn__range *range, size_t size, struct tn__range *rest)
 {
     *rest = *range;
     rest->address += size;
-    rest->write += size;
     rest->size -= size;
     rest->before = range;
     range->size = size;
@@ -151,10 +152,11 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
     if (!range)
         return NULL;
     /* Both descriptors first, so that running out of memory leaves nothing half cut. */
-    struct tn__range *front = new_descriptor(ranges), *rest = front ? new_descriptor(ranges) : NULL;
+    struct tn__range_pool *pool = ranges->pool;
+    struct tn__range *front = new_descriptor(pool), *rest = front ? new_descriptor(pool) : NULL;
     if (!rest) {
         if (front)
-            drop_descriptor(ranges, front);
+            drop_descriptor(pool, front);
         *no_memory = true;
         return NULL;
     }
@@ -165,22 +167,20 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
         insert(ranges, range);
         range = front;
     } else {
-        drop_descriptor(ranges, front);
+        drop_descriptor(pool, front);
     }
     if (range->size > size) {
         split(range, size, rest);
         insert(ranges, rest);
     } else {
-        drop_descriptor(ranges, rest);
+        drop_descriptor(pool, rest);
     }
     ranges->used += range->size;
+    range->write = ranges->write + (range->address - ranges->start);
     return range;
 }
 
-static bool can_merge(const struct tn__range *a, const struct tn__range *b)
-{
-    return a && b && a->free && b->free;
-}
+/* ---- giving back ---- */
 
 /* Joins `range` with the one after it; neither is in a list. */
 static void absorb_after(struct tn__ranges *ranges, struct tn__range *range)
@@ -191,38 +191,87 @@ static void absorb_after(struct tn__ranges *ranges, struct tn__range *range)
     range->after = after->after;
     if (range->after)
         range->after->before = range;
-    drop_descriptor(ranges, after);
+    drop_descriptor(ranges->pool, after);
+}
+
+/* Joins the range with free neighbours; the result is in no list. `listed`: the neighbours are. */
+static struct tn__range *merge(struct tn__ranges *ranges, struct tn__range *range, bool listed)
+{
+    ranges->used -= range->size;
+    range->fresh = false;
+    range->free = true;
+    if (range->after && range->after->free) {
+        if (listed)
+            unlink_free(ranges, range->after);
+        absorb_after(ranges, range);
+    }
+    if (range->before && range->before->free) {
+        range = range->before;
+        if (listed)
+            unlink_free(ranges, range);
+        absorb_after(ranges, range);
+    }
+    return range;
 }
 
 void tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range)
 {
-    ranges->used -= range->size;
-    if (range->era != ranges->era)
-        return;
-    range->fresh = false;
+    insert(ranges, merge(ranges, range, true));
+}
+
+/* ---- regions that are abandoned ---- */
+
+/* Takes the bytes from `start` to `end` out of a free range that is in no list. What is left before and behind them, less than
+ * a page each, belongs to no list either: it waits for the neighbour with which it makes up a page. */
+static bool cut_out(struct tn__ranges *ranges, struct tn__range *range, uint64_t start, uint64_t end)
+{
+    uint64_t range_end = range->address + range->size;
+    struct tn__range *after = range->after, *rest = NULL;
+    if (end < range_end) {
+        rest = start > range->address ? new_descriptor(ranges->pool) : range;
+        if (!rest)
+            return false;
+        if (rest == range && range->before)
+            range->before->after = NULL;
+    }
+    if (start > range->address) {
+        range->size = start - range->address;
+        range->after = NULL;
+    } else if (rest != range) {
+        if (range->before)
+            range->before->after = NULL;
+        drop_descriptor(ranges->pool, range);
+    }
+    if (rest)
+        *rest = (struct tn__range){.address = end, .size = range_end - end, .after = after, .free = true};
+    if (after)
+        after->before = rest;
+    return true;
+}
+
+static struct tn__pages cut_pages(struct tn__ranges *ranges, struct tn__range *range, size_t page_size)
+{
+    uint64_t start = tn__align_up(range->address, page_size);
+    uint64_t end = (range->address + range->size) & -(uint64_t)page_size;
+    unsigned sides = (range->before || start > range->address) + (range->after || end < range->address + range->size);
+    if (start >= end || !cut_out(ranges, range, start, end))
+        return (struct tn__pages){0};
+    return (struct tn__pages){start, end - start, sides};
+}
+
+bool tn__ranges_abandon(struct tn__ranges *ranges, size_t page_size, struct tn__pages *pages)
+{
+    if (!ranges->class_bits)
+        return false;
+    unsigned class = (unsigned)__builtin_ctz(ranges->class_bits);
+    struct tn__range *range = ranges->heads[class][__builtin_ctz(ranges->step_bits[class])];
+    unlink_free(ranges, range);
     range->free = true;
-    if (can_merge(range, range->after)) {
-        unlink_free(ranges, range->after);
-        absorb_after(ranges, range);
-    }
-    if (can_merge(range->before, range)) {
-        range = range->before;
-        unlink_free(ranges, range);
-        absorb_after(ranges, range);
-    }
-    insert(ranges, range);
+    *pages = cut_pages(ranges, range, page_size);
+    return true;
 }
 
-void tn__ranges_new_era(struct tn__ranges *ranges)
+struct tn__pages tn__ranges_give_abandoned(struct tn__ranges *ranges, struct tn__range *range, size_t page_size)
 {
-    memset(ranges->heads, 0, sizeof ranges->heads);
-    memset(ranges->step_bits, 0, sizeof ranges->step_bits);
-    ranges->class_bits = 0;
-    ranges->era++;
-}
-
-void tn__ranges_close(struct tn__ranges *ranges)
-{
-    tn__arena_free(&ranges->descriptors);
-    *ranges = (struct tn__ranges){0};
+    return cut_pages(ranges, merge(ranges, range, false), page_size);
 }

@@ -242,9 +242,9 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
     for (int i = 0; i < TN__WINDOWS; i++) {
         const struct tn__window *window = &memory->windows[i];
         stats.reserved_bytes += window->end - window->start;
-        stats.code_bytes += window->zones[TN_ZONE_CODE].ranges.used;
-        stats.rodata_bytes += window->zones[TN_ZONE_RODATA].ranges.used;
-        stats.data_bytes += window->zones[TN_ZONE_DATA].ranges.used;
+        stats.code_bytes += window->zones[TN_ZONE_CODE].used;
+        stats.rodata_bytes += window->zones[TN_ZONE_RODATA].used;
+        stats.data_bytes += window->zones[TN_ZONE_DATA].used;
     }
     pthread_mutex_unlock(&session->lock);
     tn__give_stats(out, sizeof stats, &stats);

@@ -11,7 +11,6 @@
 
 /* A piece of a window; if the strategy does not pack, that of a single range. Whole pages. */
 struct tn__chunk {
-    struct tn__chunk *next;
     uint64_t address;
     size_t size;
     uint8_t *alias; /* where it is written; NULL once it is final */

@@ -25,6 +25,7 @@ static struct {
     bool looked, found;
     bool read_only;        /* the image has to be opened for writing */
     struct reserve *image; /* the reserve's part of the initialisation image */
+    struct tn__range_pool pool;
     struct tn__ranges space;
     struct block *blocks;
 } tls;
@@ -124,9 +125,9 @@ static int find_reserve(struct tn_error *err)
                         "thread-local storage: the program's TLS segment holds no reserve for loaded "
                         "objects");
     if (!tls.space.class_bits && !tls.space.used &&
-        !tn__ranges_add(&tls.space, sizeof(struct reserve),
-                        (tn_tls_reserve_size - sizeof(struct reserve)) & -(size_t)TN__RANGE_GRANULE,
-                        (uint8_t *)(tls.image + 1)))
+        !tn__ranges_open(&tls.space, &tls.pool, sizeof(struct reserve),
+                         (tn_tls_reserve_size - sizeof(struct reserve)) & -(size_t)TN__RANGE_GRANULE,
+                         (uint8_t *)(tls.image + 1)))
         return tn__fail(err, TN_ENOMEM, "out of memory");
     tn__threads_on_attach(on_attach);
     return 0;
@@ -204,8 +205,11 @@ void tn__tls_give(struct tn__range *range)
             break;
         }
     tn__ranges_give(&tls.space, range);
-    if (!tls.space.used) /* nothing of the process stays allocated when nothing is loaded */
-        tn__ranges_close(&tls.space);
+    if (!tls.space.used) { /* nothing of the process stays allocated when nothing is loaded */
+        tn__arena_free(&tls.pool.descriptors);
+        tls.pool = (struct tn__range_pool){0};
+        tls.space = (struct tn__ranges){0};
+    }
     tn__threads_unlock();
 }
 

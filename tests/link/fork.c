@@ -3,6 +3,7 @@
 /* After a fork, parent and child both continue linking, and neither sees what the other writes. */
 
 #include "elf_builder.h"
+#include "forks.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -205,9 +206,18 @@ static void children_that_do_not_link(void **state)
     close_fixture(&f);
 }
 
+/* slow/fork.c does it more often. */
+static void forks_use_nothing_up(void **state)
+{
+    const struct row *row = *state;
+    fork_often(row->strategy, 260);
+    fork_and_keep(row->strategy, 100);
+}
+
 int main(void)
 {
     int failed = RUN_ROWS("both go on", rows, both_go_on);
     failed += RUN_ROWS("children of children", rows, children_of_children);
+    failed += RUN_ROWS("forks use nothing up", rows, forks_use_nothing_up);
     return failed + RUN_ROWS("children that do not link", rows, children_that_do_not_link);
 }

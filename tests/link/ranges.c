@@ -12,7 +12,19 @@
 enum { REGION = 1 << 20, GRANULES = REGION / TN__RANGE_GRANULE, LIVE = 300 };
 
 static const uint64_t BASE = 0x7000000;
-static uint8_t write_base[2 * REGION]; /* never accessed: only its addresses matter */
+static uint8_t write_base[REGION]; /* never accessed: only its addresses matter */
+static struct tn__range_pool pool;
+
+static void open_region(struct tn__ranges *ranges, uint64_t address, size_t size)
+{
+    assert_true(tn__ranges_open(ranges, &pool, address, size, write_base));
+}
+
+static void close_pool(void)
+{
+    tn__arena_free(&pool.descriptors);
+    memset(&pool, 0, sizeof pool);
+}
 
 static struct {
     bool taken[GRANULES];
@@ -74,12 +86,10 @@ static void random_operations_agree_with_the_model(void **state)
 {
     (void)state;
     for (uint64_t round = 1; round <= 20; round++) {
-        struct tn__ranges ranges = {0};
+        struct tn__ranges ranges;
         memset(&model, 0, sizeof model);
         seed = round;
-        /* Adjacent regions must not merge: they may be written at different addresses. */
-        assert_true(tn__ranges_add(&ranges, BASE, REGION / 4, write_base));
-        assert_true(tn__ranges_add(&ranges, BASE + REGION / 4, REGION - REGION / 4, write_base + REGION / 4));
+        open_region(&ranges, BASE, REGION);
         for (int step = 0; step < 5000; step++) {
             size_t slot = next_random(LIVE);
             if (model.live[slot])
@@ -94,22 +104,19 @@ static void random_operations_agree_with_the_model(void **state)
         assert_int_equal(ranges.used, 0);
         /* Everything has merged again. */
         bool no_memory;
-        struct tn__range *large = tn__ranges_take(&ranges, REGION - REGION / 4, 1, &no_memory);
-        struct tn__range *small = tn__ranges_take(&ranges, REGION / 4, 1, &no_memory);
-        assert_non_null(large);
-        assert_non_null(small);
+        assert_non_null(tn__ranges_take(&ranges, REGION, 1, &no_memory));
         assert_null(tn__ranges_take(&ranges, 1, 1, &no_memory));
         assert_false(no_memory);
-        tn__ranges_close(&ranges);
+        close_pool();
     }
 }
 
 static void what_was_never_handed_out_is_fresh(void **state)
 {
     (void)state;
-    struct tn__ranges ranges = {0};
+    struct tn__ranges ranges;
     bool no_memory;
-    assert_true(tn__ranges_add(&ranges, BASE, REGION, write_base));
+    open_region(&ranges, BASE, REGION);
     struct tn__range *a = tn__ranges_take(&ranges, 1024, 16, &no_memory);
     struct tn__range *b = tn__ranges_take(&ranges, 1024, 16, &no_memory);
     assert_true(a->fresh && b->fresh);
@@ -124,7 +131,7 @@ static void what_was_never_handed_out_is_fresh(void **state)
     struct tn__range *all = tn__ranges_take(&ranges, REGION, 1, &no_memory);
     assert_non_null(all);
     assert_false(all->fresh);
-    tn__ranges_close(&ranges);
+    close_pool();
 }
 
 static void limits(void **state)
@@ -146,12 +153,12 @@ static void limits(void **state)
         {REGION / 2, REGION / 2, true},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct tn__ranges ranges = {0};
+        struct tn__ranges ranges;
         bool no_memory;
-        assert_true(tn__ranges_add(&ranges, BASE, REGION, write_base));
+        open_region(&ranges, BASE, REGION);
         assert_int_equal(tn__ranges_take(&ranges, rows[i].size, rows[i].alignment, &no_memory) != NULL, rows[i].there);
         assert_false(no_memory);
-        tn__ranges_close(&ranges);
+        close_pool();
     }
 }
 
@@ -163,47 +170,140 @@ static void a_region_of_an_odd_size_is_used_up(void **state)
         bool there;
     } rows[] = {{4000, 16, true}, {4080, 16, true}, {4081, 16, false}, {4064, 32, true}, {4065, 32, false}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct tn__ranges ranges = {0};
+        struct tn__ranges ranges;
         bool no_memory;
-        assert_true(tn__ranges_add(&ranges, BASE + 16, 4080, write_base));
+        open_region(&ranges, BASE + 16, 4080);
         assert_int_equal(tn__ranges_take(&ranges, rows[i].size, rows[i].alignment, &no_memory) != NULL, rows[i].there);
-        tn__ranges_close(&ranges);
+        close_pool();
     }
 }
 
-static void a_new_era_hands_out_nothing_old(void **state)
+/* ---- abandoned regions ---- */
+
+enum { PAGE = 4096, PAGES = REGION / PAGE };
+
+/* Which pages have left the region. */
+static bool gone[PAGES];
+
+static void note_pages(const struct tn__pages *pages)
+{
+    assert_true(pages->address % PAGE == 0 && pages->size % PAGE == 0);
+    size_t first = (size_t)(pages->address - BASE) / PAGE, count = pages->size / PAGE;
+    if (!count)
+        return;
+    for (size_t i = first; i < first + count; i++) {
+        assert_false(gone[i]);
+        gone[i] = true;
+    }
+    assert_int_equal(pages->sides, (first && !gone[first - 1]) + (first + count < PAGES && !gone[first + count]));
+}
+
+/* Exactly the pages without a granule in use have left. */
+static void check_gone(void)
+{
+    for (size_t page = 0; page < PAGES; page++) {
+        bool used = false;
+        for (size_t i = 0; i < PAGE / TN__RANGE_GRANULE; i++)
+            used |= model.taken[page * (PAGE / TN__RANGE_GRANULE) + i];
+        assert_int_equal(gone[page], !used);
+    }
+}
+
+static void abandon(struct tn__ranges *ranges)
+{
+    struct tn__pages pages;
+    memset(gone, 0, sizeof gone);
+    while (tn__ranges_abandon(ranges, PAGE, &pages))
+        note_pages(&pages);
+}
+
+static void give_abandoned(struct tn__ranges *ranges, size_t slot)
+{
+    memset(model.taken + model.spans[slot].first, 0, model.spans[slot].count);
+    struct tn__pages pages = tn__ranges_give_abandoned(ranges, model.live[slot], PAGE);
+    model.live[slot] = NULL;
+    note_pages(&pages);
+}
+
+static void abandoned_pages_leave_as_soon_as_they_are_free(void **state)
 {
     (void)state;
-    struct tn__ranges ranges = {0};
-    bool no_memory;
-    assert_true(tn__ranges_add(&ranges, BASE, REGION, write_base));
-    struct tn__range *before = tn__ranges_take(&ranges, 100, 16, &no_memory);
-    tn__ranges_new_era(&ranges);
-    assert_null(tn__ranges_take(&ranges, 16, 16, &no_memory));
-    assert_true(tn__ranges_add(&ranges, BASE + REGION, REGION, write_base));
-    tn__ranges_give(&ranges, before);
-    assert_int_equal(ranges.used, 0);
-    for (int i = 0; i < 16; i++) {
-        const struct tn__range *range = tn__ranges_take(&ranges, REGION / 16, 16, &no_memory);
-        assert_non_null(range);
-        assert_true(range->address >= BASE + REGION);
+    for (uint64_t round = 1; round <= 100; round++) {
+        struct tn__ranges ranges;
+        bool no_memory;
+        memset(&model, 0, sizeof model);
+        seed = round;
+        open_region(&ranges, BASE, REGION);
+        for (size_t step = 0; step < 50 * (round % 10); step++) {
+            size_t slot = next_random(LIVE);
+            if (model.live[slot])
+                give_one(&ranges, slot);
+            else
+                take_one(&ranges, slot);
+        }
+        abandon(&ranges);
+        check_gone();
+        assert_null(tn__ranges_take(&ranges, 16, 16, &no_memory));
+        for (size_t i = 0; i < LIVE; i++) {
+            size_t slot = (i * 7 + round) % LIVE;
+            if (model.live[slot])
+                give_abandoned(&ranges, slot);
+            check_gone();
+        }
+        assert_int_equal(ranges.used, 0);
+        /* Nothing but descriptors remains: another region needs no new ones. */
+        tn__os_set_faults("a1");
+        open_region(&ranges, BASE, REGION);
+        tn__os_set_faults(NULL);
+        close_pool();
     }
-    assert_null(tn__ranges_take(&ranges, 16, 16, &no_memory));
-    tn__ranges_close(&ranges);
+}
+
+/* A page in the middle of free space needs one more descriptor, without which it stays, but not for ever. */
+static void abandoned_pages_wait_when_memory_is_out(void **state)
+{
+    (void)state;
+    struct tn__ranges ranges;
+    bool no_memory;
+    struct tn__range *taken[3];
+    struct tn__pages pages;
+    open_region(&ranges, BASE, REGION);
+    taken[0] = tn__ranges_take(&ranges, 16, 16, &no_memory);
+    taken[1] = tn__ranges_take(&ranges, 3 * PAGE, 16, &no_memory);
+    taken[2] = tn__ranges_take(&ranges, 16, 16, &no_memory);
+    while (tn__ranges_abandon(&ranges, PAGE, &pages))
+        ;
+    while (pool.spare)
+        pool.spare = pool.spare->next;
+    pool.descriptors.at = pool.descriptors.end;
+    tn__os_set_faults("a1");
+    pages = tn__ranges_give_abandoned(&ranges, taken[1], PAGE);
+    tn__os_set_faults(NULL);
+    assert_int_equal(pages.size, 0);
+    pages = tn__ranges_give_abandoned(&ranges, taken[2], PAGE);
+    assert_int_equal(pages.address, BASE + PAGE);
+    assert_int_equal(pages.size, 3 * PAGE);
+    assert_int_equal(pages.sides, 1);
+    pages = tn__ranges_give_abandoned(&ranges, taken[0], PAGE);
+    assert_int_equal(pages.address, BASE);
+    assert_int_equal(pages.size, PAGE);
+    assert_int_equal(pages.sides, 0);
+    assert_int_equal(ranges.used, 0);
+    close_pool();
 }
 
 static void running_out_of_memory_cuts_nothing(void **state)
 {
     (void)state;
     for (int n = 1; n <= 3; n++) {
-        struct tn__ranges ranges = {0};
+        struct tn__ranges ranges;
         char plan[8];
         snprintf(plan, sizeof plan, "a%d", n);
         assert_int_equal(tn__os_set_faults(plan), 0);
-        bool added = tn__ranges_add(&ranges, BASE, REGION, write_base), no_memory = false;
+        bool added = tn__ranges_open(&ranges, &pool, BASE, REGION, write_base), no_memory = false;
         assert_int_equal(added, n > 1);
         if (!added)
-            assert_true(tn__ranges_add(&ranges, BASE, REGION, write_base));
+            open_region(&ranges, BASE, REGION);
         int failures = 0;
         for (int i = 0; i < 200; i++) {
             failures += !tn__ranges_take(&ranges, 100, 256, &no_memory);
@@ -212,7 +312,7 @@ static void running_out_of_memory_cuts_nothing(void **state)
         tn__os_set_faults(NULL);
         assert_int_equal(failures, n > 1);
         assert_int_equal(ranges.used, (200 - failures) * 112);
-        tn__ranges_close(&ranges);
+        close_pool();
     }
 }
 
@@ -223,7 +323,8 @@ int main(void)
         cmocka_unit_test(what_was_never_handed_out_is_fresh),
         cmocka_unit_test(limits),
         cmocka_unit_test(a_region_of_an_odd_size_is_used_up),
-        cmocka_unit_test(a_new_era_hands_out_nothing_old),
+        cmocka_unit_test(abandoned_pages_leave_as_soon_as_they_are_free),
+        cmocka_unit_test(abandoned_pages_wait_when_memory_is_out),
         cmocka_unit_test(running_out_of_memory_cuts_nothing),
     };
     return cmocka_run_group_tests_name("link/ranges", tests, NULL, NULL);
