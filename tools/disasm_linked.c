@@ -46,7 +46,8 @@ static int note_symbols(const struct tn_linked_object *object, struct tn_error *
         if (!address || !*symbol->name || symbol->type == TN__TYPE_SECTION || symbol->type == TN__TYPE_TLS)
             continue;
         char *name = strdup(symbol->name); /* the object is given back before anything is shown */
-        if (!name || !tool_add_label(&view.labels, name, address, symbol->size, symbol->type == TN__TYPE_FUNCTION))
+        if (!name || !tool_add_label(&view.labels, name, address, tn__symbol_size(&data, symbol),
+                                     symbol->type == TN__TYPE_FUNCTION))
             code = no_memory(err);
     }
     tn__arena_free(&data.arena);

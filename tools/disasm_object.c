@@ -67,7 +67,8 @@ static bool gather(struct object *o)
         const struct tn__symbol *symbol = &o->data.symbols[i];
         if (symbol->place == TN__PLACE_SECTION && symbol->section == o->section && *symbol->name &&
             symbol->type != TN__TYPE_SECTION &&
-            !tool_add_label(&o->labels, symbol->name, symbol->value, symbol->size, symbol->type == TN__TYPE_FUNCTION))
+            !tool_add_label(&o->labels, symbol->name, symbol->value, tn__symbol_size(&o->data, symbol),
+                            symbol->type == TN__TYPE_FUNCTION))
             return false;
     }
     tool_sort_labels(&o->labels);

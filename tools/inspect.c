@@ -35,13 +35,15 @@ struct view {
 };
 
 static const char *const kinds[] = {
-    [TN__SECTION_UNLOADED] = "-", [TN__SECTION_CODE] = "code", [TN__SECTION_RODATA] = "rodata",
-    [TN__SECTION_DATA] = "data",  [TN__SECTION_ZERO] = "zero",
+    [TN__SECTION_UNLOADED] = "-",        [TN__SECTION_CODE] = "code", [TN__SECTION_RODATA] = "rodata",
+    [TN__SECTION_DATA] = "data",         [TN__SECTION_ZERO] = "zero", [TN__SECTION_TLS] = "tls",
+    [TN__SECTION_TLS_ZERO] = "tls zero",
 };
 static const char *const roles[] = {[TN__ROLE_NONE] = "",
                                     [TN__ROLE_INIT] = "initializers",
                                     [TN__ROLE_FINI] = "finalizers",
-                                    [TN__ROLE_UNWIND] = "unwind table"};
+                                    [TN__ROLE_UNWIND] = "unwind table",
+                                    [TN__ROLE_MANAGED] = "managed code"};
 static const char *const bindings[] = {
     [TN__BIND_LOCAL] = "local", [TN__BIND_WEAK] = "weak", [TN__BIND_GLOBAL] = "global"};
 static const char *const types[] = {
@@ -104,7 +106,7 @@ static bool note_symbols(struct view *view, const struct tn__object_data *object
     for (uint32_t i = 1; i < object->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->symbols[i];
         if (symbol->type == TN__TYPE_FUNCTION && symbol->place == TN__PLACE_SECTION &&
-            !inspect_note_size(&view->sizes, symbol->name, symbol->size))
+            !inspect_note_size(&view->sizes, symbol->name, tn__symbol_size(object, symbol)))
             return false;
         if (symbol->binding == TN__BIND_LOCAL)
             continue;

@@ -132,7 +132,7 @@ static void dump_symbols(struct dump *dump, const struct tn__object *object)
         if (!is_here(object, i))
             continue;
         put_symbol(dump, symbol->entry ? GLOBALS : LOCALS, object->name, symbol->name, object->plan->addresses[i],
-                   symbol->size);
+                   tn__symbol_size(object->data, symbol));
         if (symbol->place == TN__PLACE_COMMON)
             put_section(dump, object->name, "COMMON", object->plan->addresses[i],
                         symbol->entry ? symbol->entry->common_size : symbol->size, NULL);

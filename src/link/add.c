@@ -252,6 +252,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                                      .bytes = input->bytes,
                                      .size = input->length,
                                      .input = *input,
+                                     .with_unloaded = library->session->detached,
                                      .arena.from = library->session->allocator};
     int code = tn__object_read(data, err);
     if (code)

@@ -195,8 +195,11 @@ static int unpack(const struct builder *b, struct source *source, struct tn__sec
 static int read_source(struct builder *b, struct source *source)
 {
     const struct tn_linked_object *object = source->object;
-    source->data = (struct tn__object_data){
-        .name = object->name, .bytes = object->bytes, .size = object->length, .arena.from = b->image->from};
+    source->data = (struct tn__object_data){.name = object->name,
+                                            .bytes = object->bytes,
+                                            .size = object->length,
+                                            .with_unloaded = true,
+                                            .arena.from = b->image->from};
     b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
     if (!object->length) { /* added by tn_add_section, or stubs */
         source->data.arch = tn__arch_at(0);
@@ -364,7 +367,7 @@ static void write_symbol(struct builder *b, const struct source *source, uint32_
                (Elf64_Sym){.st_info = ELF64_ST_INFO(bindings[symbol->binding], symbol_type(symbol, in_code)),
                            .st_shndx = in_code && code_section ? (Elf64_Section)code_section : SHN_ABS,
                            .st_value = address,
-                           .st_size = symbol->size});
+                           .st_size = tn__symbol_size(&source->data, symbol)});
 }
 
 static void write_extra(struct builder *b, const struct tn_function *function, uint32_t code_section)

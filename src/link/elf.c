@@ -3,47 +3,17 @@
 /* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. Contents are borrowed
  * from the caller's bytes, and every offset, count and index is checked before it is used. */
 
-#include <elf.h>
-
-#include "object.h"
+#include "elf_reader.h"
 #include "reloc.h"
 
-/* Missing from some systems' elf.h. */
-#define SHT_X86_64_UNWIND_ 0x70000001
-#define SHF_GNU_RETAIN_    (1 << 21)
-
-struct reader {
-    struct tn__object_data *object;
-    const uint8_t *headers;
-    const uint8_t *symtab, *xindex;
-    const char *strings;
-    uint64_t strings_size, xindex_count;
-    uint32_t symtab_index;
-    struct tn_error *err;
-};
-
-#define FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
-
-/* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned. */
-static Elf64_Shdr header_of(const struct reader *r, uint32_t index)
-{
-    Elf64_Shdr header;
-    memcpy(&header, r->headers + (size_t)index * sizeof header, sizeof header);
-    return header;
-}
-
-/* Only its type, for loops that look for sections of one type. */
-static uint32_t type_of(const struct reader *r, uint32_t index)
-{
-    return tn__get32(r->headers + (size_t)index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_type));
-}
+#define FAIL TN__ELF_FAIL
 
 static bool claims(const uint8_t *bytes, size_t size)
 {
     return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
 }
 
-static int check_header(struct reader *r)
+static int check_header(struct tn__elf_reader *r)
 {
     const struct tn__object_data *object = r->object;
     const uint8_t *b = object->bytes;
@@ -68,72 +38,21 @@ static int check_header(struct reader *r)
 
 /* ---- sections ---- */
 
-/* True for `name` itself and for name.anything. */
-static bool is_section(const char *name, const char *base)
+/* Notes where the tables are, of which most objects have one each. */
+static void note_type(struct tn__elf_reader *r, uint32_t index, uint32_t type)
 {
-    size_t length = strlen(base);
-    return !strncmp(name, base, length) && (name[length] == '\0' || name[length] == '.');
+    if (type == SHT_GROUP)
+        r->groups++;
+    else if (type == SHT_SYMTAB_SHNDX)
+        r->xindex_index = index;
+    else if (type == SHT_SYMTAB)
+        *(r->symtab_index ? &r->second_symtab : &r->symtab_index) = index;
 }
 
-static const struct {
-    const char *name;
-    uint8_t role;
-    bool reversed;
-    bool counts_down; /* .ctors.N has priority 65535 - N */
-} arrays[] = {
-    {".preinit_array", TN__ROLE_INIT, false, false}, {".init_array", TN__ROLE_INIT, false, false},
-    {".ctors", TN__ROLE_INIT, true, true},           {".fini_array", TN__ROLE_FINI, true, false},
-    {".dtors", TN__ROLE_FINI, false, true},
-};
-
-static uint32_t priority_of(const char *name, const char *base, bool counts_down)
-{
-    if (!strcmp(base, ".preinit_array"))
-        return TN__PRIORITY_FIRST;
-    const char *digits = name + strlen(base);
-    if (*digits != '.')
-        return TN__PRIORITY_LAST;
-    const uint32_t numbers = TN__PRIORITY_UNNUMBERED / 2;
-    const char *end = ++digits;
-    uint32_t value = 0;
-    for (; *end >= '0' && *end <= '9' && value < numbers; end++)
-        value = value * 10 + (uint32_t)(*end - '0');
-    if (end == digits || *end || value >= numbers)
-        return TN__PRIORITY_UNNUMBERED;
-    return counts_down ? 2 * (numbers - 1 - value) : 2 * value + 1;
-}
-
-static void set_role(struct tn__section *section, uint32_t type)
-{
-    if (type == SHT_X86_64_UNWIND_ || !strcmp(section->name, ".eh_frame")) {
-        section->role = TN__ROLE_UNWIND;
-        return;
-    }
-    for (size_t i = 0; i < TN_COUNT(arrays); i++)
-        if (is_section(section->name, arrays[i].name)) {
-            section->role = arrays[i].role;
-            section->reversed = arrays[i].reversed;
-            section->priority = priority_of(section->name, arrays[i].name, arrays[i].counts_down);
-            return;
-        }
-}
-
-/* The kind of a loaded section. */
-static uint8_t kind_of(const struct tn__section *section, const Elf64_Shdr *header)
-{
-    if (header->sh_flags & SHF_TLS)
-        return header->sh_type == SHT_NOBITS ? TN__SECTION_TLS_ZERO : TN__SECTION_TLS;
-    if (header->sh_flags & SHF_EXECINSTR)
-        return TN__SECTION_CODE;
-    if (!(header->sh_flags & SHF_WRITE) || section->role != TN__ROLE_NONE || is_section(section->name, ".data.rel.ro"))
-        return TN__SECTION_RODATA;
-    return header->sh_type == SHT_NOBITS ? TN__SECTION_ZERO : TN__SECTION_DATA;
-}
-
-static int read_section(struct reader *r, uint32_t index, const char *names, uint64_t names_size)
+static int read_section(struct tn__elf_reader *r, uint32_t index, const char *names, uint64_t names_size)
 {
     struct tn__object_data *object = r->object;
-    const Elf64_Shdr header = header_of(r, index);
+    const Elf64_Shdr header = tn__elf_header_of(r, index);
     struct tn__section *section = &object->sections[index];
     if (header.sh_name >= names_size)
         return FAIL(r, "%s: section %u: its name lies outside the string table", object->name, index);
@@ -151,29 +70,24 @@ static int read_section(struct reader *r, uint32_t index, const char *names, uin
                         index, section->name, (unsigned long long)header.sh_size, (unsigned long long)header.sh_offset,
                         object->size);
         section->bytes = object->bytes + header.sh_offset;
+        if (header.sh_size)
+            tn__elf_note_place(&r->places, &header);
     }
     section->compressed = header.sh_flags & SHF_COMPRESSED;
     section->strings = header.sh_flags & SHF_MERGE && header.sh_flags & SHF_STRINGS && header.sh_entsize == 1;
-    section->note = header.sh_flags & SHF_ALLOC && header.sh_type == SHT_NOTE;
-    if (!(header.sh_flags & SHF_ALLOC) || section->note)
-        return 0;
-    if (!(header.sh_flags & SHF_EXECINSTR))
-        set_role(section, header.sh_type);
-    section->kind = kind_of(section, &header);
-    section->retained = header.sh_flags & SHF_GNU_RETAIN_;
+    note_type(r, index, header.sh_type);
+    if (!(header.sh_flags & SHF_ALLOC))
+        return tn__elf_check_unloaded(r, index, &header);
+    r->has_tls |= (header.sh_flags & SHF_TLS) != 0;
+    section->retained = header.sh_flags & TN__SHF_GNU_RETAIN;
     if (header.sh_flags & SHF_LINK_ORDER && header.sh_link < object->section_count)
         section->follows = header.sh_link;
-    if (header.sh_flags & SHF_COMPRESSED)
-        return FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", object->name, index,
-                    section->name);
-    if (header.sh_type == SHT_NOBITS && section->kind != TN__SECTION_ZERO && section->kind != TN__SECTION_TLS_ZERO)
-        return FAIL(r, "%s: section %u (%s): code or constants without bytes", object->name, index, section->name);
-    return 0;
+    return tn__elf_set_kind(section, &header) ? 0 : tn__elf_fail_kind(r, index, &header);
 }
 
 /* Finds the section headers, their number, and the section with their names. Numbers that do not fit the ELF header are
  * stored in the first section header (gABI, "ELF Header"). */
-static int find_headers(struct reader *r, uint32_t *names)
+static int find_headers(struct tn__elf_reader *r, uint32_t *names)
 {
     struct tn__object_data *object = r->object;
     Elf64_Ehdr elf;
@@ -184,7 +98,7 @@ static int find_headers(struct reader *r, uint32_t *names)
         return FAIL(r, "%s: no section headers: entries of %u bytes at offset %llu of %zu", object->name,
                     elf.e_shentsize, (unsigned long long)elf.e_shoff, object->size);
     r->headers = object->bytes + elf.e_shoff;
-    Elf64_Shdr first = header_of(r, 0);
+    Elf64_Shdr first = tn__elf_header_of(r, 0);
     if (!count)
         count = first.sh_size;
     if (*names == SHN_XINDEX)
@@ -198,14 +112,14 @@ static int find_headers(struct reader *r, uint32_t *names)
     return 0;
 }
 
-static int read_sections(struct reader *r)
+static int read_sections(struct tn__elf_reader *r)
 {
     struct tn__object_data *object = r->object;
     uint32_t index;
     int code = find_headers(r, &index);
     if (code)
         return code;
-    const Elf64_Shdr names = header_of(r, index);
+    const Elf64_Shdr names = tn__elf_header_of(r, index);
     if (names.sh_type == SHT_NOBITS || !tn__inside(names.sh_offset, names.sh_size, object->size) || !names.sh_size ||
         object->bytes[names.sh_offset + names.sh_size - 1])
         return FAIL(r, "%s: section %u is no table of section names", object->name, index);
@@ -215,47 +129,15 @@ static int read_sections(struct reader *r)
     object->sections[0] = (struct tn__section){.name = ""};
     for (uint32_t i = 1; !code && i < object->section_count; i++)
         code = read_section(r, i, (const char *)object->bytes + names.sh_offset, names.sh_size);
-    return code;
+    return code ? code : tn__elf_check_overlap(r);
 }
 
 /* ---- tables that refer to sections ---- */
 
-static int read_relocs(struct reader *r, uint32_t index)
+static int read_group(struct tn__elf_reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
-    const Elf64_Shdr header = header_of(r, index);
-    const char *name = object->sections[index].name;
-    if (!header.sh_info || header.sh_info >= object->section_count)
-        return FAIL(r, "%s: section %u (%s) relocates section %u, which does not exist", object->name, index, name,
-                    header.sh_info);
-    struct tn__section *target = &object->sections[header.sh_info];
-    bool good = header.sh_type == SHT_RELA && header.sh_link == r->symtab_index && !target->relocs && target->bytes &&
-                header.sh_size % sizeof(Elf64_Rela) == 0;
-    if (target->kind == TN__SECTION_UNLOADED && !good)
-        return 0; /* read by observers only */
-    if (header.sh_type == SHT_REL)
-        return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations without addends", object->name, index,
-                        name);
-    if (header.sh_link != r->symtab_index)
-        return FAIL(r, "%s: section %u (%s) uses section %u, which is not the symbol table", object->name, index, name,
-                    header.sh_link);
-    if (target->relocs)
-        return FAIL(r, "%s: section %u (%s) is a second set of relocations for %s", object->name, index, name,
-                    target->name);
-    if (header.sh_size % sizeof(Elf64_Rela))
-        return FAIL(r, "%s: section %u (%s): %llu bytes are no whole relocations", object->name, index, name,
-                    (unsigned long long)header.sh_size);
-    if (!target->bytes && header.sh_size)
-        return FAIL(r, "%s: section %u (%s) relocates %s, which has no bytes", object->name, index, name, target->name);
-    target->relocs = object->sections[index].bytes;
-    target->reloc_count = header.sh_size / sizeof(Elf64_Rela);
-    return 0;
-}
-
-static int read_group(struct reader *r, uint32_t index)
-{
-    struct tn__object_data *object = r->object;
-    const Elf64_Shdr header = header_of(r, index);
+    const Elf64_Shdr header = tn__elf_header_of(r, index);
     const uint8_t *bytes = object->sections[index].bytes;
     uint64_t words = header.sh_size / 4;
     if (!words || header.sh_size % 4 || header.sh_link != r->symtab_index || header.sh_info >= object->symbol_count)
@@ -290,7 +172,7 @@ static const uint8_t types[16] = {
     [STT_GNU_IFUNC] = TN__TYPE_IFUNC,
 };
 
-static int place_symbol(struct reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
+static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
 {
     const struct tn__object_data *object = r->object;
     switch (section) {
@@ -327,7 +209,25 @@ static int place_symbol(struct reader *r, uint32_t index, uint32_t section, stru
     return 0;
 }
 
-static int read_symbol(struct reader *r, uint32_t index)
+/* A thread-local symbol's value is a distance, any other's an address: the symbol has to be as its section is (gABI, STT_TLS). */
+static int check_thread_local(const struct tn__elf_reader *r, uint32_t index, struct tn__symbol *symbol)
+{
+    const struct tn__section *section = &r->object->sections[symbol->section];
+    bool is_tls = symbol->type == TN__TYPE_TLS;
+    bool in_tls = symbol->place == TN__PLACE_SECTION &&
+                  (section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO);
+    bool unloaded = symbol->place == TN__PLACE_SECTION && section->kind == TN__SECTION_UNLOADED;
+    if (is_tls == in_tls || symbol->place == TN__PLACE_UNDEFINED || unloaded || symbol->type == TN__TYPE_SECTION)
+        return 0;
+    if (is_tls || symbol->type != TN__TYPE_OTHER)
+        return FAIL(r, "%s: symbol %u (%s) is %s", r->object->name, index, symbol->name,
+                    is_tls ? "a thread-local variable outside of thread-local data"
+                           : "a function in thread-local data");
+    symbol->type = TN__TYPE_TLS;
+    return 0;
+}
+
+static int read_symbol(struct tn__elf_reader *r, uint32_t index)
 {
     struct tn__symbol *symbol = &r->object->symbols[index];
     const uint8_t *bytes = r->symtab + (size_t)index * sizeof(Elf64_Sym);
@@ -347,6 +247,8 @@ static int read_symbol(struct reader *r, uint32_t index)
         .hidden = visibility == STV_HIDDEN || visibility == STV_INTERNAL,
     };
     int code = place_symbol(r, index, tn__get16(bytes + offsetof(Elf64_Sym, st_shndx)), symbol);
+    if (!code && (r->has_tls || symbol->type == TN__TYPE_TLS))
+        code = check_thread_local(r, index, symbol);
     if (!code && symbol->binding != TN__BIND_LOCAL && !*symbol->name)
         return FAIL(r, "%s: symbol %u is global and has no name", r->object->name, index);
     if (!code && symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
@@ -356,39 +258,35 @@ static int read_symbol(struct reader *r, uint32_t index)
     return code;
 }
 
-static int find_symtab(struct reader *r)
+static int find_symtab(struct tn__elf_reader *r)
 {
     struct tn__object_data *object = r->object;
-    for (uint32_t i = 1; i < object->section_count; i++) {
-        if (type_of(r, i) != SHT_SYMTAB)
-            continue;
-        if (r->symtab_index)
-            return FAIL(r, "%s: sections %u and %u are both symbol tables", object->name, r->symtab_index, i);
-        r->symtab_index = i;
-    }
     if (!r->symtab_index)
         return 0;
-    const Elf64_Shdr header = header_of(r, r->symtab_index);
+    if (r->second_symtab)
+        return FAIL(r, "%s: sections %u and %u are both symbol tables", object->name, r->symtab_index,
+                    r->second_symtab);
+    const Elf64_Shdr header = tn__elf_header_of(r, r->symtab_index);
     uint32_t strings = header.sh_link;
     if (header.sh_size % sizeof(Elf64_Sym) || header.sh_size / sizeof(Elf64_Sym) > UINT32_MAX / 2)
         return FAIL(r, "%s: section %u: %llu bytes are no symbol table", object->name, r->symtab_index,
                     (unsigned long long)header.sh_size);
-    if (!strings || strings >= object->section_count || header_of(r, strings).sh_type != SHT_STRTAB ||
-        !header_of(r, strings).sh_size || object->sections[strings].bytes[header_of(r, strings).sh_size - 1])
+    if (!strings || strings >= object->section_count || tn__elf_header_of(r, strings).sh_type != SHT_STRTAB ||
+        !tn__elf_header_of(r, strings).sh_size ||
+        object->sections[strings].bytes[tn__elf_header_of(r, strings).sh_size - 1])
         return FAIL(r, "%s: section %u is no table of symbol names", object->name, strings);
     r->symtab = object->sections[r->symtab_index].bytes;
     r->strings = (const char *)object->sections[strings].bytes;
-    r->strings_size = header_of(r, strings).sh_size;
+    r->strings_size = tn__elf_header_of(r, strings).sh_size;
     object->symbol_count = (uint32_t)(header.sh_size / sizeof(Elf64_Sym));
-    for (uint32_t i = 1; i < object->section_count; i++)
-        if (type_of(r, i) == SHT_SYMTAB_SHNDX && header_of(r, i).sh_link == r->symtab_index) {
-            r->xindex = object->sections[i].bytes;
-            r->xindex_count = header_of(r, i).sh_size / 4;
-        }
+    if (r->xindex_index && tn__elf_header_of(r, r->xindex_index).sh_link == r->symtab_index) {
+        r->xindex = object->sections[r->xindex_index].bytes;
+        r->xindex_count = object->sections[r->xindex_index].size / 4;
+    }
     return 0;
 }
 
-static int read_symbols(struct reader *r)
+static int read_symbols(struct tn__elf_reader *r)
 {
     struct tn__object_data *object = r->object;
     int code = find_symtab(r);
@@ -402,21 +300,18 @@ static int read_symbols(struct reader *r)
     return code;
 }
 
-static int read_tables(struct reader *r)
+static int read_tables(struct tn__elf_reader *r)
 {
     struct tn__object_data *object = r->object;
-    uint32_t groups = 0;
-    for (uint32_t i = 1; i < object->section_count; i++)
-        groups += type_of(r, i) == SHT_GROUP;
-    object->groups = tn__arena_array(&object->arena, groups, sizeof *object->groups);
+    object->groups = tn__arena_array(&object->arena, r->groups, sizeof *object->groups);
     if (!object->groups)
         return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
     for (uint32_t i = 1; i < object->section_count; i++) {
-        uint32_t type = type_of(r, i);
+        const Elf64_Shdr header = tn__elf_header_of(r, i);
         int code = 0;
-        if (type == SHT_RELA || type == SHT_REL)
-            code = read_relocs(r, i);
-        else if (type == SHT_GROUP)
+        if (tn__elf_relocates(r, &header))
+            code = tn__elf_read_relocs(r, i, &header);
+        else if (header.sh_type == SHT_GROUP)
             code = read_group(r, i);
         if (code)
             return code;
@@ -426,7 +321,7 @@ static int read_tables(struct reader *r)
 
 static int read(struct tn__object_data *object, struct tn_error *err)
 {
-    struct reader r = {.object = object, .err = err};
+    struct tn__elf_reader r = {.object = object, .err = err};
     int code = check_header(&r);
     if (code)
         return code;

@@ -26,6 +26,7 @@ enum tn__section_kind {
     TN__SECTION_ZERO, /* data without bytes in the file */
     TN__SECTION_TLS,  /* initial values of thread-local data; its address is a distance from the thread pointer */
     TN__SECTION_TLS_ZERO,
+    TN__SECTION_KINDS,
 };
 
 enum tn__section_role {
@@ -33,6 +34,7 @@ enum tn__section_role {
     TN__ROLE_INIT, /* an array of initializers */
     TN__ROLE_FINI, /* an array of finalizers */
     TN__ROLE_UNWIND,
+    TN__ROLE_MANAGED, /* stack maps and root ranges, which observers read */
     TN__ROLES,
 };
 
@@ -45,7 +47,7 @@ struct tn__section {
     const char *name;
     const uint8_t *bytes; /* in the file; NULL for TN__SECTION_ZERO */
     uint64_t size, alignment;
-    const uint8_t *relocs; /* in the file, undecoded; also of sections that are not loaded */
+    const uint8_t *relocs; /* in the file, undecoded, or in the object's arena; also of sections that are not loaded */
     uint64_t reloc_count;
     uint64_t address; /* once placed */
     uint8_t *write;   /* where the bytes for `address` are written */
@@ -113,7 +115,8 @@ struct tn__object_data {
     size_t size;
     const struct tn__format *format;
     const struct tn__arch *arch;
-    bool any_machine; /* it is looked at and not linked: `arch` is NULL where this linker does not know the machine */
+    bool any_machine;   /* it is looked at and not linked: `arch` is NULL where this linker does not know the machine */
+    bool with_unloaded; /* relocations of sections that are not loaded are wanted too */
     struct tn__section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;
@@ -122,6 +125,15 @@ struct tn__object_data {
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */
 };
+
+/* The size of a symbol as far as it lies in its section. What the file says may be more than the section or the address space
+ * has: whatever computes a symbol's end uses this one. */
+static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const struct tn__symbol *symbol)
+{
+    if (symbol->place != TN__PLACE_SECTION)
+        return symbol->size;
+    return tn__min64(symbol->size, data->sections[symbol->section].size - symbol->value);
+}
 
 /* A file format. */
 struct tn__format {

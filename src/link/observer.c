@@ -81,7 +81,7 @@ static size_t find_functions(const struct tn__object_data *data, struct found *f
         found[count++] = (struct found){
             .name = symbol->name,
             .address = section->address + symbol->value,
-            .size = symbol->size,
+            .size = tn__symbol_size(data, symbol),
             .limit = section->address + section->size,
             .index = i,
             .rank = (uint8_t)((symbol->type != TN__TYPE_OTHER) * 4 + (symbol->size != 0) * 2 +

@@ -43,7 +43,7 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
     o->origins[output->symbol_count] = (struct tn__output_origin){(uint32_t)number, index};
     output->symbols[output->symbol_count++] = (struct tn__output_symbol){
         .name = name,
-        .size = common && symbol->entry ? symbol->entry->common_size : symbol->size,
+        .size = common && symbol->entry ? symbol->entry->common_size : tn__symbol_size(object->data, symbol),
         .section = symbol->place == TN__PLACE_SECTION ? section_of(o, number, symbol)
                    : common                           ? common_section(o)
                                                       : UINT32_MAX,

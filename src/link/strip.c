@@ -176,7 +176,7 @@ static void mark_kept(struct marker *marker, const struct tn__object *object)
     bool whole = object->owner->library != marker->link->library;
     for (uint32_t i = 1; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
-        if (whole || section->role != TN__ROLE_NONE || section->retained)
+        if (whole || (section->role != TN__ROLE_NONE && section->role != TN__ROLE_MANAGED) || section->retained)
             mark(marker, (struct place){object, section});
     }
 }
