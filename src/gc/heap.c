@@ -5,13 +5,22 @@
 #include "base/os.h"
 #include "gc.h"
 
-enum { LIMIT_DEFAULT_GB = 16, SMALLEST_MB = 64 };
+enum { SMALLEST_MB = 64 };
 
 void tn__corrupt(struct tn_heap *heap, const char *what)
 {
     if (heap->options.on_corruption)
         heap->options.on_corruption(heap->options.context, what);
     __builtin_trap();
+}
+
+/* A collection may need as much memory again for its copies; and open_space reserves four times the limit, of which at most half
+ * of the address space that is left. Where nothing can be read, nothing limits the heap but the system's refusal. */
+static uint64_t default_limit(void)
+{
+    struct tn__os_memory memory;
+    tn__os_memory(&memory);
+    return tn__min64(memory.limit / 2, memory.address_space / 8);
 }
 
 /* Reserves twice the limit for copying, and twice that again so that freed addresses are not soon reused; less if the system
@@ -52,7 +61,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         return tn__fail(err, TN_ENOMEM, "out of memory");
     heap->options = options;
     if (!options.limit)
-        heap->options.limit = (uint64_t)LIMIT_DEFAULT_GB << 30;
+        heap->options.limit = default_limit();
     if (!options.minimum)
         heap->options.minimum = 32ull << 20;
     code = start(heap, err);
