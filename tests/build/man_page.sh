@@ -16,4 +16,9 @@ for command in $commands; do
     done
 done
 
+# Variables that the tool, the library and the programs it writes read.
+for variable in $(grep -rhoE 'getenv\("TENON_[A-Z_]+"\)|is_set\("TENON_[A-Z_]+"\)' src tools | grep -oE 'TENON_[A-Z_]+' | sort -u); do
+    some "variable $variable" "$(grep -E "^\.It Ev (.* )?$variable( |\$)" doc/tenon.1)"
+done
+
 none "it has no mistake" "$(groff -mdoc -ww -z -Tutf8 doc/tenon.1 2>&1)"

@@ -6,12 +6,12 @@
 
 STUBS := small managed full
 STUB_PARTS_small := stub
-STUB_PARTS_managed := stub managed
-STUB_PARTS_full := stub managed
+STUB_PARTS_managed := stub managed default_heap
+STUB_PARTS_full := stub managed default_heap
 
 stub := $(BUILD)/obj/stub
 compile_stub := $(MUSL_CC) -std=c11 -O2 -fPIE -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -fvisibility=hidden -D_GNU_SOURCE \
-	-Iinclude -Isrc $(c_warnings)
+	-Iinclude -Isrc -Itools $(c_warnings)
 
 ifneq ($(MUSL_CC),)
 TOOL_GEN_OBJ += $(BUILD)/obj/stubs.o
@@ -26,6 +26,11 @@ $(stub)/alloc.o: src/base/alloc.c $(call stamp,compile_stub)
 	$(call step,CC)$(compile_stub) -isystem tools/build/malloc $(dependencies) -c $< -o $@
 
 $(stub)/%.o: tools/stub/%.c $(call stamp,compile_stub)
+	@mkdir -p $(@D)
+	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
+
+# Shared with the command.
+$(stub)/default_heap.o: tools/default_heap.c $(call stamp,compile_stub)
 	@mkdir -p $(@D)
 	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
 

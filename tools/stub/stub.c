@@ -114,7 +114,7 @@ int main(int argc, char **argv, char **envp)
     seal(program.relro.at, program.relro.size);
     seal_stub();
     if (tn_image_open_linked(tn__stub_at(program.image), NULL, &image, &err) ||
-        (tn__stub_manage && tn__stub_manage(&program, &err)))
+        (tn__stub_manage && tn__stub_manage(&program, argv[0] ? argv[0] : "program", &err)))
         return fail(argv[0], err.text);
     int (*run)(int, char **, char **) = (int (*)(int, char **, char **))tn_image_lookup(image, "main");
     if (!run)
