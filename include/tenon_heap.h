@@ -71,9 +71,10 @@ struct tn_collection {
 };
 
 struct tn_heap_options {
-    size_t size;      /* sizeof(struct tn_heap_options) */
-    uint64_t limit;   /* maximum bytes in use after a collection, excluding space for copying; 0: half of the memory that the machine and
-                       * the control groups leave to the process, at most an eighth of what is left of RLIMIT_AS */
+    size_t size; /* sizeof(struct tn_heap_options) */
+    /* Maximum bytes in use after a collection, excluding space for copying. 0: half of the memory that the machine and the control
+     * groups leave to the process, at most an eighth of what is left of RLIMIT_AS. */
+    uint64_t limit;
     uint64_t minimum; /* minimum bytes allocated between two collections; 0: 32 MiB */
     uint64_t flags;   /* TN_HEAP_... */
     /* Managed code asked for an object of `payload` bytes, and even after a collection there is no memory for it. Must not
