@@ -4,7 +4,7 @@
 
 ; RUN: %tenon opt --passes=insert-barriers --stats %s 2>%t.stats | FileCheck %s --implicit-check-not='call preserve_mostcc void'
 ; RUN: FileCheck %s --check-prefix=STATS --input-file=%t.stats
-; STATS: 15 barriers
+; STATS: 16 barriers
 ; STATS: 3 stores without barrier
 
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
@@ -29,6 +29,17 @@ define void @store(ptr addrspace(10) %o, ptr addrspace(10) %x) {
   %p = getelementptr i8, ptr addrspace(11) %d, i64 8
   store ptr addrspace(10) %x, ptr addrspace(11) %p
   call void (ptr addrspace(10), ...) @julia.write_barrier(ptr addrspace(10) %o, ptr addrspace(10) %x)
+  ret void
+}
+
+; Through a pointer in 13 that was loaded: the object that owns the memory is the one that it was loaded from.
+; CHECK-LABEL: define void @loaded(
+; CHECK: [[RAW:%.*]] = addrspacecast ptr addrspace(10) %o to ptr{{$}}
+; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[RAW]])
+; CHECK: store ptr addrspace(10) %x, ptr addrspace(13) %l
+define void @loaded(ptr addrspace(10) %o, ptr addrspace(10) %x) {
+  %l = load ptr addrspace(13), ptr addrspace(10) %o
+  store ptr addrspace(10) %x, ptr addrspace(13) %l
   ret void
 }
 

@@ -8,6 +8,7 @@
 ; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error:
 ; RUN: not %tenon verify --weak - <%t/bad.ll 2>%t/weak
 ; RUN: grep -c error: %t/weak | FileCheck %s --check-prefix=WEAK
+; RUN: not %tenon verify --weak - <%t/calls.ll 2>&1 | FileCheck %t/calls.ll --check-prefix=CALLS --implicit-check-not=error:
 ; WEAK: {{^}}12{{$}}
 
 ; CHECK: error: 'derived': {{.*}} [global]
@@ -40,6 +41,15 @@ define { ptr addrspace(10), ptr addrspace(11) } @f(ptr addrspace(10) %o, ptr add
   %r = insertvalue { ptr addrspace(10), ptr addrspace(11) } poison, ptr addrspace(10) %o, 0
   %s = insertvalue { ptr addrspace(10), ptr addrspace(11) } %r, ptr addrspace(11) %d, 1
   ret { ptr addrspace(10), ptr addrspace(11) } %s
+}
+declare { ptr addrspace(10), ptr addrspace(13) } @loaded()
+define ptr addrspace(10) @called(ptr addrspace(11) %p, <2 x i1> %m) {
+  %s = call { ptr addrspace(10), ptr addrspace(13) } @loaded()
+  %v = call <2 x ptr addrspace(10)> @llvm.masked.load.v2p10.p11(ptr addrspace(11) align 8 %p, <2 x i1> %m, <2 x ptr addrspace(10)> zeroinitializer)
+  %w = call <2 x ptr addrspace(13)> @llvm.masked.load.v2p13.p11(ptr addrspace(11) align 8 %p, <2 x i1> %m, <2 x ptr addrspace(13)> zeroinitializer)
+  call void @llvm.masked.store.v2p10.p11(<2 x ptr addrspace(10)> %v, ptr addrspace(11) align 8 %p, <2 x i1> %m)
+  %o = extractvalue { ptr addrspace(10), ptr addrspace(13) } %s, 0
+  ret ptr addrspace(10) %o
 }
 define i64 @parts(ptr addrspace(10) %o) {
   %m = alloca { ptr addrspace(10), i64 }
@@ -76,4 +86,22 @@ define i64 @pun(ptr addrspace(10) %o) {
   store ptr addrspace(10) %o, ptr %p
   %n = load i64, ptr %p
   ret i64 %n
+}
+
+;--- calls.ll
+; CALLS: error: in function 'called': %d = call ptr addrspace(11) @derived_from_nothing(): {{.*}} [ret]
+; CALLS: error: in function 'called': %s = call {{.*}} [ret-derived]
+; CALLS: error: in function 'masked': %v = call {{.*}} [load]
+; CALLS: error: in function 'masked': call void @llvm.masked.store{{.*}} [store]
+declare ptr addrspace(11) @derived_from_nothing()
+declare { i64, ptr addrspace(13) } @loaded_from_nothing()
+define void @called() {
+  %d = call ptr addrspace(11) @derived_from_nothing()
+  %s = call { i64, ptr addrspace(13) } @loaded_from_nothing()
+  ret void
+}
+define void @masked(ptr addrspace(11) %p, <2 x i1> %m) {
+  %v = call <2 x ptr addrspace(11)> @llvm.masked.load.v2p11.p11(ptr addrspace(11) align 8 %p, <2 x i1> %m, <2 x ptr addrspace(11)> zeroinitializer)
+  call void @llvm.masked.store.v2p11.p11(<2 x ptr addrspace(11)> %v, ptr addrspace(11) align 8 %p, <2 x i1> %m)
+  ret void
 }

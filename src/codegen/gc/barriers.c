@@ -21,26 +21,12 @@ struct barriers {
 
 /* ---- which stores ---- */
 
-/* Whether a call stores elements of its first argument, a vector, where the second says. */
-static bool is_vector_store(LLVMValueRef call)
-{
-    static const char *const names[] = {"masked.store.", "masked.compressstore.", "masked.scatter.",
-                                        "vp.store.",     "vp.scatter.",           "experimental.vp.strided.store."};
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    size_t length;
-    const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-    for (size_t i = 0; i < TN_COUNT(names) && strncmp(name, "llvm.", 5) == 0; i++)
-        if (strncmp(name + 5, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
 /* The address and the value of what stores a reference; false for other instructions. */
 static bool stores_reference(LLVMValueRef i, LLVMValueRef *address, LLVMValueRef *value)
 {
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMCall:
-        if (!is_vector_store(i))
+        if (!tn__is_vector_store(i))
             return false;
         /* fallthrough */
     case LLVMStore:
@@ -174,11 +160,8 @@ static bool is_needed(struct barriers *b, LLVMValueRef store)
 
 static bool is_move(LLVMValueRef i)
 {
-    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-    size_t length;
-    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-    bool move = strncmp(name, "llvm.memcpy.", 12) == 0 || strncmp(name, "llvm.memmove.", 13) == 0;
-    return (move && tn__space_of(LLVMGetOperand(i, 0)) >= TRACKED) || tn__intrinsic_called(i) == TN__MOVE;
+    bool move = tn__is_copy(i) && tn__space_of(LLVMGetOperand(i, 0)) >= TRACKED;
+    return move || tn__intrinsic_called(i) == TN__MOVE;
 }
 
 static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)

@@ -3,6 +3,7 @@
 /* The reference that a derived pointer was derived from. Through casts and getelementptr it is an operand's; a phi or select
  * of derived pointers gets a twin that chooses among the bases. Every value in 10 is a reference itself, unless it comes from
  * a getelementptr in 10, which optimisation may make.
+ * The base of a pointer in 13 is its owner: what gc_loaded says, or the object that it was loaded from.
  * Arguments in 11 and 13 have no base here: the caller keeps their objects where they are (pins.c). */
 
 #include "codegen/gc/roots.h"
@@ -120,11 +121,45 @@ static bool is_reference(struct tn__bases *bases, LLVMValueRef value)
     return tn__space_of(value) == TRACKED && !tn__map_find(&bases->interior, value);
 }
 
-/* The operand that a pointer was computed from, or NULL. */
+/* That lane of a vector which was put together from its lanes, or NULL. */
+static LLVMValueRef lane_of(LLVMValueRef vector, LLVMValueRef lane)
+{
+    if (!LLVMIsAConstantInt(lane))
+        return NULL;
+    for (; LLVMIsAInsertElementInst(vector); vector = LLVMGetOperand(vector, 0)) {
+        LLVMValueRef index = LLVMGetOperand(vector, 2);
+        if (!LLVMIsAConstantInt(index))
+            return NULL;
+        if (LLVMConstIntGetZExtValue(index) == LLVMConstIntGetZExtValue(lane))
+            return LLVMGetOperand(vector, 1);
+    }
+    return LLVMIsConstant(vector) ? LLVMGetAggregateElement(vector, (unsigned)LLVMConstIntGetZExtValue(lane)) : NULL;
+}
+
+/* The address that the value, or the struct or vector that it is a part of, was loaded from; NULL: it does not come from memory. */
+static LLVMValueRef loaded_from(LLVMValueRef value)
+{
+    LLVMValueRef lane = NULL;
+    while (LLVMIsAExtractValueInst(value) || LLVMIsAExtractElementInst(value)) {
+        lane = LLVMIsAExtractElementInst(value) ? LLVMGetOperand(value, 1) : NULL;
+        value = LLVMGetOperand(value, 0);
+    }
+    if (LLVMIsALoadInst(value) || LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value))
+        return LLVMGetOperand(value, 0);
+    if (!tn__is_vector_load(value))
+        return NULL;
+    LLVMValueRef address = LLVMGetOperand(value, 0);
+    return LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMPointerTypeKind ? address : lane ? lane_of(address, lane) : NULL;
+}
+
+/* The operand that a pointer was computed from, or NULL. A pointer in 13 belongs to the object that it was loaded from. */
 static LLVMValueRef derived_from(LLVMValueRef value)
 {
     if (!LLVMIsAInstruction(value))
         return NULL;
+    LLVMValueRef memory = tn__space_of(value) == LOADED ? loaded_from(value) : NULL;
+    if (memory)
+        return memory;
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMAddrSpaceCast:
     case LLVMGetElementPtr:
@@ -155,7 +190,8 @@ static LLVMValueRef find(struct tn__bases *bases, LLVMValueRef value)
         if (is_reference(bases, value))
             return value;
         LLVMValueRef origin = derived_from(value);
-        if (origin) {
+        /* The part of a struct in stack memory belongs to another part of it. */
+        if (origin && (tn__space_of(origin) >= TRACKED || !LLVMIsAExtractValueInst(value))) {
             value = origin;
             continue;
         }
@@ -165,6 +201,23 @@ static LLVMValueRef find(struct tn__bases *bases, LLVMValueRef value)
             return make_reference(bases, value);
         return LLVMIsAExtractValueInst(value) ? base_of_element(bases, value) : NULL;
     }
+}
+
+static bool is_part_of_argument(LLVMValueRef value)
+{
+    while (LLVMIsAExtractValueInst(value) || LLVMIsAExtractElementInst(value))
+        value = LLVMGetOperand(value, 0);
+    return LLVMIsAArgument(value);
+}
+
+LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value)
+{
+    for (LLVMValueRef origin; (origin = derived_from(value)); value = origin)
+        if (is_reference(bases, value))
+            return NULL;
+    int space = tn__space_of(value);
+    bool is_known = LLVMIsConstant(value) || is_part_of_argument(value) || tn__map_find(&bases->known, value);
+    return is_known || (space != DERIVED && space != LOADED) ? NULL : value;
 }
 
 /* ---- twins ---- */

@@ -109,3 +109,31 @@ bool tn__cfg_dominates(const struct tn__cfg *cfg, uint32_t a, uint32_t b)
         b = cfg->blocks[b].dominator;
     return a == b;
 }
+
+/* Whether instruction `a` comes before `b` in their block. */
+static bool is_before(LLVMValueRef a, LLVMValueRef b)
+{
+    for (LLVMValueRef i = LLVMGetNextInstruction(a); i; i = LLVMGetNextInstruction(i))
+        if (i == b)
+            return true;
+    return false;
+}
+
+bool tn__cfg_precedes(const struct tn__cfg *cfg, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMBasicBlockRef block_a = LLVMGetInstructionParent(a), block_b = LLVMGetInstructionParent(b);
+    if (block_a == block_b)
+        return is_before(a, b);
+    const uint32_t *number_a = tn__map_find(&cfg->numbers, block_a);
+    return number_a && tn__cfg_dominates(cfg, *number_a, tn__cfg_number(cfg, block_b));
+}
+
+bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call)
+{
+    if (!tn__cfg_precedes(cfg, begin, call))
+        return false;
+    for (TN__EACH_USE(use, begin))
+        if (tn__intrinsic_called(LLVMGetUser(use)) == TN__PRESERVE_END && tn__cfg_precedes(cfg, LLVMGetUser(use), call))
+            return false;
+    return true;
+}

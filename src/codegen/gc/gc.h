@@ -4,6 +4,7 @@
  *     passes.c       the passes by name, and the order they run in
  *     intrinsics.c   the contract's functions, as rows
  *     verify.c       what the contract forbids
+ *     unpinned.c     raw addresses of objects that may move
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
  *     normalize.c    IR of stock clang
@@ -114,6 +115,16 @@ enum tn__intrinsic {
 enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function);
 /* The same for what a call names directly; TN__NOT_INTRINSIC for other values than calls. */
 enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
+/* The name behind "llvm." of the intrinsic of LLVM's that a call or invoke names directly; "" for everything else. */
+const char *tn__llvm_name_called(LLVMValueRef instruction);
+/* True if that name begins with one of `count` prefixes. */
+bool tn__calls_llvm(LLVMValueRef instruction, const char *const *prefixes, size_t count);
+bool tn__is_copy(LLVMValueRef instruction); /* memcpy or memmove */
+/* A load of a vector, with operands (address, ...); a masked one has operands (address, mask, other elements). */
+bool tn__is_vector_load(LLVMValueRef instruction);
+bool tn__is_masked_load(LLVMValueRef instruction);
+/* A store of elements of a vector, with operands (vector, address, ...). */
+bool tn__is_vector_store(LLVMValueRef instruction);
 /* NULL if the function's type is what its row says, else the type that the row wants, as text. */
 const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
 
@@ -125,8 +136,10 @@ void tn__annotate_functions(struct tn__gc *gc);
 bool tn__is_safepoint(LLVMValueRef call);
 bool tn__is_call(LLVMValueRef instruction); /* call or invoke (or callbr) */
 bool tn__returns_twice(LLVMValueRef call);
-/* True if there is a way from the value over a safepoint to a use of it (verify.c). */
+/* True if there is a way from the value over a safepoint to a use of it (unpinned.c). */
 bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
+/* True if this is a call of pointer_from_objref whose result is used after a safepoint at which the object may move. */
+bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef instruction);
 bool tn__is_managed_function(LLVMValueRef value);
 
 /* ---- passes ---- */

@@ -54,6 +54,53 @@ enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call)
     return LLVMIsAFunction(callee) ? tn__intrinsic_of(callee) : TN__NOT_INTRINSIC;
 }
 
+const char *tn__llvm_name_called(LLVMValueRef instruction)
+{
+    if (!LLVMIsAInstruction(instruction) || !tn__is_call(instruction))
+        return "";
+    LLVMValueRef callee = LLVMGetCalledValue(instruction);
+    size_t length;
+    if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee))
+        return "";
+    return skip(LLVMGetValueName2(callee, &length), "llvm.");
+}
+
+bool tn__calls_llvm(LLVMValueRef instruction, const char *const *prefixes, size_t count)
+{
+    const char *name = tn__llvm_name_called(instruction);
+    for (size_t i = 0; i < count; i++)
+        if (skip(name, prefixes[i]) != name)
+            return true;
+    return false;
+}
+
+bool tn__is_copy(LLVMValueRef instruction)
+{
+    static const char *const names[] = {"memcpy.", "memmove."};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+#define MASKED_LOADS "masked.load.", "masked.expandload.", "masked.gather."
+
+bool tn__is_masked_load(LLVMValueRef instruction)
+{
+    static const char *const names[] = {MASKED_LOADS};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+bool tn__is_vector_load(LLVMValueRef instruction)
+{
+    static const char *const names[] = {MASKED_LOADS, "vp.load.", "vp.gather.", "experimental.vp.strided.load."};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+bool tn__is_vector_store(LLVMValueRef instruction)
+{
+    static const char *const names[] = {"masked.store.", "masked.compressstore.", "masked.scatter.",
+                                        "vp.store.",     "vp.scatter.",           "experimental.vp.strided.store."};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
 /* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each intrinsic. */
 static void call_instead_of_invoke(LLVMValueRef function)
 {

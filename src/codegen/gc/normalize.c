@@ -16,14 +16,6 @@ enum { MAX_PARTS = 256 };
 
 /* ---- copies of memory ---- */
 
-static bool is_copy(LLVMValueRef i)
-{
-    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-    size_t length;
-    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-    return strncmp(name, "llvm.memcpy.", 12) == 0 || strncmp(name, "llvm.memmove.", 13) == 0;
-}
-
 /* The type of a variable or global whose beginning this is, or NULL. */
 static LLVMTypeRef type_at(LLVMValueRef address)
 {
@@ -210,9 +202,8 @@ static bool is_address(LLVMValueRef user, LLVMValueRef value)
 /* Calls of LLVM's whose names say what they take: they are declared anew. */
 static bool replace_fill(struct interior *in, LLVMValueRef call)
 {
-    LLVMValueRef callee = LLVMIsACallInst(call) ? LLVMGetCalledValue(call) : NULL;
-    size_t length;
-    if (!callee || !LLVMIsAFunction(callee) || strncmp(LLVMGetValueName2(callee, &length), "llvm.memset.", 12) != 0)
+    static const char *const fill[] = {"memset."};
+    if (!tn__calls_llvm(call, fill, TN_COUNT(fill)))
         return false;
     LLVMPositionBuilderBefore(in->builder, call);
     LLVMBuildMemSet(in->builder, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), LLVMGetOperand(call, 2), 1);
@@ -271,7 +262,7 @@ static void derive(struct interior *in)
 
 void tn__normalize(struct tn__gc *gc)
 {
-    tn__each_call(gc, is_copy, normalize_copy);
+    tn__each_call(gc, tn__is_copy, normalize_copy);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f))

@@ -6,9 +6,9 @@
 
 #include "codegen/gc/roots.h"
 
-static void pin(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef value)
+static void pin_pointer(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef value)
 {
-    LLVMValueRef base = tn__space_of(value) >= TRACKED ? tn__base_of(roots->bases, value) : NULL;
+    LLVMValueRef base = tn__base_of(roots->bases, value);
     if (!base || tn__variable_of(roots, base) == NO_VARIABLE)
         return;
     for (uint32_t i = 0; i < safepoint->pinned_count; i++)
@@ -18,62 +18,50 @@ static void pin(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMVa
     safepoint->pinned[safepoint->pinned_count++] = base;
 }
 
+/* Pins the objects of all pointers in these spaces (IN_...) that the operand of `user` is or contains. A struct, array or vector was put
+ * together from its parts by `scalarize`; of any other one the parts are not known. */
+static void pin(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef value, unsigned spaces,
+                LLVMValueRef user)
+{
+    LLVMTypeRef type = LLVMTypeOf(value);
+    while (!LLVMIsConstant(value) && LLVMGetTypeKind(type) != LLVMPointerTypeKind && tn__type_holds(type, spaces)) {
+        if (!LLVMIsAInsertValueInst(value) && !LLVMIsAInsertElementInst(value)) {
+            uint32_t *rejected = tn__map_add(roots->gc, &roots->rejected, user);
+            if (!*rejected)
+                tn__gc_reject(roots->gc, user, NULL, "not-scalar",
+                              "the references of a struct or vector are not known");
+            *rejected = 1;
+            return;
+        }
+        pin(roots, safepoint, LLVMGetOperand(value, 1), spaces, user);
+        value = LLVMGetOperand(value, 0);
+    }
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind && tn__type_holds(type, spaces))
+        pin_pointer(roots, safepoint, value);
+}
+
 static void pin_arguments(struct tn__roots *roots, struct tn__safepoint *safepoint)
 {
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(safepoint->call); i++) {
-        LLVMValueRef argument = LLVMGetOperand(safepoint->call, i);
-        if (tn__space_of(argument) == DERIVED || tn__space_of(argument) == LOADED)
-            pin(roots, safepoint, argument);
-    }
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(safepoint->call); i++)
+        pin(roots, safepoint, LLVMGetOperand(safepoint->call, i), IN_DERIVED | IN_LOADED, safepoint->call);
     for (unsigned b = 0; b < LLVMGetNumOperandBundles(safepoint->call); b++) {
         LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(safepoint->call, b);
         size_t length;
         if (strcmp(LLVMGetOperandBundleTag(bundle, &length), "jl_roots") == 0)
             for (unsigned i = 0; i < LLVMGetNumOperandBundleArgs(bundle); i++)
-                pin(roots, safepoint, LLVMGetOperandBundleArgAtIndex(bundle, i));
+                pin(roots, safepoint, LLVMGetOperandBundleArgAtIndex(bundle, i), IN_MANAGED, safepoint->call);
         LLVMDisposeOperandBundle(bundle);
     }
 }
 
 /* ---- regions ---- */
 
-struct region {
-    LLVMValueRef begin;
-    uint32_t block;
-};
-
-/* Whether instruction `a` comes before `b` in their block. */
-static bool precedes(LLVMValueRef a, LLVMValueRef b)
-{
-    for (LLVMValueRef i = LLVMGetNextInstruction(a); i; i = LLVMGetNextInstruction(i))
-        if (i == b)
-            return true;
-    return false;
-}
-
-static bool dominates(const struct tn__roots *roots, LLVMValueRef a, LLVMValueRef b)
-{
-    uint32_t block_a = tn__cfg_number(roots->cfg, LLVMGetInstructionParent(a));
-    uint32_t block_b = tn__cfg_number(roots->cfg, LLVMGetInstructionParent(b));
-    return block_a == block_b ? precedes(a, b) : tn__cfg_dominates(roots->cfg, block_a, block_b);
-}
-
-static bool is_inside(const struct tn__roots *roots, LLVMValueRef begin, LLVMValueRef call)
-{
-    if (!dominates(roots, begin, call))
-        return false;
-    for (TN__EACH_USE(use, begin))
-        if (tn__intrinsic_called(LLVMGetUser(use)) == TN__PRESERVE_END && dominates(roots, LLVMGetUser(use), call))
-            return false;
-    return true;
-}
-
 static void pin_region(struct tn__roots *roots, LLVMValueRef begin)
 {
     for (uint32_t s = 0; s < roots->safepoint_count; s++)
-        if (is_inside(roots, begin, roots->safepoints[s].call))
+        if (tn__region_covers(roots->cfg, begin, roots->safepoints[s].call))
             for (unsigned i = 0; i < LLVMGetNumArgOperands(begin); i++)
-                pin(roots, &roots->safepoints[s], LLVMGetOperand(begin, i));
+                pin(roots, &roots->safepoints[s], LLVMGetOperand(begin, i), IN_MANAGED, begin);
 }
 
 void tn__find_pins(struct tn__roots *roots)
@@ -97,7 +85,7 @@ void tn__pin_owners(struct tn__roots *roots)
         for (uint32_t i = 0; i < safepoint->live_count; i++) {
             LLVMValueRef value = roots->variables[safepoint->live[i]].value;
             if (tn__space_of(value) == LOADED)
-                pin(roots, safepoint, value);
+                pin_pointer(roots, safepoint, value);
             else if (roots->variables[safepoint->live[i]].base != NO_VARIABLE)
                 safepoint->live[kept++] = safepoint->live[i];
         }

@@ -178,6 +178,27 @@ static void check_scalars(struct tn__roots *roots)
         }
 }
 
+static bool is_choice(LLVMValueRef value)
+{
+    for (TN__EACH_USE(use, value))
+        if (LLVMIsAPHINode(LLVMGetUser(use)) || LLVMIsASelectInst(LLVMGetUser(use)))
+            return true;
+    return false;
+}
+
+/* A pointer into an object that nothing leads to would go stale. */
+static void check_bases(struct tn__roots *roots)
+{
+    for (uint32_t v = 0; v < roots->variable_count; v++) {
+        LLVMValueRef value = roots->variables[v].value, origin = tn__unknown_origin(roots->bases, value);
+        if (!origin || *tn__map_add(roots->gc, &roots->rejected, origin) ||
+            !(is_choice(value) || tn__outlives_safepoint(roots->gc, value)))
+            continue;
+        reject(roots, origin, "base", "the object that this pointer points into is not known here");
+        *tn__map_add(roots->gc, &roots->rejected, origin) = 1;
+    }
+}
+
 static void add_text(struct tn__roots *roots, const char *key, const char *value)
 {
     LLVMAddAttributeAtIndex(
@@ -204,6 +225,7 @@ static void place(struct tn__roots *roots)
         find_all(roots);
     }
     check_scalars(roots);
+    check_bases(roots);
     tn__find_stack_roots(roots);
     if (roots->gc->diagnostics->errors != errors_before)
         return;

@@ -41,6 +41,11 @@ uint32_t tn__cfg_number(const struct tn__cfg *cfg, LLVMBasicBlockRef block);
 /* Whether every way to block `b` passes block `a`; reflexive. */
 bool tn__cfg_dominates(const struct tn__cfg *cfg, uint32_t a, uint32_t b);
 
+/* The same of instructions. */
+bool tn__cfg_precedes(const struct tn__cfg *cfg, LLVMValueRef a, LLVMValueRef b);
+/* Whether the call lies in the region of this gc_preserve_begin: the call's block must be reachable. */
+bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call);
+
 /* ---- one function ---- */
 
 /* A managed value that may live across safepoints. */
@@ -84,6 +89,7 @@ struct tn__roots {
     uint32_t stack_root_count;
     LLVMValueRef *pin_slots; /* allocas for what is pinned */
     uint32_t pin_slot_count;
+    struct tn__map rejected; /* instructions that are reported already */
 };
 
 /* The variable's number, or NO_VARIABLE. */
@@ -124,6 +130,10 @@ struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVM
 /* The reference, a value in 10, of the object that a managed pointer points into. NULL: none in the heap, or one that nobody in
  * this function knows. May insert phis, selects and casts. */
 LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
+
+/* The instruction where the way from a pointer in 11 or 13 to its base ends, if it yields a pointer that may point into any object: assembly,
+ * for example. NULL: the base is known, or there is no object, or the caller keeps it. */
+LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value);
 
 /* Takes away phis and selects that choose one value only, or what another one chooses; then what tn__base_of answered before is void: ask
  * again. */

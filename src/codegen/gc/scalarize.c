@@ -317,15 +317,27 @@ static void serve_user(struct scalars *s, LLVMValueRef user)
     }
 }
 
+/* The elements that the mask leaves out belong to other objects than those that are loaded. */
+static void split_masked_load(struct scalars *s, LLVMValueRef i)
+{
+    unsigned count = LLVMGetNumArgOperands(i);
+    LLVMValueRef *mask = parts_of(s, LLVMGetOperand(i, count - 2)), *others = parts_of(s, LLVMGetOperand(i, count - 1));
+    serve_user(s, i);
+    split_result(s, i);
+    struct whole *w = &s->wholes[s->whole_count - 1];
+    for (uint32_t k = 0; k < w->count; k++)
+        if (!LLVMIsAConstantInt(mask[k]))
+            w->parts[k] = LLVMBuildSelect(s->builder, mask[k], w->parts[k], others[k], "");
+        else if (!LLVMConstIntGetZExtValue(mask[k]))
+            w->parts[k] = others[k];
+}
+
 /* ---- stores to several objects ---- */
 
 static bool is_scatter(LLVMValueRef i)
 {
-    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
-    size_t length;
-    return callee && LLVMIsAFunction(callee) &&
-           strncmp(LLVMGetValueName2(callee, &length), "llvm.masked.scatter.", 20) == 0 &&
-           is_wanted(LLVMGetOperand(i, 0));
+    static const char *const scatter[] = {"masked.scatter."};
+    return tn__calls_llvm(i, scatter, TN_COUNT(scatter)) && is_wanted(LLVMGetOperand(i, 0));
 }
 
 /* What the builder builds next, up to a branch to the block that is the answer, happens where `mask` says so. */
@@ -380,7 +392,7 @@ static void (*splitter(LLVMValueRef i))(struct scalars *, LLVMValueRef)
     case LLVMFreeze:
         return made ? split_by_part : NULL;
     case LLVMCall:
-        return is_scatter(i) ? split_scatter : NULL;
+        return is_scatter(i) ? split_scatter : made && tn__is_masked_load(i) ? split_masked_load : NULL;
     case LLVMAddrSpaceCast:
     case LLVMGetElementPtr:
         return made && is_vector(LLVMTypeOf(i)) ? split_by_part : NULL;

@@ -29,8 +29,7 @@
       "a struct with references is passed by value, in memory that no map describes: pass its address, or its parts")  \
     X(PUN, "pun", "the same memory is used as a reference and as something else")                                      \
     X(UNPINNED, "unpinned",                                                                                            \
-      "the raw address is used behind a safepoint, where the object may have moved: "                                  \
-      "preserve the object")
+      "the raw address is used after a safepoint at which the object may move: preserve the object until then")
 
 enum rule {
 #define ID(id, name, text) id,
@@ -110,11 +109,9 @@ static void check_access(struct verifier *v, LLVMValueRef instruction, LLVMValue
         reject(v, instruction, STORE_LOADED);
 }
 
-static void check_return(struct verifier *v, LLVMValueRef instruction)
+/* What a function returns, at its end or where it is called. */
+static void check_return(struct verifier *v, LLVMValueRef instruction, LLVMTypeRef type)
 {
-    if (!LLVMGetNumOperands(instruction))
-        return;
-    LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(instruction, 0));
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     if (!tn__type_holds(type, IN_MANAGED & ~IN_TRACKED))
         return;
@@ -142,6 +139,12 @@ static void check_call(struct verifier *v, LLVMValueRef call)
         if (is_by_value(LLVMGetCallSiteEnumAttribute(call, i + 1, by_value())))
             reject(v, call, BY_VALUE);
     enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
+    if (tn__is_vector_load(call))
+        check_access(v, call, LLVMGetOperand(call, 0), LLVMTypeOf(call), LOAD);
+    else if (tn__is_vector_store(call))
+        check_access(v, call, LLVMGetOperand(call, 1), LLVMTypeOf(LLVMGetOperand(call, 0)), STORE);
+    else if (intrinsic == TN__NOT_INTRINSIC && !*tn__llvm_name_called(call))
+        check_return(v, call, LLVMTypeOf(call));
     if (intrinsic == TN__NOT_INTRINSIC)
         return;
     LLVMTypeRef type = LLVMGetCalledFunctionType(call);
@@ -222,7 +225,8 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
         check_access(v, i, LLVMGetOperand(i, 0), LLVMTypeOf(LLVMGetOperand(i, 1)), STORE);
         break;
     case LLVMRet:
-        check_return(v, i);
+        if (LLVMGetNumOperands(i))
+            check_return(v, i, LLVMTypeOf(LLVMGetOperand(i, 0)));
         break;
     case LLVMCall:
     case LLVMInvoke:
@@ -288,85 +292,6 @@ static void check_variable(struct verifier *v, LLVMValueRef variable)
             }
 }
 
-/* ---- raw addresses of objects that may move ---- */
-
-static bool is_preserved(LLVMValueRef object)
-{
-    for (TN__EACH_USE(use, object)) {
-        LLVMValueRef user = LLVMGetUser(use);
-        if (tn__intrinsic_called(user) == TN__PRESERVE_BEGIN)
-            return true;
-        if (LLVMIsAAddrSpaceCastInst(user) && is_preserved(user))
-            return true;
-    }
-    return false;
-}
-
-static bool has_user(LLVMValueRef value, LLVMValueRef user)
-{
-    for (int i = 0; i < LLVMGetNumOperands(user); i++)
-        if (LLVMGetOperand(user, (unsigned)i) == value)
-            return true;
-    return false;
-}
-
-/* Looks behind `from` in its block: for a use that lies behind a safepoint, and whether a safepoint was passed. */
-static bool used_late(LLVMValueRef value, LLVMValueRef from, bool *passed)
-{
-    for (LLVMValueRef i = from; i; i = LLVMGetNextInstruction(i)) {
-        if (*passed && has_user(value, i))
-            return true;
-        *passed |= tn__is_safepoint(i);
-    }
-    return false;
-}
-
-/* Follows the control flow from the instruction behind `value` on; each block once before and once behind a safepoint. */
-bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value)
-{
-    struct tn__map seen = {0};
-    size_t count = 0;
-    struct item {
-        LLVMBasicBlockRef block;
-        bool passed;
-    } *items = NULL, item = {LLVMGetInstructionParent(value), false};
-    LLVMValueRef start = LLVMGetNextInstruction(value);
-    for (;;) {
-        if (used_late(value, start, &item.passed))
-            return true;
-        LLVMValueRef end = LLVMGetBasicBlockTerminator(item.block);
-        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
-            struct item next = {LLVMGetSuccessor(end, s), item.passed};
-            uint32_t *flags = tn__map_add(gc, &seen, next.block);
-            if (*flags & (1u << next.passed) || next.block == LLVMGetInstructionParent(value))
-                continue;
-            *flags |= 1u << next.passed;
-            items = tn__gc_room(gc, items, count, sizeof *items);
-            items[count++] = next;
-        }
-        if (!count)
-            return false;
-        item = items[--count];
-        start = LLVMGetFirstInstruction(item.block);
-    }
-}
-
-static LLVMValueRef behind_casts(LLVMValueRef value)
-{
-    while (LLVMIsAAddrSpaceCastInst(value) || LLVMIsAGetElementPtrInst(value))
-        value = LLVMGetOperand(value, 0);
-    return value;
-}
-
-static void check_raw_address(struct verifier *v, LLVMValueRef call)
-{
-    if (tn__intrinsic_called(call) != TN__POINTER_FROM_OBJREF)
-        return;
-    LLVMValueRef object = behind_casts(LLVMGetOperand(call, 0));
-    if (tn__space_of(object) != 0 && !is_preserved(object) && tn__outlives_safepoint(v->gc, call))
-        reject(v, call, UNPINNED);
-}
-
 /* ---- the module ---- */
 
 static void check_global(struct verifier *v, LLVMValueRef global)
@@ -397,8 +322,8 @@ static void verify(struct tn__gc *gc, bool strong)
                 check_instruction(&v, i);
                 if (LLVMIsAAllocaInst(i))
                     check_variable(&v, i);
-                if (strong)
-                    check_raw_address(&v, i);
+                if (strong && tn__is_unpinned(gc, i))
+                    reject(&v, i, UNPINNED);
             }
     }
 }

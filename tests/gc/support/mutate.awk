@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Takes one thing away from a compiled module, LLVM IR as text (`tenon compile --emit llvm`), which the collector needs:
-#     a root        a value in the "gc-live" of one safepoint, or a variable in those of all
+#     a root        a value in the "gc-live" of one safepoint, unless it is pinned there: pins keep alive, and what stays needs no relocation
 #     a relocate    behind a safepoint the old value is used
+#     a variable    in stack memory, and so a pin, at all safepoints of its function
 #     a barrier     the call that logs an object before a store, or what a move knows of the object
 #
 #     awk -f mutate.awk module.ll                     a line for each that there is: kind, function, callee of the safepoint
@@ -36,12 +37,21 @@ function is_dropped(variable) {
     return met[name, variable]
 }
 
-function drop_root(  live, count, list, i, kept, separator) {
+function drop_root(  live, count, list, i, kept, separator, held) {
     if (!match($0, /"gc-live"\([^\]]*\)/))
         return
     live = substr($0, RSTART + 10, RLENGTH - 11)
     count = split(live, list, /, /)
+    for (i = 1; i <= count; i++)
+        if (list[i] ~ /^ptr %pinned/)
+            held[pinned[list[i]]] = 1
     for (i = 1; i <= count; i++) {
+        if (list[i] in held) {
+            stays[token, i - 1] = 1
+            kept = kept separator list[i]
+            separator = ", "
+            continue
+        }
         if (list[i] ~ /^ptr %/ && is_dropped(list[i]))
             continue
         if (list[i] ~ /^ptr addrspace\(10\) %/ && mutant("root")) { # its index stays, for those that come behind it
@@ -58,6 +68,8 @@ function drop_root(  live, count, list, i, kept, separator) {
 
 # The relocated value keeps a use, or LLVM would take the root away as well.
 function drop_relocate(  type, old, is_stale) {
+    if ((token, part("i32 [0-9]+\\)", 4, 1)) in stays)
+        return
     is_stale = stale == token " " part("i32 [0-9]+\\)", 4, 1)
     if (!mutant("relocate") && !is_stale)
         return
@@ -73,6 +85,11 @@ function drop_relocate(  type, old, is_stale) {
 /^define / {
     name = part("@[A-Za-z0-9_.]+\\(", 1, 1)
     token = stale = ""
+    split("", pinned)
+    split("", stays)
+}
+/store ptr addrspace\(10\) .*, ptr %pinned/ {
+    pinned[part("ptr %pinned[0-9]*", 0, 0)] = part("ptr addrspace\\(10\\) [^,]*", 0, 0)
 }
 /gc\.statepoint\.p0\(/ && /^  / {
     token = part("%[A-Za-z0-9_.]+ =", 0, 2)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# tests/gc/values: references in structs and vectors, and owners of loaded pointers, at each optimisation level, with and without everything
+# moving at each safepoint.
+
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
+out=$BUILD/tests/gc/values
+mkdir -p "$out"
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/values/values.c -o "$out/c.bc" &&
+    "$LLVM_BIN/llvm-link" --suppress-warnings "$out/c.bc" tests/gc/values/values.ll -o "$out/values.bc" ||
+    echo "not ok gc/values: it does not compile"
+count=$(grep -c '^    X(' tests/gc/values/values.c)
+
+# check NAME COMMAND...: every line says ok, and there is one for each function
+check() {
+    local name=$1
+    shift
+    timeout 60 "$@" >"$out/got" 2>"$out/err"
+    if [ "$(grep -c ' ok$' "$out/got")" = "$count" ]; then
+        echo "ok gc/values $name"
+    else
+        echo "not ok gc/values $name: $(grep -v ' ok$' "$out/got" | tr '\n' ',') $(head -1 "$out/err")"
+    fi
+}
+
+for level in 0 1 2 3; do
+    check "-O$level" "$BUILD/tenon" run -O$level "$out/values.bc"
+    check "-O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level "$out/values.bc"
+done
