@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 
+#include "fork.h"
 #include "thread.h"
 
 /* Epochs advance by two: the lowest bit of a thread's word means that somebody waits for it. */
@@ -37,8 +38,12 @@ static __thread struct tn__thread self __attribute__((tls_model("initial-exec"))
 
 /* ---- the list ---- */
 
+static void after_fork(bool in_child);
+
 void tn__threads_lock(void)
 {
+    static const struct tn__fork_hooks hooks = {.lock = &lock, .after = after_fork};
+    tn__forks_watch(TN__FORK_THREADS, &hooks);
     pthread_mutex_lock(&lock);
 }
 
@@ -68,7 +73,6 @@ static void insert_self(void)
 
 void tn_thread_attach(void)
 {
-    tn__threads_watch_forks();
     tn__threads_lock();
     if (!self.link) {
         self.thread_pointer = tn__thread_pointer();
@@ -96,24 +100,14 @@ void tn_thread_detach(void)
 /* ---- forks ---- */
 
 /* Other threads do not exist in the child, and perhaps their memory does not either, so it is not accessed. */
-static void forget_others(void)
+static void after_fork(bool in_child)
 {
-    pthread_cond_init(&passed, NULL);
-    attached = NULL;
-    if (self.link)
-        insert_self();
-    tn__threads_unlock();
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(tn__threads_lock, tn__threads_unlock, forget_others);
-}
-
-void tn__threads_watch_forks(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    if (in_child) {
+        pthread_cond_init(&passed, NULL);
+        attached = NULL;
+        if (self.link)
+            insert_self();
+    }
 }
 
 /* ---- quiescent points ---- */

@@ -18,7 +18,7 @@ struct tn__thread {
     uint8_t *thread_pointer;
 } __attribute__((aligned(64)));
 
-/* One lock protects the list and everything attached to it. */
+/* One lock protects the list and everything attached to it. Forks hold it; the child knows only the thread that forked. */
 void tn__threads_lock(void);
 void tn__threads_unlock(void);
 
@@ -27,11 +27,6 @@ struct tn__thread *tn__threads_first(void);
 
 /* Under the lock: sets the hook that is called, under the lock, for every thread that attaches from now on. */
 void tn__threads_on_attach(void (*hook)(struct tn__thread *thread));
-
-/* From now on forks hold the lock, and the child knows only the thread that forked. Fork handlers take locks in the reverse
- * order of their registration, so code that locks threads while holding a lock of its own calls this before registering
- * that one. */
-void tn__threads_watch_forks(void);
 
 /* The base of thread-local addresses. */
 static inline uint8_t *tn__thread_pointer(void)

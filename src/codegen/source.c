@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/fork.h"
 #include "base/os.h"
 #include "base/tree.h"
 #include "codegen/codegen.h"
@@ -29,15 +30,12 @@ struct batch {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tn__tree *members; /* of all sessions */
 
-/* In a forked child; see observer.c. A reader that another thread was using is abandoned, see find_frames. */
-static void free_lock(void)
+/* Forks do not wait for a reader, which may take long: the child abandons it, see find_frames. What changes the lists holds a
+ * session's lock, for which forks wait. */
+static void after_fork(bool in_child)
 {
-    pthread_mutex_init(&lock, NULL);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, free_lock);
+    if (in_child)
+        pthread_mutex_init(&lock, NULL);
 }
 
 /* ---- keeping ---- */
@@ -116,7 +114,7 @@ static int linked(void *context, const struct tn_linked_object *const *objects, 
 
 int tn_observe_sources(struct tn_session *session, struct tn_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static const struct tn__fork_hooks hooks = {.after = after_fork};
     if (!session)
         return tn__fail(err, TN_EINVAL, "no session given");
     if (tn__is_observed(session, linked))
@@ -124,7 +122,7 @@ int tn_observe_sources(struct tn_session *session, struct tn_error *err)
     int code = tn__session_check_here(session, "source lines", err); /* objects are found by their addresses */
     if (code)
         return code;
-    pthread_once(&once, watch_forks);
+    tn__forks_watch(TN__FORK_SOURCES, &hooks);
     const struct tn_observer observer = {
         .size = sizeof observer, .context = session, .linked = linked, .removed = removed};
     return tn_add_observer(session, &observer, err);

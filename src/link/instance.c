@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/fork.h"
 #include "base/thread.h"
 #include "instance.h"
 #include "link.h"
@@ -74,11 +75,6 @@ static void remove_self(void)
 
 /* ---- the lock and forks ---- */
 
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
 /* In the child, the leases of other threads end: these threads do not exist there. */
 static void after_fork(bool in_child)
 {
@@ -88,7 +84,6 @@ static void after_fork(bool in_child)
         if (self.link)
             insert_self();
     }
-    pthread_mutex_unlock(&lock);
 }
 
 static bool withdraw_all(struct tn_tracker *tracker);
@@ -101,9 +96,9 @@ static void announce(void)
         .withdraw = withdraw_all,
         .clear = clear_all,
         .move = move_all,
-        .before_fork = before_fork,
-        .after_fork = after_fork,
     };
+    static const struct tn__fork_hooks fork_hooks = {.lock = &lock, .after = after_fork};
+    tn__forks_watch(TN__FORK_INSTANCES, &fork_hooks);
     tn__instances_announce(&hooks);
 }
 

@@ -19,8 +19,6 @@ struct tn__instances {
     void (*clear)(struct tn_tracker *tracker);
     /* Moves the instances of one tracker to another. */
     void (*move)(struct tn_tracker *from, struct tn_tracker *to);
-    void (*before_fork)(void);
-    void (*after_fork)(bool in_child);
 };
 
 /* session.c: NULL until instances are used. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/fork.h"
 #include "observer.h"
 
 struct observers {
@@ -310,21 +311,10 @@ bool tn__is_observed(struct tn_session *session,
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Threads that only read may have held it; those that change anything hold a session's lock, which no fork interrupts. */
-static void free_lock(void)
-{
-    pthread_mutex_init(&lock, NULL);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, free_lock);
-}
-
 void tn__observers_lock(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_OBSERVERS, &hooks);
     pthread_mutex_lock(&lock);
 }
 

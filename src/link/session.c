@@ -2,7 +2,7 @@
 
 /* The life of sessions, and their queries and statistics. */
 
-#include "base/thread.h"
+#include "base/fork.h"
 #include "instance.h"
 #include "lazy.h"
 #include "observer.h"
@@ -24,7 +24,6 @@ const struct tn__instances *tn__instances(void)
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&all_lock);
     for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
         struct tn_session *session = tn__container_of(node, struct tn_session, listed);
         pthread_mutex_lock(&session->lock);
@@ -32,14 +31,10 @@ static void before_fork(void)
             pthread_cond_wait(&session->idle, &session->lock);
         tn__pool_before_fork(session->pool);
     }
-    if (all_instances) /* which are locked after sessions */
-        all_instances->before_fork();
 }
 
 static void after_fork(bool in_child)
 {
-    if (all_instances)
-        all_instances->after_fork(in_child);
     for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
         struct tn_session *session = tn__container_of(node, struct tn_session, listed);
         if (in_child) { /* where nobody waits but its one thread, and that runs */
@@ -50,43 +45,22 @@ static void after_fork(bool in_child)
         tn__pool_after_fork(session->pool, in_child);
         pthread_mutex_unlock(&session->lock);
     }
-    pthread_mutex_unlock(&all_lock);
-}
-
-static void after_fork_in_parent(void)
-{
-    after_fork(false);
-}
-
-static void after_fork_in_child(void)
-{
-    after_fork(true);
 }
 
 static void watch_forks(void)
 {
-    tn__threads_watch_forks(); /* sessions are locked before threads */
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    static const struct tn__fork_hooks hooks = {&all_lock, before_fork, after_fork};
+    tn__forks_watch(TN__FORK_SESSIONS, &hooks);
 }
 
-static void watch_forks_once(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-}
-
-/* Not while the process forks. */
 void tn__instances_announce(const struct tn__instances *instances)
 {
-    watch_forks_once();
-    tn__sessions_lock();
     all_instances = instances;
-    tn__sessions_unlock();
 }
 
 static bool init_locks(struct tn_session *session)
 {
-    watch_forks_once();
+    watch_forks();
     if (pthread_mutex_init(&session->lock, NULL))
         return false;
     if (pthread_cond_init(&session->idle, NULL)) {

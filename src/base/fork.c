@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include "fork.h"
+
+static const struct tn__fork_hooks *watched[TN__FORK_LEVELS];
+
+/* A bit for each level whose `before` this thread has called. Threads may fork at the same time, and levels may be added
+ * meanwhile. */
+static __thread uint32_t held __attribute__((tls_model("initial-exec")));
+
+static void before_fork(void)
+{
+    held = 0;
+    for (int level = 0; level < TN__FORK_LEVELS; level++) {
+        const struct tn__fork_hooks *hooks = __atomic_load_n(&watched[level], __ATOMIC_ACQUIRE);
+        if (!hooks)
+            continue;
+        held |= 1u << level;
+        if (hooks->lock)
+            pthread_mutex_lock(hooks->lock);
+        if (hooks->before)
+            hooks->before();
+    }
+}
+
+static void after_fork(bool in_child)
+{
+    for (int level = TN__FORK_LEVELS; level-- > 0;) {
+        const struct tn__fork_hooks *hooks = held & 1u << level ? watched[level] : NULL;
+        if (hooks && hooks->after)
+            hooks->after(in_child);
+        if (hooks && hooks->lock)
+            pthread_mutex_unlock(hooks->lock);
+    }
+    held = 0;
+}
+
+static void after_fork_in_parent(void)
+{
+    after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+    after_fork(true);
+}
+
+static void start(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+void tn__forks_watch(enum tn__fork_level level, const struct tn__fork_hooks *hooks)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (__atomic_load_n(&watched[level], __ATOMIC_ACQUIRE))
+        return;
+    __atomic_store_n(&watched[level], hooks, __ATOMIC_RELEASE);
+    pthread_once(&once, start);
+}
