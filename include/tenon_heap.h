@@ -8,7 +8,13 @@
  * tn_managed_end until the next safepoint.
  *
  * Threads: any function may be called from any thread at any time, including by callees of managed code and during blocking
- * calls. A handle may be used by only one thread at a time. Errors as in tenon.h. */
+ * calls. A handle may be used by only one thread at a time. Functions on another heap than that of the calling thread are
+ * safepoints. Errors as in tenon.h.
+ *
+ * Forks: fork waits until the threads of all heaps are stopped, as a collection does, and is a safepoint of the calling thread.
+ * In the child, only the thread that forked is attached to heaps. The scopes of the others are ended and their frames are no roots
+ * any more; a finalizer that one of them was running is over, and its object dies. Handles outside of scopes stay.
+ * Finalizers, visitors and the functions of tn_heap_options may fork. The child of vfork or _Fork must not use heaps. */
 
 #ifndef TENON_HEAP_H
 #define TENON_HEAP_H
@@ -190,7 +196,8 @@ TN_API size_t tn_run_pending_finalizers(struct tn_heap *heap);
 /* ---- raw references ---- */
 
 /* Delimit code that uses raw references, for example to pass them to managed functions: collections wait for the calling
- * thread, and raw references stay valid until it reaches a safepoint (a managed function, tn_heap_collect, tn_handle_new).
+ * thread, and raw references stay valid until it reaches a safepoint (a managed function, tn_heap_collect, tn_handle_new,
+ * tn_heap_stats, tn_heap_walk, tn_heap_create, tn_heap_destroy, tn_handle_finalize, tn_run_pending_finalizers, fork).
  * They nest. Only for attached threads. Native code reached by a longjmp or a throw out of managed code calls
  * tn_managed_end before it goes on, to end whatever was left behind. */
 TN_API void tn_managed_begin(void);

@@ -64,9 +64,9 @@ int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, str
 
 void tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
 {
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     handle->object = from ? from->object : NULL;
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
 }
 
 int tn_handle_is_null(const struct tn_handle *handle)
@@ -76,9 +76,9 @@ int tn_handle_is_null(const struct tn_handle *handle)
 
 int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b)
 {
-    tn__heap_lock(a->heap);
+    bool locked = tn__objects_hold(a->heap);
     bool same = a->object == b->object;
-    tn__heap_unlock(a->heap);
+    tn__objects_release(a->heap, locked);
     return same;
 }
 
@@ -86,9 +86,9 @@ const struct tn_type *tn_handle_type(const struct tn_handle *handle)
 {
     if (tn_handle_is_null(handle))
         return NULL;
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     const struct tn_type *type = tn__type_of(handle->object);
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return type;
 }
 
@@ -117,11 +117,11 @@ int tn_handle_read(const struct tn_handle *handle, uint64_t offset, void *to, si
 {
     if (!handle || !to)
         return tn__no_argument(err);
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     const char *at = inside(handle, offset, size);
     if (at)
         memcpy(to, at, size);
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, size);
 }
 
@@ -129,11 +129,11 @@ int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void *from,
 {
     if (!handle || !from)
         return tn__no_argument(err);
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     char *at = inside(handle, offset, size);
     if (at)
         memcpy(at, from, size);
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, size);
 }
 
@@ -141,11 +141,11 @@ int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_ha
 {
     if (!handle || !to)
         return tn__no_argument(err);
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     const char *at = inside(handle, offset, sizeof(void *));
     if (at)
         to->object = __atomic_load_n((void *const *)(const void *)at, __ATOMIC_RELAXED);
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, sizeof(void *));
 }
 
@@ -153,14 +153,14 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
 {
     if (!handle)
         return tn__no_argument(err);
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     char *at = inside(handle, offset, sizeof(void *));
     if (at) {
         if (*tn__header(handle->object) & TN_GC_UNLOGGED)
             tn__gc_log(handle->object);
         __atomic_store_n((void **)(void *)at, value ? value->object : NULL, __ATOMIC_RELEASE);
     }
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, sizeof(void *));
 }
 
@@ -172,30 +172,30 @@ int tn_handle_pin(struct tn_handle *handle, void **address, struct tn_error *err
         return tn__no_argument(err);
     if (tn_handle_is_null(handle))
         return tn__fail(err, TN_EINVAL, "there is no object to pin");
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     bool pinned = tn__pin(handle->heap, handle->object);
     *address = pinned ? handle->object : NULL;
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return pinned ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a pin");
 }
 
 void tn_handle_unpin(struct tn_handle *handle)
 {
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     tn__unpin(handle->heap, handle->object);
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
 }
 
 uint64_t tn_handle_hash(struct tn_handle *handle)
 {
     if (tn_handle_is_null(handle))
         return 0;
-    tn__heap_lock(handle->heap);
+    bool locked = tn__objects_hold(handle->heap);
     void *object = handle->object;
     uint64_t address = (uintptr_t)object,
              header = __atomic_fetch_or(tn__header(object), TN_GC_HASHED, __ATOMIC_RELAXED);
     if (header & TN_GC_HASH_STORED)
         address = tn__get64((const char *)tn__header(object) + tn__object_size(object) - 8);
-    tn__heap_unlock(handle->heap);
+    tn__objects_release(handle->heap, locked);
     return address * 0x9E3779B97F4A7C15u;
 }

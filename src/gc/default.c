@@ -41,35 +41,59 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
     return TN_OK;
 }
 
-static int make(struct tn_error *err)
+/* A leaf: no thread waits for anything while it holds this lock. */
+void tn__default_lock(void)
 {
-    struct tn_heap_options options;
-    int code = tn_heap_options_from_environment(&options, err);
-    return code ? code : tn_heap_create(&options, &chosen.heap, err);
+    pthread_mutex_lock(&chosen.lock);
+}
+
+void tn__default_unlock(void)
+{
+    pthread_mutex_unlock(&chosen.lock);
+}
+
+/* Sets the heap unless there is one already. */
+static struct tn_heap *set_if_none(struct tn_heap *heap)
+{
+    tn__default_lock();
+    if (!chosen.heap)
+        chosen.heap = heap;
+    heap = chosen.heap;
+    tn__default_unlock();
+    return heap;
 }
 
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)
 {
+    struct tn_heap_options options;
+    struct tn_heap *made;
     if (!out)
         return tn__no_argument(err);
-    pthread_mutex_lock(&chosen.lock);
-    int code = chosen.heap ? TN_OK : make(err);
-    *out = chosen.heap;
-    pthread_mutex_unlock(&chosen.lock);
-    return code;
+    *out = set_if_none(NULL);
+    if (*out)
+        return TN_OK;
+    int code = tn_heap_options_from_environment(&options, err);
+    if (!code)
+        code = tn_heap_create(&options, &made, err);
+    if (code)
+        return code;
+    *out = set_if_none(made);
+    if (*out != made) /* another thread made one at the same time */
+        tn_heap_destroy(made);
+    return TN_OK;
 }
 
 void tn_heap_set_default(struct tn_heap *heap)
 {
-    pthread_mutex_lock(&chosen.lock);
+    tn__default_lock();
     chosen.heap = heap;
-    pthread_mutex_unlock(&chosen.lock);
+    tn__default_unlock();
 }
 
 void tn__default_forget(struct tn_heap *heap)
 {
-    pthread_mutex_lock(&chosen.lock);
+    tn__default_lock();
     if (chosen.heap == heap)
         chosen.heap = NULL;
-    pthread_mutex_unlock(&chosen.lock);
+    tn__default_unlock();
 }

@@ -10,6 +10,7 @@
  *     verify.c    checks the heap after a collection
  *     maps.c      stack maps: their checks, and lookup by return address; loaded.c: those of loaded objects
  *     walk.c      the stack walker
+ *     fork.c      all heaps, and forks
  *     handles.c   handles and pins; access.c: objects by handles; roots.c: root ranges
  *     run_x86_64.c  entries that compiled code calls with special calling conventions
  * A heap's lock guards all of it, except what a thread does with its own chunk. The collecting thread holds the lock from the
@@ -155,6 +156,7 @@ struct tn__pin {
 
 struct tn__finalizer {
     struct tn__finalizer *next;
+    const void *runner; /* the thread that runs it, see tn__this_thread */
     void *object;
     void (*function)(void *context, struct tn_handle *object);
     void *context;
@@ -171,6 +173,7 @@ struct tn__mutator {
     struct tn__list all;
     struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
     uint64_t anchors_size;        /* bytes of address space */
+    struct tn_gc_anchor *away;    /* the level that it left for the lock of another heap; NULL: none */
     uint32_t chunk;               /* that it allocates from, up to `limit`; 0: none */
     char *limit;                  /* the value of block->limit unless the world is to stop */
     struct tn_handle *newest;     /* handle in its scopes */
@@ -200,14 +203,36 @@ static inline struct tn__mutator *tn__mutator_at(struct tn__list *at)
     return tn__container_of(at, struct tn__mutator, all);
 }
 
+/* Identifies the calling thread, also in the child of its forks. */
+static inline const void *tn__this_thread(void)
+{
+    return &tn__gc_block;
+}
+
+/* From now on the thread is outside of managed code, so that it may wait for locks: its references must be in frames or handles.
+ * The result is for tn__outside_end, which returns only while its heap's world runs. */
+struct tn_gc_anchor *tn__outside_begin(void);
+void tn__outside_end(struct tn_gc_anchor *level);
+
 /* Waits for the lock outside of managed code, so no collection waits for this thread: the caller's references must be in
- * frames or handles. */
+ * frames or handles. A thread that is attached to another heap stays outside until it has released the lock: otherwise two
+ * threads could wait for each other's heaps. */
 void tn__heap_lock(struct tn_heap *heap);
 void tn__heap_unlock(struct tn_heap *heap);
+/* True if the calling thread holds the lock. */
+bool tn__heap_is_mine(const struct tn_heap *heap);
 
-/* Under the lock: until tn__world_start, no other thread of the heap runs managed code or changes the heap. */
+/* While the result is true objects stay where they are, because the thread has the lock; also if it is false, because the thread
+ * is in managed code of this heap. Not a safepoint in managed code. */
+bool tn__objects_hold(struct tn_heap *heap);
+void tn__objects_release(struct tn_heap *heap, bool locked);
+
+/* Under the lock: until tn__world_start, no other thread of the heap runs managed code or changes the heap. They nest. */
 void tn__world_stop(struct tn_heap *heap);
 void tn__world_start(struct tn_heap *heap);
+
+/* In the child of a fork: forgets a thread that does not exist there. */
+void tn__mutator_drop(struct tn__mutator *mutator);
 
 enum { TN__STOP = 1, TN__STRESS = 2 }; /* bits of `poll` */
 
@@ -230,6 +255,10 @@ void tn__retire(struct tn__mutator *mutator);
 
 struct tn_heap {
     pthread_mutex_t lock;
+    const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
+    struct tn__list listed; /* in the list of all heaps */
+    bool locked_for_fork;   /* by fork.c */
+    uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     struct tn_heap_options options;
     struct tn__space space;
     uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
@@ -240,14 +269,20 @@ struct tn_heap {
     struct tn__list handles;
     struct tn__pin **pins; /* a hash table by object */
     size_t pin_count, pin_capacity;
-    struct tn__finalizer *finalizers, *waiting, **waiting_end;
+    struct tn__finalizer *finalizers, *waiting, **waiting_end, *running;
     uint64_t waiting_count; /* written atomically under the lock, read also without it */
     struct tn_heap_stats stats;
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
 };
 
+/* The list of all heaps, for forks (fork.c). These wait outside of managed code. */
+void tn__heaps_add(struct tn_heap *heap);
+void tn__heaps_remove(struct tn_heap *heap);
+
 /* If this heap is the default, there is none any more (default.c). */
 void tn__default_forget(struct tn_heap *heap);
+void tn__default_lock(void);
+void tn__default_unlock(void);
 
 /* Reports a corrupt heap through its options; does not return. */
 __attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *what);
@@ -272,6 +307,10 @@ bool tn__pin(struct tn_heap *heap, void *object);
 void tn__unpin(struct tn_heap *heap, const void *object);
 /* In no scope. */
 struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object);
+/* As tn_handle_free; under roots_lock, or in the child of a fork. */
+void tn__handle_drop(struct tn_handle *handle);
+/* The same: frees the handles of this scope and of those within it. */
+void tn__scopes_end(struct tn__mutator *mutator, uint32_t depth);
 /* Puts a new handle into the calling thread's scope, if there is one. */
 void tn__handle_enter_scope(struct tn_handle *handle);
 
@@ -309,6 +348,9 @@ void tn__settle_dead(struct tn__collector *c);
 
 /* Runs queued finalizers, unless the calling thread is running them already. A safepoint; no lock may be held. */
 void tn__run_finalizers_here(struct tn_heap *heap);
+
+/* In the child of a fork: forgets those that other threads were running. */
+void tn__finalizers_drop(struct tn_heap *heap);
 
 /* The world is stopped. tn__verify_heap: after a collection; tn__verify_barriers: before the next one. */
 void tn__verify_heap(struct tn_heap *heap);

@@ -19,17 +19,22 @@ struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object)
 }
 
 /* A handle in a scope is freed with the scope; until then it refers to nothing. */
+void tn__handle_drop(struct tn_handle *handle)
+{
+    handle->object = NULL;
+    if (!handle->depth) {
+        tn__list_remove(&handle->all);
+        tn__free(NULL, handle);
+    }
+}
+
 void tn_handle_free(struct tn_handle *handle)
 {
     if (!handle)
         return;
     struct tn_heap *heap = handle->heap;
     pthread_mutex_lock(&heap->roots_lock);
-    handle->object = NULL;
-    if (!handle->depth) {
-        tn__list_remove(&handle->all);
-        tn__free(NULL, handle);
-    }
+    tn__handle_drop(handle);
     pthread_mutex_unlock(&heap->roots_lock);
 }
 
@@ -59,19 +64,24 @@ void tn_scope_begin(void)
         tn__self()->scope_depth++;
 }
 
+void tn__scopes_end(struct tn__mutator *mutator, uint32_t depth)
+{
+    for (struct tn_handle *handle; (handle = mutator->newest) && handle->depth >= depth;) {
+        mutator->newest = handle->before;
+        tn__list_remove(&handle->all);
+        tn__free(NULL, handle);
+    }
+    mutator->scope_depth = depth - 1;
+}
+
 void tn_scope_end(void)
 {
     struct tn__mutator *mutator = tn__self();
     if (!mutator || !mutator->scope_depth)
         return;
     pthread_mutex_lock(&mutator->heap->roots_lock);
-    for (struct tn_handle *handle; (handle = mutator->newest) && handle->depth == mutator->scope_depth;) {
-        mutator->newest = handle->before;
-        tn__list_remove(&handle->all);
-        tn__free(NULL, handle);
-    }
+    tn__scopes_end(mutator, mutator->scope_depth);
     pthread_mutex_unlock(&mutator->heap->roots_lock);
-    mutator->scope_depth--;
 }
 
 /* ---- pins ---- */

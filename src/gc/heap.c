@@ -77,6 +77,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     pthread_mutex_init(&heap->roots_lock, NULL);
     tn__gc_look_at_machine();
     tn__watch_lazy_calls();
+    tn__heaps_add(heap);
     *out = heap;
     return TN_OK;
 }
@@ -107,10 +108,12 @@ void tn_heap_destroy(struct tn_heap *heap)
     if (tn_heap_current() == heap)
         tn_heap_detach();
     tn__default_forget(heap);
+    tn__heaps_remove(heap);
     while (!tn__list_is_empty(&heap->handles))
         tn_handle_free(tn__container_of(heap->handles.next, struct tn_handle, all));
     free_finalizers(heap->finalizers);
     free_finalizers(heap->waiting);
+    free_finalizers(heap->running);
     free_pins(heap);
     tn__verify_end(heap);
     tn__space_close(&heap->space);

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#include "base/fork.h"
 #include "gc.h"
 
 struct loaded {
@@ -159,7 +160,9 @@ static int linked(void *context, const struct tn_linked_object *const *objects, 
 
 int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
 {
+    static const struct tn__fork_hooks hooks = {.lock = &loaded.lock};
     const struct tn_observer observer = {.size = sizeof observer, .linked = linked, .removed = removed};
+    tn__forks_watch(TN__FORK_LOADED, &hooks);
     return tn_add_observer(session, &observer, err);
 }
 

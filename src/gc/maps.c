@@ -2,6 +2,7 @@
 
 /* Stack maps (doc/GC.md, "Stack maps"): checked once, when they are entered, and found by return address in a hash table. */
 
+#include "base/fork.h"
 #include "gc.h"
 
 /* ---- reading ---- */
@@ -273,6 +274,8 @@ void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code)
 
 void tn__maps_lock(void)
 {
+    static const struct tn__fork_hooks hooks = {.lock = &table.lock};
+    tn__forks_watch(TN__FORK_MAPS, &hooks);
     pthread_mutex_lock(&table.lock);
 }
 

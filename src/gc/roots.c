@@ -3,6 +3,7 @@
 /* Words outside of heaps that hold references: the globals of managed code, from tables that the compiler emits, and ranges
  * that the program adds. One list serves all heaps: a collection ignores references into other heaps. */
 
+#include "base/fork.h"
 #include "gc.h"
 
 struct range {
@@ -20,6 +21,13 @@ static struct {
 
 extern const uint8_t __start_tenon_roots[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_tenon_roots[] __attribute__((weak, visibility("hidden")));
+
+static void lock_roots(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &roots.lock};
+    tn__forks_watch(TN__FORK_ROOTS, &hooks);
+    pthread_mutex_lock(&roots.lock);
+}
 
 static bool add(struct range range)
 {
@@ -49,7 +57,7 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
 {
     if (!words)
         return tn__no_argument(err);
-    pthread_mutex_lock(&roots.lock);
+    lock_roots();
     bool added = add((struct range){words, count, 0});
     pthread_mutex_unlock(&roots.lock);
     return added ? TN_OK : tn__fail(err, TN_ENOMEM, "out of memory");
@@ -59,7 +67,7 @@ void tn_roots_remove(void *words)
 {
     if (!words) /* (0, NULL) would drop every range that the program added */
         return;
-    pthread_mutex_lock(&roots.lock);
+    lock_roots();
     drop(0, words);
     pthread_mutex_unlock(&roots.lock);
 }
@@ -86,7 +94,7 @@ static int add_table(uint64_t owner, const uint8_t *section, size_t size, struct
 int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, struct tn_range data,
                           struct tn_error *err)
 {
-    pthread_mutex_lock(&roots.lock);
+    lock_roots();
     int code = add_table(owner, section, size, data, err);
     if (code)
         drop(owner, NULL);
@@ -96,7 +104,7 @@ int tn__roots_add_section(uint64_t owner, const uint8_t *section, size_t size, s
 
 void tn__roots_remove_owner(uint64_t owner)
 {
-    pthread_mutex_lock(&roots.lock);
+    lock_roots();
     drop(owner, NULL);
     pthread_mutex_unlock(&roots.lock);
 }
@@ -106,7 +114,7 @@ int tn__roots_add_program(struct tn_error *err)
     enum { PROGRAM = 1 }; /* no linked object has this id */
     struct tn_range everything = {0, UINT64_MAX};
     int code = TN_OK;
-    pthread_mutex_lock(&roots.lock);
+    lock_roots();
     if (!roots.has_program && &__start_tenon_roots[0] != &__stop_tenon_roots[0])
         code = add_table(PROGRAM, __start_tenon_roots, (size_t)(__stop_tenon_roots - __start_tenon_roots), everything,
                          err);
@@ -119,7 +127,7 @@ int tn__roots_add_program(struct tn_error *err)
 
 void tn__visit_roots(tn_visit_slot *slot, void *context)
 {
-    pthread_mutex_lock(&roots.lock);
+    lock_roots();
     for (size_t i = 0; i < roots.count; i++)
         for (uint64_t word = 0; word < roots.items[i].count; word++)
             slot(context, &roots.items[i].words[word]);

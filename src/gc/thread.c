@@ -65,6 +65,22 @@ static bool make_anchors(struct tn__mutator *mutator)
     return true;
 }
 
+static bool make_mutator(struct tn_heap *heap)
+{
+    struct tn__mutator *mutator = tn__alloc_zeroed(NULL, 1, sizeof *mutator);
+    if (!mutator || !watch_end(mutator) || !make_anchors(mutator)) {
+        tn__free(NULL, mutator);
+        return false;
+    }
+    mutator->heap = heap;
+    mutator->block = &tn__gc_block;
+    tn__gc_block = (struct tn_gc_block){.top = outside(mutator), .runtime = {[TN__MUTATOR] = mutator}};
+    if (heap->options.flags & TN_HEAP_STRESS)
+        tn__gc_block.poll = TN__STRESS;
+    tn__list_append(&heap->mutators, &mutator->all);
+    return true;
+}
+
 int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
 {
     if (!heap)
@@ -72,20 +88,17 @@ int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
     struct tn__mutator *mutator = tn__self();
     if (mutator)
         return mutator->heap == heap ? TN_OK : tn__fail(err, TN_EINVAL, "the thread is attached to another heap");
-    mutator = tn__alloc_zeroed(NULL, 1, sizeof *mutator);
-    if (!mutator || !watch_end(mutator) || !make_anchors(mutator)) {
-        tn__free(NULL, mutator);
-        return tn__fail(err, TN_ENOMEM, "no memory for a thread of a heap");
-    }
-    mutator->heap = heap;
-    mutator->block = &tn__gc_block;
-    tn__gc_block = (struct tn_gc_block){.top = outside(mutator), .runtime = {[TN__MUTATOR] = mutator}};
-    tn__heap_lock(heap);
-    tn__list_append(&heap->mutators, &mutator->all);
-    if (heap->options.flags & TN_HEAP_STRESS)
-        tn__gc_block.poll = TN__STRESS;
+    tn__heap_lock(heap); /* so that no fork comes in between */
+    bool made = make_mutator(heap);
     tn__heap_unlock(heap);
-    return TN_OK;
+    return made ? TN_OK : tn__fail(err, TN_ENOMEM, "no memory for a thread of a heap");
+}
+
+static void free_mutator(struct tn__mutator *mutator)
+{
+    tn__list_remove(&mutator->all);
+    tn__os_release((uintptr_t)mutator->anchors, mutator->anchors_size);
+    tn__free(NULL, mutator);
 }
 
 void tn_heap_detach(void)
@@ -96,14 +109,19 @@ void tn_heap_detach(void)
     while (mutator->scope_depth)
         tn_scope_end();
     pthread_setspecific(at_end, NULL);
-    tn__heap_lock(mutator->heap);
-    tn__retire(mutator);
-    tn__list_remove(&mutator->all);
     struct tn_heap *heap = mutator->heap;
+    tn__heap_lock(heap);
+    tn__retire(mutator);
     tn__gc_block = (struct tn_gc_block){.top = unattached + 1};
+    free_mutator(mutator);
     tn__heap_unlock(heap);
-    tn__os_release((uintptr_t)mutator->anchors, mutator->anchors_size);
-    tn__free(NULL, mutator);
+}
+
+/* The thread's block may not exist any more; its chunk is retired, because the world is stopped. */
+void tn__mutator_drop(struct tn__mutator *mutator)
+{
+    tn__scopes_end(mutator, 1);
+    free_mutator(mutator);
 }
 
 struct tn_heap *tn_heap_current(void)
@@ -171,20 +189,74 @@ static struct tn_gc_anchor *drop_levels(struct tn_gc_anchor *p, uintptr_t fp)
 
 /* ---- the lock ---- */
 
-void tn__heap_lock(struct tn_heap *heap)
+struct tn_gc_anchor *tn__outside_begin(void)
+{
+    return tn__self() ? put_barrier(tn__self()) : NULL;
+}
+
+void tn__outside_end(struct tn_gc_anchor *level)
+{
+    struct tn__mutator *self = tn__self();
+    if (level && tn__heap_is_mine(self->heap)) /* a callback under the lock, perhaps while the world is stopped */
+        set_top(self, level);
+    else if (level)
+        pass_barrier(self, level + 1, level);
+}
+
+bool tn__heap_is_mine(const struct tn_heap *heap)
+{
+    return __atomic_load_n(&heap->holder, __ATOMIC_RELAXED) == tn__this_thread();
+}
+
+static void lock_own(struct tn_heap *heap)
 {
     if (pthread_mutex_trylock(&heap->lock) == 0)
         return;
-    struct tn__mutator *mutator = tn__self() && tn__self()->heap == heap ? tn__self() : NULL;
-    struct tn_gc_anchor *level = mutator ? put_barrier(mutator) : NULL;
+    struct tn_gc_anchor *level = tn__outside_begin();
     pthread_mutex_lock(&heap->lock);
     if (level) /* the world cannot be stopped now: we hold the lock */
-        set_top(mutator, level);
+        set_top(tn__self(), level);
+}
+
+void tn__heap_lock(struct tn_heap *heap)
+{
+    struct tn__mutator *self = tn__self();
+    if (self && self->heap == heap) {
+        lock_own(heap);
+    } else {
+        struct tn_gc_anchor *level = tn__outside_begin();
+        pthread_mutex_lock(&heap->lock);
+        if (level)
+            self->away = level;
+    }
+    __atomic_store_n(&heap->holder, tn__this_thread(), __ATOMIC_RELAXED);
 }
 
 void tn__heap_unlock(struct tn_heap *heap)
 {
+    struct tn__mutator *self = tn__self();
+    struct tn_gc_anchor *level = self && self->heap != heap ? self->away : NULL;
+    __atomic_store_n(&heap->holder, NULL, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&heap->lock);
+    if (level) {
+        self->away = NULL;
+        tn__outside_end(level);
+    }
+}
+
+bool tn__objects_hold(struct tn_heap *heap)
+{
+    const struct tn__mutator *self = tn__self();
+    if (self && self->heap == heap && !is_barrier(self->block->top))
+        return false;
+    tn__heap_lock(heap);
+    return true;
+}
+
+void tn__objects_release(struct tn_heap *heap, bool locked)
+{
+    if (locked)
+        tn__heap_unlock(heap);
 }
 
 /* ---- a thread's chunk ---- */
@@ -227,6 +299,7 @@ static void wait_for(const struct tn__mutator *mutator)
 void tn__world_stop(struct tn_heap *heap)
 {
     struct tn__mutator *self = tn__self();
+    heap->stops++;
     for (TN__EACH_MUTATOR(at, heap)) {
         struct tn_gc_block *block = tn__mutator_at(at)->block;
         __atomic_fetch_or(&block->poll, TN__STOP, __ATOMIC_SEQ_CST);
@@ -241,6 +314,8 @@ void tn__world_stop(struct tn_heap *heap)
 
 void tn__world_start(struct tn_heap *heap)
 {
+    if (--heap->stops)
+        return;
     for (TN__EACH_MUTATOR(at, heap))
         __atomic_fetch_and(&tn__mutator_at(at)->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
 }

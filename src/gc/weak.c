@@ -113,7 +113,11 @@ int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context,
     tn__heap_lock(heap);
     struct tn_handle *later = finalizer ? tn__handle_make(heap, NULL) : NULL;
     if (later) {
-        *finalizer = (struct tn__finalizer){heap->finalizers, handle->object, function, context, later};
+        *finalizer = (struct tn__finalizer){.next = heap->finalizers,
+                                            .object = handle->object,
+                                            .function = function,
+                                            .context = context,
+                                            .handle = later};
         heap->finalizers = finalizer;
     }
     tn__heap_unlock(heap);
@@ -132,9 +136,37 @@ static struct tn__finalizer *take_waiting(struct tn_heap *heap)
         count_waiting(heap, UINT64_MAX);
         if (!heap->waiting)
             heap->waiting_end = &heap->waiting;
+        finalizer->runner = tn__this_thread();
+        finalizer->next = heap->running;
+        heap->running = finalizer;
     }
     tn__heap_unlock(heap);
     return finalizer;
+}
+
+static void end_running(struct tn_heap *heap, struct tn__finalizer *finalizer)
+{
+    struct tn__finalizer **at = &heap->running;
+    tn__heap_lock(heap);
+    while (*at != finalizer)
+        at = &(*at)->next;
+    *at = finalizer->next;
+    tn__heap_unlock(heap);
+    tn_handle_free(finalizer->handle);
+    tn__free(NULL, finalizer);
+}
+
+void tn__finalizers_drop(struct tn_heap *heap)
+{
+    for (struct tn__finalizer **at = &heap->running, *finalizer; (finalizer = *at);) {
+        if (finalizer->runner == tn__this_thread()) {
+            at = &finalizer->next;
+            continue;
+        }
+        *at = finalizer->next;
+        tn__handle_drop(finalizer->handle);
+        tn__free(NULL, finalizer);
+    }
 }
 
 size_t tn_run_pending_finalizers(struct tn_heap *heap)
@@ -142,8 +174,7 @@ size_t tn_run_pending_finalizers(struct tn_heap *heap)
     size_t count = 0;
     for (struct tn__finalizer *finalizer; (finalizer = take_waiting(heap)); count++) {
         finalizer->function(finalizer->context, finalizer->handle);
-        tn_handle_free(finalizer->handle);
-        tn__free(NULL, finalizer);
+        end_running(heap, finalizer);
     }
     return count;
 }

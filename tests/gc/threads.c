@@ -306,6 +306,8 @@ static void *read_raw(void *argument)
         const struct node *node = tn_handle_object(m->kept);
         for (int i = 0; i < 50; i++)
             assert_int_equal(((const volatile struct node *)node)->value, 5);
+        assert_int_equal(value_of(m->kept), 5); /* not a safepoint, even if another thread has the heap's lock */
+        assert_ptr_equal(tn_handle_object(m->kept), node);
         tn_managed_end();
     }
     return NULL;
@@ -325,6 +327,39 @@ static void raw_references_hold(void **state)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     close_meeting(&m);
+}
+
+/* Threads of two heaps that use each other's: each stays in managed code of its own heap meanwhile. */
+struct neighbours {
+    struct tn_heap *own, *other;
+};
+
+static void *use_other(void *argument)
+{
+    const struct neighbours *n = argument;
+    assert_int_equal(tn_heap_attach(n->own, &err), 0);
+    for (int i = 0; i < 200; i++) {
+        tn_managed_begin();
+        tn_handle_free(make_node(n->other, &node_type, 1, NULL));
+        tn_heap_collect(n->other);
+        tn_managed_end();
+    }
+    return NULL;
+}
+
+static void heaps_do_not_wait_for_each_other(void **state)
+{
+    struct tn_heap *first = make_heap(state, 0), *second;
+    struct tn_heap_options options = {.size = sizeof options, .flags = *(uint64_t *)*state};
+    assert_int_equal(tn_heap_create(&options, &second, &err), 0);
+    struct neighbours pairs[] = {{first, second}, {second, first}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_other, &pairs[i]), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    tn_heap_destroy(second);
+    tn_heap_destroy(first);
 }
 
 static void *make_and_leave(void *argument)
@@ -350,8 +385,13 @@ static void objects_outlive_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(a_graph_is_shared), BOTH(threads_come_and_go), BOTH(blocked_threads_stop_nobody),
-        BOTH(all_collect),       BOTH(raw_references_hold), BOTH(objects_outlive_threads),
+        BOTH(a_graph_is_shared),
+        BOTH(threads_come_and_go),
+        BOTH(blocked_threads_stop_nobody),
+        BOTH(all_collect),
+        BOTH(raw_references_hold),
+        BOTH(objects_outlive_threads),
+        BOTH(heaps_do_not_wait_for_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

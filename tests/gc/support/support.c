@@ -2,6 +2,10 @@
 
 #include "support.h"
 
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 const struct tn_type node_type = {
     .name = "node", .kind = TN_KIND_FIXED, .alignment = 8, .size = sizeof(struct node), .references = 1};
 const struct tn_type aligned_type = {
@@ -72,6 +76,29 @@ struct census take_census(struct tn_heap *heap)
     struct census census = {0};
     tn_heap_walk(heap, count_object, &census);
     return census;
+}
+
+static CMUnitTestFunction child_body;
+
+static void in_a_minute(void **state)
+{
+    alarm(60); /* a failure is usually a hang */
+    child_body(state);
+}
+
+int in_child(CMUnitTestFunction body, void *argument)
+{
+    fflush(NULL);
+    child_body = body;
+    pid_t pid = fork();
+    if (!pid) {
+        unsetenv("CMOCKA_MESSAGE_OUTPUT"); /* its result is not that of the suite */
+        const struct CMUnitTest test = {.name = "child", .test_func = in_a_minute, .initial_state = argument};
+        _exit(_cmocka_run_group_tests("child", &test, 1, NULL, NULL) != 0);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 uint64_t plain = TN_HEAP_VERIFY, stress = TN_HEAP_VERIFY | TN_HEAP_STRESS;

@@ -45,6 +45,9 @@ struct census {
 
 struct census take_census(struct tn_heap *heap);
 
+/* Runs the test in the child of a fork, for at most a minute, and returns the child's exit status, or 128 + signal. */
+int in_child(CMUnitTestFunction body, void *argument);
+
 /* Each test runs on a plain heap and on one that moves everything at each safepoint, both verified. */
 extern uint64_t plain, stress;
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* All heaps, and forks. A fork stops the threads of every heap as a collection does: the system copies memory page by page
+ * while other threads run, so the child could see an object without its contents. In the child, the other threads' anchors,
+ * scopes and running finalizers are dropped; the objects that only those referred to die at the next collection. */
+
+#include "base/fork.h"
+#include "gc.h"
+
+static struct {
+    pthread_mutex_t lock; /* taken before those of heaps, outside of managed code */
+    struct tn__list heaps;
+} all = {PTHREAD_MUTEX_INITIALIZER, {&all.heaps, &all.heaps}};
+
+#define EACH_HEAP(heap)                                                                                                \
+    struct tn_heap *heap = tn__container_of(all.heaps.next, struct tn_heap, listed);                                   \
+    &heap->listed != &all.heaps;                                                                                       \
+    heap = tn__container_of(heap->listed.next, struct tn_heap, listed)
+
+/* ---- before ---- */
+
+/* The level that the forking thread left. Callbacks under the lock of a heap may fork: that heap is locked already. */
+static __thread struct tn_gc_anchor *level __attribute__((tls_model("initial-exec")));
+
+static void before_fork(void)
+{
+    level = tn__outside_begin();
+    pthread_mutex_lock(&all.lock);
+    for (EACH_HEAP(heap)) {
+        heap->locked_for_fork = !tn__heap_is_mine(heap);
+        if (heap->locked_for_fork)
+            tn__heap_lock(heap);
+        tn__world_stop(heap);
+    }
+}
+
+static void lock_handles(void)
+{
+    for (EACH_HEAP(heap))
+        pthread_mutex_lock(&heap->roots_lock);
+    tn__default_lock();
+}
+
+/* ---- after ---- */
+
+static void drop_threads(struct tn_heap *heap)
+{
+    const struct tn__mutator *self = tn__self();
+    for (struct tn__list *at = heap->mutators.next, *next; at != &heap->mutators; at = next) {
+        next = at->next;
+        if (tn__mutator_at(at) != self)
+            tn__mutator_drop(tn__mutator_at(at));
+    }
+}
+
+static void unlock_handles(bool in_child)
+{
+    (void)in_child;
+    tn__default_unlock();
+    for (EACH_HEAP(heap))
+        pthread_mutex_unlock(&heap->roots_lock);
+}
+
+static void after_fork(bool in_child)
+{
+    for (EACH_HEAP(heap)) {
+        if (in_child) {
+            drop_threads(heap);
+            tn__finalizers_drop(heap);
+        }
+        tn__world_start(heap);
+        if (heap->locked_for_fork)
+            tn__heap_unlock(heap);
+    }
+    pthread_mutex_unlock(&all.lock);
+    tn__outside_end(level);
+}
+
+/* ---- the list ---- */
+
+void tn__heaps_add(struct tn_heap *heap)
+{
+    static const struct tn__fork_hooks hooks = {.before = before_fork, .after = after_fork};
+    static const struct tn__fork_hooks handle_hooks = {.before = lock_handles, .after = unlock_handles};
+    tn__forks_watch(TN__FORK_HEAPS, &hooks);
+    tn__forks_watch(TN__FORK_HANDLES, &handle_hooks);
+    struct tn_gc_anchor *left = tn__outside_begin();
+    pthread_mutex_lock(&all.lock);
+    tn__list_append(&all.heaps, &heap->listed);
+    pthread_mutex_unlock(&all.lock);
+    tn__outside_end(left);
+}
+
+void tn__heaps_remove(struct tn_heap *heap)
+{
+    struct tn_gc_anchor *left = tn__outside_begin();
+    pthread_mutex_lock(&all.lock);
+    tn__list_remove(&heap->listed);
+    pthread_mutex_unlock(&all.lock);
+    tn__outside_end(left);
+}
