@@ -237,6 +237,14 @@ static const struct {
     {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */
     {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
+    /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers and
+     * tn_run_finalizers: both names of a pair are one address, so the arrays are empty. */
+    {"__preinit_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__preinit_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__init_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__init_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__fini_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__fini_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
 };
 
 bool tn__is_own_name(const char *name)

@@ -23,13 +23,24 @@ static int bind_all(struct tn__link *link)
     return each_object(link, tn__object_bind);
 }
 
+/* What is missing may be the program's: a library sees nothing of it by itself. */
+static int fail_undefined(struct tn__link *link)
+{
+    const struct tn_library *library = link->library;
+    if (!library->resolvers && !library->generators && !library->search_count)
+        tn__append(link->err,
+                   "\nnothing of the program is visible to library %s, which has no resolver (tn_add_resolver)",
+                   library->name);
+    return TN_EUNDEF;
+}
+
 static int scan_all(struct tn__link *link)
 {
     int code = each_object(link, tn__object_scan);
     if (code)
         return code;
     if (link->undefined)
-        return TN_EUNDEF;
+        return fail_undefined(link);
     /* Objects in different windows may be out of each other's reach. */
     bool low = link->low_window;
     for (size_t i = 0; i < link->count; i++)

@@ -96,23 +96,66 @@ static const char *symbol_name(const struct site *site)
 
 /* ---- scan ---- */
 
+/* " in main", or nothing: the function that the relocation is in. Looking for it takes as long as the object has symbols, so only
+ * the first undefined symbols of a link get it. */
+static struct tn_error function_of(const struct site *site)
+{
+    enum { MOST = 64 };
+    const struct tn__object_data *data = site->object->data;
+    uint64_t offset = site->reloc->offset;
+    struct tn_error text = {.code = 0};
+    for (uint32_t i = 1; i < data->symbol_count && site->link->undefined < MOST; i++) {
+        const struct tn__symbol *symbol = &data->symbols[i];
+        if (symbol->type == TN__TYPE_FUNCTION && symbol->place == TN__PLACE_SECTION &&
+            &data->sections[symbol->section] == site->section && offset >= symbol->value &&
+            offset - symbol->value < symbol->size) {
+            tn__fail(&text, 0, " in %s", symbol->name);
+            break;
+        }
+    }
+    return text;
+}
+
+/* Why a linker does not define what others do; NULL: it could. */
+static const char *why_undefined(const char *name)
+{
+    static const char *const bounds[] = {"_end",
+                                         "end",
+                                         "_etext",
+                                         "etext",
+                                         "_edata",
+                                         "edata",
+                                         "__bss_start",
+                                         "__ehdr_start",
+                                         "_DYNAMIC",
+                                         "__data_start",
+                                         "__executable_start"};
+    for (size_t i = 0; i < TN_COUNT(bounds); i++)
+        if (!strcmp(bounds[i], name))
+            return "a bound of a program's file; loaded objects are not one file and have none";
+    return NULL;
+}
+
 void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index, const char *place)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
-    const char *name = symbol->entry ? symbol->entry->name : symbol->name;
+    const char *name = symbol->entry ? symbol->entry->name : symbol->name, *why = why_undefined(name);
+    struct tn_error by;
+    tn__fail(&by, 0, why ? "%s (%s)" : "%s", place, why);
     tn__session_lock(link->session); /* clients are called by one thread at a time */
     if (link->session->on_undefined)
-        link->session->on_undefined(link->session->context, name, place);
+        link->session->on_undefined(link->session->context, name, by.text);
     pthread_mutex_unlock(&link->session->lock);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
-    tn__append(link->err, "\n  '%s' needed by %s%s", name, place, symbol->hidden ? " (hidden)" : "");
+    tn__append(link->err, "\n  '%s' needed by %s%s", name, by.text, symbol->hidden ? " (hidden)" : "");
 }
 
 static int report_undefined(const struct site *site)
 {
     struct tn_error place = place_of(site);
+    tn__append(&place, "%s", function_of(site).text);
     tn__link_report_undefined(site->link, site->object, site->reloc->symbol, place.text);
     return 0;
 }
