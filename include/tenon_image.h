@@ -41,6 +41,10 @@ struct tn_image_load_options {
  * linked-in images. */
 #define TN_IMAGE_VERIFY UINT64_C(1)
 
+/* Copy the file instead of mapping it, as is done anyway if others than root and this user may write it. What was checked cannot
+ * change then, and truncating the file has no effect; but no other process shares its pages. */
+#define TN_IMAGE_COPY UINT64_C(2)
+
 /* Opens an image that is part of this process, either linked in or in a library loaded by dlopen. `options` may be NULL.
  * TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no target
  * fits, and the text lists what the CPU lacks for each; it depends on an image that has been rebuilt since), TN_EUNDEF (it

@@ -98,18 +98,24 @@ void tn__os_program_range(uint64_t *start, uint64_t *end);
 
 uint64_t tn__os_now_ns(void);
 
-/* A file mapped read-only and private. Empty files have size 0 and no mapping, and so has *file after an error. */
+/* ---- reading files (os_linux_file.c) ---- */
+
+/* The bytes of a file, which do not change: a copy of them, or, if the file is large and only root and this user can write it, a
+ * mapping. Empty files have size 0 and no bytes, and so has *file after an error. */
 struct tn__os_file {
     const void *bytes;
     size_t size;
+    bool is_mapped; /* the file's owner can still change or truncate it */
 };
 int tn__os_map_file(const char *path, struct tn__os_file *file);
-int tn__os_map_open_file(int fd, struct tn__os_file *file); /* does not close `fd`, which may be closed afterwards */
+int tn__os_copy_open_file(int fd, struct tn__os_file *file); /* never a mapping */
+int tn__os_map_open_file(int fd, struct tn__os_file *file);  /* does not close `fd`, which may be closed afterwards */
 void tn__os_unmap_file(struct tn__os_file *file);
 
-/* Opens a file to be read and mapped piece by piece; close *fd with tn__os_close. */
+/* Opens a file to be read or mapped piece by piece; close *fd with tn__os_close. */
 int tn__os_open(const char *path, int *fd);
-int tn__os_file_size(int fd, uint64_t *size); /* EISDIR, ENODEV: not a regular file */
+/* EISDIR, ENODEV: not a regular file. *is_ours: only root and this user can write it. */
+int tn__os_file_status(int fd, uint64_t *size, bool *is_ours);
 /* Reads from `offset`; *got is less than `size` only at the end of the file. Any size. */
 int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *got);
 

@@ -17,7 +17,7 @@ int tn__image_new(const char *name, const struct tn_image_load_options *given, s
     int code = tn__take_options(options, sizeof *options, given, "struct tn_image_load_options", err);
     if (code != TN_OK)
         return code;
-    if (options->flags & ~TN_IMAGE_VERIFY)
+    if (options->flags & ~(TN_IMAGE_VERIFY | TN_IMAGE_COPY))
         return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
     /* All that opening allocates is one block: blocks of several sizes would be as many pages. */
     struct tn__arena arena = {.from = NULL};

@@ -87,8 +87,17 @@ struct tn__image_mapping {
     uint64_t header; /* the image's, as an address of the file */
 };
 
-/* Maps a file and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP, TN_EPERM, TN_ENOMEM, TN_EIO. */
-int tn__image_map(const char *name, int fd, struct tn__image_mapping *mapping, struct tn_error *err);
+/* A file to be mapped, or, if there are bytes, contents to be copied. */
+struct tn__image_source {
+    const uint8_t *bytes;
+    uint64_t size;
+    int fd;
+};
+
+/* Brings a file into memory and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP, TN_EPERM,
+ * TN_ENOMEM, TN_EIO. */
+int tn__image_map(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
+                  struct tn_error *err);
 void tn__image_unmap(struct tn__image_mapping *mapping);
 /* True if one of these notes is that of an image, which begins at *at. */
 bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);

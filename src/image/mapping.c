@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A shared library's segments in memory (gABI 4.1, chapter 5, "Program Loading"). Contents are mapped from the file, so that
- * processes share them; only writable segments are private. Every field is checked before it is used. */
+ * processes share them, or copied; only writable segments are private. Every field is checked before it is used. */
 
 #include <elf.h>
 #include <errno.h>
@@ -15,8 +15,7 @@ enum { HEAD = 2048, HEADERS = HEAD / sizeof(Elf64_Phdr) };
 
 struct parser {
     const char *name;
-    int fd;
-    uint64_t size; /* of the file */
+    struct tn__image_source from;
     struct tn__image_mapping *mapping;
     struct tn__image_segment notes[TN__IMAGE_SEGMENTS];
     size_t note_count;
@@ -28,6 +27,17 @@ struct parser {
 
 /* Addresses of a file are below this, so that sums of them do not wrap. */
 static const uint64_t highest = UINT64_C(1) << 46;
+
+/* Reads up to `size` bytes: fewer at the end. */
+static int read_source(const struct tn__image_source *from, uint64_t offset, void *bytes, size_t size, size_t *got)
+{
+    if (!from->bytes)
+        return tn__os_read_open(from->fd, offset, bytes, size, got);
+    *got = offset < from->size ? (size_t)tn__min64(size, from->size - offset) : 0;
+    if (*got)
+        memcpy(bytes, from->bytes + offset, *got);
+    return 0;
+}
 
 /* ---- headers ---- */
 
@@ -50,10 +60,10 @@ static int add_segment(struct parser *p, const Elf64_Phdr *h)
     uint64_t page = tn__os_page_size();
     if (m->segment_count == TN__IMAGE_SEGMENTS)
         return tn__fail(p->err, TN_ENOTSUP, "%s: more than %d segments", p->name, TN__IMAGE_SEGMENTS);
-    if (!tn__inside(h->p_offset, h->p_filesz, p->size) || h->p_filesz > h->p_memsz || h->p_vaddr > highest ||
+    if (!tn__inside(h->p_offset, h->p_filesz, p->from.size) || h->p_filesz > h->p_memsz || h->p_vaddr > highest ||
         h->p_memsz > highest)
         return FAIL(p, "%s: segment %zu lies outside of the file's %llu bytes", p->name, m->segment_count,
-                    (unsigned long long)p->size);
+                    (unsigned long long)p->from.size);
     if (h->p_vaddr % page != h->p_offset % page)
         return FAIL(p, "%s: segment %zu: address 0x%llx and offset 0x%llx cannot be mapped in pages of %llu", p->name,
                     m->segment_count, (unsigned long long)h->p_vaddr, (unsigned long long)h->p_offset,
@@ -100,7 +110,7 @@ static int take_header(struct parser *p, const Elf64_Phdr *h)
 
 static int read_at(const struct parser *p, uint64_t offset, uint8_t *bytes, size_t *size)
 {
-    int error = tn__os_read_open(p->fd, offset, bytes, HEAD, size);
+    int error = read_source(&p->from, offset, bytes, HEAD, size);
     return error ? tn__fail(p->err, TN_EIO, "%s: cannot be read: %s", p->name, strerror(error)) : TN_OK;
 }
 
@@ -117,7 +127,7 @@ static int read_headers(struct parser *p)
     memcpy(&file, head, sizeof file);
     p->mapping->machine = file.e_machine;
     uint64_t at = file.e_phoff, size = (uint64_t)file.e_phnum * sizeof(Elf64_Phdr);
-    if (file.e_phentsize != sizeof(Elf64_Phdr) || file.e_phnum > HEADERS || !tn__inside(at, size, p->size))
+    if (file.e_phentsize != sizeof(Elf64_Phdr) || file.e_phnum > HEADERS || !tn__inside(at, size, p->from.size))
         return FAIL(p, "%s: %u program headers of %u bytes at %llu lie outside of the file", p->name, file.e_phnum,
                     file.e_phentsize, (unsigned long long)file.e_phoff);
     if (!tn__inside(at, size, read)) {
@@ -203,6 +213,23 @@ void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, ui
     return inside ? (void *)(uintptr_t)(mapping->bias + address) : NULL;
 }
 
+/* Copies one segment, which is not executable while it is written. */
+static int copy_segment(const struct tn__image_mapping *m, const struct tn__image_segment *s,
+                        const struct tn__image_source *from)
+{
+    uint64_t page = tn__os_page_size(), start = s->address / page * page,
+             end = tn__align_up(s->address + s->size, page);
+    size_t got = 0;
+    int error = tn__os_commit(m->bias + start, end - start, TN__PROT_RW);
+    if (!error && s->file_size)
+        error = read_source(from, s->offset, (void *)(uintptr_t)(m->bias + s->address), s->file_size, &got);
+    if (!error && s->prot != TN__PROT_RW)
+        error = tn__os_protect(m->bias + start, end - start, (enum tn__prot)s->prot);
+    if (!error && s->prot == TN__PROT_RX)
+        tn__os_flush_code(m->bias + start, end - start);
+    return error;
+}
+
 /* Maps one segment: whole pages of the file, then zeros. */
 static int map_segment(const struct tn__image_mapping *m, const struct tn__image_segment *s, int fd)
 {
@@ -231,7 +258,8 @@ static int report(const struct tn__image_mapping *m, int error, struct tn_error 
     return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be mapped: %s", m->name, strerror(error));
 }
 
-static int map_segments(struct tn__image_mapping *m, uint64_t end, int fd, struct tn_error *err)
+static int map_segments(struct tn__image_mapping *m, uint64_t end, const struct tn__image_source *from,
+                        struct tn_error *err)
 {
     uint64_t start = m->segments[0].address / tn__os_page_size() * tn__os_page_size();
     int error = tn__os_reserve(0, end - start, false, &m->start);
@@ -240,18 +268,18 @@ static int map_segments(struct tn__image_mapping *m, uint64_t end, int fd, struc
     m->size = end - start;
     m->bias = m->start - start;
     for (size_t i = 0; i < m->segment_count && !error; i++)
-        error = map_segment(m, &m->segments[i], fd);
+        error = from->bytes ? copy_segment(m, &m->segments[i], from) : map_segment(m, &m->segments[i], from->fd);
     return error ? report(m, error, err) : TN_OK;
 }
 
-int tn__image_map(const char *name, int fd, struct tn__image_mapping *mapping, struct tn_error *err)
+int tn__image_map(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
+                  struct tn_error *err)
 {
-    struct parser p = {.name = name, .fd = fd, .mapping = mapping, .err = err};
+    struct parser p = {.name = name, .from = *from, .mapping = mapping, .err = err};
     *mapping = (struct tn__image_mapping){.name = name};
-    int error = tn__os_file_size(fd, &p.size);
-    int code = error ? tn__fail(err, TN_EIO, "%s: cannot be read: %s", name, strerror(error)) : read_headers(&p);
+    int code = read_headers(&p);
     if (code == TN_OK)
-        code = map_segments(mapping, p.end, fd, err);
+        code = map_segments(mapping, p.end, from, err);
     if (code == TN_OK)
         code = find_image(&p);
     if (code != TN_OK)

@@ -126,13 +126,51 @@ static int verify(const char *name, int fd, struct tn_error *err)
     return code;
 }
 
-static int load(struct tn_image *image, int fd, const char *name, const struct tn_image_load_options *options,
-                struct tn_error *err)
+/* A file of this process alone with these contents. */
+static int make_file(const char *name, const struct tn__image_source *from, int *fd, struct tn_error *err)
+{
+    int error = tn__os_memfd(from->size, fd);
+    if (error)
+        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "%s: the system refuses a file in memory: %s",
+                        name, strerror(error));
+    error = tn__os_write(*fd, 0, &(struct tn__piece){from->bytes, from->size}, 1);
+    if (!error)
+        error = tn__os_seal(*fd);
+    if (!error)
+        return TN_OK;
+    tn__os_close(*fd);
+    return tn__fail(err, TN_EIO, "%s: cannot be copied: %s", name, strerror(error));
+}
+
+/* Policies that refuse a file in memory often permit private memory, and the other way round. */
+static int map_copy(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
+                    struct tn_error *err)
+{
+    struct tn__image_source file = {.size = from->size};
+    int code = make_file(name, from, &file.fd, err);
+    if (code == TN_OK) {
+        code = tn__image_map(name, &file, mapping, err);
+        tn__os_close(file.fd);
+    }
+    return code == TN_EPERM ? tn__image_map(name, from, mapping, err) : code;
+}
+
+static int bring_in(const char *name, const struct tn__image_source *from, uint64_t flags,
+                    struct tn__image_mapping *mapping, struct tn_error *err)
+{
+    int code = TN_OK;
+    if (flags & TN_IMAGE_VERIFY)
+        code = from->bytes ? tn__image_verify(name, from->bytes, from->size, err) : verify(name, from->fd, err);
+    if (code != TN_OK)
+        return code;
+    return from->bytes ? map_copy(name, from, mapping, err) : tn__image_map(name, from, mapping, err);
+}
+
+static int load(struct tn_image *image, const struct tn__image_source *from, const char *name,
+                const struct tn_image_load_options *options, struct tn_error *err)
 {
     struct tn__image_file *file = image->file;
-    int code = options->flags & TN_IMAGE_VERIFY ? verify(name, fd, err) : TN_OK;
-    if (code == TN_OK)
-        code = tn__image_map(name, fd, &file->mapping, err);
+    int code = bring_in(name, from, options->flags, &file->mapping, err);
     if (code == TN_OK)
         code = check(image, options, err);
     if (code == TN_OK)
@@ -153,8 +191,31 @@ static int load(struct tn_image *image, int fd, const char *name, const struct t
     return TN_OK;
 }
 
-static int open_descriptor(int fd, const char *name, const struct tn_image_load_options *given, struct tn_image **out,
-                           struct tn_error *err)
+/* Contents that others may change are copied first. */
+static int load_file(struct tn_image *image, int fd, const char *name, const struct tn_image_load_options *options,
+                     struct tn_error *err)
+{
+    struct tn__image_source from = {.fd = fd};
+    struct tn__os_file copy;
+    bool is_ours;
+    int error = tn__os_file_status(fd, &from.size, &is_ours);
+    if (!error && is_ours && !(options->flags & TN_IMAGE_COPY))
+        return load(image, &from, name, options, err);
+    if (!error)
+        error = tn__os_copy_open_file(fd, &copy);
+    if (error)
+        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: cannot be read: %s", name, strerror(error));
+    from.bytes = copy.bytes;
+    from.size = copy.size;
+    int code = copy.size ? load(image, &from, name, options, err)
+                         : tn__fail(err, TN_EFORMAT, "%s: not an ELF file: it is empty", name);
+    tn__os_unmap_file(&copy);
+    return code;
+}
+
+/* `from` has bytes, or an open file. */
+static int open_source(const struct tn__image_source *from, const char *name, const struct tn_image_load_options *given,
+                       struct tn_image **out, struct tn_error *err)
 {
     struct tn_image_load_options options;
     struct tn_image *image;
@@ -163,7 +224,10 @@ static int open_descriptor(int fd, const char *name, const struct tn_image_load_
     if (code != TN_OK)
         return code;
     image->file = tn__arena_array(&image->arena, 1, sizeof *image->file);
-    code = image->file ? load(image, fd, name, &options, err) : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    if (!image->file)
+        code = tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    else
+        code = from->bytes ? load(image, from, name, &options, err) : load_file(image, from->fd, name, &options, err);
     if (code != TN_OK) {
         tn_image_close(image);
         return code;
@@ -177,35 +241,26 @@ static int open_descriptor(int fd, const char *name, const struct tn_image_load_
 int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                   struct tn_error *err)
 {
-    int fd;
+    struct tn__image_source from = {.size = 0};
     if (!path || !out)
         return tn__no_argument(err);
     *out = NULL;
-    int error = tn__os_open(path, &fd);
+    int error = tn__os_open(path, &from.fd);
     if (error)
         return tn__fail(err, TN_EIO, "%s: cannot be opened: %s", path, strerror(error));
-    int code = open_descriptor(fd, path, options, out, err);
-    tn__os_close(fd);
+    int code = open_source(&from, path, options, out, err);
+    tn__os_close(from.fd);
     return code;
 }
 
 int tn_image_open_memory(const char *name, const void *bytes, size_t size, const struct tn_image_load_options *options,
                          struct tn_image **out, struct tn_error *err)
 {
-    int fd;
     if (!bytes || !out)
         return tn__no_argument(err);
     *out = NULL;
     if (!size)
         return tn__fail(err, TN_EINVAL, "tn_image_open_memory: no bytes");
-    name = name ? name : "<memory>";
-    int error = tn__os_memfd(size, &fd);
-    if (error)
-        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "%s: the system refuses a file in memory: %s",
-                        name, strerror(error));
-    error = tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1);
-    int code = error ? tn__fail(err, TN_EIO, "%s: cannot be copied: %s", name, strerror(error))
-                     : open_descriptor(fd, name, options, out, err);
-    tn__os_close(fd);
-    return code;
+    const struct tn__image_source from = {.bytes = bytes, .size = size};
+    return open_source(&from, name ? name : "<memory>", options, out, err);
 }

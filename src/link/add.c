@@ -245,13 +245,14 @@ static struct tn__object *new_object(struct tn__object_data *data)
     return object;
 }
 
-int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
-                     struct tn_error *err)
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
+                     struct tn__object_data *data, struct tn_error *err)
 {
     *data = (struct tn__object_data){.name = input->name,
                                      .bytes = input->bytes,
                                      .size = input->length,
                                      .input = *input,
+                                     .may_change = may_change,
                                      .with_unloaded = library->session->detached,
                                      .arena.from = library->session->allocator};
     int code = tn__object_read(data, err);
@@ -479,11 +480,16 @@ int tn__library_enter(struct tn_library *library, struct tn__object_data *data, 
     return enter_when_free(library, data, tn__session_clock(library->session), err);
 }
 
-static int add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+int tn__library_add_object(struct tn_library *library, const struct tn_input *given, struct tn__source source,
+                           struct tn_error *err)
 {
-    uint64_t start = tn__session_clock(library->session);
+    struct tn_input input;
     struct tn__object_data data;
-    int code = tn__library_read(library, input, &data, err);
+    int code = tn__library_take_input(library, given, &input, err);
+    if (code)
+        return code;
+    uint64_t start = tn__session_clock(library->session);
+    code = tn__library_read(library, &input, source.may_change, &data, err);
     return code ? code : enter_when_free(library, &data, start, err);
 }
 
@@ -509,7 +515,8 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
     return 0;
 }
 
-static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                         struct tn_error *err)
 {
     const struct tn_allocator *from = library->session->allocator;
     struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
@@ -520,6 +527,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
     }
     uint64_t start = tn__session_clock(library->session);
     archive->input = *input;
+    archive->source = source;
     archive->from = from;
     int code = tn__archive_open(archive, err);
     if (!code)
@@ -537,52 +545,27 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
     return code;
 }
 
-static int add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+int tn__library_add_archive(struct tn_library *library, const struct tn_input *given, struct tn__source source,
+                            struct tn_error *err)
 {
+    struct tn_input input;
+    int code = tn__library_take_input(library, given, &input, err);
+    if (code)
+        return code;
     tn__session_lock(library->session);
-    int code = tn__library_check(library, err);
+    code = tn__library_check(library, err);
     if (!code)
-        code = enter_archive(library, input, err);
+        code = enter_archive(library, &input, source, err);
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }
 
-static int add_input(int (*add)(struct tn_library *, const struct tn_input *, struct tn_error *),
-                     struct tn_library *library, const struct tn_input *given, struct tn_error *err)
-{
-    struct tn_input input;
-    int code = tn__library_take_input(library, given, &input, err);
-    return code ? code : add(library, &input, err);
-}
-
 int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    return add_input(add_object, library, input, err);
+    return tn__library_add_object(library, input, (struct tn__source){0}, err);
 }
 
 int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
 {
-    return add_input(add_archive, library, input, err);
-}
-
-static void unmap_input(void *unused, const void *bytes, size_t length)
-{
-    (void)unused;
-    tn__os_unmap_file(&(struct tn__os_file){bytes, length});
-}
-
-int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err)
-{
-    if (!library || !path)
-        return tn__fail(err, TN_EINVAL, "no library or no path given");
-    struct tn__os_file file;
-    int error = tn__os_map_file(path, &file);
-    if (error)
-        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
-    struct tn_input input = {
-        .size = sizeof input, .name = path, .bytes = file.bytes, .length = file.size, .release = unmap_input};
-    int code = add_input(tn__archive_claims(file.bytes, file.size) ? add_archive : add_object, library, &input, err);
-    if (code)
-        tn__os_unmap_file(&file);
-    return code;
+    return tn__library_add_archive(library, input, (struct tn__source){0}, err);
 }

@@ -3,6 +3,9 @@
 /* Reads archives of ar(1): the common layout of ar(5), GNU's symbol tables "/" and "/SYM64/", long names "//" and thin
  * archives, BSD's "__.SYMDEF" tables and "#1/length" names. Every field is checked against the size of the archive. */
 
+#include <errno.h>
+
+#include "base/partial_file.h"
 #include "link.h"
 
 enum { MAGIC = 8, HEADER = 60, NAME = 16, SIZE_AT = 48, SIZE_DIGITS = 10, END_AT = 58 };
@@ -17,6 +20,22 @@ static bool has_magic(const uint8_t *bytes, size_t size, const char *magic)
 bool tn__archive_claims(const uint8_t *bytes, size_t size)
 {
     return has_magic(bytes, size, "!<arch>\n") || has_magic(bytes, size, "!<thin>\n");
+}
+
+/* Reads a range that lies within the archive. */
+static int need(const struct tn__archive *archive, uint64_t offset, uint64_t size, struct tn_error *err)
+{
+    int error = archive->source.partial ? tn__partial_file_need(archive->source.partial, offset, size) : 0;
+    return error ? tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %llu bytes at %llu cannot be read: %s",
+                            archive->name, (unsigned long long)size, (unsigned long long)offset, strerror(error))
+                 : 0;
+}
+
+static int need_contents(const struct tn__archive *archive, const struct tn__member *member, struct tn_error *err)
+{
+    return member->bytes
+               ? need(archive, (uint64_t)(member->bytes - (const uint8_t *)archive->input.bytes), member->size, err)
+               : 0;
 }
 
 /* ---- members ---- */
@@ -71,6 +90,9 @@ static int bsd_name(const struct tn__archive *archive, struct tn__member *member
     if (!parse_number((const uint8_t *)member->name + 3, NAME - 3, &length) || length > member->size)
         return FAIL("%s: member at %llu: its name is longer than the member", archive->name,
                     (unsigned long long)member->offset);
+    int code = need(archive, (uint64_t)(member->bytes - (const uint8_t *)archive->input.bytes), length, err);
+    if (code)
+        return code;
     member->name = (const char *)member->bytes;
     member->name_length = strnlen(member->name, (size_t)length);
     member->bytes += length;
@@ -101,6 +123,9 @@ int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struc
     if (!tn__inside(offset, HEADER, total))
         return FAIL("%s: truncated: a member header at %llu of %zu bytes", archive->name, (unsigned long long)offset,
                     total);
+    int code = need(archive, offset, HEADER, err);
+    if (code)
+        return code;
     const uint8_t *header = bytes + offset;
     uint64_t size;
     if (header[END_AT] != '`' || header[END_AT + 1] != '\n' || !parse_number(header + SIZE_AT, SIZE_DIGITS, &size))
@@ -125,6 +150,9 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
 {
     const uint8_t *bytes = archive->input.bytes;
     size_t total = archive->input.length;
+    int code = need(archive, 0, tn__min64(total, MAGIC), err);
+    if (code)
+        return code;
     if (!tn__archive_claims(bytes, total))
         return FAIL("%s: not an archive", archive->name);
     archive->thin = has_magic(bytes, total, "!<thin>\n");
@@ -132,8 +160,11 @@ int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
     struct tn__member member;
     bool end;
     for (uint64_t offset = 0;; offset = member.next) {
-        int code = tn__archive_member(archive, offset, &member, &end, err);
+        code = tn__archive_member(archive, offset, &member, &end, err);
         if (code || end || !tn__archive_is_table(&member))
+            return code;
+        code = need_contents(archive, &member, err);
+        if (code)
             return code;
         if (is_named(&member, "//")) {
             archive->long_names.text = (const char *)member.bytes;
@@ -303,7 +334,7 @@ char *tn__archive_member_name(const struct tn_allocator *from, const char *archi
 static void unmap_member(void *unused, const void *bytes, size_t length)
 {
     (void)unused;
-    tn__os_unmap_file(&(struct tn__os_file){bytes, length});
+    tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
 }
 
 /* Members of a thin archive are files, with names relative to the archive's directory. */
@@ -338,7 +369,8 @@ int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct 
     if (code)
         return code;
     *input = (struct tn_input){.size = sizeof *input, .bytes = member.bytes, .length = member.size};
-    if (!member.bytes && (code = map_thin_member(archive, &member, input, err)))
+    code = member.bytes ? need_contents(archive, &member, err) : map_thin_member(archive, &member, input, err);
+    if (code)
         return code;
     *name = tn__archive_member_name(archive->from, archive->name, &member);
     if (*name) {

@@ -116,6 +116,7 @@ struct tn__object_data {
     const struct tn__format *format;
     const struct tn__arch *arch;
     bool any_machine;   /* it is looked at and not linked: `arch` is NULL where this linker does not know the machine */
+    bool may_change;    /* the bytes are those of a mapped file */
     bool with_unloaded; /* relocations of sections that are not loaded are wanted too */
     struct tn__section *sections;
     struct tn__symbol *symbols;

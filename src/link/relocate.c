@@ -38,8 +38,11 @@ INLINE struct site site_of(const struct loop *loop, const struct tn__reloc *relo
 
 typedef int visit_reloc(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row);
 
+/* Called for each block of relocations before they are visited. NULL: nothing to do. */
+typedef int visit_block(const struct loop *loop, const struct tn__reloc *relocs, size_t count);
+
 /* Calls `visit` for every relocation of one section until one fails. */
-INLINE int visit_section(struct loop loop, const struct tn__section *section, visit_reloc *visit)
+INLINE int visit_section(struct loop loop, const struct tn__section *section, visit_block *begin, visit_reloc *visit)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn__arch *arch = loop.object->data->arch;
@@ -50,9 +53,13 @@ INLINE int visit_section(struct loop loop, const struct tn__section *section, vi
     for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
         size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
         format->decode(section, first, block, count);
+        const struct loop copy = loop; /* whose address may be taken */
+        int code = begin ? begin(&copy, block, count) : 0;
+        if (code)
+            return code;
         for (size_t i = 0; i < count; i++) {
             uint32_t type = block[i].type;
-            int code = visit(&loop, &block[i], type < arch->row_count ? &arch->rows[type] : &unknown);
+            code = visit(&loop, &block[i], type < arch->row_count ? &arch->rows[type] : &unknown);
             if (code)
                 return code;
         }
@@ -61,7 +68,7 @@ INLINE int visit_section(struct loop loop, const struct tn__section *section, vi
 }
 
 /* The same for all loaded sections. Inlined, so that each caller gets a loop specialised for its `visit`. */
-INLINE int for_each_reloc(struct tn__link *link, struct tn__object *object, visit_reloc *visit)
+INLINE int for_each_reloc(struct tn__link *link, struct tn__object *object, visit_block *begin, visit_reloc *visit)
 {
     const struct tn__object_data *data = object->data;
     const struct loop loop = {.link = link,
@@ -72,7 +79,7 @@ INLINE int for_each_reloc(struct tn__link *link, struct tn__object *object, visi
     int code = 0;
     for (uint32_t i = 0; !code && i < data->section_count; i++)
         if (data->sections[i].reloc_count && tn__section_is_loaded(&data->sections[i]))
-            code = visit_section(loop, &data->sections[i], visit);
+            code = visit_section(loop, &data->sections[i], begin, visit);
     return code;
 }
 
@@ -316,19 +323,20 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
         if (is_own_ifunc(object, i))
             code = need_ifunc(link, object, i);
-    return code ? code : for_each_reloc(link, object, scan_one);
+    return code ? code : for_each_reloc(link, object, NULL, scan_one);
 }
 
 INLINE int scan_branch(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
-    if (row->flags & TN__R_STUB && loop->symbol_flags[reloc->symbol] & TN__SYMBOL_ELSEWHERE)
+    if (row->flags & TN__R_STUB && reloc->symbol < loop->symbol_count &&
+        loop->symbol_flags[reloc->symbol] & TN__SYMBOL_ELSEWHERE)
         return need_stub(loop->link, loop->object, reloc->symbol);
     return 0;
 }
 
 int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
 {
-    return for_each_reloc(link, object, scan_branch);
+    return for_each_reloc(link, object, NULL, scan_branch);
 }
 
 /* ---- apply ---- */
@@ -430,6 +438,33 @@ __attribute__((noinline)) static int apply(const struct site *site)
     if (!fits(value, row))
         return apply_far(site, at, value, P);
     put_field(at, row->field, value);
+    return 0;
+}
+
+/* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since. */
+static bool was_scanned(const struct tn__object *object, const struct tn__section *section,
+                        const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE;
+    if (reloc->symbol >= object->data->symbol_count ||
+        !tn__inside(reloc->offset, tn__field_size(row->field), section->size))
+        return false;
+    const uint32_t *slots = object->plan->slots[row->slot];
+    return !row->slot || (slots && slots[reloc->symbol]);
+}
+
+__attribute__((noinline)) static int check_again(const struct loop *loop, const struct tn__reloc *relocs, size_t count)
+{
+    static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
+    const struct tn__arch *arch = loop->object->data->arch;
+    for (size_t i = 0; i < count; i++) {
+        const struct tn__row *row = relocs[i].type < arch->row_count ? &arch->rows[relocs[i].type] : &unknown;
+        const struct site site = site_of(loop, &relocs[i], row);
+        if (!was_scanned(loop->object, loop->section, &relocs[i], row))
+            return tn__fail(loop->link->err, TN_EFORMAT, "%s: the file has changed while it was linked",
+                            place_of(&site).text);
+    }
     return 0;
 }
 
@@ -541,7 +576,8 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
         write_stubs(object);
     if (object->plan->ifunc_count)
         store_ifunc_resolvers(object);
-    int code = for_each_reloc(link, object, apply_one);
+    visit_block *begin = object->data->may_change ? check_again : NULL;
+    int code = for_each_reloc(link, object, begin, apply_one);
     /* Tables for another address space are not registered with this process's unwinder. */
     return code || tn__session_is_elsewhere(link->session) ? code : check_unwind_data(link, object);
 }

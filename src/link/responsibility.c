@@ -33,7 +33,7 @@ int tn_responsibility_add_object(struct tn_responsibility *promise, const struct
     int code = tn__library_take_input(promise->library, given, &input, err);
     input.owner = NULL;
     if (!code)
-        code = tn__library_read(promise->library, &input, &data, err);
+        code = tn__library_read(promise->library, &input, false, &data, err);
     if (!code && (code = stage(promise, &data, err)))
         tn__arena_free(&data.arena);
     return code;

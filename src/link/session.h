@@ -240,10 +240,18 @@ enum {
     TN__SYMBOL_BOUND = 128,    /* start or end of gathered sections, see gather.c */
 };
 
+/* Where an input's bytes come from, beyond what clients say. */
+struct tn__partial_file;
+struct tn__source {
+    bool may_change;                  /* they are those of a mapped file */
+    struct tn__partial_file *partial; /* they have to be read before they are looked at; NULL: they are there */
+};
+
 struct tn__archive {
     const struct tn_allocator *from;
     struct tn__archive *next;
     struct tn_input input;
+    struct tn__source source;
     char *name;
     bool thin;
     struct tn__archive_names {
@@ -424,8 +432,13 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
 int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
                            struct tn_error *err);
 /* Reads an input into `data`; needs no lock. */
-int tn__library_read(const struct tn_library *library, const struct tn_input *input, struct tn__object_data *data,
-                     struct tn_error *err);
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
+                     struct tn__object_data *data, struct tn_error *err);
+/* tn_add_object and tn_add_archive. */
+int tn__library_add_object(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                           struct tn_error *err);
+int tn__library_add_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                            struct tn_error *err);
 /* Under the lock: TN_EREMOVED if the library was removed. */
 int tn__library_check(const struct tn_library *library, struct tn_error *err);
 /* Enters what was read, once no link uses the names that it defines. Takes the lock. */

@@ -167,7 +167,7 @@ static void an_empty_file_has_no_mapping(void **state)
 static void a_file_that_cannot_be_mapped_has_no_size(void **state)
 {
     (void)state;
-    struct tn__os_file file = {"", 1};
+    struct tn__os_file file = {"", 1, false};
     int fd;
     assert_int_equal(tn__os_memfd(tn__os_page_size(), &fd), 0);
     assert_int_equal(ftruncate(fd, (off_t)1 << 62), 0); /* larger than any address space */

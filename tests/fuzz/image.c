@@ -70,7 +70,7 @@ static void load(const uint8_t *bytes, size_t size)
     if (tn__os_memfd(size, &fd))
         return;
     if (tn__os_write(fd, 0, &(struct tn__piece){bytes, size}, 1) == 0 &&
-        tn__image_map("fuzz", fd, mapping, &err) == TN_OK) {
+        tn__image_map("fuzz", &(struct tn__image_source){.size = size, .fd = fd}, mapping, &err) == TN_OK) {
         sign_file(mapping, fd);
         read_tables(tn__image_file_bytes(mapping, mapping->header, &available), available);
         if (tn__image_relocate(&file, &options, &err) == TN_OK)

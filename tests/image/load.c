@@ -10,6 +10,9 @@
 
 #include <cmocka.h>
 #include <elf.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "image/image.h"
@@ -415,6 +418,69 @@ static void sums_differ(void **state)
     assert_true(tn__image_checksum(text, SIZE, 2) != sum);
 }
 
+/* ---- files that others may write ---- */
+
+static const struct copied {
+    mode_t mode;
+    uint64_t flags;
+    const char *plan; /* of refusals */
+} copied[] = {
+    {0666, 0, NULL},
+    {0620, 0, NULL},
+    {0600, TN_IMAGE_COPY, NULL},
+    {0666, 0, ". . P"}, /* opened and read; then no file in memory, but private memory */
+    {0644, TN_IMAGE_COPY, ". . . . . . . P"},
+};
+
+static uint64_t sum_of(const struct tn_image *image)
+{
+    const struct tn__image_mapping *m = &image->file->mapping;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < m->segment_count; i++)
+        for (uint64_t at = 0; at < m->segments[i].size; at++)
+            sum = sum * 31 + *(const volatile uint8_t *)(uintptr_t)(m->bias + m->segments[i].address + at);
+    return sum;
+}
+
+/* In a process of its own, because what is read of a mapped file that was truncated ends the process. */
+static int open_and_truncate(const struct copied *row, const char *path)
+{
+    struct tn_image_load_options options = {.size = sizeof options, .flags = row->flags};
+    struct tn_image *image;
+    struct tn_error err;
+    FILE *file = fopen(path, "w");
+    bool written =
+        file && fwrite(bytes, 1, SAMPLE_SIZE, file) == SAMPLE_SIZE && !fclose(file) && !chmod(path, row->mode);
+    if (!written || (row->plan && tn__os_set_faults(row->plan)))
+        return 2;
+    if (tn_image_open(path, &options, &image, &err) != TN_OK)
+        return fprintf(stderr, "%s\n", err.text), 3;
+    if (truncate(path, 0))
+        return 4;
+    sum_of(image);
+    const uint8_t *start = (const uint8_t *)image->file->mapping.start;
+    bool found = tn_image_lookup(image, "one") == start + SAMPLE_CODE;
+    tn_image_close(image);
+    return found ? 0 : 5;
+}
+
+static void copies_what_others_may_write(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/tenon-image-XXXXXX";
+    close(mkstemp(path));
+    for (size_t i = 0; i < TN_COUNT(copied); i++) {
+        int status;
+        pid_t child = fork();
+        if (!child)
+            _exit(open_and_truncate(&copied[i], path));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    unlink(path);
+}
+
 /* Every request to the system, and every allocation, fails once. */
 static void gives_up_cleanly(void **state)
 {
@@ -459,6 +525,7 @@ int main(void)
         cmocka_unit_test_setup(moves_addresses, fresh),
         cmocka_unit_test(sums_differ),
         cmocka_unit_test_setup(gives_up_cleanly, fresh),
+        cmocka_unit_test_setup(copies_what_others_may_write, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
