@@ -47,7 +47,7 @@ TN_API int tn_library_search(struct tn_library *library, const struct tn_search 
                              struct tn_error *err);
 
 /* Removes the library's contents, as tn_tracker_remove does: objects, definitions, promises, archives. Trackers, resolvers,
- * generators and the search order stay. TN_EREMOVED. */
+ * generators and the search order stay. TN_EREMOVED, TN_ENOMEM (as with tn_tracker_remove). */
 TN_API int tn_library_clear(struct tn_library *library, struct tn_error *err);
 
 /* Clears the library and closes it for good: other libraries no longer find anything in it. Its handle and those of its

@@ -76,8 +76,8 @@ TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, st
  * TN_EINVAL, TN_ENOMEM (none was run). */
 TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
 
-/* Runs exit handlers that loaded code has registered, then the finalizers of what was initialised, in reverse order; each
- * runs once. NULL is ignored. */
+/* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered, then the
+ * finalizers of what was initialised, in reverse order; each runs once. NULL is ignored. */
 TN_API void tn_run_finalizers(struct tn_library *library);
 
 #ifdef __cplusplus

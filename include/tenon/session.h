@@ -63,7 +63,8 @@ struct tn_session_options {
 TN_API int tn_session_create(const struct tn_session_options *options, struct tn_session **out, struct tn_error *err);
 
 /* Unmaps everything the session linked and releases every borrowed input. No thread may be running its code or unwinding
- * through it. Finalizers are not run: call tn_run_finalizers first if they matter. NULL is ignored. */
+ * through it. Finalizers are not run: call tn_run_finalizers first if they matter. Destructors of thread_local objects of
+ * loaded code do not run any more; the call waits for those that ending threads are running. NULL is ignored. */
 TN_API void tn_session_destroy(struct tn_session *session);
 
 struct tn_stats {
@@ -77,6 +78,9 @@ struct tn_stats {
     uint64_t mappings;                             /* memory mappings currently held by the session */
     /* Time spent, summed over all links; 0 unless the session has TN_SESSION_TIMINGS. */
     uint64_t read_ns, resolve_ns, layout_ns, copy_ns, relocate_ns, publish_ns;
+    /* Removed objects whose code stays until threads have run destructors of thread_local objects, and the bytes of their code
+     * and data, which count above. */
+    uint64_t lingering_objects, lingering_bytes;
 };
 
 /* Fills in *stats, whose `size` is set; does nothing if that size is impossible. */

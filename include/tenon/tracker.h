@@ -42,7 +42,8 @@ TN_API int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, s
  * addresses. Objects not yet linked fall back on their own weak or common definitions and COMDAT groups that had given way
  * to what is removed. Code published through code instances is withdrawn first; if there was any, the call then waits as
  * tn_quiesce does, so attached threads may be running such code. TN_EREMOVED, TN_ENOMEM (nothing was removed, but instances
- * may have been withdrawn). */
+ * may have been withdrawn, and finalizers have run). If threads have yet to run destructors of the code's thread_local objects,
+ * its memory stays until they have (doc/SESSION.md); so it is with every way of removing code. The caller's own run now. */
 TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Removes what the tracker owns while attached threads may still be running it. First the code becomes unreachable:

@@ -29,6 +29,7 @@ enum tn__fork_level {
     TN__FORK_SOURCES,   /* debug information */
     TN__FORK_TARGETS,   /* idle target machines */
     TN__FORK_THREADS,   /* the list of attached threads */
+    TN__FORK_ENDS,      /* what threads run at their end */
     TN__FORK_LEVELS,
 };
 

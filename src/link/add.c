@@ -399,6 +399,7 @@ void tn__object_hide(struct tn__object *object)
         tn__calls_drop(&library->waiting, object);
     }
     forget_definitions(object);
+    object->entry_count = 0; /* the names may go before the object */
 }
 
 void tn__object_remove(struct tn__object *object)

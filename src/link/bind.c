@@ -159,6 +159,18 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     }
 }
 
+/* What `__dso_handle` stands for is only compared, never read, and the code has to reach it. Here it tells which object registers
+ * a destructor; in a file it is that of the whole file, as is an object's without a range of its own. */
+static uint64_t handle_of(const struct tn__link *link, const struct tn__object *object)
+{
+    if (tn__session_is_elsewhere(link->session))
+        return object->window->start + object->plan->library->number;
+    for (int zone = 0; zone < TN_ZONES; zone++)
+        if (object->ranges[zone])
+            return object->ranges[zone]->address;
+    return object->window->start - 1 - object->plan->library->number;
+}
+
 /* Of a symbol that this link defines, or whose address depends on where it is placed. */
 static uint64_t global_address(const struct tn__link *link, const struct tn__object *object, uint32_t index)
 {
@@ -168,8 +180,8 @@ static uint64_t global_address(const struct tn__link *link, const struct tn__obj
     switch (entry->kind) {
     case TN__ENTRY_GOT:
         return object->plan->got_address;
-    case TN__ENTRY_HANDLE: /* only compared, never read; code of the window reaches it */
-        return object->window->start + object->plan->library->number;
+    case TN__ENTRY_HANDLE:
+        return handle_of(link, object);
     default:
         return place_address(entry->object, entry->symbol);
     }

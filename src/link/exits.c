@@ -38,36 +38,44 @@ static int keep(struct tn_library *library, struct tn__object *object, const str
 }
 
 /* Under the session's lock. 1: the address is in none of this session's objects. */
-static int keep_in(struct tn_session *session, const struct tn__exit *what)
+static int keep_in(struct tn_session *session, const void *address, const struct tn__exit *what, bool of_thread)
 {
     for (struct tn_library *library = session->libraries; library && !tn__session_is_elsewhere(session);
          library = library->next) {
-        struct tn__object *object = find_object(library, (uintptr_t)what->function);
-        if (!object)
-            object = find_object(library, (uintptr_t)what->argument);
+        struct tn__object *object = find_object(library, (uintptr_t)address);
         if (object)
-            return keep(library, object, what);
+            return of_thread ? tn__object_add_thread_exit(object, what) : keep(library, object, what);
     }
     return 1;
 }
 
-static int keep_somewhere(const struct tn__exit *what)
+static int keep_somewhere(const void *address, const struct tn__exit *what, bool of_thread)
 {
     int code = 1;
     tn__sessions_lock();
     for (struct tn_session *session = NULL; code > 0 && (session = tn__sessions_next(session));) {
         pthread_mutex_lock(&session->lock);
-        code = keep_in(session, what);
+        code = keep_in(session, address, what, of_thread);
         pthread_mutex_unlock(&session->lock);
     }
     tn__sessions_unlock();
+    return code;
+}
+
+/* The object that registers a function is known by its handle. The function itself, for example a destructor of the C++
+ * library, may be another object's, which may be removed later. */
+int tn__exit_keep(const struct tn__exit *what, const void *handle, bool of_thread)
+{
+    const void *const clues[] = {handle, (const void *)(uintptr_t)what->function, what->argument};
+    int code = 1;
+    for (size_t i = 0; i < TN_COUNT(clues) && code > 0; i++)
+        code = clues[i] ? keep_somewhere(clues[i], what, of_thread) : 1;
     return code > 0 ? -1 : code;
 }
 
 int tn__cxa_atexit(void (*function)(void *), void *argument, void *handle)
 {
-    (void)handle; /* the function, or what it destroys, tells whose it is */
-    return keep_somewhere(&(struct tn__exit){.function = function, .argument = argument});
+    return tn__exit_keep(&(struct tn__exit){.function = function, .argument = argument}, handle, false);
 }
 
 int tn__atexit(void (*function)(void))

@@ -123,9 +123,11 @@ void tn_run_finalizers(struct tn_library *library)
 {
     if (!library)
         return;
+    tn__thread_exits_run(library, NULL);
     tn__exits_run(library, NULL);
     tn__session_lock(library->session);
     struct tn__calls_list finalizers = take(&library->finalizers);
     pthread_mutex_unlock(&library->session->lock);
     tn__calls_run(&finalizers);
+    tn__thread_exits_run(library, NULL); /* of what these made */
 }

@@ -74,20 +74,24 @@ static void withdraw_code(struct tn_library *library)
     }
 }
 
-/* Under the lock, which is released while links need some of it. */
-static void clear(struct tn_library *library)
+/* Under the lock, which is released while links need some of it. TN_ENOMEM: nothing was removed. */
+static int clear(struct tn_library *library, struct tn_error *err)
 {
     wait_for_links(library);
-    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        tn__tracker_empty(tracker);
+    int code = tn__library_dispose(library, NULL, err);
+    if (code)
+        return code;
     forget_entries(library);
     free_archives(library);
+    return 0;
 }
 
 void tn__library_empty(struct tn_library *library)
 {
-    if (!library->removed)
-        clear(library);
+    if (library->removed) /* except for what lingers */
+        tn__library_dispose(library, NULL, NULL);
+    else
+        clear(library, NULL);
 }
 
 /* Without the lock: closing may run client code. */
@@ -161,8 +165,9 @@ int tn_library_clear(struct tn_library *library, struct tn_error *err)
     int code = tn__library_check(library, err);
     if (!code) {
         withdraw_code(library);
-        clear(library);
+        code = clear(library, err);
         tn__library_sweep_if_due(library);
+        tn__session_sweep_lost(session);
     }
     tn__session_unlock(session);
     tn__query_continue(session);
@@ -195,10 +200,14 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {
-        resolvers = library->resolvers;
         library->removed = library->is_being_removed = true; /* nobody adds to it or searches it from here on */
         withdraw_code(library);
-        clear(library);
+        code = clear(library, err);
+        if (code)
+            library->removed = library->is_being_removed = false;
+    }
+    if (!code) {
+        resolvers = library->resolvers;
         while (session->building) /* links may be looking at its symbols */
             pthread_cond_wait(&session->idle, &session->lock);
         for (struct tn_library *other = session->libraries; other; other = other->next)
@@ -208,6 +217,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
         library->is_being_removed = false;
         if (!library->readers)
             free_names(library);
+        tn__session_sweep_lost(session);
     }
     tn__session_unlock(session);
     tn__query_continue(session);
@@ -235,6 +245,8 @@ static const struct {
     {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
     {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */
     {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
     /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers and

@@ -162,6 +162,27 @@ int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handl
  * lock. */
 void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
 void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
+/* Keeps what loaded code has registered with its object, which is that of `handle` or, if that is none, of the function or the
+ * argument. `of_thread`: until the calling thread ends. Returns 0 or -1 as above. */
+int tn__exit_keep(const struct tn__exit *what, const void *handle, bool of_thread);
+
+/* thread_exits.c: destructors of loaded code's thread_local objects. Registering one returns 0 or -1 as above. */
+int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
+int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what);
+void tn__session_init_thread_exits(struct tn_session *session);
+/* Runs what the calling thread would run at its end, as tn__exits_run does. */
+void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *owner);
+/* The following are called under the session's lock. Moves what a tracker owns to `going` and removes its names and promises, and
+ * objects that are not linked. */
+void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going);
+/* True if the code of a hidden tracker has to stay until threads have ended; it is freed after that, and `going` with it. */
+bool tn__tracker_linger(struct tn_tracker *going);
+/* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing has
+ * changed. */
+int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err);
+/* Frees what stayed for threads that a fork has left behind. */
+void tn__session_sweep_lost(struct tn_session *session);
+void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats);
 
 /* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,

@@ -60,19 +60,6 @@ static bool find_places(const struct tn_tracker *tracker, struct tn__places *pla
 
 /* ---- the steps ---- */
 
-/* Objects that are not linked are not in use anywhere, and are removed at once. */
-static void hide_objects(struct tn_tracker *going)
-{
-    for (struct tn__list *node = going->objects.next, *next; node != &going->objects; node = next) {
-        struct tn__object *object = tn__container_of(node, struct tn__object, owned);
-        next = node->next;
-        if (object->data)
-            tn__object_remove(object);
-        else
-            tn__object_hide(object);
-    }
-}
-
 /* Under the lock: removes the code's names. TN_ENOMEM: nothing has changed. */
 static int hide(struct retirement *r, struct tn_error *err)
 {
@@ -83,11 +70,7 @@ static int hide(struct retirement *r, struct tn_error *err)
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (code)
         return code;
-    tn__tracker_give(r->tracker, r->going);
-    hide_objects(r->going);
-    tn__promises_remove(r->tracker);
-    if (library->session->lazy)
-        library->session->lazy->hide(r->going);
+    tn__tracker_hide(r->tracker, r->going);
     tn__library_fall_back(library);
     return 0;
 }
@@ -103,15 +86,22 @@ static bool lead_away(const struct retirement *r)
     return any;
 }
 
+/* What threads still need of it goes with them. */
 static void remove_hidden(struct retirement *r)
 {
-    struct tn_session *session = r->going->library->session;
-    tn__exits_run(r->going->library, r->going);
+    struct tn_library *library = r->going->library;
+    tn__thread_exits_run(library, r->going);
+    tn__exits_run(library, r->going);
     tn__calls_run(&r->finalizers);
-    tn__session_lock(session);
-    tn__tracker_empty(r->going);
-    tn__library_sweep_if_due(r->going->library);
-    tn__session_unlock(session);
+    tn__thread_exits_run(library, r->going);
+    tn__session_lock(library->session);
+    if (tn__tracker_linger(r->going))
+        r->going = NULL;
+    else
+        tn__tracker_empty(r->going);
+    tn__library_sweep_if_due(library);
+    tn__session_sweep_lost(library->session);
+    tn__session_unlock(library->session);
 }
 
 int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)

@@ -5,6 +5,7 @@
 #include "base/fork.h"
 #include "instance.h"
 #include "lazy.h"
+#include "link.h"
 #include "observer.h"
 #include "promise.h"
 #include "tls.h"
@@ -167,6 +168,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->dispatch = options.dispatch;
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
+    tn__session_init_thread_exits(session);
     list_session(session);
     *out = session;
     return 0;
@@ -177,6 +179,7 @@ void tn_session_destroy(struct tn_session *session)
     if (!session)
         return;
     unlist_session(session);
+    tn__thread_end_abandon(&session->thread_exits);
     tn__pool_close(session);
     session->closing = true;
     tn__query_abandon(session);
@@ -220,6 +223,7 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
         stats.rodata_bytes += window->zones[TN_ZONE_RODATA].used;
         stats.data_bytes += window->zones[TN_ZONE_DATA].used;
     }
+    tn__session_count_lingering(session, &stats);
     pthread_mutex_unlock(&session->lock);
     tn__give_stats(out, sizeof stats, &stats);
 }

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/thread_end.h"
 #include "codemem.h"
 #include "object.h"
 #include "unwind.h"
@@ -201,6 +202,7 @@ struct tn__object {
     struct tn__list owned;  /* in the owner's objects */
     struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list */
     bool has_calls;         /* the library's lists may contain its initializers or finalizers */
+    uint32_t thread_exits;  /* functions that threads will run when they end */
     struct tn__unwind_table *unwind;
     uint32_t entry_count;
     struct tn__entry **entries; /* those it defined, and those of groups it claimed; allocated behind this struct */
@@ -311,6 +313,9 @@ struct tn_tracker {
     /* Code instances with code of this tracker, and whether there ever were any; guarded by the lock of instance.c. */
     struct tn_instance *instances[2];
     bool has_published;
+    /* Not the client's: owns removed objects whose code stays until threads have run this many functions of it. */
+    bool lingers;
+    uint64_t thread_exits;
 };
 
 struct tn_library {
@@ -376,8 +381,10 @@ struct tn_session {
     void *on_linked_context;
     bool
         imports_tls; /* what a resolver answers for may be a thread-local variable, which is bound when the output is loaded */
-    const struct tn__watch *watch; /* NULL: no observers */
-    struct tn__lazy_pool *lazy;    /* NULL: no function has a stub; see lazy.h */
+    const struct tn__watch *watch;       /* NULL: no observers */
+    struct tn__lazy_pool *lazy;          /* NULL: no function has a stub; see lazy.h */
+    struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
+    bool lost_thread_exits;              /* some of it will not run, because a fork left its threads behind */
 };
 
 /* The time, or 0 if the session does not measure times. */
@@ -473,6 +480,8 @@ void tn__object_remove(struct tn__object *object);
 /* The first half of that: removes its definitions, while its code and data may still be in use. */
 void tn__object_hide(struct tn__object *object);
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
+/* A new tracker of the library; NULL when memory is out. */
+struct tn_tracker *tn__tracker_make(struct tn_library *library);
 /* True if an object of it is part of a link. */
 bool tn__tracker_is_busy(const struct tn_tracker *tracker);
 /* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */

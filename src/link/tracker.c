@@ -16,6 +16,16 @@ void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
     tn__list_init(&tracker->promises);
 }
 
+struct tn_tracker *tn__tracker_make(struct tn_library *library)
+{
+    struct tn_tracker *tracker = tn__alloc(library->session->allocator, sizeof *tracker);
+    if (!tracker)
+        return NULL;
+    tn__tracker_init(tracker, library);
+    tn__list_append(&library->trackers, &tracker->listed);
+    return tracker;
+}
+
 int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err)
 {
     if (!library || !out)
@@ -23,13 +33,10 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
     struct tn_tracker *tracker = NULL;
     tn__session_lock(library->session);
     int code = tn__library_check(library, err);
-    if (!code && !(tracker = tn__alloc(library->session->allocator, sizeof *tracker)))
+    if (!code && !(tracker = tn__tracker_make(library)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
-    if (!code) {
-        tn__tracker_init(tracker, library);
-        tn__list_append(&library->trackers, &tracker->listed);
+    if (!code)
         *out = tracker;
-    }
     pthread_mutex_unlock(&library->session->lock);
     return code;
 }
@@ -92,11 +99,15 @@ static bool finalize(struct tn_tracker *tracker)
     bool taken = tn__calls_take(tracker, &finalizers);
     bool registered = library->exits.count;
     pthread_mutex_unlock(&library->session->lock);
-    if (taken && registered)
+    if (!taken)
+        return false;
+    tn__thread_exits_run(library, tracker);
+    if (registered)
         tn__exits_run(library, tracker);
     if (finalizers.items)
         tn__calls_run(&finalizers);
-    return taken;
+    tn__thread_exits_run(library, tracker); /* of what these made */
+    return true;
 }
 
 int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
@@ -113,9 +124,11 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
     tn__session_lock(session);
     int code = tn__library_check(tracker->library, err);
     if (!code) {
-        tn__tracker_empty(tracker);
+        tn__tracker_wait(tracker);
+        code = tn__library_dispose(tracker->library, tracker, err);
         tn__library_fall_back(tracker->library);
         tn__library_sweep_if_due(tracker->library);
+        tn__session_sweep_lost(session);
     }
     tn__session_unlock(session);
     tn__query_continue(session);
