@@ -42,10 +42,38 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
     return options->native;
 }
 
+/* What makes IR, or an object, of sources that are often given instead. */
+static const struct {
+    const char *suffix, *advice;
+} sources[] = {
+    {".c", "C source: clang -O1 -emit-llvm -c"},
+    {".i", "C source: clang -O1 -emit-llvm -c"},
+    {".cc", "C++ source: clang++ -O1 -emit-llvm -c"},
+    {".cpp", "C++ source: clang++ -O1 -emit-llvm -c"},
+    {".cxx", "C++ source: clang++ -O1 -emit-llvm -c"},
+    {".C", "C++ source: clang++ -O1 -emit-llvm -c"},
+    {".rs", "Rust source: rustc --emit=llvm-bc"},
+    {".s", "assembly: cc -c"},
+    {".S", "assembly: cc -c"},
+};
+
+static const char *advice_for(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        size_t end = strlen(sources[i].suffix);
+        if (length > end && strcmp(name + length - end, sources[i].suffix) == 0)
+            return sources[i].advice;
+    }
+    return NULL;
+}
+
 void tool_explain_ir(const struct file *file, int code)
 {
+    const char *advice = advice_for(file->name);
     if (code == TN_ECOMPILE && is_guess(file))
-        tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind", file->name);
+        tool_fail(STATUS_FAILURE, "'%s' was read as IR text: its first bytes are those of no other kind%s%s",
+                  file->name, advice ? "; " : "", advice ? advice : "");
 }
 
 bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,

@@ -27,6 +27,28 @@ static const struct {
     {"BC\xC0\xDE", 4, FILE_IR},     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
 
+/* What else the file of an ordinary build may be. */
+static const struct {
+    const char *bytes;
+    size_t length;
+    const char *name;
+} strangers[] = {
+    {"\xCF\xFA\xED\xFE", 4, "a Mach-O file"},
+    {"\xCE\xFA\xED\xFE", 4, "a Mach-O file for a 32-bit machine"},
+    {"\xCA\xFE\xBA\xBE", 4, "a universal Mach-O file, or a Java class"},
+    {"MZ", 2, "a Windows program or library"},
+    {"\x64\x86", 2, "a COFF object for x86-64"},
+    {"\x64\xAA", 2, "a COFF object for AArch64"},
+    {"\x4C\x01", 2, "a COFF object for 32-bit x86"},
+    {"\0\0\xFF\xFF", 4, "a COFF import library member or a large COFF object"},
+    {"\0asm", 4, "a WebAssembly module"},
+    {"\x1F\x8B", 2, "compressed by gzip"},
+    {"\xFD"
+     "7zXZ",
+     5, "compressed by xz"},
+    {"\x28\xB5\x2F\xFD", 4, "compressed by zstd"},
+};
+
 /* Text, unless its first bytes contain control characters that do not occur in source files. */
 static bool looks_like_text(const unsigned char *bytes, size_t size)
 {
@@ -46,6 +68,11 @@ static bool tell_kind(struct file *file)
     }
     file->kind = FILE_IR;
     file->is_text = looks_like_text(file->bytes, file->size);
+    for (size_t i = 0; !file->is_text && i < TN_COUNT(strangers); i++)
+        if (file->size >= strangers[i].length && memcmp(file->bytes, strangers[i].bytes, strangers[i].length) == 0)
+            return tool_fail(STATUS_FAILURE, "'%s' is %s; it must be LLVM IR, an ELF object or an archive", file->name,
+                             strangers[i].name),
+                   false;
     if (!file->is_text) {
         const unsigned char *b = file->bytes;
         tool_fail(STATUS_FAILURE,

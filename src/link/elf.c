@@ -13,29 +13,6 @@ static bool claims(const uint8_t *bytes, size_t size)
     return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
 }
 
-static int check_header(struct tn__elf_reader *r)
-{
-    const struct tn__object_data *object = r->object;
-    const uint8_t *b = object->bytes;
-    if (object->size < sizeof(Elf64_Ehdr))
-        return FAIL(r, "%s: truncated: %zu bytes are no ELF header", object->name, object->size);
-    if (b[EI_CLASS] != ELFCLASS64)
-        return FAIL(r, "%s: ELF class %u; only 64-bit objects can be linked", object->name, b[EI_CLASS]);
-    if (b[EI_DATA] != ELFDATA2LSB)
-        return FAIL(r, "%s: byte order %u; only little-endian objects can be linked", object->name, b[EI_DATA]);
-    unsigned type = tn__get16(b + offsetof(Elf64_Ehdr, e_type));
-    if (type != ET_REL)
-        return FAIL(r, "%s: ELF type %u is not a relocatable object%s", object->name, type,
-                    type == ET_DYN    ? " but a shared library or program"
-                    : type == ET_EXEC ? " but a program"
-                                      : "");
-    unsigned machine = tn__get16(b + offsetof(Elf64_Ehdr, e_machine));
-    r->object->arch = tn__arch_of_elf((uint16_t)machine);
-    if (!r->object->arch && !object->any_machine)
-        return FAIL(r, "%s: made for machine %u, which this linker does not know", object->name, machine);
-    return 0;
-}
-
 /* ---- sections ---- */
 
 /* Notes where the tables are, of which most objects have one each. */
@@ -322,7 +299,7 @@ static int read_tables(struct tn__elf_reader *r)
 static int read(struct tn__object_data *object, struct tn_error *err)
 {
     struct tn__elf_reader r = {.object = object, .err = err};
-    int code = check_header(&r);
+    int code = tn__elf_check_header(&r);
     if (code)
         return code;
     code = read_sections(&r);

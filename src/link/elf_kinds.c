@@ -178,6 +178,16 @@ static bool wants_executable_stack(const struct tn__section *section, const Elf6
     return header->sh_flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
 }
 
+/* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a flag says
+ * that there is nothing else (GCC, struct lto_section; before version 10, there was a symbol instead). */
+static bool has_no_code(const struct tn__section *section)
+{
+    enum { SLIM = 4 };
+    static const char prefix[] = ".gnu.lto_.lto.";
+    return !strncmp(section->name, prefix, sizeof prefix - 1) && section->size > SLIM && section->bytes &&
+           section->bytes[SLIM];
+}
+
 int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header)
 {
     const struct tn__section *section = &r->object->sections[index];
@@ -187,5 +197,8 @@ int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, const
             "%s: needs an executable stack (%s), which it does not get; the usual cause is the address of a "
             "function within a function",
             r->object->name, section->name);
+    if (has_no_code(section) && !r->object->any_machine)
+        return tn__fail(r->err, TN_ENOTSUP,
+                        "%s: GCC LTO without code: compile with -ffat-lto-objects, or without -flto", r->object->name);
     return 0;
 }

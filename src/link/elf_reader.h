@@ -48,6 +48,9 @@ struct tn__elf_reader {
 
 #define TN__ELF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
+/* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch. */
+int tn__elf_check_header(struct tn__elf_reader *r);
+
 /* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned. */
 static inline Elf64_Shdr tn__elf_header_of(const struct tn__elf_reader *r, uint32_t index)
 {
