@@ -34,7 +34,7 @@ struct kinds {
     }
 
 extern const struct kinds ordinary_statements, memory_statements;
-extern const struct kinds vector_steps;
+extern const struct kinds vector_steps, stack_steps, value_steps;
 
 /* The only kind that is wanted, for looking into one of them; NULL: all. */
 extern const char *wanted;
@@ -61,8 +61,9 @@ void write_step(const char *c, const char *ir);
 
 /* ---- functions in IR ---- */
 
-/* Called at the beginning of a function: its vector, number and basic block. */
-void begin_values(const char *vector, const char *number, const char *block);
+/* The body of a function: its first vector and number. */
+void begin_body(const char *vector, const char *number);
+void end_body(void);
 void declare_for_ir(void);
 void define_in_ir(void);
 

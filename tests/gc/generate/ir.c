@@ -12,19 +12,24 @@
 
 static void define(void)
 {
-    static const struct kinds *const tables[] = {&vector_steps};
+    static const struct kinds *const tables[] = {&vector_steps, &stack_steps, &value_steps};
     if (language == IR)
         printf("define " P " @v%u_%u(" P " %%a, " P " %%b, " P
                " %%memory, i64 %%x) personality ptr @__gcc_personality_v0 {\n",
                function, program);
     else
         printf("node v%u_%u(node a, node b, struct nodes tn_ref *memory, long x)\n{\n", function, program);
-    begin_values("%all", "%x", "0");
+    begin_body("%all", "%x");
     draw();
-    write_step("node v[] = {a, b, b, a};", "%one = insertelement " V " poison, " P " %a, i64 0\n"
-                                           "%two = insertelement " V " %one, " P " %b, i64 1\n"
-                                           "%three = insertelement " V " %two, " P " %b, i64 2\n"
-                                           "%all = insertelement " V " %three, " P " %a, i64 3");
+    write_step("node v[] = {a, b, b, a}, s$n[] = {a, b, b, a};\n"
+               "=s",
+               "%one = insertelement " V " poison, " P " %a, i64 0\n"
+               "%two = insertelement " V " %one, " P " %b, i64 1\n"
+               "%three = insertelement " V " %two, " P " %b, i64 2\n"
+               "%all = insertelement " V " %three, " P " %a, i64 3\n"
+               "%s$n = alloca $t\n"
+               "store " V " %all, ptr %s$n, align 8\n"
+               "=s");
     for (unsigned i = 4 + pick(6); i; i--)
         write_one_of(tables, sizeof tables / sizeof *tables);
     draw();
@@ -40,15 +45,65 @@ static void define(void)
                "call void @ir_note(" P " %end2)\n"
                "call void @ir_note(" P " %end3)\n"
                "ret " P " %end$K");
+    end_body();
     printf("}\n\n");
 }
 
+static const char declarations[] =
+    "%couple = type { " P ", " P " }\n"
+    "%mixed = type { " P ", i64, [2 x " P "] }\n"
+    "%four = type { " P ", " P ", " P ", " P " }\n"
+    "declare " P " @ir_cons(i64, " P ")\n"
+    "declare void @ir_note(" P ")\n"
+    "declare i64 @ir_throws(" P ", i64)\n"
+    "declare void @ir_four(ptr sret([4 x " P "]), " P ", " P ", i64)\n"
+    "declare i64 @ir_takes(ptr byval([4 x " P "]) align 8, " P ")\n"
+    "declare void @ir_fill(ptr, " P ", i64)\n"
+    "declare %couple @ir_couple(" P ", " P ", i64)\n"
+    "declare i64 @ir_look(ptr, i64)\n"
+    "declare i64 @ir_read(ptr addrspace(13), i64)\n"
+    "declare " P " @ir_buffer(i64)\n"
+    "declare " P " @ir_holder(" P ", " P ")\n"
+    "declare i32 @__gcc_personality_v0(...)\n"
+    "declare ptr @julia.pointer_from_objref(" P ")\n"
+    "declare ptr addrspace(13) @julia.gc_loaded(" P ", ptr)\n"
+    "declare token @llvm.julia.gc_preserve_begin(...)\n"
+    "declare void @llvm.julia.gc_preserve_end(token)\n"
+    "\n"
+    "define internal %four @ir_wide(" P " %a, " P " %b, i64 %x) noinline {\n"
+    "  %1 = insertvalue %four poison, " P " %b, 0\n"
+    "  %2 = call " P " @ir_cons(i64 %x, " P " %a)\n"
+    "  %3 = insertvalue %four %1, " P " %2, 1\n"
+    "  %4 = insertvalue %four %3, " P " %a, 2\n"
+    "  %5 = insertvalue %four %4, " P " %b, 3\n"
+    "  ret %four %5\n"
+    "}\n"
+    "define internal " V " @ir_turn(" V " %v, i64 %x) noinline {\n"
+    "  %1 = extractelement " V " %v, i64 1\n"
+    "  %2 = call " P " @ir_cons(i64 %x, " P " %1)\n"
+    "  %3 = shufflevector " V " %v, " V " poison, <4 x i32> <i32 1, i32 2, i32 3, i32 0>\n"
+    "  %4 = insertelement " V " %3, " P " %2, i64 0\n"
+    "  ret " V " %4\n"
+    "}\n"
+    "define internal %mixed @ir_passed(%mixed %m) noinline {\n"
+    "  %1 = extractvalue %mixed %m, 1\n"
+    "  %2 = extractvalue %mixed %m, 2, 0\n"
+    "  %3 = call " P " @ir_cons(i64 %1, " P " %2)\n"
+    "  %4 = insertvalue %mixed %m, " P " %3, 0\n"
+    "  ret %mixed %4\n"
+    "}\n"
+    "define internal { " P ", ptr addrspace(11) } @ir_inside(" P " %a, i64 %x) noinline {\n"
+    "  %1 = call " P " @ir_cons(i64 %x, " P " %a)\n"
+    "  %2 = addrspacecast " P " %1 to ptr addrspace(11)\n"
+    "  %3 = getelementptr i64, ptr addrspace(11) %2, i64 2\n"
+    "  %4 = insertvalue { " P ", ptr addrspace(11) } poison, " P " %1, 0\n"
+    "  %5 = insertvalue { " P ", ptr addrspace(11) } %4, ptr addrspace(11) %3, 1\n"
+    "  ret { " P ", ptr addrspace(11) } %5\n"
+    "}\n\n";
+
 void declare_for_ir(void)
 {
-    printf("declare " P " @ir_cons(i64, " P ")\n"
-           "declare void @ir_note(" P ")\n"
-           "declare i64 @ir_throws(" P ", i64)\n"
-           "declare i32 @__gcc_personality_v0(...)\n\n");
+    fputs(declarations, stdout);
 }
 
 void define_in_ir(void)

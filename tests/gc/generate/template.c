@@ -8,7 +8,10 @@
  *     $n        a number that no other statement of the program has
  *     $f $g     a call of an earlier function, of the latest one; $u $i names of functions that unwind, and of functions in IR
  *     $v $x     in IR: the current vector and number; a line `=v VALUE` or `=x VALUE` makes this the current one
- *     $b        in IR: the basic block in which the step begins */
+ *     $b        in IR: the basic block in which the step begins
+ *     $t        in IR: a type of 32 bytes, and an alignment
+ *     $S $T     numbers of steps that defined a slot, four words of stack memory; they have a line `=s`
+ * In IR, a line `=a INSTRUCTION` is in the entry block, after what is there already. */
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -24,7 +27,14 @@ int indent = 1;
 
 static uint64_t state;
 static unsigned drawn['Z' + 1], statements;
+static unsigned slots[100], slot_count;
 static char vector[40], number[40], block[40], next_block[40]; /* the next: at the end of the step */
+
+/* The body of a function in IR, without its entry block: lines may still be added to that. */
+static FILE *after_entry;
+static char *text_after_entry;
+static size_t size_after_entry;
+static int entry_ended;
 
 /* ---- random numbers ---- */
 
@@ -49,11 +59,12 @@ void draw(void)
     statements++;
     memcpy(block, next_block, sizeof block);
     for (int letter = 'A'; letter <= 'Z'; letter++)
-        drawn[letter] = letter <= 'B'   ? pick(REFERENCES)
-                        : letter >= 'X' ? pick(NUMBERS)
-                        : letter == 'N' ? 1 + pick(4)
-                        : letter == 'I' ? pick(1000)
-                                        : pick(4);
+        drawn[letter] = letter <= 'B'                                    ? pick(REFERENCES)
+                        : letter >= 'X'                                  ? pick(NUMBERS)
+                        : letter == 'N'                                  ? 1 + pick(4)
+                        : letter == 'I'                                  ? pick(1000)
+                        : slot_count && (letter == 'S' || letter == 'T') ? slots[pick(slot_count)]
+                                                                         : pick(4);
 }
 
 /* ---- places in texts ---- */
@@ -77,6 +88,29 @@ static void add_call(unsigned callee)
     for (unsigned i = 0; i < 4 + callee % 3 * 3; i++)
         add(i % 2 ? "x%u, " : "r%u, ", i % 2 ? pick(NUMBERS) : pick(REFERENCES));
     add("depth - 1)");
+}
+
+static void add_type(void)
+{
+    static const char *const types[] = {
+        "[4 x i64]",
+        "[32 x i8]",
+        "[8 x i32]",
+        "[2 x i128]",
+        "[4 x double]",
+        "i256",
+        "<4 x i64>",
+        "[4 x ptr]",
+        "{ i64, [3 x i64] }",
+        "i64, i64 4",
+        "i8, i64 32",
+        "[4 x ptr addrspace(10)]",
+        "<4 x ptr addrspace(10)>",
+        "{ ptr addrspace(10), [3 x i64] }",
+        "[2 x { i64, ptr addrspace(10) }]",
+        "ptr addrspace(10), i64 4",
+    };
+    add("%s, align %u", types[!getenv("UNTYPED") ? 11 : drawn['C'] * 4 + drawn['D']], drawn['K'] & 1 ? 16 : 8);
 }
 
 static void add_place(char what)
@@ -111,6 +145,9 @@ static void add_place(char what)
     case 'i':
         add("v%u_%u", pick(IN_IR), program);
         break;
+    case 't':
+        add_type();
+        break;
     case 'v':
         add("%s", vector);
         break;
@@ -143,31 +180,55 @@ static void set(char value[static 40], const char *to, size_t size)
     snprintf(value, 40, "%.*s", (int)size, to);
 }
 
-static void write_ir(void)
+/* A line that is not output but changes what places stand for. */
+static int is_directive(void)
 {
-    if (strncmp(written, "=v ", 3) == 0) {
+    if (strncmp(written, "=v ", 3) == 0)
         set(vector, written + 3, length - 3);
-    } else if (strncmp(written, "=x ", 3) == 0) {
+    else if (strncmp(written, "=x ", 3) == 0)
         set(number, written + 3, length - 3);
-    } else if (length && written[length - 1] == ':') {
-        set(next_block, written, length - 1);
-        puts(written);
-    } else {
-        printf("  %s\n", written);
-    }
+    else if (strcmp(written, "=s") == 0)
+        slots[slot_count++ % (sizeof slots / sizeof *slots)] = statements;
+    else
+        return 0;
+    return 1;
 }
 
-void begin_values(const char *v, const char *x, const char *b)
+static void write_ir(void)
+{
+    int in_entry = strncmp(written, "=a ", 3) == 0, is_label = length && written[length - 1] == ':';
+    if (strncmp(written, "br ", 3) == 0 || strstr(written, "invoke "))
+        entry_ended = 1;
+    if (is_label)
+        set(next_block, written, length - 1);
+    fprintf(entry_ended && !in_entry ? after_entry : stdout, "%s%s\n", is_label ? "" : "  ", written + 3 * in_entry);
+}
+
+void begin_body(const char *v, const char *x)
 {
     set(vector, v, strlen(v));
     set(number, x, strlen(x));
-    set(next_block, b, strlen(b));
+    set(next_block, "0", 1);
+    slot_count = 0;
+    entry_ended = 0;
+    after_entry = open_memstream(&text_after_entry, &size_after_entry);
+    if (!after_entry)
+        abort();
+}
+
+void end_body(void)
+{
+    fclose(after_entry);
+    fputs(text_after_entry, stdout);
+    free(text_after_entry);
 }
 
 void write_text(const char *text)
 {
     while (*text) {
         text = fill(text);
+        if (is_directive())
+            continue;
         if (language == IR)
             write_ir();
         else
