@@ -16,6 +16,7 @@
 
 ;--- place.ll
 declare void @native()
+declare void @takes(ptr)
 declare ptr addrspace(10) @julia.gc_alloc_obj(ptr, i64, ptr addrspace(10))
 ; CHECK: 'musttail': musttail call {{.*}} [musttail]
 define void @musttail() gc "tenon" {
@@ -40,7 +41,7 @@ again:
 define void @aligned() gc "tenon" {
   %v = alloca i64, align 16
   %w = alloca i64, align 32
-  call void @native()
+  call void @takes(ptr %w)
   ret void
 }
 ; CHECK: 'bundle': call {{.*}} [bundle]

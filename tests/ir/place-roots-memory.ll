@@ -213,4 +213,24 @@ define i64 @pinned_at(ptr addrspace(10) %o, ptr addrspace(10) %p, ptr %memory) g
   ret i64 %v
 }
 
+; LLVM aligns variables with vectors to more than frames are: they are aligned less, with all accesses.
+; CHECK-LABEL: define ptr addrspace(10) @aligned(
+; CHECK: %v = alloca <4 x ptr addrspace(10)>, align 16
+; CHECK-NOT: align 32
+; CHECK: ret
+define ptr addrspace(10) @aligned(ptr addrspace(10) %o, i1 %c, i64 %n) gc "tenon" {
+  %v = alloca <4 x ptr addrspace(10)>, align 32
+  %w = alloca [4 x i64], align 32
+  %all = insertelement <4 x ptr addrspace(10)> zeroinitializer, ptr addrspace(10) %o, i64 2
+  store <4 x ptr addrspace(10)> %all, ptr %v, align 32
+  call void @llvm.memset.p0.i64(ptr align 32 %w, i8 1, i64 32, i1 false)
+  call void @native()
+  %p = select i1 %c, ptr %v, ptr %w
+  %q = getelementptr i64, ptr %p, i64 %n
+  store i64 5, ptr %q, align 32
+  %after = load <4 x ptr addrspace(10)>, ptr %v, align 32
+  %r = extractelement <4 x ptr addrspace(10)> %after, i64 2
+  ret ptr addrspace(10) %r
+}
+
 declare void @llvm.lifetime.start.p0(ptr)

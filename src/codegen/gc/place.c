@@ -68,7 +68,7 @@ static void check_call(struct tn__roots *roots, LLVMValueRef call)
 /* The frame is addressed by its frame pointer and is not realigned: LLVM would under-align such a variable without a word. */
 static void check_variable(struct tn__roots *roots, LLVMValueRef variable)
 {
-    if (LLVMGetAlignment(variable) > TN__GC_STACK_ALIGNMENT)
+    if (LLVMGetAlignment(variable) > TN__GC_STACK_ALIGNMENT && !tn__lower_alignment(roots->gc, variable))
         reject(roots, variable, "alignment", "variables of managed functions are aligned to 16 bytes at most");
 }
 

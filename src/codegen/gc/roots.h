@@ -6,6 +6,7 @@
  *     bases.c        the reference that each derived pointer was derived from
  *     liveness.c     what is needed behind each safepoint
  *     pins.c         what must not move at a safepoint
+ *     alignment.c    variables that LLVM aligns to more than frames are
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
  *     statepoint.c   a call becomes gc.statepoint, gc.result and gc.relocate
  *     repair.c       uses see the relocated values: SSA form again */
@@ -150,6 +151,8 @@ void tn__bases_end(struct tn__bases *bases);
 
 /* ---- the other steps ---- */
 
+/* Aligns a variable to 16 bytes and its accesses to no more; false if its address is used in other ways. */
+bool tn__lower_alignment(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_variables(struct tn__roots *roots);
 bool tn__is_reference(const struct tn__roots *roots, uint32_t variable);
 void tn__find_pins(struct tn__roots *roots); /* before liveness: what is pinned is needed until the call */
