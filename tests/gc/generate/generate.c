@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Prints programs in collected C that print a trace of their computations. Each depends only on its number, the seed.
- *     generate c FIRST COUNT [KIND]         COUNT programs, as one; their functions of ir.c are in C, for ordinary compilers
- *     generate ir FIRST COUNT [KIND]        these functions in IR
+ *     generate c FIRST COUNT [KIND]     COUNT programs, as one; functions of ir.c are in C, for ordinary compilers
+ *     generate ir FIRST COUNT [KIND]    these functions in IR
  * Most statements are then of this kind, the name of a row in statements.c, steps_vectors.c ...
  * Functions call earlier ones. Each has references, numbers and vectors in local variables. */
 
@@ -79,8 +79,8 @@ static void define(void)
     printf("}\n\n");
 }
 
-/* Functions that end with exceptions in the middle of changes that their deferred blocks read. These blocks declare no
- * variables: clang 22 would use those of its other copy of the block. */
+/* Functions that end with exceptions in the middle of changes that their deferred blocks read. These blocks
+ * declare no variables: clang 22 would use those of its other copy of the block. */
 static void define_unwound(unsigned number)
 {
     static const char *const changes[] = {

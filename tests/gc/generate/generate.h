@@ -16,8 +16,8 @@ enum { UNWOUND = 2, IN_IR = 3 }; /* functions that may end with exceptions; func
 
 /* ---- kinds of statements, which are rows of tables ---- */
 
-/* A statement of functions in C has one text. A step of functions in IR has the same computation in both languages. The texts
- * are templates, see template.c. */
+/* A statement of functions in C has one text. A step of functions in IR has the same computation in both
+ * languages. The texts are templates, see template.c. */
 struct kind {
     const char *name, *c, *ir;
     void (*write)(void); /* instead of texts */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Statements in C that are hard for a moving collector: derived pointers that are live across allocations, in loops and selected
- * from several; many arguments; structs by value; setjmp; unwinding; pins; weak references; callbacks from the C library. */
+/* Statements in C that are hard for a moving collector: derived pointers that are live across allocations, in
+ * loops and selected from several; many arguments; structs by value; setjmp; unwinding; pins; weak references;
+ * callbacks from the C library. */
 
 #include "generate.h"
 

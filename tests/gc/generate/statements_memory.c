@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Statements in C with references in stack memory: arrays, structs of all sizes that are returned and copied, memory of other
- * types, addresses of local variables that functions store through. */
+/* Statements in C with references in stack memory: arrays, structs of all sizes that are returned and copied,
+ * memory of other types, addresses of local variables that functions store through. */
 
 #include "generate.h"
 

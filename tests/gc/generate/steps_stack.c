@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* References in stack memory whose type may say nothing of references. A slot is four words; in C it is the array s$n. */
+/* References in stack memory whose type may say nothing of references. A slot is four words; in C it is the array
+ * s$n. */
 
 #include "generate.h"
 
@@ -86,8 +87,7 @@ static const struct kind rows[] = {
      "%ll$n = and i64 $L, 2\n"
      "%to$n = " WORD "%s$S, i64 %kk$n\n"
      "%from$n = " WORD "%s$T, i64 %ll$n\n"
-     "call void @llvm.memmove.p0.p0.i64(ptr align 8 %to$n, ptr align 8 %from$n, i64 16, i1 0)",
-     .waits = 1},
+     "call void @llvm.memmove.p0.p0.i64(ptr align 8 %to$n, ptr align 8 %from$n, i64 16, i1 0)"},
     {"copy to an object",
      "memcpy(memory->items, s$S, 32);\n"
      "v[$K] = memory->items[$L];",
@@ -135,8 +135,7 @@ static const struct kind rows[] = {
          "%p$n = phi ptr [%s1$n, %one$n], [%s2$n, %two$n]\n" CONS "store " P " %new$n, ptr %p$n\n"
          "%k$n = extractelement " V " $v, i64 $K\n"
          "call " P " @ir_cons(i64 $x, " P " %k$n)\n"
-         "%loaded$n = load " P ", ptr %p$n\n" INSERT,
-     .waits = 1},
+         "%loaded$n = load " P ", ptr %p$n\n" INSERT},
     {"two slots in turn",
      "{\n"
      "    node *p = s$S, *q = s$T, *t;\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Aggregates and vectors of references as values, in operand bundles and in calls; and pointers to memory that objects own. */
+/* Aggregates and vectors of references as values, in operand bundles and in calls; and pointers to memory that
+ * objects own. */
 
 #include "generate.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What clang never makes from C: vectors of references and of derived pointers, and landing pads after which the function
- * continues. In IR the function's four references are a vector, in C the array v. */
+/* What clang never makes from C: vectors of references and of derived pointers, and landing pads after which the
+ * function continues. In IR the function's four references are a vector, in C the array v. */
 
 #include "generate.h"
 

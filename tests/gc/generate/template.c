@@ -4,9 +4,10 @@
  *     $r $x     a local variable of references or numbers, another one each time; only in statements
  *     $A $B     a local variable of references, $X $Y of numbers, which is the same in the whole statement
  *     $100      a random number below 100, another one each time; only in statements
- *     $E..$M    numbers from 0 to 3, $N from 1 to 4, $I from 0 to 999, which are the same in the whole statement or step
+ *     $E..$M    numbers from 0 to 3, $N from 1 to 4, $I from 0 to 999, the same in the whole statement or step
  *     $n        a number that no other statement of the program has
- *     $f $g     a call of an earlier function, of the latest one; $u $i names of functions that unwind, and of functions in IR
+ *     $f $g     a call of an earlier function, of the latest one
+ *     $u $i     names of functions that unwind, and of functions in IR
  *     $v $x     in IR: the current vector and number; a line `=v VALUE` or `=x VALUE` makes this the current one
  *     $b        in IR: the basic block in which the step begins
  *     $t        in IR: a type of 32 bytes, and an alignment
