@@ -9,6 +9,7 @@
  *
  *     clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c tree.c -o tree.bc && tenon run -O2 tree.bc
  *
+ * Tenon refuses IR that clang has optimised (doc/IR.md).
  * (`tenon compile` makes objects for ordinary programs from it.) References are pointers declared with tn_ref. They point to
  * the beginning of an object and may be variables, arguments, fields and globals; the collector updates them when it moves the
  * object. They must not be cast to integers or other pointers, nor be members of unions; unmanaged functions get the address of
@@ -26,13 +27,21 @@
 #include <stdlib.h>
 #define tn_ref
 #else
+/* Other compilers ignore the attribute: their references would be ordinary pointers, of which the collector learns nothing. */
+#ifndef __has_attribute
+#define __has_attribute(name) 0
+#endif
+#if !__has_attribute(address_space)
+#error "collected C is compiled with clang (doc/IR.md); define TN_UNMANAGED for an ordinary program"
+#endif
 #define tn_ref __attribute__((address_space(10)))
 #endif
 
 /* ---- types ---- */
 
 /* Describes a struct whose objects are collected: the listed members, at most 16 and in the first 512 bytes, are its
- * references, and there are no others. Once per program and struct, or identically in several files. */
+ * references, and there are no others: Tenon rejects accesses to a reference that is not listed. Once per program and struct,
+ * or identically in several files. */
 #define TN_TYPE(type, ...)                                                                                             \
     TN__DESCRIPTOR(type) = {.name = #type,                                                                             \
                             .kind = TN_KIND_FIXED,                                                                     \

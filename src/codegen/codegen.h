@@ -129,6 +129,10 @@ struct tn__gc {
 /* True if the module contains managed code (doc/IR.md); for others no pass of gc/ runs. */
 bool tn__gc_is_managed(LLVMModuleRef module);
 
+/* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked before the data layout
+ * says that they are not. */
+bool tn__gc_refuses_optimized(struct tn__gc *gc);
+
 /* Make managed pointers non-integral for LLVM, while passes run, and undo that, to compare layouts. */
 void tn__gc_add_ni(struct tn__gc *gc);
 void tn__gc_remove_ni(struct tn__gc *gc);

@@ -68,7 +68,10 @@ static int fit(struct tn__unit *unit, struct tn_error *err)
         LLVMSetDataLayout(unit->module, target->layout);
     LLVMSetTarget(unit->module, target->triple);
     unit->managed = tn__gc_is_managed(unit->module);
-    struct tn__gc gc = {.module = unit->module, .context = unit->context};
+    struct tn__gc gc = {.module = unit->module, .context = unit->context, .diagnostics = &unit->diagnostics};
+    bool is_integral = unit->managed && !strstr(LLVMGetDataLayoutStr(unit->module), "-ni:");
+    if (is_integral && tn__gc_refuses_optimized(&gc))
+        return TN_ECOMPILE;
     if (unit->managed)
         tn__gc_remove_ni(&gc);
     if (!tn__llvm_same_layout(unit->module, target->machine)) {

@@ -5,8 +5,10 @@
  *     intrinsics.c   the contract's functions, as rows
  *     verify.c       what the contract forbids
  *     unpinned.c     raw addresses of objects that may move
+ *     types.c        accesses to objects, compared with type descriptors
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
+ *     optimized.c    IR that was optimised before, and cannot be trusted
  *     normalize.c    IR of stock clang
  *     scalarize.c    structs and vectors of references become scalars
  *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
@@ -140,6 +142,8 @@ bool tn__returns_twice(LLVMValueRef call);
 bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
 /* True if this is a call of pointer_from_objref whose result is used after a safepoint at which the object may move. */
 bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef instruction);
+/* Reports accesses to objects that contradict their type descriptors (types.c). */
+void tn__check_types(struct tn__gc *gc);
 bool tn__is_managed_function(LLVMValueRef value);
 
 /* ---- passes ---- */

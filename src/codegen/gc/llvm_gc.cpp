@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <numeric>
+#include <string>
+
+#include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -23,6 +28,83 @@ bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset)
     if (instruction->getType()->isVectorTy() || !instruction->accumulateConstantOffset(layout, bytes))
         return false;
     *offset = bytes.getSExtValue();
+    return true;
+}
+
+bool tn__llvm_offsets(LLVMValueRef gep, int64_t *constant, uint64_t *scale)
+{
+    auto *instruction = cast<GetElementPtrInst>(unwrap(gep));
+    const DataLayout &layout = instruction->getModule()->getDataLayout();
+    unsigned bits = layout.getIndexTypeSizeInBits(instruction->getType());
+    SmallMapVector<Value *, APInt, 4> variable;
+    APInt bytes(bits, 0);
+    if (instruction->getType()->isVectorTy() ||
+        !cast<GEPOperator>(instruction)->collectOffset(layout, bits, variable, bytes))
+        return false;
+    *constant = bytes.getSExtValue();
+    *scale = 0;
+    for (const auto &index : variable)
+        *scale = std::gcd(*scale, (uint64_t)index.second.abs().getZExtValue());
+    return true;
+}
+
+/* ---- names of members ---- */
+
+static const DIType *strip(const DIType *type)
+{
+    while (auto *derived = dyn_cast_or_null<DIDerivedType>(type)) {
+        if (derived->getTag() == dwarf::DW_TAG_pointer_type)
+            break;
+        type = derived->getBaseType();
+    }
+    return type;
+}
+
+/* Appends the way to the bit: ".inner.list[2]". */
+static void append_members(const DIType *type, uint64_t bit, std::string &path)
+{
+    enum { LONGEST = 64 };
+    auto *whole = dyn_cast_or_null<DICompositeType>(strip(type));
+    if (!whole || path.size() > LONGEST)
+        return;
+    if (whole->getTag() == dwarf::DW_TAG_array_type) {
+        const DIType *element = strip(whole->getBaseType());
+        uint64_t size = element ? element->getSizeInBits() : 0;
+        if (size) {
+            path += "[" + std::to_string(bit / size) + "]";
+            append_members(element, bit % size, path);
+        }
+        return;
+    }
+    const DIDerivedType *found = nullptr;
+    for (const Metadata *node : whole->getElements())
+        if (auto *member = dyn_cast_or_null<DIDerivedType>(node))
+            if (member->getTag() == dwarf::DW_TAG_member && member->getOffsetInBits() <= bit)
+                found = member;
+    if (!found)
+        return;
+    path += "." + found->getName().str();
+    append_members(found->getBaseType(), bit - found->getOffsetInBits(), path);
+}
+
+/* The struct with this tag, or that a typedef with this name names. */
+static const DIType *find_struct(Module &module, StringRef name)
+{
+    DebugInfoFinder finder;
+    finder.processModule(module);
+    for (const DIType *type : finder.types())
+        if (type->getName() == name && isa_and_nonnull<DICompositeType>(strip(type)))
+            return type;
+    return nullptr;
+}
+
+bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offset, char *out, size_t size)
+{
+    std::string path;
+    append_members(find_struct(*unwrap(module), name), offset * 8, path);
+    if (path.empty())
+        return false;
+    snprintf(out, size, "'%s'", path.c_str() + 1);
     return true;
 }
 

@@ -15,6 +15,12 @@ extern "C" {
 /* How many bytes a getelementptr adds, if that is a constant. */
 bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
 
+/* The same with variable indices: then `*scale` is the greatest common divisor of their steps, otherwise 0. False for vectors. */
+bool tn__llvm_offsets(LLVMValueRef gep, int64_t *constant, uint64_t *scale);
+
+/* Writes the quoted name of the member at this offset of a C struct, from debug information; false if there is none. */
+bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offset, char *out, size_t size);
+
 /* Moves the instruction and all behind it to a new block, which follows; the old one ends in a branch to it. */
 LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before);
 

@@ -326,6 +326,8 @@ static void verify(struct tn__gc *gc, bool strong)
                     reject(&v, i, UNPINNED);
             }
     }
+    if (strong)
+        tn__check_types(gc);
 }
 
 void tn__gc_verify_weak(struct tn__gc *gc)
