@@ -44,9 +44,11 @@ static int fail_machine(const struct tn__elf_reader *r, uint16_t machine)
 {
     const struct tn__object_data *object = r->object;
     const uint8_t *b = object->bytes;
-    bool big = b[EI_DATA] == ELFDATA2MSB;
-    return FAIL(r, "%s: made for %s%s (ELF class %u, machine %u), which this linker does not know", object->name,
-                name_of(machine, b[EI_CLASS]), big ? ", big-endian" : "", b[EI_CLASS], machine);
+    return FAIL(
+        r,
+        "%s: made for %s (ELF class %u, byte order %u, machine %u); only 64-bit little-endian objects of machines "
+        "that this linker knows can be linked",
+        object->name, name_of(machine, b[EI_CLASS]), b[EI_CLASS], b[EI_DATA], machine);
 }
 
 int tn__elf_check_header(struct tn__elf_reader *r)
