@@ -14,7 +14,7 @@ clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 # build STEM FIRST COUNT: makes STEM.want, the expected output, and STEM.bc; or prints what went wrong
 build() {
     "$out/generate" c "$2" "$3" "$kind" >"$1.c" && "$out/generate" ir "$2" "$3" "$kind" >"$1.ll" || { echo "the generator failed"; return 1; }
-    $clang -O0 -DTN_UNMANAGED "$1.c" -o "$1.plain" &&
+    $clang -O0 -DTN_UNMANAGED "$1.c" -o "$1.plain" -lpthread &&
         $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
         "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
     timeout 60 "$1.plain" >"$1.want" || { echo "the plain program fails"; return 1; }

@@ -27,7 +27,7 @@ static void write_block(int depth)
 
 static void write_statement(int depth)
 {
-    static const struct kinds *const tables[] = {&ordinary_statements, &memory_statements};
+    static const struct kinds *const tables[] = {&ordinary_statements, &memory_statements, &thread_statements};
     unsigned which = pick(26);
     draw();
     if (!depth || which < 23) {
@@ -77,6 +77,15 @@ static void define(void)
     write_text("note((long)(v[0] + v[1]) % 1000003 + (long)(w[0] + w[1] + w[2] + w[3]));\n"
                "return $r;");
     printf("}\n\n");
+}
+
+/* The same as a function that threads can run. */
+static void define_work(void)
+{
+    printf("static node w%u_%u(node a, node b, long x)\n{\n    return f%u_%u(", function, program, function, program);
+    for (unsigned i = 0; i < 4 + function % 3 * 3; i++)
+        printf("%s, ", i % 2 ? "x" : i % 4 ? "b" : "a");
+    printf("1);\n}\n\n");
 }
 
 /* Functions that end with exceptions in the middle of changes that their deferred blocks read. These blocks
@@ -142,8 +151,10 @@ static void write_program(void)
     seed_with(program);
     for (unsigned i = 0; i < UNWOUND; i++)
         define_unwound(i);
-    for (function = 0; function < FUNCTIONS; function++)
+    for (function = 0; function < FUNCTIONS; function++) {
         define();
+        define_work();
+    }
     define_main();
 }
 

@@ -33,7 +33,7 @@ struct kinds {
         rows, sizeof(rows) / sizeof *(rows)                                                                            \
     }
 
-extern const struct kinds ordinary_statements, memory_statements;
+extern const struct kinds ordinary_statements, memory_statements, thread_statements;
 extern const struct kinds vector_steps, stack_steps, value_steps;
 
 /* The only kind that is wanted, for looking into one of them; NULL: all. */

@@ -57,10 +57,16 @@ struct nested {
     struct row row;
 };
 
-static node globals[4], called_back;
-static unsigned long trace;
-static long notes;
-static jmp_buf *target;
+enum { THREADS = 3 };
+
+static _Thread_local unsigned self; /* the number of this thread, from 0 */
+static node all_globals[THREADS][4], last_called_back[THREADS];
+#define globals     (all_globals[self])
+#define called_back (last_called_back[self])
+
+static _Thread_local unsigned long trace;
+static _Thread_local long notes;
+static _Thread_local jmp_buf *target;
 
 static __attribute__((noinline)) void note(long value)
 {
@@ -68,21 +74,6 @@ static __attribute__((noinline)) void note(long value)
     notes++;
     if (getenv("TRACE"))
         printf("%ld %ld\n", notes, value);
-}
-
-/* Each program begins in the same state, whatever others did before. */
-static void begin(void)
-{
-    for (int i = 0; i < 4; i++)
-        globals[i] = NULL;
-    called_back = NULL;
-    trace = 0, notes = 0;
-}
-
-static void end(int program)
-{
-    printf("%d: %lx after %ld\n", program, trace, notes);
-    fflush(stdout);
 }
 
 static node cons(long value, node next)
@@ -217,7 +208,7 @@ static __attribute__((noinline)) node sorted(node list, int count)
     return list;
 }
 
-static jmp_buf *way_out;
+static _Thread_local jmp_buf *way_out;
 
 static int leave(const void *a, const void *b)
 {
@@ -274,8 +265,8 @@ static __attribute__((noinline)) long digits(long a, long b, double c)
 
 /* ---- unwinding ---- */
 
-static struct _Unwind_Exception exception;
-static int unwinding;
+static _Thread_local struct _Unwind_Exception exception;
+static _Thread_local int unwinding;
 
 static _Unwind_Reason_Code go_on(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
                                  struct _Unwind_Exception *thrown, struct _Unwind_Context *context, void *argument)
@@ -427,3 +418,23 @@ static void shuffle(node *v, int a, int b, int c, int d)
     v[0] = old[a], v[1] = old[b], v[2] = old[c], v[3] = old[d];
 }
 #endif
+
+#include "prologue_threads.h"
+
+/* Each program begins in the same state, whatever others did before. */
+static void begin(void)
+{
+    for (int i = 0; i < THREADS; i++) {
+        last_called_back[i] = NULL;
+        for (int k = 0; k < 4; k++)
+            all_globals[i][k] = NULL;
+    }
+    trace = 0, notes = 0;
+    starts = 0;
+}
+
+static void end(int program)
+{
+    printf("%d: %lx after %ld\n", program, trace + (unsigned long)sum_shared(), notes);
+    fflush(stdout);
+}

@@ -7,7 +7,7 @@
  *     $E..$M    numbers from 0 to 3, $N from 1 to 4, $I from 0 to 999, the same in the whole statement or step
  *     $n        a number that no other statement of the program has
  *     $f $g     a call of an earlier function, of the latest one
- *     $u $i     names of functions that unwind, and of functions in IR
+ *     $u $i $w  names of functions that unwind, that are in IR, that threads run
  *     $v $x     in IR: the current vector and number; a line `=v VALUE` or `=x VALUE` makes this the current one
  *     $b        in IR: the basic block in which the step begins
  *     $t        in IR: a type of 32 bytes, and an alignment
@@ -148,6 +148,9 @@ static void add_place(char what)
         break;
     case 't':
         add_type();
+        break;
+    case 'w':
+        function ? add("w%u_%u", pick(function), program) : add("plain_work");
         break;
     case 'v':
         add("%s", vector);
