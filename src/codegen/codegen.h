@@ -157,9 +157,10 @@ struct tn__unit {
     LLVMContextRef context;
     LLVMModuleRef module;
     struct tn__target *target;
-    bool is_guest;   /* the context is another unit's and stays */
-    int target_code; /* the result of opening the target, which happens while the module is being read */
-    bool managed;    /* there is managed code in the module */
+    bool is_guest;    /* the context is another unit's and stays */
+    int target_code;  /* the result of opening the target, which happens while the module is being read */
+    bool managed;     /* there is managed code in the module ... */
+    bool is_prepared; /* ... for which tn__gc_prepare was run */
 };
 
 /* Reads IR text or bitcode; `is_ours`: bitcode of a module that was verified and fitted to its target before. The unit has to be

@@ -11,9 +11,8 @@ struct compilation {
     const char *name;
     const char *ir;
     size_t length;
-    bool is_ours;     /* a part of a module that was read before */
-    bool is_read;     /* the unit holds the module already */
-    bool is_prepared; /* so is its managed code */
+    bool is_ours; /* a part of a module that was read before */
+    bool is_read; /* the unit holds the module already */
     struct tn_compile_options options;
     struct tn_compile_observer observer;
     struct tn_compile_stats stats;
@@ -212,7 +211,7 @@ static int run_passes(struct compilation *c)
     if (c->options.passes)
         return tn__gc_run(&c->gc, c->options.passes);
     tn__llvm_answer_cpu(unit->module, unit->target->machine);
-    int code = unit->managed && !c->is_prepared ? tn__gc_prepare(&c->gc) : TN_OK;
+    int code = unit->managed && !unit->is_prepared ? tn__gc_prepare(&c->gc) : TN_OK;
     if (code != TN_OK)
         return code;
     tn__llvm_optimize(unit->module, unit->target->machine, c->options.opt_level, &c->observer);
@@ -303,13 +302,12 @@ int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_
                      const struct tn_compile_options *options, const struct tn_compile_observer *observer,
                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
-    struct tn__unit unit = {.name = name, .options = options};
+    struct tn__unit unit = {.name = name, .options = options, .is_prepared = is_prepared};
     struct compilation c = {.name = name,
                             .unit = &unit,
                             .ir = bitcode->data,
                             .length = bitcode->size,
                             .is_ours = true,
-                            .is_prepared = is_prepared,
                             .options = *options,
                             .observer = *observer,
                             .out = out,

@@ -35,11 +35,26 @@ struct opening {
     struct tn_error *err;
 };
 
+/* What managed code keeps in memory is found with the whole module in view, however it is divided afterwards. */
+static int prepare_managed(struct tn__unit *unit)
+{
+    if (!unit->managed || unit->options->passes)
+        return TN_OK;
+    struct tn__gc gc = {
+        .module = unit->module, .context = unit->context, .options = unit->options, .diagnostics = &unit->diagnostics};
+    int code = tn__gc_prepare(&gc);
+    tn__arena_free(&gc.arena);
+    unit->is_prepared = code == TN_OK;
+    return code;
+}
+
 static int open_contained(void *user)
 {
     struct opening *o = user;
     struct tn__unit *unit = &o->module->unit;
     int code = tn__unit_read(unit, o->ir, o->length, false, o->err);
+    if (code == TN_OK)
+        code = prepare_managed(unit);
     if (code != TN_OK) {
         tn__unit_dispose(unit);
         return code;
@@ -237,6 +252,7 @@ static int compile_as_guest(const struct job *job)
                              .options = module->unit.options,
                              .context = module->unit.context,
                              .is_guest = true,
+                             .is_prepared = module->unit.is_prepared,
                              .diagnostics = {.name = job->name, .err = job->err}};
     struct extracting e = {.module = module, .part = job->part, .how = job->how, .guest = &guest};
     uint64_t begin = tn__os_now_ns();
@@ -266,8 +282,8 @@ static int compile_apart(const struct job *job, bool waited)
     *job->extract_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)
         return code;
-    code = tn__compile_part(job->name, &bitcode, false, module->unit.options, job->observer, job->out, job->stats,
-                            job->err);
+    code = tn__compile_part(job->name, &bitcode, module->unit.is_prepared, module->unit.options, job->observer,
+                            job->out, job->stats, job->err);
     tn_buffer_free(&bitcode);
     return code;
 }

@@ -3,7 +3,7 @@
 ; What cannot be made precise is an error that names function, instruction and rule; never an abort.
 
 ; RUN: rm -rf %t && split-file %s %t
-; RUN: not %tenon opt --passes=place-roots - <%t/place.ll 2>%t/err
+; RUN: not %tenon opt --passes=type-stack,place-roots - <%t/place.ll 2>%t/err
 ; RUN: FileCheck %t/place.ll --input-file=%t/err
 ; RUN: not %tenon opt --passes=manage-functions,transitions - <%t/manage.ll 2>%t/err
 ; RUN: FileCheck %t/manage.ll --input-file=%t/err
@@ -26,6 +26,16 @@ define void @musttail() gc "tenon" {
 ; CHECK: 'dynamic': %v = alloca {{.*}} [dynamic-stack]
 define void @dynamic(i64 %n) gc "tenon" {
   %v = alloca ptr addrspace(10), i64 %n
+  call void @native()
+  ret void
+}
+; CHECK: 'dynamic_bytes': %v = alloca {{.*}} [dynamic-stack]
+define void @dynamic_bytes(ptr addrspace(10) %o, i64 %n) gc "tenon" {
+  %u = alloca i8, i64 %n
+  %v = alloca i8, i64 %n
+  %w = alloca i64, i64 7
+  store ptr addrspace(10) %o, ptr %v
+  store ptr addrspace(10) %o, ptr %w
   call void @native()
   ret void
 }

@@ -20,14 +20,20 @@ declare void @llvm.julia.gc_preserve_end(token)
 ; Variables with references are null at first and named by every safepoint; others are not.
 ; CHECK-LABEL: define i64 @variables(
 ; CHECK: store ptr addrspace(10) null, ptr %one
-; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %some, i8 0, i64 24, i1 false)
+; CHECK-NEXT: [[ONE:%.*]] = getelementptr i8, ptr %some, i64 8
+; CHECK-NEXT: store ptr addrspace(10) null, ptr [[ONE]], align 8
+; CHECK-NEXT: [[TWO:%.*]] = getelementptr i8, ptr %some, i64 16
+; CHECK-NEXT: store ptr addrspace(10) null, ptr [[TWO]], align 8
+; CHECK-NEXT: [[MANY:%.*]] = getelementptr i8, ptr %more, i64 104
+; CHECK-NEXT: call void @llvm.memset.p0.i64(ptr align 8 [[MANY]], i8 0, i64 40, i1 false)
 ; CHECK-NOT: lifetime.start.p0(ptr %one)
-; CHECK: @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %o, ptr %one, ptr %some) ]
-; CHECK: @out, ptr %one, i32 0, i32 0) [ "gc-live"(ptr %one, ptr %some) ]
+; CHECK: @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %o, ptr %one, ptr %some, ptr %more) ]
+; CHECK: @out, ptr %one, i32 0, i32 0) [ "gc-live"(ptr %one, ptr %some, ptr %more) ]
 define i64 @variables(ptr addrspace(10) %o) gc "tenon" {
   %one = alloca ptr addrspace(10)
   %plain = alloca i64
   %some = alloca { i64, [2 x ptr addrspace(10)] }
+  %more = alloca { [13 x i64], [5 x ptr addrspace(10)], i64 }
   call void @llvm.lifetime.start.p0(ptr %one)
   call void @native()
   store ptr addrspace(10) %o, ptr %one
@@ -41,8 +47,9 @@ define i64 @variables(ptr addrspace(10) %o) gc "tenon" {
 ; CHECK-NEXT: %first = alloca ptr addrspace(10)
 ; CHECK-NEXT: %second = alloca { i64, ptr addrspace(10) }
 ; CHECK-NEXT: store ptr addrspace(10) null, ptr %first
-; CHECK-NEXT: call void @llvm.memset.p0.i64(ptr align 8 %second, i8 0, i64 16, i1 false)
-; CHECK-NEXT: statepoint{{.*}} @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %o, ptr %first, ptr %second) ]
+; CHECK-NEXT: [[WORD:%.*]] = getelementptr i8, ptr %second, i64 8
+; CHECK-NEXT: store ptr addrspace(10) null, ptr [[WORD]], align 8
+; CHECK-NEXT: {{.*}}statepoint{{.*}} @native, i32 0, i32 0) [ "gc-live"(ptr addrspace(10) %o, ptr %first, ptr %second) ]
 define i64 @late(ptr addrspace(10) %o, i1 %c) gc "tenon" {
   call void @native()
   %first = alloca ptr addrspace(10)

@@ -57,11 +57,15 @@ define ptr addrspace(11) @ret_derived(ptr addrspace(10) %o) {
   ret ptr addrspace(11) %p
 }
 
-; CHECK: 'by_value': {{.*}} [byval]
-; CHECK: in function 'by_value': call void @by_value({{.*}} [byval]
-declare void @plain(ptr byval({ i64, i64, i64 }))
-define void @by_value(ptr byval({ i64, i64, ptr addrspace(10) }) %s) {
-  call void @by_value(ptr byval({ i64, i64, ptr addrspace(10) }) %s)
-  call void @plain(ptr byval({ i64, i64, i64 }) %s)
+; CHECK: in function 'elsewhere': %v = alloca {{.*}} [alloca]
+define void @elsewhere() {
+  %v = alloca i64, addrspace(10)
   ret void
+}
+
+; CHECK: in function 'no_object': %o = addrspacecast {{.*}} [cast]
+define ptr addrspace(10) @no_object() {
+  %v = alloca [2 x i64]
+  %o = addrspacecast ptr %v to ptr addrspace(10)
+  ret ptr addrspace(10) %o
 }

@@ -10,6 +10,7 @@
  *     map.c          numbers for values and blocks
  *     optimized.c    IR that was optimised before, and cannot be trusted
  *     normalize.c    IR of stock clang
+ *     retype.c       types of stack memory; its parts are listed in memory.h
  *     scalarize.c    structs and vectors of references become scalars
  *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
  *     allocations.c  allocation inline
@@ -56,6 +57,12 @@ int tn__space_of_type(LLVMTypeRef type);
 int tn__space_of(LLVMValueRef value);
 /* True if the type is, or contains, a pointer in one of these spaces (IN_...); of a function, its result or a parameter. */
 bool tn__type_holds(LLVMTypeRef type, unsigned spaces);
+/* False for types that are opaque, or whose size depends on the processor. */
+bool tn__has_known_size(LLVMTypeRef type);
+uint64_t tn__common_divisor(uint64_t a, uint64_t b); /* 0 is divided by all */
+/* Calls `visit` for each reference in memory of this type, in order, with its place in bytes plus `offset`. */
+void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,
+                        void (*visit)(void *context, uint64_t offset), void *context);
 
 /* ---- errors (support.c) ---- */
 
@@ -148,14 +155,17 @@ bool tn__is_managed_function(LLVMValueRef value);
 
 /* ---- passes ---- */
 
+void tn__check_stack(struct tn__gc *gc); /* part of both verifiers (retype.c) */
 void tn__gc_verify_weak(struct tn__gc *gc);
 void tn__gc_verify_strong(struct tn__gc *gc);
 void tn__normalize(struct tn__gc *gc);
 /* The same for modules of clang only: other front ends are held to the contract as it is written. */
 void tn__normalize_clang(struct tn__gc *gc);
+void tn__type_stack(struct tn__gc *gc);
 void tn__scalarize(struct tn__gc *gc);
 void tn__lower_calls(struct tn__gc *gc);
 void tn__insert_polls(struct tn__gc *gc);
+void tn__copy_arguments(struct tn__gc *gc);
 void tn__insert_barriers(struct tn__gc *gc);
 void tn__lower_allocations(struct tn__gc *gc);
 void tn__finish(struct tn__gc *gc);

@@ -23,39 +23,19 @@ struct ranges {
     bool aligned;
 };
 
-static void add_word(struct ranges *r, uint64_t offset)
+static void add_word(void *context, uint64_t offset)
 {
+    struct ranges *r = context;
     r->aligned &= offset % 8 == 0;
     struct range *last = r->count ? &r->list[r->count - 1] : NULL;
     if (last && last->offset + 8 * last->count == offset) {
         last->count++;
         return;
     }
+    if (r->count > MAX_RANGES)
+        return;
     r->list = tn__gc_room(r->gc, r->list, r->count, sizeof *r->list);
     r->list[r->count++] = (struct range){offset, 1};
-}
-
-static void add_type(struct ranges *r, LLVMTypeRef type, uint64_t offset)
-{
-    if (!tn__type_holds(type, IN_TRACKED) || r->count > MAX_RANGES)
-        return;
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    if (kind == LLVMPointerTypeKind) {
-        add_word(r, offset);
-    } else if (kind == LLVMStructTypeKind) {
-        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
-            add_type(r, LLVMStructGetTypeAtIndex(type, i), offset + LLVMOffsetOfElement(r->layout, type, i));
-    } else {
-        uint64_t length = kind == LLVMArrayTypeKind ? LLVMGetArrayLength2(type) : LLVMGetVectorSize(type);
-        uint64_t step = LLVMABISizeOfType(r->layout, LLVMGetElementType(type));
-        if (kind == LLVMArrayTypeKind && LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMPointerTypeKind && length) {
-            add_word(r, offset);
-            r->list[r->count - 1].count += length - 1;
-            return;
-        }
-        for (uint64_t i = 0; i < length && r->count <= MAX_RANGES; i++)
-            add_type(r, LLVMGetElementType(type), offset + i * step);
-    }
 }
 
 static LLVMValueRef address(struct tn__gc *gc, LLVMValueRef global, uint64_t offset)
@@ -119,7 +99,7 @@ void tn__make_root_tables(struct tn__gc *gc)
         }
     for (size_t i = 0; i < count; i++) {
         struct ranges r = {.gc = gc, .layout = LLVMGetModuleDataLayout(gc->module), .aligned = true};
-        add_type(&r, LLVMGlobalGetValueType(globals[i]), 0);
+        tn__each_reference(r.layout, LLVMGlobalGetValueType(globals[i]), 0, add_word, &r);
         if (!r.aligned || r.count > MAX_RANGES)
             tn__gc_reject(gc, NULL, globals[i], "global-layout",
                           "references in globals are aligned, and in no more than 4096 runs");

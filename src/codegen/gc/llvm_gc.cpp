@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/DataLayout.h"
@@ -31,21 +32,34 @@ bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset)
     return true;
 }
 
-bool tn__llvm_offsets(LLVMValueRef gep, int64_t *constant, uint64_t *scale)
+void tn__llvm_gep_steps(LLVMTargetDataRef layout_ref, LLVMValueRef gep, int64_t *bytes, uint64_t *stride)
 {
-    auto *instruction = cast<GetElementPtrInst>(unwrap(gep));
-    const DataLayout &layout = instruction->getModule()->getDataLayout();
-    unsigned bits = layout.getIndexTypeSizeInBits(instruction->getType());
+    auto *operation = cast<GEPOperator>(unwrap(gep));
+    const DataLayout &layout = *unwrap(layout_ref);
+    unsigned bits = layout.getIndexTypeSizeInBits(operation->getType());
     SmallMapVector<Value *, APInt, 4> variable;
-    APInt bytes(bits, 0);
-    if (instruction->getType()->isVectorTy() ||
-        !cast<GEPOperator>(instruction)->collectOffset(layout, bits, variable, bytes))
-        return false;
-    *constant = bytes.getSExtValue();
-    *scale = 0;
-    for (const auto &index : variable)
-        *scale = std::gcd(*scale, (uint64_t)index.second.abs().getZExtValue());
-    return true;
+    APInt fixed(bits, 0);
+    *bytes = 0;
+    *stride = 1;
+    if (!operation->collectOffset(layout, bits, variable, fixed))
+        return;
+    *bytes = fixed.getSExtValue();
+    *stride = 0;
+    for (auto &[index, scale] : variable)
+        *stride = std::gcd(*stride, scale.abs().getZExtValue());
+}
+
+void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment)
+{
+    auto *instruction = cast<AllocaInst>(unwrap(alloca));
+    instruction->setAllocatedType(unwrap(type));
+    instruction->setOperand(0, ConstantInt::get(instruction->getArraySize()->getType(), 1));
+    instruction->setAlignment(std::max(instruction->getAlign(), Align(alignment)));
+}
+
+unsigned tn__llvm_alignment(LLVMValueRef argument)
+{
+    return cast<Argument>(unwrap(argument))->getParamAlign().valueOrOne().value();
 }
 
 /* ---- names of members ---- */
@@ -119,6 +133,9 @@ void tn__llvm_hoist(LLVMValueRef alloca)
     auto *instruction = cast<AllocaInst>(unwrap(alloca));
     BasicBlock &entry = instruction->getFunction()->getEntryBlock();
     auto place = entry.begin();
+    uint64_t count = cast<ConstantInt>(instruction->getArraySize())->getZExtValue();
+    if (count != 1)
+        tn__llvm_set_allocated_type(alloca, wrap(ArrayType::get(instruction->getAllocatedType(), count)), 1);
     while (isa<AllocaInst>(*place) && &*place != instruction)
         ++place;
     if (&*place != instruction)

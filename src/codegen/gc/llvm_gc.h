@@ -15,8 +15,14 @@ extern "C" {
 /* How many bytes a getelementptr adds, if that is a constant. */
 bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
 
-/* The same with variable indices: then `*scale` is the greatest common divisor of their steps, otherwise 0. False for vectors. */
-bool tn__llvm_offsets(LLVMValueRef gep, int64_t *constant, uint64_t *scale);
+/* How many bytes a getelementptr adds, also one that is a constant: `bytes`, and any number of times `stride`; 0: just that. */
+void tn__llvm_gep_steps(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *bytes, uint64_t *stride);
+
+/* Gives an alloca another type, of which there is one. */
+void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment);
+
+/* What is known of the alignment of an argument's memory. */
+unsigned tn__llvm_alignment(LLVMValueRef argument);
 
 /* Writes the quoted name of the member at this offset of a C struct, from debug information; false if there is none. */
 bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offset, char *out, size_t size);
@@ -24,7 +30,7 @@ bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offse
 /* Moves the instruction and all behind it to a new block, which follows; the old one ends in a branch to it. */
 LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before);
 
-/* Makes an alloca one of those at the beginning of its function. */
+/* Makes an alloca of a constant number of elements one of an array, among those at the beginning of its function. */
 void tn__llvm_hoist(LLVMValueRef alloca);
 
 /* A select by the condition of another one, in front of it; both choices are `placeholder`. */

@@ -13,9 +13,11 @@
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
     X("normalize", tn__normalize)                                                                                      \
     X("normalize-clang", tn__normalize_clang)                                                                          \
+    X("type-stack", tn__type_stack)                                                                                    \
     X("scalarize", tn__scalarize)                                                                                      \
     X("lower-calls", tn__lower_calls)                                                                                  \
     X("insert-polls", tn__insert_polls)                                                                                \
+    X("copy-arguments", tn__copy_arguments)                                                                            \
     X("insert-barriers", tn__insert_barriers)                                                                          \
     X("lower-allocations", tn__lower_allocations)                                                                      \
     X("manage-functions", tn__manage_functions)                                                                        \
@@ -101,14 +103,14 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
 
 int tn__gc_prepare(struct tn__gc *gc)
 {
-    return tn__gc_run(gc, "normalize,gc-verify-strong");
+    return tn__gc_run(gc, "normalize,gc-verify-strong,type-stack");
 }
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    return tn__gc_run(gc,
-                      "gc-verify,scalarize,lower-calls,insert-polls,insert-barriers,lower-allocations,manage-functions,"
-                      "transitions,place-roots,finish,root-tables");
+    return tn__gc_run(
+        gc, "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,insert-barriers,lower-allocations,"
+            "manage-functions,transitions,place-roots,finish,root-tables");
 }
 
 /* ---- which modules ---- */

@@ -100,6 +100,23 @@ static void place(struct places *p, LLVMTypeRef type)
     }
 }
 
+/* ---- memory that is passed by value ---- */
+
+static void place_word(void *context, uint64_t offset)
+{
+    struct places *p = context;
+    uint64_t bit = p->words + offset / 8;
+    p->failed |= offset % 8 || p->words_unknown || bit >= WORDS;
+    p->found.stack |= bit < WORDS ? 1u << bit : 0;
+}
+
+static void place_memory(struct places *p, LLVMTypeRef type, uint64_t alignment)
+{
+    take_words(p, 0, alignment);
+    tn__each_reference(p->layout, type, 0, place_word, p);
+    take_words(p, LLVMABISizeOfType(p->layout, type), 8);
+}
+
 /* ---- attributes ---- */
 
 static LLVMAttributeRef attribute(LLVMValueRef function, unsigned parameter, const char *name)
@@ -125,8 +142,7 @@ static void place_parameter(struct places *p, LLVMValueRef function, unsigned pa
         p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << NEST_BIT : 0;
     } else if (byval) {
         LLVMAttributeRef alignment = attribute(function, parameter, "align");
-        take_words(p, LLVMABISizeOfType(p->layout, LLVMGetTypeAttributeValue(byval)),
-                   alignment ? LLVMGetEnumAttributeValue(alignment) : 8);
+        place_memory(p, LLVMGetTypeAttributeValue(byval), alignment ? LLVMGetEnumAttributeValue(alignment) : 8);
     } else {
         p->unknown |= has_odd_place(function, parameter);
         place(p, type);

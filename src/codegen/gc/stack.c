@@ -7,14 +7,27 @@
  * move to such variables: stored once behind their definition, loaded before every use. A derived pointer is kept as a distance
  * from its base. */
 
+#include "codegen/gc/blocks.h"
+#include "codegen/gc/memory.h"
 #include "codegen/gc/roots.h"
 
 /* ---- the program's variables ---- */
 
+static bool is_marked(struct tn__roots *roots, LLVMValueRef variable, const char *mark)
+{
+    unsigned kind = LLVMGetMDKindIDInContext(roots->gc->context, mark, (unsigned)strlen(mark));
+    return LLVMGetMetadata(variable, kind) != NULL;
+}
+
 static bool is_pin(struct tn__roots *roots, LLVMValueRef variable)
 {
-    unsigned kind = LLVMGetMDKindIDInContext(roots->gc->context, TN__PINNED, sizeof TN__PINNED - 1);
-    return LLVMGetMetadata(variable, kind) != NULL;
+    return is_marked(roots, variable, TN__PINNED);
+}
+
+static bool holds_references(struct tn__roots *roots, LLVMValueRef variable)
+{
+    return tn__type_holds(LLVMGetAllocatedType(variable), IN_TRACKED) ||
+           is_marked(roots, variable, TN__HOLDS_REFERENCES);
 }
 
 /* Without these LLVM could let the memory serve other variables, which hold no references. */
@@ -32,16 +45,44 @@ static void erase_lifetime(LLVMValueRef variable)
     }
 }
 
+/* Words of a variable that are made null together. */
+struct clearing {
+    struct tn__roots *roots;
+    LLVMValueRef variable;
+    uint64_t start, end; /* in bytes */
+};
+
+enum { WORD = 8, FEW = 4 };
+
+static void clear_run(struct clearing *c)
+{
+    struct tn__roots *roots = c->roots;
+    LLVMTypeRef byte = LLVMInt8TypeInContext(roots->gc->context), i64 = LLVMInt64TypeInContext(roots->gc->context);
+    if (c->end - c->start > FEW * WORD)
+        LLVMBuildMemSet(roots->builder, tn__field(roots->gc, roots->builder, c->variable, (int64_t)c->start),
+                        LLVMConstNull(byte), LLVMConstInt(i64, c->end - c->start, 0), WORD);
+    else
+        for (uint64_t at = c->start; at < c->end; at += WORD)
+            LLVMBuildStore(roots->builder, LLVMConstNull(roots->reference),
+                           tn__field(roots->gc, roots->builder, c->variable, (int64_t)at));
+    c->start = c->end;
+}
+
+static void add_word(void *context, uint64_t offset)
+{
+    struct clearing *c = context;
+    if (offset != c->end) {
+        clear_run(c);
+        c->start = offset;
+    }
+    c->end = offset + WORD;
+}
+
 static void clear(struct tn__roots *roots, LLVMValueRef variable)
 {
-    LLVMTypeRef type = LLVMGetAllocatedType(variable), byte = LLVMInt8TypeInContext(roots->gc->context);
-    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
-        LLVMBuildStore(roots->builder, LLVMConstNull(type), variable);
-        return;
-    }
-    uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(roots->gc->module), type);
-    LLVMBuildMemSet(roots->builder, variable, LLVMConstNull(byte),
-                    LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), size, 0), LLVMGetAlignment(variable));
+    struct clearing c = {.roots = roots, .variable = variable};
+    tn__each_reference(LLVMGetModuleDataLayout(roots->gc->module), LLVMGetAllocatedType(variable), 0, add_word, &c);
+    clear_run(&c);
 }
 
 /* True if control may come back to the block after it has left it. */
@@ -72,7 +113,7 @@ bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
     LLVMBasicBlockRef block = LLVMGetInstructionParent(variable);
     LLVMValueRef count = LLVMGetOperand(variable, 0);
     bool once = block == LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) || !is_in_cycle(gc, block);
-    return once && LLVMIsAConstantInt(count) && LLVMConstIntGetZExtValue(count) == 1;
+    return once && LLVMIsAConstantInt(count);
 }
 
 /* Makes the variable one of those at the beginning of the function: it is null before the first safepoint, whose map names
@@ -92,7 +133,7 @@ void tn__find_stack_roots(struct tn__roots *roots)
     size_t count = 0;
     for (TN__EACH_BLOCK(b, roots->function))
         for (TN__EACH_INSTRUCTION(i, b))
-            if (LLVMIsAAllocaInst(i) && tn__type_holds(LLVMGetAllocatedType(i), IN_TRACKED) && !is_pin(roots, i)) {
+            if (LLVMIsAAllocaInst(i) && holds_references(roots, i) && !is_pin(roots, i)) {
                 variables = tn__gc_room(roots->gc, variables, count, sizeof *variables);
                 variables[count++] = i;
             }

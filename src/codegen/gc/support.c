@@ -53,6 +53,47 @@ bool tn__type_holds(LLVMTypeRef type, unsigned spaces)
     return space >= TRACKED && space <= LOADED && (spaces >> (space - TRACKED) & 1);
 }
 
+uint64_t tn__common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+bool tn__has_known_size(LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMArrayTypeKind)
+        return tn__has_known_size(LLVMGetElementType(type));
+    for (unsigned i = 0; kind == LLVMStructTypeKind && i < LLVMCountStructElementTypes(type); i++)
+        if (!tn__has_known_size(LLVMStructGetTypeAtIndex(type, i)))
+            return false;
+    return kind != LLVMScalableVectorTypeKind && kind != LLVMTargetExtTypeKind && LLVMTypeIsSized(type);
+}
+
+void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,
+                        void (*visit)(void *context, uint64_t offset), void *context)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (!tn__type_holds(type, IN_TRACKED))
+        return;
+    if (kind == LLVMPointerTypeKind) {
+        visit(context, offset);
+    } else if (kind == LLVMStructTypeKind) {
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            tn__each_reference(layout, LLVMStructGetTypeAtIndex(type, i), offset + LLVMOffsetOfElement(layout, type, i),
+                               visit, context);
+    } else {
+        LLVMTypeRef element = LLVMGetElementType(type);
+        uint64_t count = kind == LLVMArrayTypeKind ? LLVMGetArrayLength2(type) : LLVMGetVectorSize(type);
+        for (uint64_t i = 0, size = LLVMABISizeOfType(layout, element); i < count; i++)
+            tn__each_reference(layout, element, offset + i * size, visit, context);
+    }
+}
+
 /* ---- errors ---- */
 
 /* Prints what is wrong: an instruction in one line, cut where it is long, or a function's or global's name. */

@@ -127,16 +127,6 @@ struct place {
     uint64_t scale;
 };
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static bool starts_at_object(LLVMValueRef gep)
 {
     LLVMValueRef first = LLVMGetOperand(gep, 1);
@@ -144,7 +134,7 @@ static bool starts_at_object(LLVMValueRef gep)
 }
 
 /* The object that an address lies in, and where; false if that is not to be seen. */
-static bool locate(LLVMValueRef address, struct place *place)
+static bool locate(struct tn__gc *gc, LLVMValueRef address, struct place *place)
 {
     *place = (struct place){.object = address};
     for (;; address = LLVMGetOperand(address, 0)) {
@@ -155,10 +145,11 @@ static bool locate(LLVMValueRef address, struct place *place)
             continue;
         if (!LLVMIsAGetElementPtrInst(address))
             break;
-        if (!tn__llvm_offsets(address, &offset, &scale))
+        if (LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMVectorTypeKind)
             return false;
+        tn__llvm_gep_steps(LLVMGetModuleDataLayout(gc->module), address, &offset, &scale);
         place->offset += offset;
-        place->scale = common_divisor(place->scale, scale);
+        place->scale = tn__common_divisor(place->scale, scale);
         place->type = starts_at_object(address) ? LLVMGetGEPSourceElementType(address) : NULL;
     }
     return tn__space_of(place->object) == TRACKED && place->offset >= 0;
@@ -318,7 +309,7 @@ static void check_access(struct types *types, LLVMValueRef instruction)
     LLVMTypeRef type;
     LLVMValueRef value, address = accessed(instruction, &type, &value);
     if (!address || tn__space_of(address) < TRACKED || tn__space_of(address) > DERIVED || !LLVMTypeIsSized(type) ||
-        (LLVMIsAStoreInst(instruction) && LLVMIsNull(value)) || !locate(address, &a.place))
+        (LLVMIsAStoreInst(instruction) && LLVMIsNull(value)) || !locate(gc, address, &a.place))
         return; /* null does no harm, whatever its type */
     if (find_allocated(gc, a.place.object, &a.descriptor) || find_named(gc, a.place.type, &a.descriptor))
         check_part(&a, (uint64_t)a.place.offset, type, 0);

@@ -5,7 +5,6 @@
  * keep as well, and optimisation may undo. Every violation is reported. */
 
 #include "codegen/gc/gc.h"
-#include "codegen/gc/llvm_gc.h"
 
 /* ---- rules ---- */
 
@@ -25,9 +24,7 @@
     X(INTRINSIC, "intrinsic", "the contract has no such intrinsic, or it has another type")                            \
     X(INTRINSIC_ADDRESS, "intrinsic-address", "intrinsics can only be called")                                         \
     X(GLOBAL, "global", "a global holds references in 10 only, and not per thread")                                    \
-    X(BY_VALUE, "byval",                                                                                               \
-      "a struct with references is passed by value, in memory that no map describes: pass its address, or its parts")  \
-    X(PUN, "pun", "the same memory is used as a reference and as something else")                                      \
+    X(ALLOCA, "alloca", "stack memory is in address space 0")                                                          \
     X(UNPINNED, "unpinned",                                                                                            \
       "the raw address is used after a safepoint at which the object may move: preserve the object until then")
 
@@ -123,21 +120,8 @@ static void check_return(struct verifier *v, LLVMValueRef instruction, LLVMTypeR
 
 /* ---- calls ---- */
 
-static bool is_by_value(LLVMAttributeRef attribute)
-{
-    return attribute && tn__type_holds(LLVMGetTypeAttributeValue(attribute), IN_MANAGED);
-}
-
-static unsigned by_value(void)
-{
-    return LLVMGetEnumAttributeKindForName("byval", strlen("byval"));
-}
-
 static void check_call(struct verifier *v, LLVMValueRef call)
 {
-    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
-        if (is_by_value(LLVMGetCallSiteEnumAttribute(call, i + 1, by_value())))
-            reject(v, call, BY_VALUE);
     enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
     if (tn__is_vector_load(call))
         check_access(v, call, LLVMGetOperand(call, 0), LLVMTypeOf(call), LOAD);
@@ -224,6 +208,10 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
     case LLVMAtomicRMW:
         check_access(v, i, LLVMGetOperand(i, 0), LLVMTypeOf(LLVMGetOperand(i, 1)), STORE);
         break;
+    case LLVMAlloca:
+        if (is_managed(tn__space_of(i)))
+            reject(v, i, ALLOCA);
+        break;
     case LLVMRet:
         if (LLVMGetNumOperands(i))
             check_return(v, i, LLVMTypeOf(LLVMGetOperand(i, 0)));
@@ -239,59 +227,6 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
     check_operands(v, i);
 }
 
-/* ---- references and numbers in one place of the stack ---- */
-
-enum { MAX_ACCESSES = 64, MAX_DEPTH = 8 };
-
-struct accesses {
-    struct access {
-        LLVMValueRef instruction;
-        int64_t start, end;
-        bool reference;
-    } list[MAX_ACCESSES];
-    size_t count;
-};
-
-static void note_access(struct tn__gc *gc, struct accesses *found, LLVMValueRef instruction, LLVMTypeRef type,
-                        int64_t offset)
-{
-    if (found->count == MAX_ACCESSES || !LLVMTypeIsSized(type))
-        return;
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    if (kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind) /* as a whole: what it holds is typed */
-        return;
-    uint64_t size = LLVMStoreSizeOfType(LLVMGetModuleDataLayout(gc->module), type);
-    found->list[found->count++] =
-        (struct access){instruction, offset, offset + (int64_t)size, tn__type_holds(type, IN_TRACKED)};
-}
-
-static void collect_accesses(struct tn__gc *gc, struct accesses *found, LLVMValueRef address, int64_t offset, int depth)
-{
-    for (LLVMUseRef use = LLVMGetFirstUse(address); use && depth < MAX_DEPTH; use = LLVMGetNextUse(use)) {
-        LLVMValueRef user = LLVMGetUser(use);
-        int64_t step;
-        if (LLVMIsALoadInst(user))
-            note_access(gc, found, user, LLVMTypeOf(user), offset);
-        else if (LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == address)
-            note_access(gc, found, user, LLVMTypeOf(LLVMGetOperand(user, 0)), offset);
-        else if (LLVMIsAGetElementPtrInst(user) && tn__llvm_constant_offset(user, &step))
-            collect_accesses(gc, found, user, offset + step, depth + 1);
-    }
-}
-
-/* A reference that leaves the stack as a number is lost to the collector. */
-static void check_variable(struct verifier *v, LLVMValueRef variable)
-{
-    struct accesses found = {.count = 0};
-    collect_accesses(v->gc, &found, variable, 0, 0);
-    for (struct access *a = found.list; a < found.list + found.count; a++)
-        for (struct access *b = found.list; a->reference && b < found.list + found.count; b++)
-            if (!b->reference && b->start < a->end && a->start < b->end) {
-                reject(v, b->instruction, PUN);
-                return;
-            }
-}
-
 /* ---- the module ---- */
 
 static void check_global(struct verifier *v, LLVMValueRef global)
@@ -302,30 +237,20 @@ static void check_global(struct verifier *v, LLVMValueRef global)
         tn__gc_reject(v->gc, NULL, global, rules[GLOBAL].name, rules[GLOBAL].text);
 }
 
-static void check_parameters(struct verifier *v, LLVMValueRef function)
-{
-    for (unsigned i = 0; i < LLVMCountParams(function); i++)
-        if (is_by_value(LLVMGetEnumAttributeAtIndex(function, i + 1, by_value())))
-            tn__gc_reject(v->gc, NULL, function, rules[BY_VALUE].name, rules[BY_VALUE].text);
-}
-
 static void verify(struct tn__gc *gc, bool strong)
 {
     struct verifier v = {gc, strong};
     for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
         check_global(&v, g);
     for (TN__EACH_FUNCTION(f, gc)) {
-        if (!LLVMIsDeclaration(f))
-            check_parameters(&v, f);
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b)) {
                 check_instruction(&v, i);
-                if (LLVMIsAAllocaInst(i))
-                    check_variable(&v, i);
                 if (strong && tn__is_unpinned(gc, i))
                     reject(&v, i, UNPINNED);
             }
     }
+    tn__check_stack(gc);
     if (strong)
         tn__check_types(gc);
 }

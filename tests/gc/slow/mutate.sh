@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Removes every root, relocation and barrier of some programs (support/mutate.awk), one at a time: under stress, with the heap verified, each
+# Removes every root, relocation, word of a variable and barrier of some programs (support/mutate.awk), one at a time: under stress, with the heap verified, each
 # removal must make the program fail.
 #
 # time limit: 3600
@@ -28,11 +28,11 @@ survivors() {
     done <"$out/mutants"
 }
 
-# mutate NAME ARGUMENT...: the module in whole.bc prints what is in `want`, and none of its mutants does
+# mutate NAME LEVEL ARGUMENT...: the module in whole.bc prints what is in `want`, and none of its mutants does
 mutate() {
-    local name="gc/mutate $1" total
-    shift
-    "$BUILD/tenon" compile -O2 --emit llvm "$out/whole.bc" -o "$out/whole.ll" &&
+    local name="gc/mutate $1" level=$2 total
+    shift 2
+    "$BUILD/tenon" compile "-O$level" --emit llvm "$out/whole.bc" -o "$out/whole.ll" &&
         "$BUILD/tenon" compile -O2 --passes= "$out/whole.ll" -o "$out/whole.o" || { echo "not ok $name: it does not compile"; return; }
     if ! unnoticed "$out/whole.o" -- "$@"; then echo "not ok $name: nothing is missing, and it is noticed"; fi
     awk -f tests/gc/support/mutate.awk "$out/whole.ll" >"$out/mutants"
@@ -45,13 +45,20 @@ mutate() {
     fi
 }
 
+clang="$LLVM_BIN/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c"
+
+# link SOURCE IR: makes whole.bc of both
+link() {
+    $clang "$1" -o "$out/c.bc" && "$LLVM_BIN/llvm-link" --suppress-warnings "$out/c.bc" "$2" -o "$out/whole.bc"
+}
+
 # check SOURCE ARGUMENT...: what the C compiler makes of it prints is right
 check() {
     local source=$1
     shift
     if "$CC" -O1 -DTN_UNMANAGED -Iinclude "$source" -o "$out/plain" -lpthread && "$out/plain" "$@" >"$out/want" 2>/dev/null &&
-        "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$source" -o "$out/whole.bc"; then
-        mutate "${source##*/}" "$@"
+        $clang "$source" -o "$out/whole.bc"; then
+        mutate "${source##*/}" 2 "$@"
     else
         echo "not ok gc/mutate $source: it does not compile"
     fi
@@ -61,6 +68,8 @@ check tests/gc/programs/corners.c
 check tests/gc/programs/barriers.c
 
 # References that no plain variable holds, where each function says itself whether all is well.
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/values/values.c -o "$out/c.bc" &&
-    "$LLVM_BIN/llvm-link" --suppress-warnings "$out/c.bc" tests/gc/values/values.ll -o "$out/whole.bc" &&
-    sed -n 's/^    X(\(.*\)).*/\1 ok/p' tests/gc/values/values.c >"$out/want" && mutate values
+link tests/gc/values/values.c tests/gc/values/values.ll &&
+    sed -n 's/^    X(\(.*\)).*/\1 ok/p' tests/gc/values/values.c >"$out/want" && mutate values 2
+
+# Variables in stack memory: without optimisation there are some.
+link tests/gc/stack/main.c tests/gc/stack/memory.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" && mutate stack 0

@@ -2,6 +2,7 @@
 #
 # Takes one thing away from a compiled module, LLVM IR as text (`tenon compile --emit llvm`), which the collector needs:
 #     a root        a value in the "gc-live" of one safepoint, unless it is pinned there: pins keep alive, and what stays needs no relocation
+#     a word        a reference, or an array of them, in the type of a variable of several words
 #     a relocate    behind a safepoint the old value is used
 #     a variable    in stack memory, and so a pin, at all safepoints of its function
 #     a barrier     the call that logs an object before a store, or what a move knows of the object
@@ -66,6 +67,14 @@ function drop_root(  live, count, list, i, kept, separator, held) {
     sub(/ \[ *\]/, "")
 }
 
+function drop_words(  rest, kept) {
+    for (rest = $0; match(rest, /ptr addrspace\(10\)/); rest = substr(rest, RSTART + RLENGTH)) {
+        kept = kept substr(rest, 1, RSTART - 1)
+        kept = kept (mutant("word") ? "i64" : substr(rest, RSTART, RLENGTH))
+    }
+    $0 = kept rest
+}
+
 # The relocated value keeps a use, or LLVM would take the root away as well.
 function drop_relocate(  type, old, is_stale) {
     if ((token, part("i32 [0-9]+\\)", 4, 1)) in stays)
@@ -90,6 +99,9 @@ function drop_relocate(  type, old, is_stale) {
 }
 /store ptr addrspace\(10\) .*, ptr %pinned/ {
     pinned[part("ptr %pinned[0-9]*", 0, 0)] = part("ptr addrspace\\(10\\) [^,]*", 0, 0)
+}
+/ = alloca (<?\{|\[).*ptr addrspace\(10\)/ {
+    drop_words()
 }
 /gc\.statepoint\.p0\(/ && /^  / {
     token = part("%[A-Za-z0-9_.]+ =", 0, 2)
