@@ -3,7 +3,7 @@
 # Generated programs (tests/gc/generate) under stress, at each optimisation level in turn: each prints the same as without a collector.
 #     tests/gc/generate.sh [FIRST [COUNT [LEVELS [KIND]]]]
 # LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
-# Several programs are compiled and run as one; if they fail, each by itself.
+# Several programs are compiled and run as one, of two modules; if they fail, each by itself.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
@@ -11,18 +11,31 @@ out=$BUILD/tests/gc/generate
 mkdir -p "$out"
 clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 
-# build STEM FIRST COUNT: makes STEM.want, the expected output, and STEM.bc; or prints what went wrong
-build() {
-    "$out/generate" c "$2" "$3" "$kind" >"$1.c" && "$out/generate" ir "$2" "$3" "$kind" >"$1.ll" || { echo "the generator failed"; return 1; }
-    $clang -O0 -DTN_UNMANAGED "$1.c" -o "$1.plain" -lpthread &&
+# generate LANGUAGE FIRST COUNT: prints the programs
+generate() {
+    "$out/generate" "$1" "$2" "$3" "$kind" || { echo "the generator failed" >&2; return 1; }
+}
+
+# module STEM C IR FIRST COUNT: makes STEM.bc and the ordinary object STEM.o of the generator's languages C and IR
+module() {
+    generate "$2" "$4" "$5" >"$1.c" && generate "$3" "$4" "$5" >"$1.ll" &&
+        $clang -O0 -DTN_UNMANAGED -c "$1.c" -o "$1.o" &&
         $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
         "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
+}
+
+# build STEM FIRST COUNT: makes STEM.want, the expected output, and two modules; or prints what went wrong
+build() {
+    module "$1" c ir "$2" "$3" && module "$1.other" other other-ir "$2" "$3" || return
+    $clang "$1.o" "$1.other.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
     timeout 60 "$1.plain" >"$1.want" || { echo "the plain program fails"; return 1; }
 }
 
 # differs STEM LEVEL: prints how the program's output differs from the expected one, or nothing.
 differs() {
-    TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" "$1.bc" >"$1.got" 2>"$1.err" ||
+    local modules=("$1.bc" "$1.other.bc")
+    [ $(($2 % 2)) = 0 ] || modules=("$1.other.bc" "$1.bc")
+    TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "-O$2" "${modules[@]}" >"$1.got" 2>"$1.err" ||
         { echo "-O$2: status $? $(head -1 "$1.err")"; return; }
     cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"
 }

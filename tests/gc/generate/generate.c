@@ -3,6 +3,8 @@
 /* Prints programs in collected C that print a trace of their computations. Each depends only on its number, the seed.
  *     generate c FIRST COUNT [KIND]     COUNT programs, as one; functions of ir.c are in C, for ordinary compilers
  *     generate ir FIRST COUNT [KIND]    these functions in IR
+ *     generate other FIRST COUNT [KIND] their second module; both define some weak functions
+ *     generate other-ir 1 1             its function in IR
  * Most statements are then of this kind, the name of a row in statements.c, steps_vectors.c ...
  * Functions call earlier ones. Each has references, numbers and vectors in local variables. */
 
@@ -53,6 +55,18 @@ static void write_statements(int count, int depth)
 
 /* ---- functions ---- */
 
+static void define_body(int statements)
+{
+    write_text("if (depth <= 0)\n"
+               "    return $r;");
+    write_statements(statements, DEPTH);
+    for (unsigned i = 0; i < REFERENCES; i++)
+        printf("    note(sum(r%u));\n", i);
+    write_text("note((long)(v[0] + v[1]) % 1000003 + (long)(w[0] + w[1] + w[2] + w[3]));\n"
+               "return $r;");
+    printf("}\n\n");
+}
+
 static void define(void)
 {
     unsigned parameters = 4 + function % 3 * 3;
@@ -69,14 +83,19 @@ static void define(void)
                i, i);
     for (unsigned i = 0; i < NUMBERS; i++)
         printf(2 * i + 1 < parameters ? "    long x%u = a%u;\n" : "    long x%u = 5;\n", i, 2 * i + 1);
-    write_text("if (depth <= 0)\n"
-               "    return $r;");
-    write_statements(4 + (int)pick(6), DEPTH);
-    for (unsigned i = 0; i < REFERENCES; i++)
-        printf("    note(sum(r%u));\n", i);
-    write_text("note((long)(v[0] + v[1]) % 1000003 + (long)(w[0] + w[1] + w[2] + w[3]));\n"
-               "return $r;");
-    printf("}\n\n");
+    define_body(4 + (int)pick(6));
+}
+
+/* A function that another module calls or that two modules define. */
+static void define_outer(const char *kind)
+{
+    printf("%snode g%u_%u(node r0, node r1, long x0)\n{\n", kind, outer, program);
+    write_text("vector v = {1, 2};\n"
+               "wide w = {3, 4, 5, 6};\n"
+               "node r2 = r0, r3 = globals[2], r4 = NULL;\n"
+               "long x1 = 7, x2 = x0 * 3;\n"
+               "int depth = 1;");
+    define_body(2 + (int)pick(3));
 }
 
 /* The same as a function that threads can run. */
@@ -104,7 +123,7 @@ static void define_unwound(unsigned number)
         "throws(k, x + $3);",
         "throws(l, x + $3);",
     };
-    printf("static __attribute__((noinline)) node u%u_%u(node a, node b, long x)\n{\n", number, program);
+    printf("__attribute__((weak)) node u%u_%u(node a, node b, long x)\n{\n", number, program);
     write_text("node k = a, l = b;\n"
                "struct pairs tn_ref *pairs = make_pairs(3, a);\n"
                "struct pair tn_ref *p = x & 1 ? &pairs->items[1] : &pairs->items[2];\n"
@@ -136,21 +155,46 @@ static void define_main(void)
 
 /* ---- programs ---- */
 
-static void write_program(void)
+/* What both modules define. */
+static void define_weak(void)
 {
-    seed_with(program + 1000000);
-    if (language == C)
-        printf("#ifdef TN_UNMANAGED\n");
-    define_in_ir();
-    if (language == IR)
-        return;
-    printf("#else\n");
+    seed_with(program + 2000000);
+    function = outer = 0;
     for (unsigned i = 0; i < IN_IR; i++)
         printf("node v%u_%u(node a, node b, struct nodes tn_ref *memory, long x);\n", i, program);
-    printf("#endif\n\n");
-    seed_with(program);
     for (unsigned i = 0; i < UNWOUND; i++)
         define_unwound(i);
+    for (; outer < WEAK; outer++)
+        define_outer("__attribute__((weak)) ");
+}
+
+static void write_other_module(void)
+{
+    define_weak();
+    seed_with(program + 3000000);
+    for (; outer < WEAK + OTHERS; outer++)
+        define_outer("");
+}
+
+static void write_ir_module(void)
+{
+    seed_with(program + 1000000);
+    define_in_ir();
+}
+
+static void write_nothing(void)
+{
+}
+
+static void write_module(void)
+{
+    printf("#ifdef TN_UNMANAGED\n");
+    write_ir_module();
+    printf("#endif\n\n");
+    define_weak();
+    for (; outer < WEAK + OTHERS; outer++)
+        printf("node g%u_%u(node a, node b, long x);\n", outer, program);
+    seed_with(program);
     for (function = 0; function < FUNCTIONS; function++) {
         define();
         define_work();
@@ -158,26 +202,42 @@ static void write_program(void)
     define_main();
 }
 
-int main(int argc, char **argv)
+static void write_main(unsigned first, unsigned after)
 {
-    if (argc < 4) {
-        fprintf(stderr, "usage: generate c|ir FIRST COUNT [KIND]\n");
-        return 1;
-    }
-    unsigned first = (unsigned)atoi(argv[2]), after = first + (unsigned)atoi(argv[3]);
-    language = strcmp(argv[1], "ir") == 0 ? IR : C;
-    wanted = argv[4];
-    if (language == IR)
-        declare_for_ir();
-    else
-        printf("#include \"prologue.h\"\n\n");
-    for (program = first; program < after; program++)
-        write_program();
-    if (language == IR)
-        return 0;
     printf("int main(void)\n{\n");
     for (program = first; program < after; program++)
         printf("    p%u();\n", program);
     printf("    return 0;\n}\n");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct file {
+        const char *name, *beginning;
+        void (*write)(void);
+        enum language language;
+    } files[] = {
+        {"c", "#include \"prologue.h\"\n\n", write_module, C},
+        {"ir", "", write_ir_module, IR},
+        {"other-ir", "", write_nothing, IR},
+        {"other", "#define OTHER_MODULE\n#include \"prologue.h\"\n\n", write_other_module, C},
+    };
+    const struct file *file = files, *end = files + sizeof files / sizeof *files;
+    while (argc > 3 && file < end && strcmp(file->name, argv[1]) != 0)
+        file++;
+    if (argc < 4 || file == end) {
+        fprintf(stderr, "usage: generate c|ir|other|other-ir FIRST COUNT [KIND]\n");
+        return 1;
+    }
+    unsigned first = (unsigned)atoi(argv[2]), after = first + (unsigned)atoi(argv[3]);
+    language = file->language;
+    wanted = argv[4];
+    fputs(file->beginning, stdout);
+    if (language == IR)
+        declare_for_ir(file->write == write_nothing);
+    for (program = first; program < after; program++)
+        file->write();
+    if (file == files)
+        write_main(first, after);
     return 0;
 }

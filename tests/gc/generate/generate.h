@@ -13,6 +13,7 @@ enum {
     NUMBERS = 3
 };                               /* in C: functions of a program, local variables r0 ..., x0 ... of each */
 enum { UNWOUND = 2, IN_IR = 3 }; /* functions that may end with exceptions; functions in IR */
+enum { WEAK = 2, OTHERS = 2 };   /* functions that both modules define; that only the other one defines */
 
 /* ---- kinds of statements, which are rows of tables ---- */
 
@@ -47,6 +48,7 @@ void write_one_of(const struct kinds *const *tables, unsigned count);
 enum language { C, IR };
 extern enum language language; /* what is written now: steps have texts in both */
 extern unsigned program;       /* its number, which is part of all its functions' names */
+extern unsigned outer;         /* how many of the WEAK + OTHERS functions may be called */
 extern unsigned function;      /* number of the function that is being written: it calls those before it */
 extern int indent;             /* of C */
 
@@ -64,7 +66,7 @@ void write_step(const char *c, const char *ir);
 /* The body of a function: its first vector and number. */
 void begin_body(const char *vector, const char *number);
 void end_body(void);
-void declare_for_ir(void);
+void declare_for_ir(int in_other_module);
 void define_in_ir(void);
 
 #endif

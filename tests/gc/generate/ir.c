@@ -50,10 +50,9 @@ static void define(void)
 }
 
 static const char declarations[] =
-    "%couple = type { " P ", " P " }\n"
     "%mixed = type { " P ", i64, [2 x " P "] }\n"
+    "%couple = type { " P ", " P " }\n"
     "%four = type { " P ", " P ", " P ", " P " }\n"
-    "declare " P " @ir_cons(i64, " P ")\n"
     "declare void @ir_note(" P ")\n"
     "declare i64 @ir_throws(" P ", i64)\n"
     "declare void @ir_four(ptr sret([4 x " P "]), " P ", " P ", i64)\n"
@@ -101,9 +100,20 @@ static const char declarations[] =
     "  ret { " P ", ptr addrspace(11) } %5\n"
     "}\n\n";
 
-void declare_for_ir(void)
+/* What both modules define. */
+static const char once[] = "declare " P " @ir_cons(i64, " P ")\n"
+                           "define linkonce_odr " P " @ir_once(" P " %list, i64 %x) {\n"
+                           "  %1 = call " P " @ir_cons(i64 %x, " P " %list)\n"
+                           "  %2 = add i64 %x, 7\n"
+                           "  %3 = call " P " @ir_cons(i64 %2, " P " %1)\n"
+                           "  ret " P " %3\n"
+                           "}\n\n";
+
+void declare_for_ir(int in_other_module)
 {
-    fputs(declarations, stdout);
+    fputs(once, stdout);
+    if (!in_other_module)
+        fputs(declarations, stdout);
 }
 
 void define_in_ir(void)

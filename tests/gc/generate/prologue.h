@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The first part of each generated program. Lists may be cyclic, so they are followed up to a limit only. */
+/* The first part of each generated program. Lists may be cyclic, so they are followed up to a limit only.
+ * A program has two modules, which share their state; OTHER_MODULE is defined in the second one. */
 
 #include <setjmp.h>
 #include <stdint.h>
@@ -59,14 +60,20 @@ struct nested {
 
 enum { THREADS = 3 };
 
-static _Thread_local unsigned self; /* the number of this thread, from 0 */
-static node all_globals[THREADS][4], last_called_back[THREADS];
+#ifdef OTHER_MODULE
+#define STATE extern
+#else
+#define STATE
+#endif
+
+STATE _Thread_local unsigned self; /* the number of this thread, from 0 */
+STATE node all_globals[THREADS][4], last_called_back[THREADS];
 #define globals     (all_globals[self])
 #define called_back (last_called_back[self])
 
-static _Thread_local unsigned long trace;
-static _Thread_local long notes;
-static _Thread_local jmp_buf *target;
+STATE _Thread_local unsigned long trace;
+STATE _Thread_local long notes;
+STATE _Thread_local jmp_buf *target;
 
 static __attribute__((noinline)) void note(long value)
 {
@@ -208,7 +215,7 @@ static __attribute__((noinline)) node sorted(node list, int count)
     return list;
 }
 
-static _Thread_local jmp_buf *way_out;
+STATE _Thread_local jmp_buf *way_out;
 
 static int leave(const void *a, const void *b)
 {
@@ -265,8 +272,8 @@ static __attribute__((noinline)) long digits(long a, long b, double c)
 
 /* ---- unwinding ---- */
 
-static _Thread_local struct _Unwind_Exception exception;
-static _Thread_local int unwinding;
+STATE _Thread_local struct _Unwind_Exception exception;
+STATE _Thread_local int unwinding;
 
 static _Unwind_Reason_Code go_on(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
                                  struct _Unwind_Exception *thrown, struct _Unwind_Context *context, void *argument)
@@ -303,123 +310,13 @@ static __attribute__((noinline)) node caught(node (*f)(node, node, long), node a
     return f(a, b, x);
 }
 
-/* ---- for the functions in IR ---- */
-
-node ir_cons(long value, node next)
-{
-    return cons(value, next);
-}
-
-void ir_note(node list)
-{
-    note(sum(list));
-}
-
-/* Throws where the plain program answers 1: its functions are in C. */
-long ir_throws(node list, long x)
-{
-    node mine = cons(x, list);
-    note(sum(mine));
-    if ((unsigned long)(x + sum(list)) % 3)
-        return 0;
-#ifndef TN_UNMANAGED
-    _Unwind_ForcedUnwind(&exception, go_on, NULL);
-#endif
-    return 1;
-}
-
-struct four {
-    node items[4];
-};
-
-struct four ir_four(node a, node b, long x)
-{
-    struct four four = {{cons(x, a), b, cons(x + 1, b), a}};
-    return four;
-}
-
-#ifdef BYVAL
-long ir_takes(struct four four, node list)
-{
-    node first = cons(1, list);
-    four.items[1] = cons(2, four.items[3]);
-    return sum(four.items[0]) + sum(four.items[1]) + sum(four.items[2]) + sum(first);
-}
-#endif
-
-struct mixed {
-    node first;
-    long number;
-    node pair[2];
-};
-
-struct couple ir_couple(node a, node b, long x)
-{
-    struct couple couple = {cons(x, a), b};
-    return couple;
-}
-
-/* Looks at memory that does not move meanwhile: raw, or what an object owns. */
-long ir_look(const long *raw, long x)
-{
-    cons(x, NULL);
-    return raw[2];
-}
-
-#ifdef TN_UNMANAGED
-#define owned
-#else
-#define owned __attribute__((address_space(13)))
-#endif
-
-long ir_read(const long owned *memory, long x)
-{
-    cons(x, NULL);
-    return memory[2];
-}
-
-/* An object with raw pointers to memory that it owns: its own. */
-struct buffer {
-    long *data[2], words[8];
-};
-TN_LEAF(struct buffer);
-
-struct buffer tn_ref *ir_buffer(long x)
-{
-    struct buffer tn_ref *buffer = tn_new(struct buffer);
-    for (int i = 0; i < 8; i++)
-        buffer->words[i] = x % 1000003 + i;
-    return buffer;
-}
-
-struct holder {
-    node *data, items[2];
-};
-TN_TYPE(struct holder, items[0], items[1]);
-
-struct holder tn_ref *ir_holder(node a, node b)
-{
-    struct holder tn_ref *holder = tn_new(struct holder);
-    holder->items[0] = a;
-    holder->items[1] = b;
-    return holder;
-}
-
-void ir_fill(node *items, node first, long x)
-{
-    for (int i = 0; i < 4; i += 1 + (x & 1))
-        items[i] = first = cons(i, i % 2 ? items[i - 1] : first);
-}
-
-#ifdef TN_UNMANAGED
-static void shuffle(node *v, int a, int b, int c, int d)
-{
-    node old[] = {v[0], v[1], v[2], v[3]};
-    v[0] = old[a], v[1] = old[b], v[2] = old[c], v[3] = old[d];
-}
-#endif
+node ir_cons(long value, node next);
+node ir_once(node list, long x);
 
 #include "prologue_threads.h"
+
+#ifndef OTHER_MODULE
+#include "prologue_ir.h"
 
 /* Each program begins in the same state, whatever others did before. */
 static void begin(void)
@@ -438,3 +335,4 @@ static void end(int program)
     printf("%d: %lx after %ld\n", program, trace + (unsigned long)sum_shared(), notes);
     fflush(stdout);
 }
+#endif

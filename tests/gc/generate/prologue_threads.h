@@ -14,13 +14,13 @@ enum { STARTS = 2 };
 
 typedef node work(node a, node b, long x);
 
-static work *task;
-static long task_number;
-static node given[THREADS][2], results[THREADS];
-static unsigned long traces[THREADS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static node shared;
-static int starts;
+STATE work *task;
+STATE long task_number;
+STATE node given[THREADS][2], results[THREADS];
+STATE unsigned long traces[THREADS];
+STATE pthread_mutex_t lock;
+STATE node shared;
+STATE int starts;
 
 static __attribute__((noinline)) node copy(node list)
 {
@@ -99,8 +99,8 @@ static __attribute__((noinline)) node together(work *function, node a, node b, l
 
 /* ---- a thread that mostly waits ---- */
 
-static node mailbox;
-static int question[2], answer[2];
+STATE node mailbox;
+STATE int question[2], answer[2];
 
 static void wait_for(int file)
 {

@@ -18,6 +18,8 @@ static const struct kind rows[] = {
     {"wide vector", "w = w + (wide){$x % 100, 1, value($r), 2};"},
     {"global", "globals[$4] = $r;"},
     {"call", "$r = $f;"},
+    {"call of another module", "$r = $h;"},
+    {"linkonce function", "$r = ir_once($r, $x);"},
     {"callbacks", "$r = sorted($r, 2 + $6);"},
     {"abandoned callback", "$r = left($r, 2 + $6);"},
     {"blocking call", "note(tn_call_blocking((void *)count_nodes, $x & 7, 2, 3, 4) + value($r));"},

@@ -6,7 +6,7 @@
  *     $100      a random number below 100, another one each time; only in statements
  *     $E..$M    numbers from 0 to 3, $N from 1 to 4, $I from 0 to 999, the same in the whole statement or step
  *     $n        a number that no other statement of the program has
- *     $f $g     a call of an earlier function, of the latest one
+ *     $f $g     a call of an earlier function, of the latest one; $h a call of one that is weak, or in the other module
  *     $u $i $w  names of functions that unwind, that are in IR, that threads run
  *     $v $x     in IR: the current vector and number; a line `=v VALUE` or `=x VALUE` makes this the current one
  *     $b        in IR: the basic block in which the step begins
@@ -23,7 +23,7 @@
 #include "generate.h"
 
 enum language language;
-unsigned program, function;
+unsigned program, outer, function;
 int indent = 1;
 
 static uint64_t state;
@@ -91,6 +91,11 @@ static void add_call(unsigned callee)
     add("depth - 1)");
 }
 
+static void add_outer_call(unsigned callee)
+{
+    add("g%u_%u(r%u, r%u, x%u)", callee, program, pick(REFERENCES), pick(REFERENCES), pick(NUMBERS));
+}
+
 static void add_type(void)
 {
     static const char *const types[] = {
@@ -139,6 +144,9 @@ static void add_place(char what)
         break;
     case 'g':
         add_call(function - 1);
+        break;
+    case 'h':
+        outer ? add_outer_call(pick(outer)) : add("globals[3]");
         break;
     case 'u':
         add("u%u_%u", pick(UNWOUND), program);
