@@ -6,6 +6,12 @@
 
 /* ---- making ---- */
 
+/* An object that refers to another heap's would not keep it alive, and would not be updated when that moves. */
+static int other_heap(struct tn_error *err)
+{
+    return tn__fail(err, TN_EINVAL, "the objects belong to different heaps");
+}
+
 static int make_handle(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
 {
     *out = tn__handle_make(heap, object);
@@ -57,16 +63,21 @@ int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, str
 {
     if (!heap || !out)
         return tn__no_argument(err);
+    if (tn__self() && tn__self()->heap != heap && tn__chunk_of(&tn__self()->heap->space, object))
+        return other_heap(err);
     return make_handle(heap, object, out, err);
 }
 
 /* ---- looking ---- */
 
-void tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
+int tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
 {
+    if (from && from->heap != handle->heap)
+        return TN_EINVAL;
     bool locked = tn__objects_hold(handle->heap);
     handle->object = from ? from->object : NULL;
     tn__objects_release(handle->heap, locked);
+    return TN_OK;
 }
 
 int tn_handle_is_null(const struct tn_handle *handle)
@@ -74,10 +85,11 @@ int tn_handle_is_null(const struct tn_handle *handle)
     return !handle || !__atomic_load_n(&handle->object, __ATOMIC_RELAXED); /* collections never make it NULL */
 }
 
+/* Objects of different heaps are different even if one of them is moving: only null and what is in no heap can be the same. */
 int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b)
 {
     bool locked = tn__objects_hold(a->heap);
-    bool same = a->object == b->object;
+    bool same = a->object == __atomic_load_n(&b->object, __ATOMIC_RELAXED);
     tn__objects_release(a->heap, locked);
     return same;
 }
@@ -141,6 +153,8 @@ int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_ha
 {
     if (!handle || !to)
         return tn__no_argument(err);
+    if (to->heap != handle->heap)
+        return other_heap(err);
     bool locked = tn__objects_hold(handle->heap);
     const char *at = inside(handle, offset, sizeof(void *));
     if (at)
@@ -153,6 +167,8 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
 {
     if (!handle)
         return tn__no_argument(err);
+    if (value && value->heap != handle->heap)
+        return other_heap(err);
     bool locked = tn__objects_hold(handle->heap);
     char *at = inside(handle, offset, sizeof(void *));
     if (at) {

@@ -451,9 +451,126 @@ static void the_default_heap(void **state)
     tn_heap_destroy(made);
 }
 
+/* ---- two things of one heap ---- */
+
+struct pair {
+    struct tn_heap *own, *other;
+    struct tn_handle *a, *b, *node; /* of `own`: a node, nothing, what `a` refers to */
+    struct tn_handle *foreign;      /* a node of `other` */
+};
+
+static int store(const struct pair *p)
+{
+    return tn_handle_store(p->a, 0, p->foreign, &err);
+}
+
+static int store_into(const struct pair *p)
+{
+    return tn_handle_store(p->foreign, 0, p->a, &err);
+}
+
+static int load_into_foreign(const struct pair *p)
+{
+    return tn_handle_load(p->a, 0, p->foreign, &err);
+}
+
+static int load_from_foreign(const struct pair *p)
+{
+    return tn_handle_load(p->foreign, 0, p->a, &err);
+}
+
+static int set(const struct pair *p)
+{
+    return tn_handle_set(p->b, p->foreign);
+}
+
+static int set_foreign(const struct pair *p)
+{
+    return tn_handle_set(p->foreign, p->a);
+}
+
+static int handle_of_foreign(const struct pair *p)
+{
+    struct tn_handle *handle;
+    tn_managed_begin();
+    int code = tn_handle_of(p->other, tn_handle_object(p->a), &handle, &err);
+    tn_managed_end();
+    return code;
+}
+
+static int attach_to_other(const struct pair *p)
+{
+    return tn_heap_attach(p->other, &err);
+}
+
+static int store_null(const struct pair *p)
+{
+    return tn_handle_store(p->foreign, 0, NULL, &err);
+}
+
+static int set_null(const struct pair *p)
+{
+    return tn_handle_set(p->b, NULL);
+}
+
+static int store_own(const struct pair *p)
+{
+    return tn_handle_store(p->a, 0, p->node, &err);
+}
+
+static int are_different(const struct pair *p)
+{
+    return tn_handle_same(p->a, p->foreign);
+}
+
+/* Every function that takes two things of one heap. */
+static const struct {
+    const char *name;
+    int (*call)(const struct pair *p);
+    int code;
+} combinations[] = {
+    {"store", store, TN_EINVAL},
+    {"store into", store_into, TN_EINVAL},
+    {"load into", load_into_foreign, TN_EINVAL},
+    {"load from", load_from_foreign, TN_EINVAL},
+    {"set", set, TN_EINVAL},
+    {"set foreign", set_foreign, TN_EINVAL},
+    {"handle of", handle_of_foreign, TN_EINVAL},
+    {"attach", attach_to_other, TN_EINVAL},
+    {"store null", store_null, 0},
+    {"set null", set_null, 0},
+    {"store own", store_own, 0},
+    {"same", are_different, 0},
+};
+
+static void handles_of_another_heap_are_errors(void **state)
+{
+    struct pair p = {.own = make_heap(state, 0)};
+    struct tn_heap_options options = {.size = sizeof options, .flags = *(uint64_t *)*state};
+    assert_int_equal(tn_heap_create(&options, &p.other, &err), 0);
+    p.node = make_node(p.own, &node_type, 7, NULL);
+    p.foreign = make_node(p.other, &node_type, 9, NULL);
+    for (size_t i = 0; i < sizeof combinations / sizeof *combinations; i++) {
+        p.a = make_node(p.own, &node_type, 8, p.node);
+        p.b = copy_of(p.own, NULL);
+        assert_int_equal(combinations[i].call(&p), combinations[i].code);
+        tn_heap_collect(p.own);
+        tn_heap_collect(p.other);
+        assert_int_equal(value_of(p.foreign), 9);
+        assert_int_equal(value_of(p.a), 8);
+        assert_true(tn_handle_is_null(p.b));
+        assert_true(step(p.a) && value_of(p.a) == 7);
+        tn_handle_free(p.a);
+        tn_handle_free(p.b);
+    }
+    tn_heap_destroy(p.other);
+    tn_heap_destroy(p.own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        BOTH(handles_of_another_heap_are_errors),
         BOTH(types_say_where_references_are),
         BOTH(heaps_tell_of_themselves),
         BOTH(pins_count),
