@@ -91,6 +91,9 @@ struct tn_heap_options {
     /* Called after each collection by the thread that ran it; must not call the heap. May be NULL. */
     void (*on_collection)(void *context, const struct tn_collection *collection);
     void *context;
+    /* Called when a collection, a walk or a fork has waited long for a thread to reach a safepoint, by the thread that waits
+     * (tenon/thread.h). Must not call the heap. May be NULL. */
+    tn_on_delay *on_delay;
 };
 
 /* Creates a heap. `options` may be NULL (defaults). TN_EINVAL, TN_ENOMEM, TN_EFORMAT (the program's own stack maps are
@@ -102,11 +105,11 @@ TN_API int tn_heap_create(const struct tn_heap_options *options, struct tn_heap 
 TN_API void tn_heap_destroy(struct tn_heap *heap);
 
 /* Attaches the calling thread to the heap, so that it may call managed code. A thread that calls managed code without being
- * attached is attached to the default heap. TN_EINVAL (attached to another heap), TN_ENOMEM. */
+ * attached is attached to the default heap. TN_EINVAL (attached to another heap, or ending), TN_ENOMEM. */
 TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
 
-/* Detaches the calling thread, which must not be in managed code; does nothing if it is not attached. Ending a thread
- * detaches it too. */
+/* Detaches the calling thread, which must not be in managed code; does nothing if it is not attached. Ending a thread detaches it
+ * too, after the destructors of its thread-local variables and of its thread-specific data; attaching fails from then on. */
 TN_API void tn_heap_detach(void);
 
 /* Fills in options from the environment: TENON_GC=copy names the collector, TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags,
@@ -149,7 +152,7 @@ TN_API int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint6
                          struct tn_error *err);
 
 /* Creates a handle for a raw reference, which may be NULL. The caller is between tn_managed_begin and tn_managed_end, or
- * was called by managed code. TN_ENOMEM. */
+ * was called by managed code. TN_ENOMEM, TN_EINVAL (the object is in the thread's heap, which is another one). */
 TN_API int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err);
 
 TN_API void tn_handle_free(struct tn_handle *handle); /* NULL is ignored */
@@ -159,8 +162,8 @@ TN_API void tn_handle_free(struct tn_handle *handle); /* NULL is ignored */
 TN_API void tn_scope_begin(void);
 TN_API void tn_scope_end(void);
 
-/* Makes `handle` refer to the object of `from`, or to nothing if `from` is NULL. */
-TN_API void tn_handle_set(struct tn_handle *handle, const struct tn_handle *from);
+/* Makes `handle` refer to the object of `from`, or to nothing if `from` is NULL. TN_EINVAL (`from` is of another heap). */
+TN_API int tn_handle_set(struct tn_handle *handle, const struct tn_handle *from);
 TN_API int tn_handle_is_null(const struct tn_handle *handle);
 TN_API int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b);
 TN_API const struct tn_type *tn_handle_type(const struct tn_handle *handle); /* NULL if it refers to nothing */
@@ -171,7 +174,7 @@ TN_API int tn_handle_write(struct tn_handle *handle, uint64_t offset, const void
                            struct tn_error *err);
 
 /* Loads the reference at `offset` of the object into `to`, or stores a reference to the object of `value` (NULL: a null
- * reference) there. TN_EINVAL. */
+ * reference) there. TN_EINVAL (no object, outside of its payload, or a handle of another heap). */
 TN_API int tn_handle_load(const struct tn_handle *handle, uint64_t offset, struct tn_handle *to, struct tn_error *err);
 TN_API int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_handle *value,
                            struct tn_error *err);

@@ -34,7 +34,24 @@ static void log_collection(void *name, const struct tn_collection *c)
             (unsigned long long)c->stop_ns / US, (unsigned long long)c->pause_ns / US);
 }
 
-int tool_make_default_heap(const char *name, struct tn_error *err)
+static tool_name_function *name_function;
+
+static void report_delay(void *name, const struct tn_delay *delay)
+{
+    enum { MS = 1000000, S = 1000 };
+    char where[300] = "", what[64] = "running";
+    if (delay->code && name_function && name_function(delay->code, where, sizeof where))
+        ;
+    else if (delay->code)
+        snprintf(where, sizeof where, "%p", delay->code);
+    if (delay->system_call >= 0)
+        snprintf(what, sizeof what, "in system call %d", delay->system_call);
+    unsigned long long ms = delay->waited_ns / MS;
+    fprintf(stderr, "%s: a collection has waited %llu.%llu s for thread %llu (%s)%s%s\n", (const char *)name, ms / S,
+            ms % S / (S / 10), (unsigned long long)delay->thread, what, *where ? ", last seen in " : "", where);
+}
+
+int tool_make_default_heap(const char *name, tool_name_function *functions, struct tn_error *err)
 {
     struct tn_heap *heap;
     struct tn_heap_options options;
@@ -43,6 +60,8 @@ int tool_make_default_heap(const char *name, struct tn_error *err)
     options.context = (void *)(uintptr_t)name;
     options.out_of_memory = out_of_memory;
     options.on_corruption = corrupt;
+    options.on_delay = report_delay;
+    name_function = functions;
     if (log && strcmp(log, "1") == 0)
         options.on_collection = log_collection;
     if (!code)

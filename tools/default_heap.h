@@ -5,11 +5,17 @@
 #ifndef TENON_TOOL_DEFAULT_HEAP_H
 #define TENON_TOOL_DEFAULT_HEAP_H
 
+#include <stdbool.h>
+
 #include "tenon_heap.h"
 
+/* Stores the name of the function at an address as text; false if it is not known. */
+typedef bool tool_name_function(const void *address, char *name, size_t size);
+
 /* Makes the heap that the environment asks for, and makes it the default one. What ends the program and, with TENON_GC_LOG=1, each
- * collection is reported on standard error, after `name`, which is borrowed. The heap ends with the process: threads may run
+ * collection is reported on standard error, after `name`, which is borrowed; so are threads that keep a collection waiting, with
+ * the function that `functions` (may be NULL) knows. The heap ends with the process: threads may run
  * managed code until then. The errors of tn_heap_options_from_environment and tn_heap_create. */
-int tool_make_default_heap(const char *name, struct tn_error *err);
+int tool_make_default_heap(const char *name, tool_name_function *functions, struct tn_error *err);
 
 #endif

@@ -8,6 +8,20 @@
 #include "default_heap.h"
 #include "tool.h"
 
+/* As the module names it: without what the compiler adds to the bodies of managed functions. */
+static bool name_function(const void *address, char *name, size_t size)
+{
+    struct tn_place place = {.size = sizeof place};
+    struct tn_error error;
+    if (tn_symbolize(tool_program.session, address, &place, &error) || !place.function)
+        return false;
+    int length = (int)strlen(place.function);
+    if (length > 2 && strcmp(place.function + length - 2, ".m") == 0)
+        length -= 2;
+    snprintf(name, size, "'%.*s'", length, place.function);
+    return true;
+}
+
 static int provide(void *context, struct tn_library *library, const char *const *names, size_t count,
                    struct tn_error *error)
 {
@@ -18,7 +32,9 @@ static int provide(void *context, struct tn_library *library, const char *const 
     if (!wanted || provided)
         return 0;
     provided = true;
-    int code = tool_make_default_heap("tenon run", error);
+    int code = tool_make_default_heap("tenon run", name_function, error);
+    if (!code)
+        code = tn_observe_functions(context, error);
     if (!code)
         code = tn_observe_managed_code(context, error);
     return code ? code : tn_define_managed_runtime(library, error);

@@ -17,6 +17,7 @@
 
 #include "tenon/base.h"
 #include "tenon/memory.h"
+#include "tenon/thread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +56,8 @@ struct tn_session_options {
      * strategy must be 0. With TN_MEMORY_ELSEWHERE, no initializer, finalizer or resolver of an indirect function runs and no
      * unwind table is registered; thread-local variables, stubs and the built-in observers fail with TN_ENOTSUP. */
     const struct tn_memory *memory;
+    /* Called, without a lock, when a removal has waited long for a thread to pass a quiescent point (tn_quiesce_watched). */
+    tn_on_delay *on_delay;
 };
 
 /* Creates a session. `options` may be NULL (defaults) and need not outlive the call.

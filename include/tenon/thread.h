@@ -25,8 +25,10 @@ extern "C" {
 #endif
 
 /* Attaches the calling thread; does nothing if it is attached. Needed by threads that run code which others may remove (see
- * tn_quiesce), and by threads that use thread-local variables of an object which another thread linked after they started. A
- * thread must detach before it ends. In the child of a fork only the thread that forked can be attached. */
+ * tn_quiesce), and by threads that use thread-local variables of an object which another thread linked after they started.
+ * Ending a thread detaches it, after the destructors of its thread-local variables and of its thread-specific data; does nothing
+ * from then on. If the system has no room for another pthread_key_create or pthread_setspecific, the thread must detach
+ * itself. In the child of a fork only the thread that forked can be attached. */
 TN_API void tn_thread_attach(void);
 TN_API void tn_thread_detach(void);
 
@@ -43,9 +45,24 @@ TN_API void tn_thread_end_blocking(void);
 
 /* Waits until every attached thread has passed a quiescent point since the call, is in a blocking region, or has detached.
  * Whatever could no longer be found before the call is therefore unused after it, and may be freed. The calling thread itself
- * counts as quiescent. There is no timeout: an attached thread that neither passes a quiescent point nor blocks delays all who
+ * counts as quiescent. There is no timeout (but see tn_quiesce_watched): an attached thread that neither passes a quiescent point nor blocks delays all who
  * wait, so the caller must not hold anything that other threads wait for outside of a blocking region. */
 TN_API void tn_quiesce(void);
+
+/* A thread that keeps another one waiting. */
+struct tn_delay {
+    size_t size;        /* of this struct */
+    uint64_t waited_ns; /* so far */
+    uint64_t thread;    /* its number in the system, as debuggers and /proc/self/task have it */
+    const void *code; /* an address in the managed function where it was last seen; NULL: not known. See tn_symbolize */
+    int system_call;  /* the number of the system call in which it is blocked; -1: none, or not known */
+};
+
+/* Called by the thread that waits: after one second, and each time that the wait has become twice as long. */
+typedef void tn_on_delay(void *context, const struct tn_delay *delay);
+
+/* tn_quiesce that calls `on_delay` (NULL: as tn_quiesce) without a lock. */
+TN_API void tn_quiesce_watched(tn_on_delay *on_delay, void *context);
 
 /* The same for callers that cannot wait: tn_quiesce_begin returns a ticket; tn_quiesce_ended tells whether a tn_quiesce called
  * when the ticket was taken would have returned by now. The asking thread counts as quiescent. */

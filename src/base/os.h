@@ -84,6 +84,17 @@ int tn__os_map_marker(int fd, uint64_t *address);
 uint32_t tn__os_process_id(void);
 uint32_t tn__os_thread_id(void);
 
+/* Sleeps until tn__os_wake is called for the word, at most `ns` nanoseconds (UINT64_MAX: without a limit), and not at all if the
+ * word does not have this value. May return early. */
+void tn__os_wait(const uint32_t *word, uint32_t value, uint64_t ns);
+void tn__os_wake(const uint32_t *word);
+
+/* The number of the system call in which a thread of this process is blocked; -1: none, or not known. */
+int tn__os_system_call(uint32_t thread);
+
+/* Reads a word that another thread may be changing or unmapping. False: it cannot be read. */
+bool tn__os_peek(uint64_t address, uint64_t *word);
+
 /* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
 uint64_t tn__os_stack_size(void);
 

@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 
+#include "delay.h"
 #include "fork.h"
 #include "thread.h"
 
@@ -30,7 +31,7 @@ static struct {
 } __attribute__((aligned(64))) epoch = {FIRST_EPOCH};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
+static uint32_t passed; /* changes, under the lock, when a thread that is waited for has passed */
 static struct tn__thread *attached;
 static void (*attach_hook)(struct tn__thread *thread);
 
@@ -71,10 +72,27 @@ static void insert_self(void)
     attached = &self;
 }
 
+/* Under the lock. */
+static void note_passed(void)
+{
+    __atomic_add_fetch(&passed, 1, __ATOMIC_RELAXED);
+    tn__os_wake(&passed);
+}
+
+static void at_end(bool last)
+{
+    if (last)
+        tn_thread_detach();
+}
+
 void tn_thread_attach(void)
 {
+    if (tn__thread_has_ended())
+        return;
+    tn__thread_at_end(TN__END_QUIESCENCE, at_end);
     tn__threads_lock();
     if (!self.link) {
+        self.id = tn__os_thread_id();
         self.thread_pointer = tn__thread_pointer();
         __atomic_store_n(&self.seen, __atomic_load_n(&epoch.now, __ATOMIC_ACQUIRE), __ATOMIC_RELAXED);
         insert_self();
@@ -92,7 +110,7 @@ void tn_thread_detach(void)
         if (self.next)
             self.next->link = self.link;
         self = (struct tn__thread){.seen = OFFLINE};
-        pthread_cond_broadcast(&passed);
+        note_passed();
     }
     tn__threads_unlock();
 }
@@ -103,10 +121,10 @@ void tn_thread_detach(void)
 static void after_fork(bool in_child)
 {
     if (in_child) {
-        pthread_cond_init(&passed, NULL);
         attached = NULL;
         if (self.link)
             insert_self();
+        self.id = tn__os_thread_id();
     }
 }
 
@@ -115,8 +133,8 @@ static void after_fork(bool in_child)
 static void set_seen(uint64_t value)
 {
     if (__atomic_exchange_n(&self.seen, value, __ATOMIC_ACQ_REL) & WAITED) {
-        tn__threads_lock(); /* waiters mark us under the lock, and release it only to sleep */
-        pthread_cond_broadcast(&passed);
+        tn__threads_lock(); /* waiters mark us under the lock, and note the state of `passed` before they release it */
+        note_passed();
         tn__threads_unlock();
     }
 }
@@ -159,13 +177,13 @@ static bool has_passed(struct tn__thread *thread, uint64_t ticket, bool mark)
     }
 }
 
-/* Call under the lock. Finds one thread to wait for; when it has passed, the next one is looked for. */
-static bool all_passed(uint64_t ticket, bool mark)
+/* Call under the lock. Finds one thread to wait for; when it has passed, the next one is looked for. NULL: all have passed. */
+static const struct tn__thread *find_late(uint64_t ticket, bool mark)
 {
     for (struct tn__thread *thread = attached; thread; thread = thread->next)
         if (thread != &self && !has_passed(thread, ticket, mark))
-            return false;
-    return true;
+            return thread;
+    return NULL;
 }
 
 uint64_t tn_quiesce_begin(void)
@@ -176,18 +194,31 @@ uint64_t tn_quiesce_begin(void)
 int tn_quiesce_ended(uint64_t ticket)
 {
     tn__threads_lock();
-    bool ended = all_passed(ticket, false);
+    bool ended = !find_late(ticket, false);
     tn__threads_unlock();
     return ended;
 }
 
-void tn_quiesce(void)
+void tn_quiesce_watched(tn_on_delay *on_delay, void *context)
 {
     uint64_t ticket = tn_quiesce_begin();
+    struct tn__delay delay = tn__delay_begin(on_delay, context);
     tn_thread_begin_blocking(); /* others that wait at the same time need not wait for this thread */
     tn__threads_lock();
-    while (!all_passed(ticket, true))
-        pthread_cond_wait(&passed, &lock);
+    for (const struct tn__thread *late; (late = find_late(ticket, true));) {
+        uint32_t id = late->id, before = passed;
+        tn__threads_unlock();
+        if (tn__delay_is_due(&delay))
+            tn__delay_report(&delay, id, NULL);
+        else
+            tn__os_wait(&passed, before, tn__delay_until_report(&delay));
+        tn__threads_lock();
+    }
     tn__threads_unlock();
     tn_thread_end_blocking();
+}
+
+void tn_quiesce(void)
+{
+    tn_quiesce_watched(NULL, NULL);
 }

@@ -16,6 +16,7 @@ struct tn__thread {
     uint32_t blocking; /* nesting depth of blocking regions */
     struct tn__thread *next, **link;
     uint8_t *thread_pointer;
+    uint32_t id; /* in the system */
 } __attribute__((aligned(64)));
 
 /* One lock protects the list and everything attached to it. Forks hold it; the child knows only the thread that forked. */
@@ -27,6 +28,17 @@ struct tn__thread *tn__threads_first(void);
 
 /* Under the lock: sets the hook that is called, under the lock, for every thread that attaches from now on. */
 void tn__threads_on_attach(void (*hook)(struct tn__thread *thread));
+
+/* What is called when the calling thread ends, in this order (thread_detach.c). */
+enum tn__end { TN__END_HEAP, TN__END_LEASES, TN__END_QUIESCENCE, TN__ENDS };
+
+/* Has `function` called when the calling thread ends: first as soon as destructors of thread-specific data begin to run, and again,
+ * with `last`, when as many of them have run as possible, because these may still use what the function ends. False: the system
+ * has no room. */
+bool tn__thread_at_end(enum tn__end which, void (*function)(bool last));
+
+/* True if the calls with `last` have begun: nothing will be called any more. */
+bool tn__thread_has_ended(void);
 
 /* The base of thread-local addresses. */
 static inline uint8_t *tn__thread_pointer(void)

@@ -5,6 +5,7 @@
  * scopes and running finalizers are dropped; the objects that only those referred to die at the next collection. */
 
 #include "base/fork.h"
+#include "base/os.h"
 #include "gc.h"
 
 static struct {
@@ -45,7 +46,9 @@ static void lock_handles(void)
 
 static void drop_threads(struct tn_heap *heap)
 {
-    const struct tn__mutator *self = tn__self();
+    struct tn__mutator *self = tn__self();
+    if (self)
+        self->thread = tn__os_thread_id();
     for (struct tn__list *at = heap->mutators.next, *next; at != &heap->mutators; at = next) {
         next = at->next;
         if (tn__mutator_at(at) != self)

@@ -10,6 +10,7 @@
  *     verify.c    checks the heap after a collection
  *     maps.c      stack maps: their checks, and lookup by return address; loaded.c: those of loaded objects
  *     walk.c      the stack walker
+ *     await.c     waiting until threads have stopped
  *     fork.c      all heaps, and forks
  *     handles.c   handles and pins; access.c: objects by handles; roots.c: root ranges
  *     run_x86_64.c  entries that compiled code calls with special calling conventions
@@ -174,6 +175,7 @@ struct tn__mutator {
     struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
     uint64_t anchors_size;        /* bytes of address space */
     struct tn_gc_anchor *away;    /* the level that it left for the lock of another heap; NULL: none */
+    uint32_t thread;              /* its number in the system */
     uint32_t chunk;               /* that it allocates from, up to `limit`; 0: none */
     char *limit;                  /* the value of block->limit unless the world is to stop */
     struct tn_handle *newest;     /* handle in its scopes */
@@ -231,6 +233,13 @@ void tn__objects_release(struct tn_heap *heap, bool locked);
 void tn__world_stop(struct tn_heap *heap);
 void tn__world_start(struct tn_heap *heap);
 
+/* True once no collection has to wait for the thread. */
+bool tn__is_stopped(const struct tn__mutator *mutator);
+/* Under the lock: returns when all other threads of the heap have stopped (await.c). */
+void tn__await_stopped(struct tn_heap *heap);
+/* The thread has just stopped: wakes the collector if that sleeps. */
+void tn__wake_collector(struct tn_heap *heap);
+
 /* In the child of a fork: forgets a thread that does not exist there. */
 void tn__mutator_drop(struct tn__mutator *mutator);
 
@@ -258,6 +267,7 @@ struct tn_heap {
     const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
     struct tn__list listed; /* in the list of all heaps */
     bool locked_for_fork;   /* by fork.c */
+    uint32_t asleep;        /* not 0: the thread that stops the world sleeps; see await.c */
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     struct tn_heap_options options;
     struct tn__space space;

@@ -7,9 +7,8 @@
  * barrier, then checks for a stop request; the collector first requests the stop, then reads the top. Both use sequentially
  * consistent order, so at least one of them sees the other. */
 
-#include <sched.h>
-
 #include "base/os.h"
+#include "base/thread.h"
 #include "gc.h"
 
 /* The anchors of threads that are attached to no heap: both are alike, so entries take the slow path. */
@@ -18,29 +17,80 @@ static struct tn_gc_anchor unattached[3] = {{.sp = TN_GC_BARRIER}, {.sp = TN_GC_
 __thread struct tn_gc_block tn__gc_block
     __attribute__((tls_model("initial-exec"), aligned(64))) = {.top = unattached + 1};
 
+/* ---- levels ---- */
+
+static struct tn_gc_anchor *top_of(const struct tn__mutator *mutator)
+{
+    return __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+}
+
+static void set_top(struct tn__mutator *mutator, struct tn_gc_anchor *anchor)
+{
+    __atomic_store_n(&mutator->block->top, anchor, __ATOMIC_SEQ_CST);
+}
+
+/* Atomic, because a collector may be reading an anchor that was the top one a moment ago. */
+static void set_sp(struct tn_gc_anchor *anchor, uintptr_t sp)
+{
+    __atomic_store_n(&anchor->sp, sp, __ATOMIC_RELAXED);
+}
+
+/* Of an anchor without a call: the frame of its entry, or how deeply tn_managed_begin is nested. */
+static void set_fp(struct tn_gc_anchor *anchor, uintptr_t fp)
+{
+    __atomic_store_n(&anchor->fp, fp, __ATOMIC_RELAXED);
+}
+
+static bool is_barrier(const struct tn_gc_anchor *anchor)
+{
+    return __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED) == TN_GC_BARRIER;
+}
+
+/* After the top became a barrier in a place that is slow anyway; see await.c. */
+static void wake_if_stopping(const struct tn__mutator *mutator)
+{
+    if (__atomic_load_n(&mutator->block->poll, __ATOMIC_SEQ_CST) & TN__STOP)
+        tn__wake_collector(mutator->heap);
+}
+
+/* From now on no collection waits for the calling thread, until pass_barrier is called with the returned level. NULL: none
+ * waited before either. */
+static struct tn_gc_anchor *put_barrier(struct tn__mutator *mutator)
+{
+    struct tn_gc_anchor *level = mutator->block->top;
+    if (is_barrier(level))
+        return NULL;
+    set_sp(level + 1, TN_GC_BARRIER);
+    set_top(mutator, level + 1);
+    wake_if_stopping(mutator);
+    return level;
+}
+
+/* Goes from a barrier, the top anchor, to the adjacent level. Returns only while the world runs. */
+static void pass_barrier(struct tn__mutator *mutator, struct tn_gc_anchor *barrier, struct tn_gc_anchor *level)
+{
+    for (;;) {
+        set_top(mutator, level);
+        if (!(__atomic_load_n(&mutator->block->poll, __ATOMIC_SEQ_CST) & TN__STOP))
+            return;
+        set_top(mutator, barrier);
+        tn__wake_collector(mutator->heap);
+        pthread_mutex_lock(&mutator->heap->lock);
+        pthread_mutex_unlock(&mutator->heap->lock);
+    }
+}
+
+/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level below. */
+static struct tn_gc_anchor *drop_levels(struct tn_gc_anchor *p, uintptr_t fp)
+{
+    while (p->sp && p->sp <= fp)
+        p--;
+    for (; p->sp && !is_barrier(p) && p[-1].sp && p[-1].sp <= p->sp; p--)
+        p[-1] = *p;
+    return p;
+}
+
 /* ---- attaching ---- */
-
-/* Detaches threads that end while attached. */
-static pthread_key_t at_end;
-static bool has_key;
-
-static void detach_at_end(void *unused)
-{
-    (void)unused;
-    tn_heap_detach();
-}
-
-static void make_key(void)
-{
-    has_key = pthread_key_create(&at_end, detach_at_end) == 0;
-}
-
-static bool watch_end(struct tn__mutator *mutator)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_key);
-    return has_key && pthread_setspecific(at_end, mutator) == 0;
-}
 
 static struct tn_gc_anchor *outside(const struct tn__mutator *mutator)
 {
@@ -65,15 +115,25 @@ static bool make_anchors(struct tn__mutator *mutator)
     return true;
 }
 
+/* At first, its frames are gone: no collection waits for a thread that ended within managed code. */
+static void at_end(bool last)
+{
+    if (last)
+        tn_heap_detach();
+    else if (tn__self())
+        set_top(tn__self(), outside(tn__self()));
+}
+
 static bool make_mutator(struct tn_heap *heap)
 {
     struct tn__mutator *mutator = tn__alloc_zeroed(NULL, 1, sizeof *mutator);
-    if (!mutator || !watch_end(mutator) || !make_anchors(mutator)) {
+    if (!mutator || !tn__thread_at_end(TN__END_HEAP, at_end) || !make_anchors(mutator)) {
         tn__free(NULL, mutator);
         return false;
     }
     mutator->heap = heap;
     mutator->block = &tn__gc_block;
+    mutator->thread = tn__os_thread_id();
     tn__gc_block = (struct tn_gc_block){.top = outside(mutator), .runtime = {[TN__MUTATOR] = mutator}};
     if (heap->options.flags & TN_HEAP_STRESS)
         tn__gc_block.poll = TN__STRESS;
@@ -86,6 +146,8 @@ int tn_heap_attach(struct tn_heap *heap, struct tn_error *err)
     if (!heap)
         return tn__no_argument(err);
     struct tn__mutator *mutator = tn__self();
+    if (tn__thread_has_ended())
+        return tn__fail(err, TN_EINVAL, "the thread is ending: the last destructors of its data are running");
     if (mutator)
         return mutator->heap == heap ? TN_OK : tn__fail(err, TN_EINVAL, "the thread is attached to another heap");
     tn__heap_lock(heap); /* so that no fork comes in between */
@@ -108,7 +170,6 @@ void tn_heap_detach(void)
         return;
     while (mutator->scope_depth)
         tn_scope_end();
-    pthread_setspecific(at_end, NULL);
     struct tn_heap *heap = mutator->heap;
     tn__heap_lock(heap);
     tn__retire(mutator);
@@ -127,64 +188,6 @@ void tn__mutator_drop(struct tn__mutator *mutator)
 struct tn_heap *tn_heap_current(void)
 {
     return tn__self() ? tn__self()->heap : NULL;
-}
-
-/* ---- levels ---- */
-
-static struct tn_gc_anchor *top_of(const struct tn__mutator *mutator)
-{
-    return __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
-}
-
-static void set_top(struct tn__mutator *mutator, struct tn_gc_anchor *anchor)
-{
-    __atomic_store_n(&mutator->block->top, anchor, __ATOMIC_SEQ_CST);
-}
-
-/* Atomic, because a collector may be reading an anchor that was the top one a moment ago. */
-static void set_sp(struct tn_gc_anchor *anchor, uintptr_t sp)
-{
-    __atomic_store_n(&anchor->sp, sp, __ATOMIC_RELAXED);
-}
-
-static bool is_barrier(const struct tn_gc_anchor *anchor)
-{
-    return __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED) == TN_GC_BARRIER;
-}
-
-/* From now on no collection waits for the calling thread, until pass_barrier is called with the returned level. NULL: none
- * waited before either. */
-static struct tn_gc_anchor *put_barrier(struct tn__mutator *mutator)
-{
-    struct tn_gc_anchor *level = mutator->block->top;
-    if (is_barrier(level))
-        return NULL;
-    set_sp(level + 1, TN_GC_BARRIER);
-    set_top(mutator, level + 1);
-    return level;
-}
-
-/* Goes from a barrier, the top anchor, to the adjacent level. Returns only while the world runs. */
-static void pass_barrier(struct tn__mutator *mutator, struct tn_gc_anchor *barrier, struct tn_gc_anchor *level)
-{
-    for (;;) {
-        set_top(mutator, level);
-        if (!(__atomic_load_n(&mutator->block->poll, __ATOMIC_SEQ_CST) & TN__STOP))
-            return;
-        set_top(mutator, barrier);
-        pthread_mutex_lock(&mutator->heap->lock);
-        pthread_mutex_unlock(&mutator->heap->lock);
-    }
-}
-
-/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level below. */
-static struct tn_gc_anchor *drop_levels(struct tn_gc_anchor *p, uintptr_t fp)
-{
-    while (p->sp && p->sp <= fp)
-        p--;
-    for (; p->sp && !is_barrier(p) && p[-1].sp && p[-1].sp <= p->sp; p--)
-        p[-1] = *p;
-    return p;
 }
 
 /* ---- the lock ---- */
@@ -282,32 +285,20 @@ void tn__retire(struct tn__mutator *mutator)
 
 /* ---- the world ---- */
 
-static bool is_stopped(const struct tn__mutator *mutator)
+bool tn__is_stopped(const struct tn__mutator *mutator)
 {
     return is_barrier(top_of(mutator));
 }
 
-/* Threads reach a safepoint within microseconds, unless the system does not run them. */
-static void wait_for(const struct tn__mutator *mutator)
-{
-    enum { SPINS = 2000 };
-    for (int i = 0; !is_stopped(mutator); i++)
-        if (i >= SPINS)
-            sched_yield();
-}
-
 void tn__world_stop(struct tn_heap *heap)
 {
-    struct tn__mutator *self = tn__self();
     heap->stops++;
     for (TN__EACH_MUTATOR(at, heap)) {
         struct tn_gc_block *block = tn__mutator_at(at)->block;
         __atomic_fetch_or(&block->poll, TN__STOP, __ATOMIC_SEQ_CST);
         __atomic_store_n(&block->limit, NULL, __ATOMIC_SEQ_CST);
     }
-    for (TN__EACH_MUTATOR(at, heap))
-        if (tn__mutator_at(at) != self)
-            wait_for(tn__mutator_at(at));
+    tn__await_stopped(heap);
     for (TN__EACH_MUTATOR(at, heap))
         tn__retire(tn__mutator_at(at));
 }
@@ -433,6 +424,7 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
     struct tn_gc_anchor *p = drop_levels(mutator->block->top, fp);
     if (is_barrier(p)) {
         set_sp(p + 1, 0);
+        set_fp(p + 1, fp);
         pass_barrier(mutator, p, p + 1);
     }
     return p;
@@ -447,10 +439,10 @@ void tn_managed_begin(void)
     struct tn_gc_anchor *p = drop_levels(mutator->block->top, (uintptr_t)__builtin_frame_address(0));
     set_top(mutator, p);
     if (!p->sp)
-        p->fp++;
+        set_fp(p, p->fp + 1);
     if (!is_barrier(p))
         return;
-    p[1].fp = 1;
+    set_fp(p + 1, 1);
     set_sp(p + 1, 0);
     pass_barrier(mutator, p, p + 1);
 }
@@ -461,7 +453,10 @@ void tn_managed_end(void)
     if (!mutator)
         return;
     struct tn_gc_anchor *p = drop_levels(mutator->block->top, (uintptr_t)__builtin_frame_address(0));
-    if (!p->sp && !--p->fp)
+    if (!p->sp)
+        set_fp(p, p->fp - 1);
+    if (!p->sp && !p->fp)
         p--;
     set_top(mutator, p);
+    wake_if_stopping(mutator);
 }

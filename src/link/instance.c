@@ -326,16 +326,30 @@ static void clear(struct tn_instance *instance)
     }
 }
 
+/* Of the code's tracker. Under the lock. */
+static struct tn_session *session_of(const struct tn_instance *instance)
+{
+    const struct tn_tracker *owner = instance->links[PUBLISHED].owner;
+    return owner ? owner->library->session : NULL;
+}
+
 void tn_instances_withdraw(struct tn_instance *const *instances, size_t count)
 {
+    tn_on_delay *on_delay = NULL; /* of any session: it is the same wait for all */
+    void *context = NULL;
     take_lock();
+    for (size_t i = 0; i < count && !on_delay; i++) {
+        const struct tn_session *session = session_of(instances[i]);
+        on_delay = session ? session->on_delay : NULL;
+        context = session ? session->context : NULL;
+    }
     for (size_t i = 0; i < count; i++) {
         withdraw(instances[i]);
         if (!get_specptr(instances[i]))
             unlink_from_all(instances[i]);
     }
     give_lock();
-    tn_quiesce();
+    tn_quiesce_watched(on_delay, context);
     take_lock();
     for (size_t i = 0; i < count; i++)
         clear(instances[i]);
@@ -398,8 +412,21 @@ static bool waits_for_us(const struct compiler *compiler)
     return compiler;
 }
 
+/* The leases lay in frames that are gone. */
+static void at_end(bool last)
+{
+    (void)last;
+    take_lock();
+    self.leases = NULL;
+    if (self.link)
+        remove_self();
+    pthread_cond_broadcast(&released);
+    give_lock();
+}
+
 static void grant(struct tn_instance *instance, struct tn_lease *lease)
 {
+    tn__thread_at_end(TN__END_LEASES, at_end);
     *lease = (struct tn_lease){.instance = instance, .next = self.leases};
     self.leases = lease;
     if (!self.link)

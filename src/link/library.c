@@ -67,7 +67,7 @@ static void withdraw_code(struct tn_library *library)
 {
     while (withdraw_instances(library)) {
         pthread_mutex_unlock(&library->session->lock);
-        tn_quiesce();
+        tn__session_quiesce(library->session);
         pthread_mutex_lock(&library->session->lock);
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
             tn__instances()->clear(tracker);

@@ -120,7 +120,7 @@ int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err)
     if (!code) {
         lead_away(&r);
         do {
-            tn_quiesce();
+            tn__session_quiesce(session);
             if (tn__instances())
                 tn__instances()->clear(tracker);
         } while (lead_away(&r));

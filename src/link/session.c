@@ -8,6 +8,7 @@
 #include "link.h"
 #include "observer.h"
 #include "promise.h"
+#include "tenon/thread.h"
 #include "tls.h"
 
 /* ---- forks ---- */
@@ -166,6 +167,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->on_undefined = options.on_undefined;
     session->on_error = options.on_error;
     session->dispatch = options.dispatch;
+    session->on_delay = options.on_delay;
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
     tn__session_init_thread_exits(session);
@@ -201,6 +203,11 @@ void tn_session_destroy(struct tn_session *session)
     pthread_cond_destroy(&session->idle);
     pthread_mutex_destroy(&session->lock);
     tn__free(session->allocator, session);
+}
+
+void tn__session_quiesce(const struct tn_session *session)
+{
+    tn_quiesce_watched(session->on_delay, session->context);
 }
 
 int tn__session_check_here(const struct tn_session *session, const char *what, struct tn_error *err)

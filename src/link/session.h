@@ -366,6 +366,7 @@ struct tn_session {
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void (*on_error)(void *context, const struct tn_error *error);
     void (*dispatch)(void *context, struct tn_task *task);
+    tn_on_delay *on_delay;
     void *context;
     struct tn__pool *pool;         /* NULL: no threads of its own */
     struct tn__list queries;       /* those with a callback */
@@ -411,6 +412,9 @@ void tn__session_lock(struct tn_session *session);
 void tn__session_unlock(struct tn_session *session);
 
 /* Iterate over all sessions of the process, under a lock that is taken before theirs. NULL starts and ends the iteration. */
+/* tn_quiesce for a removal in this session; no lock may be held. */
+void tn__session_quiesce(const struct tn_session *session);
+
 void tn__sessions_lock(void);
 void tn__sessions_unlock(void);
 struct tn_session *tn__sessions_next(const struct tn_session *session);

@@ -116,7 +116,7 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
         return tn__fail(err, TN_EINVAL, "no tracker given");
     struct tn_session *session = tracker->library->session;
     while (tn__tracker_withdraw(tracker)) { /* again if code was published while we waited */
-        tn_quiesce();
+        tn__session_quiesce(session);
         tn__instances()->clear(tracker);
     }
     if (!finalize(tracker))

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/os.h"
 #include "base/thread.h"
 
 /* ---- a thread that does what it is told ---- */
@@ -480,6 +481,75 @@ static void what_was_left_is_seen_after_a_point(void **state)
     assert_false(wrong);
 }
 
+/* ---- waits that take long ---- */
+
+static struct {
+    unsigned count;
+    uint64_t thread, waited_ns;
+} delay;
+
+static _Atomic uint32_t late_thread;
+
+static void note_delay(void *context, const struct tn_delay *d)
+{
+    assert_ptr_equal(context, &delay);
+    delay.count++;
+    delay.thread = d->thread;
+    delay.waited_ns = d->waited_ns;
+    tn_thread_attach(); /* there is no lock */
+}
+
+static void *be_late(void *argument)
+{
+    (void)argument;
+    tn_thread_attach();
+    late_thread = tn__os_thread_id();
+    usleep(1300000);
+    tn_thread_quiescent();
+    tn_thread_detach();
+    return NULL;
+}
+
+static void a_late_thread_is_reported(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, be_late, NULL), 0);
+    while (!late_thread)
+        usleep(1000);
+    tn_quiesce_watched(note_delay, &delay);
+    pthread_join(thread, NULL);
+    assert_true(delay.count >= 1);
+    assert_int_equal(delay.thread, late_thread);
+    assert_true(delay.waited_ns >= 1000000000);
+    tn_thread_detach();
+}
+
+/* ---- threads that end without detaching ---- */
+
+static void *end_attached(void *block)
+{
+    tn_thread_attach();
+    if (block)
+        tn_thread_begin_blocking();
+    return NULL;
+}
+
+static void ending_detaches(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, end_attached, i % 2 ? &thread : NULL), 0);
+        pthread_join(thread, NULL);
+        tn__threads_lock();
+        bool none = !tn__threads_first();
+        tn__threads_unlock();
+        assert_true(none);
+        tn_quiesce();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +558,8 @@ int main(void)
         cmocka_unit_test(all_are_waited_for),
         cmocka_unit_test(several_wait_at_once),
         cmocka_unit_test(forks),
+        cmocka_unit_test(a_late_thread_is_reported),
+        cmocka_unit_test(ending_detaches),
         cmocka_unit_test(a_storm_of_removals),
         cmocka_unit_test(what_was_left_is_seen_after_a_point),
     };

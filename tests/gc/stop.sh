@@ -20,3 +20,16 @@ if [ -n "$median" ] && [ "$median" -le 50 ]; then
 else
     echo "not ok gc/stop: within ${median:-?} us"
 fi
+
+# A loop without polls keeps a collection waiting: which thread, and in which function, also if it has called out of managed code before.
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/delay.c -o "$out/delay.bc" || exit 1
+for arguments in "" again; do
+    timeout 20 "$BUILD/tenon" run -O2 "$out/delay.bc" -- $arguments >"$out/got" 2>"$out/log"
+    status=$?
+    if [ "$status $(tail -1 "$out/got")" = "0 42" ] &&
+        grep -q "^tenon run: a collection has waited 1\.[0-9] s for thread [0-9]* (running), last seen in '\(spin\|run\)'$" "$out/log"; then
+        echo "ok gc/stop: the thread is named${arguments:+, $arguments}"
+    else
+        echo "not ok gc/stop: the thread is named${arguments:+, $arguments}: $status $(head -1 "$out/got") $(head -1 "$out/log")"
+    fi
+done

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* How a collector waits until the threads of a heap have stopped. Most stop within microseconds, so it looks often at first, and
+ * then sleeps. Threads that stop in a slow path (a poll, an allocation, the end of a blocking call) find the request and wake
+ * the collector. Those that stop in a fast path (the return of an entry, the beginning of a blocking call) do not look for
+ * a request, because that would slow down every call: so each sleep ends by itself after a fraction of the time that was
+ * waited so far. That needs no further state, and a lost wakeup costs little. */
+
+#include "base/delay.h"
+#include "gc.h"
+
+/* ---- where a thread was last seen ---- */
+
+static bool is_known(uint64_t address)
+{
+    tn__maps_lock();
+    bool known = tn__maps_find(address) != NULL;
+    tn__maps_unlock();
+    return known;
+}
+
+/* The word if it is a return address in managed code, else 0. The thread may run meanwhile, and reuse its stack. */
+static uint64_t return_address_at(uint64_t place)
+{
+    uint64_t word;
+    return tn__os_peek(place, &word) && is_known(word) ? word : 0;
+}
+
+/* Where the body of an entry with this frame will return to: it is called soon after the entry set up its frame. */
+static uint64_t find_entry(uint64_t frame)
+{
+    enum { SMALLEST_FRAME = 4096, MOST = 64 }; /* smaller numbers count levels of tn_managed_begin */
+    for (uint64_t i = 1; frame >= SMALLEST_FRAME && i <= MOST; i++) {
+        uint64_t found = return_address_at(frame - 8 * i);
+        if (found)
+            return found;
+    }
+    return 0;
+}
+
+/* Of a level: its last call out of managed code, or else the entry that it began with. */
+static uint64_t seen_in_level(const struct tn_gc_anchor *anchor)
+{
+    uint64_t sp = __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED), fp = __atomic_load_n(&anchor->fp, __ATOMIC_RELAXED);
+    uint64_t ra = __atomic_load_n(&anchor->ra, __ATOMIC_RELAXED);
+    if (sp == TN_GC_BARRIER)
+        return 0;
+    if (!sp)
+        return find_entry(fp);
+    if (ra)
+        return is_known(ra) ? ra : 0;
+    uint64_t found = return_address_at(sp);
+    return found ? found : return_address_at(fp + 8); /* of the frame that called out */
+}
+
+/* A guess: the thread may have gone on since. */
+static const void *last_seen(const struct tn__mutator *mutator)
+{
+    uint64_t found = 0;
+    const struct tn_gc_anchor *anchor = __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+    for (; !found && anchor > mutator->anchors + 1; anchor--)
+        found = seen_in_level(anchor);
+    return (const void *)(uintptr_t)found;
+}
+
+/* ---- waiting ---- */
+
+/* Looked for anew each time: a callback may fork, and in the child the others do not exist. */
+static const struct tn__mutator *find_running(struct tn_heap *heap)
+{
+    for (TN__EACH_MUTATOR(at, heap))
+        if (tn__mutator_at(at) != tn__self() && !tn__is_stopped(tn__mutator_at(at)))
+            return tn__mutator_at(at);
+    return NULL;
+}
+
+/* An eighth of the time so far, so that the whole wait takes at most that much longer than it has to. */
+static uint64_t nap_of(const struct tn__delay *delay)
+{
+    enum { FRACTION = 8, SHORTEST_NS = 20000, LONGEST_NS = 100000000 };
+    uint64_t nap = tn__min64(tn__max64(tn__delay_so_far(delay) / FRACTION, SHORTEST_NS), LONGEST_NS);
+    return tn__min64(nap, tn__delay_until_report(delay));
+}
+
+static void sleep_until_stopped(struct tn_heap *heap)
+{
+    struct tn__delay delay = tn__delay_begin(heap->options.on_delay, heap->options.context);
+    for (;;) {
+        __atomic_store_n(&heap->asleep, 1, __ATOMIC_SEQ_CST); /* before looking: whoever stops later wakes us */
+        const struct tn__mutator *running = find_running(heap);
+        if (!running)
+            break;
+        if (tn__delay_is_due(&delay))
+            tn__delay_report(&delay, running->thread, last_seen(running));
+        else
+            tn__os_wait(&heap->asleep, 1, nap_of(&delay));
+    }
+    __atomic_store_n(&heap->asleep, 0, __ATOMIC_RELAXED);
+}
+
+void tn__await_stopped(struct tn_heap *heap)
+{
+    enum { LOOKS = 2000 };
+    for (int i = 0; i < LOOKS; i++)
+        if (!find_running(heap))
+            return;
+    sleep_until_stopped(heap);
+}
+
+void tn__wake_collector(struct tn_heap *heap)
+{
+    if (__atomic_exchange_n(&heap->asleep, 0, __ATOMIC_SEQ_CST))
+        tn__os_wake(&heap->asleep);
+}
