@@ -16,14 +16,6 @@ enum { MAX_PARTS = 256 };
 
 /* ---- copies of memory ---- */
 
-/* The type of a variable or global whose beginning this is, or NULL. */
-static LLVMTypeRef type_at(LLVMValueRef address)
-{
-    if (LLVMIsAAllocaInst(address))
-        return LLVMGetAllocatedType(address);
-    return LLVMIsAGlobalVariable(address) ? LLVMGlobalGetValueType(address) : NULL;
-}
-
 struct copy {
     struct tn__gc *gc;
     LLVMBuilderRef builder;
@@ -89,22 +81,48 @@ static void move(struct copy *c)
     LLVMInstructionEraseFromParent(c->call);
 }
 
-/* Whether the copy is one of a whole variable or global with references, on either side. */
+/* The type that a getelementptr leads to. */
+static LLVMTypeRef element_type(LLVMValueRef gep)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    for (unsigned i = 2; i < (unsigned)LLVMGetNumOperands(gep); i++)
+        type = LLVMGetTypeKind(type) == LLVMStructTypeKind
+                   ? LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(gep, i)))
+                   : LLVMGetElementType(type);
+    return type;
+}
+
+/* The type of `size` bytes at an address, as the variable, global or member tells: all of that, or its beginning. NULL: unknown. */
+static LLVMTypeRef type_at(const struct copy *c, LLVMValueRef address, uint64_t size)
+{
+    LLVMTypeRef type = LLVMIsAAllocaInst(address)          ? LLVMGetAllocatedType(address)
+                       : LLVMIsAGlobalVariable(address)    ? LLVMGlobalGetValueType(address)
+                       : LLVMIsAGetElementPtrInst(address) ? element_type(address)
+                                                           : NULL;
+    while (type && tn__has_known_size(type) && LLVMABISizeOfType(c->layout, type) > size)
+        switch (LLVMGetTypeKind(type)) {
+        case LLVMStructTypeKind:
+            type = LLVMStructGetTypeAtIndex(type, 0);
+            break;
+        case LLVMArrayTypeKind:
+            type = LLVMGetElementType(type);
+            break;
+        default:
+            return NULL;
+        }
+    return type && tn__has_known_size(type) && LLVMABISizeOfType(c->layout, type) == size ? type : NULL;
+}
+
+/* The type of what is copied, if one side tells that it holds references. */
 static LLVMTypeRef copied_type(const struct copy *c, uint64_t size)
 {
     LLVMValueRef sides[] = {LLVMGetOperand(c->call, 0), LLVMGetOperand(c->call, 1)};
     for (size_t i = 0; i < TN_COUNT(sides); i++) {
-        LLVMTypeRef type = type_at(sides[i]);
-        if (type && tn__type_holds(type, IN_MANAGED) && LLVMABISizeOfType(c->layout, type) == size)
+        LLVMTypeRef type = type_at(c, sides[i], size);
+        if (type && tn__type_holds(type, IN_MANAGED))
             return type;
     }
     return NULL;
-}
-
-static bool may_hold_references(LLVMValueRef address)
-{
-    LLVMTypeRef type = type_at(address);
-    return type && tn__type_holds(type, IN_MANAGED);
 }
 
 static void normalize_copy(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
@@ -117,8 +135,6 @@ static void normalize_copy(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueR
     bool managed = tn__space_of(to) >= TRACKED;
     if (type)
         add_parts(&c, type, 0);
-    if (!type && !managed && (may_hold_references(to) || may_hold_references(from)))
-        tn__gc_reject(gc, call, NULL, "copy", "a part of a variable with references is copied as bytes");
     if ((!type && (!managed || size < 8)) || c.count > MAX_PARTS)
         return;
     LLVMPositionBuilderBefore(builder, call);
@@ -200,13 +216,20 @@ static bool is_address(LLVMValueRef user, LLVMValueRef value)
 }
 
 /* Calls of LLVM's whose names say what they take: they are declared anew. */
-static bool replace_fill(struct interior *in, LLVMValueRef call)
+static bool replace_access(struct interior *in, LLVMValueRef call)
 {
-    static const char *const fill[] = {"memset."};
-    if (!tn__calls_llvm(call, fill, TN_COUNT(fill)))
+    static const char *const fill[] = {"memset."}, *const move[] = {"memmove."};
+    bool fills = tn__calls_llvm(call, fill, TN_COUNT(fill)), moves = tn__calls_llvm(call, move, TN_COUNT(move));
+    if (!fills && !tn__is_copy(call))
         return false;
+    LLVMValueRef to = LLVMGetOperand(call, 0), what = LLVMGetOperand(call, 1), size = LLVMGetOperand(call, 2);
     LLVMPositionBuilderBefore(in->builder, call);
-    LLVMBuildMemSet(in->builder, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), LLVMGetOperand(call, 2), 1);
+    if (fills)
+        LLVMBuildMemSet(in->builder, to, what, size, 1);
+    else if (moves)
+        LLVMBuildMemMove(in->builder, to, 1, what, 1, size);
+    else
+        LLVMBuildMemCpy(in->builder, to, 1, what, 1, size);
     LLVMInstructionEraseFromParent(call);
     return true;
 }
@@ -221,7 +244,7 @@ static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef us
     } else if (LLVMIsAAddrSpaceCastInst(user) && tn__space_of(user) == DERIVED) {
         LLVMReplaceAllUsesWith(user, value);
         LLVMInstructionEraseFromParent(user);
-    } else if (!replace_fill(in, user)) {
+    } else if (!replace_access(in, user)) {
         tn__gc_reject(in->gc, user, NULL, "interior",
                       "a pointer into an object is stored, passed or returned as a reference");
     }

@@ -66,6 +66,7 @@ check() {
 
 check tests/gc/programs/corners.c
 check tests/gc/programs/barriers.c
+check tests/gc/programs/structs.c
 
 # References that no plain variable holds, where each function says itself whether all is well.
 link tests/gc/values/values.c tests/gc/values/values.ll &&
