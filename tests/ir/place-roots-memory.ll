@@ -64,6 +64,25 @@ done:
   ret i64 %w
 }
 
+; A result that fills more than three registers comes through a variable; one of three does not.
+; CHECK-LABEL: define i64 @results(
+; CHECK-NEXT: %result = alloca [4 x ptr addrspace(10)]
+; CHECK-NEXT: store ptr addrspace(10) null, ptr %result
+; CHECK: [[FEW:%.*]] = call token {{.*}} @three, i32 0, i32 0) [ "gc-live"(ptr %result) ]
+; CHECK-NEXT: call { ptr addrspace(10), ptr addrspace(10), i64 } @llvm.experimental.gc.result
+; CHECK: call token {{.*}} @four, ptr sret([4 x ptr addrspace(10)]) %result, i32 0, i32 0) [ "gc-live"(ptr %result) ]
+; CHECK-NEXT: [[MANY:%.*]] = load [4 x ptr addrspace(10)], ptr %result
+; CHECK-NEXT: extractvalue [4 x ptr addrspace(10)] [[MANY]], 3
+declare { ptr addrspace(10), ptr addrspace(10), i64 } @three()
+declare [4 x ptr addrspace(10)] @four()
+define i64 @results() gc "tenon" {
+  %few = call { ptr addrspace(10), ptr addrspace(10), i64 } @three()
+  %many = call [4 x ptr addrspace(10)] @four()
+  %o = extractvalue [4 x ptr addrspace(10)] %many, 3
+  %v = load i64, ptr addrspace(10) %o
+  ret i64 %v
+}
+
 ; What lives behind the second return is reloaded, derived pointers by their distance.
 ; CHECK-LABEL: define i64 @twice(
 ; CHECK-DAG: %root = alloca ptr addrspace(10)

@@ -168,7 +168,8 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMVal
         LLVMDisposeOperandBundle(bundles[i]);
     if (shift + LLVMGetNumArgOperands(call) == count)
         tn__copy_abi_attributes(call, 0, LLVMGetNumArgOperands(call), made, shift);
-    LLVMReplaceAllUsesWith(call, made);
+    if (LLVMTypeOf(made) == LLVMTypeOf(call))
+        LLVMReplaceAllUsesWith(call, made);
     LLVMInstructionEraseFromParent(call);
     return made;
 }

@@ -46,7 +46,7 @@ void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, 
 void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument);
 
 /* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the new one.
- * Bundles stay. */
+ * Bundles stay. If the result has another type, the old one must have no uses. */
 LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
                               LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift);
 

@@ -137,6 +137,7 @@ static bool prepare(struct tn__roots *roots)
             check_call(roots, i);
         }
     tn__split_invokes(roots->function);
+    tn__pass_results(roots);
     return any;
 }
 

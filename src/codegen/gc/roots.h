@@ -2,6 +2,7 @@
 
 /* Root placement, between its files:
  *     place.c        the pass: which functions, in which order what follows happens
+ *     results.c      results that do not fit into registers
  *     cfg.c          blocks, predecessors, dominators
  *     bases.c        the reference that each derived pointer was derived from
  *     liveness.c     what is needed behind each safepoint
@@ -92,6 +93,11 @@ struct tn__roots {
     uint32_t pin_slot_count;
     struct tn__map rejected; /* instructions that are reported already */
 };
+
+/* ---- results.c ---- */
+
+/* Calls whose results LLVM returns through a hidden argument do so through a visible one, a variable like others. */
+void tn__pass_results(struct tn__roots *roots);
 
 /* The variable's number, or NO_VARIABLE. */
 uint32_t tn__variable_of(const struct tn__roots *roots, LLVMValueRef value);

@@ -111,6 +111,7 @@ static long by_value(node a, node b)
     X(lifetimes)                                                                                                       \
     X(unwound)                                                                                                         \
     X(argument)                                                                                                        \
+    X(returned)                                                                                                        \
     X(inlined)                                                                                                         \
     X(neither)
 

@@ -425,6 +425,30 @@ define i64 @argument(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   ret i64 %v
 }
 
+; More than fits into registers.
+define { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } @four(ptr addrspace(10) %a, ptr addrspace(10) %b) noinline {
+  %v = insertvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } zeroinitializer, ptr addrspace(10) %a, 0
+  %w = insertvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %v, ptr addrspace(10) %b, 4
+  call void @churn()
+  ret { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %w
+}
+
+@four_anywhere = global ptr @four
+
+define i64 @returned(ptr addrspace(10) %a, ptr addrspace(10) %b) {
+  %f = load volatile ptr, ptr @four_anywhere
+  %v = call { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %f(ptr addrspace(10) %a, ptr addrspace(10) %b)
+  call void @churn()
+  %c = extractvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %v, 0
+  %d = extractvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %v, 4
+  %x = call i64 @sum(ptr addrspace(10) %c)
+  %w = call { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } @four(ptr addrspace(10) %c, ptr addrspace(10) %d)
+  %e = extractvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %w, 4
+  %y = call i64 @sum(ptr addrspace(10) %e)
+  %s = add i64 %x, %y
+  ret i64 %s
+}
+
 define internal i64 @inner(ptr addrspace(10) %a, ptr addrspace(10) %b) alwaysinline {
   %m = alloca [16 x i8]
   %q = getelementptr i8, ptr %m, i64 8
