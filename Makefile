@@ -11,7 +11,8 @@
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make tsan     the unit tests with ThreadSanitizer
-#   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-corpus keeps useful inputs
+#   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-long 20 minutes each;
+#                 make fuzz-corpus keeps useful inputs
 #   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
 #   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
 #   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them
@@ -46,7 +47,7 @@ setup = tools/build/setup.sh
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: omit LLVM=0" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
-.PHONY: fuzz fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
+.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -107,7 +108,7 @@ asan tsan:
 	@$(make_in) BUILD=$(BUILD)/$@ SANITIZE=$(SANITIZE) unit
 
 # Coverage-guided fuzzing of everything that reads foreign bytes; SECONDS= for each entry.
-fuzz fuzz-corpus:
+fuzz fuzz-long fuzz-corpus:
 	$(needs_llvm)
 	@$(setup) install build test fuzz
 	@$(make_in) data

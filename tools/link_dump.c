@@ -199,18 +199,34 @@ struct dump *tool_dump_start(struct tn_session *session)
     return dump;
 }
 
-/* What no object defines. */
-static void dump_others(struct dump *dump, const struct tn_library *library)
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(struct tn__entry *const *)a)->name, (*(struct tn__entry *const *)b)->name);
+}
+
+static bool is_other(struct tn__entry *entry)
+{
+    const struct tn__entry *target = tn__entry_target(entry);
+    return !entry->hidden && (target->kind == TN__ENTRY_ABSOLUTE || target->kind == TN__ENTRY_HOST ||
+                              (target != entry && target->kind == TN__ENTRY_LINKED));
+}
+
+/* What no object defines. The order of the table is another one each time. */
+static bool dump_others(struct dump *dump, const struct tn_library *library)
 {
     const struct tn__symtab *table = &library->symtab;
-    for (size_t i = 0; table->slots && i <= table->mask; i++) {
-        struct tn__entry *entry = table->slots[i], *target = entry ? tn__entry_target(entry) : NULL;
-        bool shown = entry && !entry->hidden &&
-                     (target->kind == TN__ENTRY_ABSOLUTE || target->kind == TN__ENTRY_HOST ||
-                      (target != entry && target->kind == TN__ENTRY_LINKED));
-        if (shown)
-            put_symbol(dump, GLOBALS, "", entry->name, target->address, 0);
-    }
+    struct tn__entry **entries = calloc(table->count + 1, sizeof *entries);
+    size_t count = 0;
+    if (!entries)
+        return false;
+    for (size_t i = 0; table->slots && i <= table->mask; i++)
+        if (table->slots[i] && is_other(table->slots[i]))
+            entries[count++] = table->slots[i];
+    qsort(entries, count, sizeof *entries, by_name);
+    for (size_t i = 0; i < count; i++)
+        put_symbol(dump, GLOBALS, "", entries[i]->name, tn__entry_target(entries[i])->address, 0);
+    free(entries);
+    return true;
 }
 
 static void write_all(struct dump *dump, const char *triple, FILE *out)
@@ -233,12 +249,12 @@ static void write_all(struct dump *dump, const char *triple, FILE *out)
 
 bool tool_dump_finish(struct dump *dump, const struct tn_session *session, const char *triple, const char *name)
 {
-    for (const struct tn_library *library = session->libraries; library; library = library->next)
-        dump_others(dump, library);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     bool ok = out != NULL;
+    for (const struct tn_library *library = session->libraries; library; library = library->next)
+        ok = dump_others(dump, library) && ok;
     for (int i = 0; i < LISTS; i++) /* fails if memory ran out on the way */
         ok = !fflush(dump->lists[i].stream) && !ferror(dump->lists[i].stream) && ok;
     if (ok)

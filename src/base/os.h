@@ -39,6 +39,8 @@ int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *add
 int tn__os_commit(uint64_t address, size_t size, enum tn__prot prot);
 /* Turns it back into reserved space; the contents are lost. */
 int tn__os_decommit(uint64_t address, size_t size);
+/* Makes private memory zero again, by giving its pages back. */
+int tn__os_zero_private(uint64_t address, size_t size);
 int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot);
 void tn__os_release(uint64_t address, size_t size);
 
@@ -80,6 +82,10 @@ int tn__os_append(int fd, const void *bytes, size_t size);
 int tn__os_map_marker(int fd, uint64_t *address);
 
 /* ---- the process ---- */
+
+/* Numbers that files cannot have been made for, to seed hash tables with. Exempt from the fault plan: where the system gives no
+ * random ones, they come from addresses and the time. */
+void tn__os_seed(uint64_t numbers[2]);
 
 uint32_t tn__os_process_id(void);
 uint32_t tn__os_thread_id(void);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -88,6 +89,14 @@ int tn__os_decommit(uint64_t address, size_t size)
     /* Exempt from the fault plan: releasing memory must work on every error path. */
     void *p = mmap(pointer(address), size, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? errno : 0;
+}
+
+int tn__os_zero_private(uint64_t address, size_t size)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    return madvise(pointer(address), size, MADV_DONTNEED) ? errno : 0;
 }
 
 int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot)
@@ -233,6 +242,15 @@ void tn__os_close(int fd)
 }
 
 /* ---- the process ---- */
+
+void tn__os_seed(uint64_t numbers[2])
+{
+    size_t size = 2 * sizeof *numbers;
+    if (getrandom(numbers, size, GRND_NONBLOCK) == (ssize_t)size)
+        return;
+    numbers[0] = tn__os_now_ns() * UINT64_C(0x9e3779b97f4a7c15);
+    numbers[1] = (uintptr_t)numbers ^ (uint64_t)(uintptr_t)&tn__os_seed << 17 ^ (uint64_t)getpid() << 40;
+}
 
 void tn__os_flush_code(uint64_t address, size_t size)
 {

@@ -256,10 +256,10 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                                      .with_unloaded = library->session->detached,
                                      .arena.from = library->session->allocator};
     int code = tn__object_read(data, err);
+    if (!code && !tn__object_find_keys(data, &library->session->seed))
+        code = tn__object_fail_names(data, err);
     if (code)
         tn__arena_free(&data->arena);
-    else
-        tn__object_find_keys(data);
     return code;
 }
 

@@ -102,6 +102,9 @@ static bool has_compressed(const struct tn__object_data *data)
     return false;
 }
 
+/* Nothing in DWARF needs more; larger alignments would only leave gaps. */
+enum { MOST_ALIGNED = 16 };
+
 static int place_pieces(struct builder *b, struct source *source)
 {
     const struct tn__object_data *data = &source->data;
@@ -115,7 +118,7 @@ static int place_pieces(struct builder *b, struct source *source)
             continue;
         }
         uint64_t *size = &b->sizes[piece->out];
-        piece->offset = tn__align_up(*size, data->sections[i].alignment);
+        piece->offset = tn__align_up(*size, tn__min64(data->sections[i].alignment, MOST_ALIGNED));
         *size = piece->offset + data->sections[i].size;
         if (*size > UINT32_MAX) /* the limit of 32-bit DWARF */
             return tn__fail(b->err, TN_ENOTSUP, "%s: more than 4 GiB of %s in one link", data->name,
@@ -154,19 +157,21 @@ static bool is_extra(const struct source *source, const struct tn_function *func
     return !source->object->length || is_stub(function);
 }
 
-static void count_symbols(struct builder *b, const struct source *source)
+static int count_symbols(struct builder *b, const struct source *source)
 {
-    uint64_t address;
+    uint64_t address, most = tn__names_limit(&source->data);
+    most += most < UINT64_MAX ? b->strings_size : 0;
     for (size_t i = 0; i < source->object->function_count; i++)
         if (is_extra(source, &source->object->functions[i])) {
             b->local_count++;
             b->strings_size += strlen(source->object->functions[i].name) + 1;
         }
-    for (uint32_t i = 1; i < source->data.symbol_count; i++)
+    for (uint32_t i = 1; i < source->data.symbol_count && b->strings_size <= most; i++)
         if (find_symbol(source, i, &address)) {
             ++*(source->data.symbols[i].binding == TN__BIND_LOCAL ? &b->local_count : &b->global_count);
             b->strings_size += strlen(source->data.symbols[i].name) + 1;
         }
+    return b->strings_size <= most ? 0 : tn__object_fail_names(&source->data, b->err);
 }
 
 /* Decompresses a section if possible (gABI, "Section Compression"). */
@@ -203,10 +208,12 @@ static int read_source(struct builder *b, struct source *source)
     b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
     if (!object->length) { /* added by tn_add_section, or stubs */
         source->data.arch = tn__arch_at(0);
-        count_symbols(b, source);
-        return 0;
+        return count_symbols(b, source);
     }
     int code = tn__object_read(&source->data, b->err);
+    if (!code &&
+        (source->data.section_count != object->section_count || source->data.symbol_count != object->symbol_count))
+        code = tn__fail(b->err, TN_EFORMAT, "%s: the file has changed while it was linked", object->name);
     for (uint32_t i = 0; !code && i < source->data.section_count; i++)
         code = unpack(b, source, &source->data.sections[i]);
     if (code)
@@ -214,8 +221,8 @@ static int read_source(struct builder *b, struct source *source)
     source->pieces = tn__arena_array(&source->data.arena, source->data.section_count, sizeof *source->pieces);
     if (!source->pieces)
         return tn__fail(b->err, TN_ENOMEM, "%s: out of memory", object->name);
-    count_symbols(b, source);
-    return place_pieces(b, source);
+    code = count_symbols(b, source);
+    return code ? code : place_pieces(b, source);
 }
 
 /* ---- layout ---- */

@@ -211,6 +211,10 @@ static int add_section(struct tn__link *link, struct tn__gathering *gathering, c
     if (!gathering->alignment || zone == TN_ZONE_DATA)
         gathering->zone = zone;
     section->offset = tn__align_up(gathering->size, section->alignment);
+    int code =
+        gathering->alignment ? tn__object_count_gap(link, object, section, section->offset - gathering->size) : 0;
+    if (code)
+        return code;
     gathering->size = section->offset + section->size;
     gathering->alignment = tn__max64(gathering->alignment, section->alignment);
     gathering->low |= object->plan->low;
@@ -320,7 +324,8 @@ static void copy(void *context, const struct tn__object *object, struct tn__sect
 void tn__link_copy_gathered(const struct tn__link *link)
 {
     for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next) {
-        memset(gathering->range->write, 0, gathering->size);
+        if (!gathering->range->fresh)
+            memset(gathering->range->write, 0, gathering->size);
         tn__each_gathered(link, gathering->name, copy, NULL);
     }
 }

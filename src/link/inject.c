@@ -81,7 +81,7 @@ static int make_section(const struct tn_library *library, const struct tn_sectio
     bool made = make_object(library, given->name, 1, given->symbol_count, data);
     data->input.owner = given->owner;
     if (made && fill_section(data, given) && fill_symbols(data, given)) {
-        tn__object_find_keys(data);
+        tn__object_find_keys(data, &library->session->seed);
         return 0;
     }
     tn__arena_free(&data->arena);
@@ -125,7 +125,7 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
     for (size_t i = 0; made && i < need_count; i++)
         made = fill_need(data, &data->symbols[1 + count + i], needs[i]);
     if (made) {
-        tn__object_find_keys(data);
+        tn__object_find_keys(data, &library->session->seed);
         return 0;
     }
     tn__arena_free(&data->arena);

@@ -18,6 +18,20 @@ static const uint8_t part_of[] = {
 /* No object is larger than any window; the sum of such sizes cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 40;
 
+/* Gaps are written, like everything between sections: those that alignments make may not be out of proportion to the file. */
+static const uint64_t GAPS_LEAST = 16 << 20, GAPS_FACTOR = 64;
+
+int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,
+                         uint64_t gap)
+{
+    object->plan->gaps += gap;
+    if (object->plan->gaps <= GAPS_LEAST + GAPS_FACTOR * object->data->size)
+        return 0;
+    return tn__fail(link->err, TN_ENOTSUP,
+                    "%s: section %s: the alignments of its sections leave gaps of %" PRIu64 " bytes, for a file of %zu",
+                    object->name, section->name, object->plan->gaps, object->data->size);
+}
+
 static bool append(struct tn__object *object, int part, uint64_t size, uint64_t alignment, uint64_t *offset)
 {
     if (size > LARGEST || alignment > LARGEST || object->plan->sizes[part] > LARGEST)
@@ -37,10 +51,16 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
             continue;
         /* An unwind table is read until a length of zero. */
         uint64_t size = section->size + (section->role == TN__ROLE_UNWIND ? UNWIND_END : 0);
-        if (section->size > LARGEST ||
-            !append(object, part_of[section->kind], size, section->alignment, &section->offset))
+        uint8_t part = part_of[section->kind];
+        uint64_t end = object->plan->sizes[part];
+        if (section->size > LARGEST || !append(object, part, size, section->alignment, &section->offset))
             return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window", object->name,
                             section->name, section->size);
+        enum { SMALL_GAP = 4096 }; /* each section has a header of 64 bytes */
+        bool large = !zero && end && section->offset - end > SMALL_GAP;
+        int code = !large ? 0 : tn__object_count_gap(link, object, section, section->offset - end);
+        if (code)
+            return code;
     }
     return 0;
 }
@@ -240,6 +260,21 @@ static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
     return code ? code : flush(&batch);
 }
 
+/* Zeroes data that was in use before. Much of it is given back to the system, so that it takes no memory until it is used. */
+static void clear(const struct tn__object *object, uint8_t *bytes, size_t size)
+{
+    enum { MUCH = 256 << 10 };
+    uint64_t page = tn__os_page_size(), first = tn__align_up((uintptr_t)bytes, page),
+             last = ((uintptr_t)bytes + size) & -page;
+    bool is_private = !object->window->zones[TN_ZONE_DATA].client;
+    if (size < MUCH || !is_private || tn__os_zero_private(first, last - first)) {
+        memset(bytes, 0, size);
+        return;
+    }
+    memset(bytes, 0, first - (uintptr_t)bytes);
+    memset((void *)(uintptr_t)last, 0, (uintptr_t)bytes + size - last);
+}
+
 int tn__object_copy(struct tn__link *link, struct tn__object *object)
 {
     struct tn__range *data = object->ranges[TN_ZONE_DATA];
@@ -248,8 +283,8 @@ int tn__object_copy(struct tn__link *link, struct tn__object *object)
         if (object->ranges[zone])
             code = copy_zone(link, object, zone);
     if (!code && data && !data->fresh)
-        memset(data->write + object->plan->zero_offset, 0,
-               object->plan->sizes[TN_ZONE_DATA] - object->plan->zero_offset);
+        clear(object, data->write + object->plan->zero_offset,
+              object->plan->sizes[TN_ZONE_DATA] - object->plan->zero_offset);
     copy_tls(object);
     return code;
 }

@@ -296,6 +296,7 @@ static int create_library(struct tn_session *session, const char *name, struct t
     library->name = memcpy(copy, name, name_size);
     library->session = session;
     library->symtab.arena.from = session->allocator;
+    library->symtab.seed = session->seed;
     library->symtab.sweep_at = TN__SWEEP_LEAST;
     library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
     tn__tracker_init(&library->own, library);

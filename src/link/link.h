@@ -153,6 +153,9 @@ int tn__object_take(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
 int tn__object_copy(struct tn__link *link, struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
+/* Counts a gap ahead of a section. TN_ENOTSUP: they are out of proportion to the object's file. */
+int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,
+                         uint64_t gap);
 
 /* exits.c: atexit and __cxa_atexit as seen by loaded code. Return 0, or -1 if memory is out or no object contains the
  * function. */

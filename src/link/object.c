@@ -45,3 +45,10 @@ int tn__object_read(struct tn__object_data *object, struct tn_error *err)
         return tn__fail(err, TN_EFORMAT, "%s: %s", object->name, describe_foreign(object->bytes, object->size));
     return object->format->read(object, err);
 }
+
+int tn__object_fail_names(const struct tn__object_data *data, struct tn_error *err)
+{
+    return tn__fail(err, TN_EFORMAT,
+                    "%s: the names of its symbols are too long in sum, for a file of %zu bytes: they share bytes",
+                    data->name, data->size);
+}

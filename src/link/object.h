@@ -136,6 +136,16 @@ static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const
     return tn__min64(symbol->size, data->sections[symbol->section].size - symbol->value);
 }
 
+/* The most bytes of names, each counted as often as it occurs, that are accepted from a file. Names may end alike and share bytes;
+ * those that compilers make are no longer in sum than their file. */
+static inline uint64_t tn__names_limit(const struct tn__object_data *data)
+{
+    return data->size ? (1 << 20) + 64 * (uint64_t)data->size : UINT64_MAX; /* the client's are in no file */
+}
+
+/* TN_EFORMAT. */
+int tn__object_fail_names(const struct tn__object_data *data, struct tn_error *err);
+
 /* A file format. */
 struct tn__format {
     const char *name;

@@ -92,8 +92,26 @@ static size_t find_functions(const struct tn__object_data *data, struct found *f
     return count;
 }
 
+/* Functions may overlap, but not so that they are much longer in sum than the code: observers look at all bytes of each. */
+static uint64_t most_of(const struct tn__object_data *data)
+{
+    enum { FACTOR = 8 };
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < data->section_count; i++)
+        size += data->sections[i].kind == TN__SECTION_CODE ? data->sections[i].size : 0;
+    return FACTOR * size;
+}
+
+static bool has_plain_names(const struct tn__object_data *data, const struct found *found, size_t count)
+{
+    uint64_t sum = 0, most = tn__names_limit(data);
+    for (size_t i = 0; i < count && sum <= most; i++)
+        sum += strlen(found[i].name) + 1;
+    return sum <= most;
+}
+
 /* One name for each address; a label without a size reaches as far as the next one, and so does one inside a function. */
-static size_t settle_functions(const struct found *found, size_t count, struct tn_function *functions)
+static size_t settle_functions(const struct found *found, size_t count, uint64_t most, struct tn_function *functions)
 {
     size_t kept = 0;
     uint64_t outer = 0; /* the furthest end so far */
@@ -104,6 +122,9 @@ static size_t settle_functions(const struct found *found, size_t count, struct t
         uint64_t end = found[i].size ? tn__min64(found[i].address + found[i].size, found[i].limit) : bound;
         if (outer > end)
             end = tn__min64(bound, outer);
+        if (end - found[i].address > most)
+            end = bound;
+        most -= tn__min64(most, end - found[i].address);
         outer = tn__max64(outer, end);
         functions[kept++] = (struct tn_function){found[i].name, found[i].address, end - found[i].address};
     }
@@ -121,7 +142,7 @@ static void describe_place(const struct tn__object *object, struct tn_linked_obj
             out->zones[zone] = (struct tn_range){object->ranges[zone]->address, object->ranges[zone]->size};
 }
 
-static bool describe(struct tn__link *link, const struct tn__object *object, struct tn_linked_object *out)
+static int describe(struct tn__link *link, const struct tn__object *object, struct tn_linked_object *out)
 {
     const struct tn__object_data *data = object->data;
     uint64_t *sections = tn__arena_array(&link->arena, data->section_count, sizeof *sections);
@@ -129,10 +150,12 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
     struct found *found = tn__arena_array(&link->arena, most, sizeof *found);
     struct tn_function *functions = tn__arena_array(&link->arena, most, sizeof *functions);
     if (!sections || !found || !functions)
-        return false;
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
     size_t count = find_functions(data, found);
+    if (!has_plain_names(data, found, count))
+        return tn__object_fail_names(data, link->err);
     if (!find_stubs(link, object, found, &count))
-        return false;
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
     if (count)
         qsort(found, count, sizeof *found, by_address);
     for (uint32_t i = 0; i < data->section_count; i++)
@@ -143,12 +166,12 @@ static bool describe(struct tn__link *link, const struct tn__object *object, str
     out->bytes = data->bytes;
     out->length = data->size;
     out->functions = functions;
-    out->function_count = settle_functions(found, count, functions);
+    out->function_count = settle_functions(found, count, most_of(data), functions);
     out->section_addresses = sections;
     out->section_count = data->section_count;
     out->symbol_addresses = object->plan->addresses;
     out->symbol_count = data->symbol_count;
-    return true;
+    return 0;
 }
 
 /* ---- telling ---- */
@@ -189,9 +212,12 @@ static int tell_linked(struct tn__link *link)
 {
     struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
     const struct tn_linked_object **objects = tn__arena_array(&link->arena, link->count, sizeof *objects);
+    if (!all || !objects)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
     for (size_t i = 0; i < link->count; i++) {
-        if (!all || !objects || !describe(link, link->objects[i], &all[i]))
-            return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        int code = describe(link, link->objects[i], &all[i]);
+        if (code)
+            return code;
         objects[i] = &all[i];
     }
     return tell(link->session, objects, link->count, link->err);

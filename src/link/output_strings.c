@@ -38,7 +38,7 @@ static size_t count_strings(const struct tn__output_piece *piece)
  * other. */
 static uint32_t *find(const struct merger *m, const char *section, const char *text)
 {
-    for (size_t i = (size_t)tn__name_key(text);; i++) {
+    for (size_t i = (size_t)tn__name_key(&m->o->link->session->seed, text);; i++) {
         uint32_t *slot = &m->table[i & m->mask];
         const struct kept *kept = *slot ? &m->kept[*slot - 1] : NULL;
         if (!kept || (!strcmp(kept->text, text) && !strcmp(m->o->pieces[kept->piece].name, section)))

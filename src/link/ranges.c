@@ -176,7 +176,7 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
         drop_descriptor(pool, rest);
     }
     ranges->used += range->size;
-    range->write = ranges->write + (range->address - ranges->start);
+    range->write = ranges->write ? ranges->write + (range->address - ranges->start) : NULL;
     return range;
 }
 

@@ -149,6 +149,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     session->allocator = session->unwind.arena.from = options.allocator;
+    tn__os_seed(session->seed.numbers);
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
     tn__list_init(&session->unused);

@@ -72,7 +72,13 @@ enum {
     TN__SWEEP_LEAST = 1024,  /* the least number of entries worth sweeping */
 };
 
+/* Secret numbers, so that names cannot be chosen to have one hash. All tables of a session have the same. */
+struct tn__seed {
+    uint64_t numbers[2];
+};
+
 struct tn__symtab {
+    struct tn__seed seed;
     struct tn__entry **slots;
     size_t mask, count;
     size_t sweep_at;         /* the next sweep is due with so many entries, */
@@ -91,9 +97,10 @@ struct tn__journal {
 };
 
 /* Hash and length of a name, computed before the lock is taken. 0: too long for any table. */
-uint64_t tn__name_key(const char *name);
-/* Computes the keys of all names that an object will enter. */
-void tn__object_find_keys(struct tn__object_data *data);
+uint64_t tn__name_key(const struct tn__seed *seed, const char *name);
+/* Computes the keys of all names that an object will enter. False if the names are longer than its file can account for: they share
+ * bytes of it, to cost more time and memory than the file is worth. */
+bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed);
 
 /* The entry of a name, created if it is new. NULL when memory is out. */
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name);
@@ -186,6 +193,7 @@ struct tn__plan {
     bool has_ifuncs;     /* has symbols of indirect functions */
     size_t sizes[TN__PARTS], alignments[TN__PARTS];
     struct tn__backing backings[TN_ZONES];
+    uint64_t gaps;                                    /* bytes between sections, for alignment */
     size_t zero_offset, tls_zero_offset;              /* where zero-initialised data begins */
     uint64_t got_offset, stub_offset, ifunc_offset;   /* in the range of read-only data, code, data */
     uint64_t got_address, stub_address, data_address; /* data: of commons and pointers of indirect functions */
@@ -355,6 +363,7 @@ struct tn_session {
     pthread_cond_t idle;                  /* a link has ended */
     struct tn__list listed;               /* among all sessions of the process */
     uint32_t building;                    /* links working without the lock */
+    struct tn__seed seed;                 /* of its hash tables */
     const struct tn_allocator *allocator; /* for everything that belongs to the session */
     struct tn__codemem memory;
     struct tn_library *libraries;

@@ -5,36 +5,50 @@
 
 #include "link.h"
 
-static uint32_t hash_name(const char *name, size_t length)
+/* The product of a secret odd factor, folded: without the factor, no two names are known to have one hash. */
+static uint64_t fold(uint64_t value, uint64_t factor)
 {
-    uint64_t hash = length * 0x9e3779b97f4a7c15ULL;
+    unsigned __int128 product = (unsigned __int128)value * factor;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint32_t hash_name(const struct tn__seed *seed, const char *name, size_t length)
+{
+    uint64_t factor = seed->numbers[0] ^ UINT64_C(0x9e3779b97f4a7c15), hash = seed->numbers[1] ^ length;
+    factor |= 1;
     for (; length >= 8; name += 8, length -= 8)
-        hash = (hash ^ tn__get64(name)) * 0xff51afd7ed558ccdULL, hash ^= hash >> 32;
+        hash = fold(hash ^ tn__get64(name), factor);
     uint64_t rest = 0;
     memcpy(&rest, name, length);
-    hash = (hash ^ rest) * 0xff51afd7ed558ccdULL;
+    hash = fold(hash ^ rest, factor);
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-uint64_t tn__name_key(const char *name)
+uint64_t tn__name_key(const struct tn__seed *seed, const char *name)
 {
     size_t length = strlen(name);
-    return length < UINT32_MAX ? ((uint64_t)(length + 1) << 32) | hash_name(name, length) : 0;
-}
-
-void tn__object_find_keys(struct tn__object_data *data)
-{
-    for (uint32_t i = 1; i < data->symbol_count; i++)
-        if (data->symbols[i].binding != TN__BIND_LOCAL)
-            data->symbols[i].key = tn__name_key(data->symbols[i].name);
-    for (uint32_t i = 0; i < data->group_count; i++)
-        data->groups[i].key = tn__name_key(data->groups[i].signature);
+    return length < UINT32_MAX ? ((uint64_t)(length + 1) << 32) | hash_name(seed, name, length) : 0;
 }
 
 /* The size of a name with its NUL. */
 static size_t size_of(uint64_t key)
 {
     return (size_t)(key >> 32);
+}
+
+bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed)
+{
+    uint64_t sum = 0, most = tn__names_limit(data);
+    for (uint32_t i = 1; i < data->symbol_count && sum <= most; i++)
+        if (data->symbols[i].binding != TN__BIND_LOCAL) {
+            data->symbols[i].key = tn__name_key(seed, data->symbols[i].name);
+            sum += size_of(data->symbols[i].key);
+        }
+    for (uint32_t i = 0; i < data->group_count && sum <= most; i++) {
+        data->groups[i].key = tn__name_key(seed, data->groups[i].signature);
+        sum += size_of(data->groups[i].key);
+    }
+    return sum <= most;
 }
 
 /* The slot that holds the name, or the free one where it belongs. */
@@ -132,7 +146,7 @@ struct tn__entry *tn__symtab_intern_key(struct tn__symtab *table, const char *na
 
 struct tn__entry *tn__symtab_intern(struct tn__symtab *table, const char *name)
 {
-    return tn__symtab_intern_key(table, name, tn__name_key(name));
+    return tn__symtab_intern_key(table, name, tn__name_key(&table->seed, name));
 }
 
 struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char *name, uint64_t key)
@@ -142,14 +156,14 @@ struct tn__entry *tn__symtab_find_key(const struct tn__symtab *table, const char
 
 struct tn__entry *tn__symtab_find(const struct tn__symtab *table, const char *name)
 {
-    return tn__symtab_find_key(table, name, tn__name_key(name));
+    return tn__symtab_find_key(table, name, tn__name_key(&table->seed, name));
 }
 
 void tn__symtab_free(struct tn__symtab *table)
 {
     tn__free(table->arena.from, table->slots);
     tn__arena_free(&table->arena);
-    *table = (struct tn__symtab){.arena.from = table->arena.from};
+    *table = (struct tn__symtab){.seed = table->seed, .arena.from = table->arena.from};
 }
 
 bool tn__journal_note(struct tn__journal *journal, struct tn__entry *entry)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "fuzz.h"
 #include "link/link.h"
 
@@ -27,17 +28,25 @@ static int look_at(void *context, const char *symbol, uint64_t offset, struct tn
     return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void read_archive(const uint8_t *bytes, size_t size)
 {
-    struct tn__archive archive = {.name = "fuzz.a", .input = {.bytes = bytes, .length = size}};
+    struct tn__archive archive = {
+        .from = &bounds_allocator, .name = "fuzz.a", .input = {.bytes = bytes, .length = size}};
     struct tn__member member;
     struct tn_error err;
     bool end = false;
     if (tn__archive_open(&archive, &err))
-        return 0;
+        return;
     for (uint64_t offset = 0; !tn__archive_member(&archive, offset, &member, &end, &err) && !end; offset = member.next)
         touch(member.name, member.name_length, member.bytes, member.size);
     if (!archive.thin) /* whose members would be files that happen to be there */
         tn__archive_symbols(&archive, look_at, &archive, &err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    bounds_begin();
+    read_archive(bytes, size);
+    bounds_end(size);
     return 0;
 }

@@ -2,13 +2,16 @@
 
 /* Any bytes as a relocatable object: read, and every relocation decoded. */
 
+#include "bounds.h"
 #include "fuzz.h"
 #include "link/object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct tn__object_data object = {.name = "fuzz.o", .bytes = bytes, .size = size};
+    struct tn__object_data object = {.name = "fuzz.o", .bytes = bytes, .size = size, .with_unloaded = true};
     struct tn_error err;
+    object.arena.from = &bounds_allocator;
+    bounds_begin();
     if (tn__object_read(&object, &err) == 0)
         for (uint32_t i = 0; i < object.section_count; i++) {
             struct tn__reloc reloc;
@@ -16,5 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                 object.format->decode(&object.sections[i], k, &reloc, 1);
         }
     tn__arena_free(&object.arena);
+    bounds_end(size);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "fuzz.h"
 #include "link/lines.h"
 
@@ -29,11 +30,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const struct tn__image_range all = {0, size};
     const struct tn__debug_image image = {
         .bytes = (uint8_t *)(uintptr_t)bytes, .size = size, .line = all, .line_str = all, .str = all};
-    struct tn__lines lines = {.items = NULL};
+    struct tn__lines lines = {.arena.from = &bounds_allocator};
     struct tn_error err;
+    bounds_begin();
     check(tn__lines_add(&lines, &image, &err) == 0);
     for (size_t i = 0; i < lines.count; i++)
         look_up(&lines, i);
     tn__lines_free(&lines);
+    bounds_end(size);
     return 0;
 }

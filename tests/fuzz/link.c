@@ -3,6 +3,7 @@
 /* Any bytes as an object, linked from first to last for another address space, so that nothing of it can run: all of it, and
  * then, in a library of its own, what is left when it is stripped. */
 
+#include "bounds.h"
 #include "fuzz.h"
 #include "link/detached.h"
 
@@ -30,12 +31,15 @@ static void link_object(struct tn_session *session, const uint8_t *bytes, size_t
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct tn__detached where = {.address = 0x10000000, .size = 64 << 20, .page_size = 4096};
+    const struct tn_session_options options = {.size = sizeof options, .allocator = &bounds_allocator};
     struct tn_session *session;
     struct tn_error err;
-    if (tn__session_create_detached(NULL, &where, &session, &err))
+    bounds_begin();
+    if (tn__session_create_detached(&options, &where, &session, &err))
         return 0;
     link_object(session, bytes, size, false);
     link_object(session, bytes, size, true);
     tn_session_destroy(session);
+    bounds_end(size);
     return 0;
 }

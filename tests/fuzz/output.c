@@ -2,6 +2,7 @@
 
 /* Any bytes as objects of a file: one that may lie anywhere, a part of a program, and one at a fixed address. */
 
+#include "bounds.h"
 #include "fuzz.h"
 #include "link/output.h"
 
@@ -34,8 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                                .address = 0x20000,
                                                .tls_room = {.size = 64, .alignment = 64, .has_values = true}};
     const struct tn__output_options fixed = {.name = "out", .fixed = true, .address = 0x10000000, .resolver = anything};
+    bounds_begin();
     link_output(&anywhere, bytes, size);
     link_output(&program, bytes, size);
     link_output(&fixed, bytes, size);
+    bounds_end(size);
     return 0;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
+# make fuzz-long: the same for 20 minutes each.
 # make fuzz SECONDS=60: runs each entry of tests/fuzz for that long under ASan and UBSan, starting from the objects and
 # archives that the linker's tests use ($(SEEDS)), its corpus, and what earlier runs found ($(out)/found).
 # make fuzz-corpus: adds small inputs that were found and reach code that no seed reaches to tests/fuzz/corpus, which
@@ -10,7 +11,7 @@ SECONDS ?= 60
 out := $(BUILD)/run
 targets := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*.c))
 seeds := $(wildcard $(SEEDS)/link/data/*.o $(SEEDS)/link/data/*.a)
-fuzzed := -max_len=65536 -timeout=10 -rss_limit_mb=1024
+fuzzed := -max_len=65536 -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=64
 
 # $(call each_entry,COMMANDS): they find $name and $target, and the seeds in a folder.
 each_entry = @for target in $(targets); do name=$${target\#\#*/}; \
@@ -18,7 +19,9 @@ each_entry = @for target in $(targets); do name=$${target\#\#*/}; \
 	for seed in $(seeds); do [ $$(stat -c %s $$seed) -gt 65536 ] || cp -u $$seed $(out)/seeds/$$name; done; \
 	$(1); done
 
-.PHONY: fuzz fuzz-corpus
+.PHONY: fuzz fuzz-long fuzz-corpus
+fuzz-long: SECONDS := 1200
+fuzz-long: fuzz
 fuzz: $(targets)
 	$(call each_entry,echo "$$name: $(SECONDS) s"; \
 		$$target $(fuzzed) -max_total_time=$(SECONDS) -verbosity=0 -print_final_stats=1 -artifact_prefix=$(out)/$$name- \
