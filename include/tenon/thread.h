@@ -69,9 +69,9 @@ TN_API void tn_quiesce_watched(tn_on_delay *on_delay, void *context);
 TN_API uint64_t tn_quiesce_begin(void);
 TN_API int tn_quiesce_ended(uint64_t ticket);
 
-/* Thread-local variables of loaded objects live in a reserve inside the program's own TLS segment, 4096 bytes per thread.
- * For another size, a program puts TN_TLS_RESERVE(bytes); once at file scope. 16 bytes of it are the runtime's, so less
- * does not compile. */
+/* Thread-local variables of loaded objects live in a reserve inside the program's own TLS segment, 1024 bytes per thread: that also
+ * fits a host which is itself loaded by dlopen, such as a module of Python or Java. For another size, a program puts
+ * TN_TLS_RESERVE(bytes); once at file scope. 16 bytes of it are the runtime's, so less does not compile. */
 #define TN_TLS_RESERVE_ALIGNMENT 64
 #define TN_TLS_RESERVE(bytes)                                                                                          \
     __thread char tn_tls_reserve[(bytes) * sizeof(char[(bytes) >= 16 ? 1 : -1])]                                       \

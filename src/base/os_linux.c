@@ -278,7 +278,7 @@ uint64_t tn__os_fork_generation(void)
 
 /* Defined by every ELF linker for the file that holds this object. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[];
+extern const char _end[] __attribute__((visibility("hidden"))); /* of the file that this is linked into */
 
 void tn__os_program_range(uint64_t *start, uint64_t *end)
 {

@@ -86,6 +86,8 @@ project(product C CXX)
 find_package(tenon 0.1 REQUIRED COMPONENTS codegen)
 add_executable(product product.c)
 target_link_libraries(product PRIVATE tenon::codegen)
+add_library(module SHARED product.c)
+target_link_libraries(module PRIVATE tenon::codegen)
 END
 
 # The same in C++, with a thread-local reserve of its own; both headers have to be C++ without a warning.
@@ -117,6 +119,8 @@ for cxx in "$CXX" "$clangxx"; do
 done
 succeeds "with CMake it is built" with_cmake "$work/c"
 answers "with CMake it compiles and runs" "answer 42" "$work/c/build/product"
+answers "a shared library made with CMake exports what is its own" "main seven" \
+    bash -c "nm -D --defined-only '$work/c/build/libmodule.so' | grep -v '_tn_exports$' | sed 's/.* //' | sort | paste -sd ' '"
 
 answers "the example runs from there" "832040" \
     bash -c "cd '$root/share/doc/tenon/examples/calc' && make -s run CC='$CC' | sed -n 1p"

@@ -9,6 +9,9 @@
 
 static const char *const ways[] = {WAYS};
 
+/* The objects take more than the default. */
+TN_TLS_RESERVE(4096);
+
 /* What use_all() returns for the first and the second time in a thread. */
 enum { FIRST = 20741, SECOND = 131852 };
 

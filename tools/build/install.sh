@@ -52,6 +52,9 @@ version=$version_minor.$(number PATCH)
 # The words of LLVM_LINK that begin with $1, as a list of CMake's.
 llvm_words() { printf '%s\n' ${LLVM_LINK-} | sed -n "s/^$1//p" | paste -sd ';' -; }
 
+# LLVM's own archives among these, as one word.
+llvm_archives() { printf '%s\n' ${LLVM_LINK-} | sed -n 's/^-l\(LLVM.*\)/lib\1.a/p' | sort -u | paste -sd : -; }
+
 # Descriptions can be moved as a whole: folders below the prefix are named relative to it.
 from_prefix() {
     case $1 in
@@ -66,7 +69,7 @@ filled() {
         -e "s|@INCLUDES_FROM_CMAKE@|$(realpath -m --relative-to="$2" "$INCLUDEDIR")|" \
         -e "s|@VERSION@|$version|g; s|@VERSION_MINOR@|$version_minor|" \
         -e "s|@LLVM_VERSION@|${LLVM_VERSION-}|; s|@LLVM_BIN@|${LLVM_BIN-}|; s|@TARGETS@|${TARGETS-}|" \
-        -e "s|@LLVM_LIBS@|${LLVM_LINK-}|; s|@LLVM_FOLDERS@|$(llvm_words -L)|; s|@LLVM_NAMES@|$(llvm_words -l)|" "$1"
+        -e "s|@LLVM_ARCHIVES@|$(llvm_archives)|; s|@LLVM_LIBS@|${LLVM_LINK-}|; s|@LLVM_FOLDERS@|$(llvm_words -L)|; s|@LLVM_NAMES@|$(llvm_words -l)|" "$1"
 }
 
 # What needs no LLVM.
