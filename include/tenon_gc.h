@@ -8,7 +8,7 @@
 #ifndef TENON_GC_H
 #define TENON_GC_H
 
-#define TN_GC_ABI 1
+#define TN_GC_ABI 2
 
 /* ---- objects ---- */
 
@@ -116,9 +116,9 @@ void *tn__gc_allocate(size_t payload, const struct tn_type *type);
 void tn__gc_poll(void);
 
 /* Called before the first store of a reference into an object whose header has TN_GC_UNLOGGED: clears the bit and remembers the
- * object. Not a safepoint. Calling convention: LLVM's preserve_most, so it preserves every general register except that of the
- * argument, rax and r11 (x86-64; AArch64: x0-x8, x16-x18). */
-void tn__gc_log(void *object);
+ * object. `slot` is the word that is stored to, or NULL: the collector may verify that the object's type lists it. Not a safepoint.
+ * Calling convention: LLVM's preserve_most, so it preserves every general register except r11 (x86-64; AArch64: x0-x8, x16-x18). */
+void tn__gc_log(void *object, void *slot);
 
 /* memmove into or out of managed memory: logs the object that contains `to` (`parent`; NULL: none), then copies whole words
  * if both addresses are aligned to 8. Not a safepoint. */

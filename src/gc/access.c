@@ -173,7 +173,7 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
     char *at = inside(handle, offset, sizeof(void *));
     if (at) {
         if (*tn__header(handle->object) & TN_GC_UNLOGGED)
-            tn__gc_log(handle->object);
+            tn__log(handle->heap, handle->object, at);
         __atomic_store_n((void **)(void *)at, value ? value->object : NULL, __ATOMIC_RELEASE);
     }
     tn__objects_release(handle->heap, locked);

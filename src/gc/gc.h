@@ -283,6 +283,7 @@ struct tn_heap {
     uint64_t waiting_count; /* written atomically under the lock, read also without it */
     struct tn_heap_stats stats;
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
+    char corruption[200];          /* what verification found, where that is not a constant text */
 };
 
 /* The list of all heaps, for forks (fork.c). These wait outside of managed code. */
@@ -366,6 +367,12 @@ void tn__finalizers_drop(struct tn_heap *heap);
 void tn__verify_heap(struct tn_heap *heap);
 void tn__verify_barriers(struct tn_heap *heap);
 void tn__verify_end(struct tn_heap *heap);
+
+/* Notes that a reference is about to be stored into a word of the object, and verifies that its type lists one there. NULL: into some
+ * word; then the heap may be NULL as well. */
+void tn__log(struct tn_heap *heap, void *object, const void *slot);
+/* The same for compiled code. */
+void tn__gc_log_here(void *object, const void *slot);
 
 /* True if an object begins at this address. The world is stopped and every chunk retired (space.c). */
 bool tn__is_object(const struct tn_heap *heap, const void *address);

@@ -17,7 +17,7 @@ static void move_words(uint64_t *to, const uint64_t *from, size_t count)
 void tn__gc_move(void *parent, void *to, const void *from, size_t size)
 {
     if (parent && (*tn__header(parent) & TN_GC_UNLOGGED))
-        tn__gc_log(parent);
+        tn__gc_log(parent, NULL);
     if ((((uintptr_t)to | (uintptr_t)from) & 7) != 0) {
         memmove(to, from, size);
         return;

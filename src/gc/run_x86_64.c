@@ -171,7 +171,27 @@ __asm__(FUNCTION("tn__gc_keep_results") /* */
 
 /* ---- the barrier ---- */
 
-/* This collector needs to know which objects were stored to only when it verifies the heap: it reads their bits. */
+/* Objects have the bit that asks for this only when the heap is verified: it need not be fast. */
 __asm__(FUNCTION("tn__gc_log") /* */
-        "    lock andq $~2, -8(%rdi)\n"
+        "    pushq %rax\n"
+        "    pushq %rcx\n"
+        "    pushq %rdx\n"
+        "    pushq %rsi\n"
+        "    pushq %rdi\n"
+        "    pushq %r8\n"
+        "    pushq %r9\n"
+        "    pushq %r10\n"
+        "    subq $8, %rsp\n"
+        "    .cfi_def_cfa_offset 80\n"
+        "    call tn__gc_log_here\n"
+        "    addq $8, %rsp\n"
+        "    popq %r10\n"
+        "    popq %r9\n"
+        "    popq %r8\n"
+        "    popq %rdi\n"
+        "    popq %rsi\n"
+        "    popq %rdx\n"
+        "    popq %rcx\n"
+        "    popq %rax\n"
+        "    .cfi_def_cfa_offset 8\n"
         "    ret\n" END("tn__gc_log"));

@@ -4,7 +4,10 @@
  * object; no header is a forwarding one. The starts of objects are kept in the chunks' sets.
  *
  * Then every object is marked as not logged, and its references are recorded. Before the next collection, the references of
- * objects that still have that mark must be unchanged, or null, which is stored without a barrier. */
+ * objects that still have that mark must be unchanged, or null, which is stored without a barrier. Stores into such objects are
+ * logged; then the type of the object has to list a reference in the word that is stored to. */
+
+#include <stdio.h>
 
 #include "gc.h"
 
@@ -137,6 +140,60 @@ void tn__verify_barriers(struct tn_heap *heap)
         if (comparison.differs)
             tn__corrupt(heap, "a reference was stored into an object that is not logged");
     }
+}
+
+/* ---- words that are no references ---- */
+
+static bool is_listed(const struct tn_type *type, uint64_t offset)
+{
+    for (uint64_t i = 0; type->offsets && i < type->offset_count; i++)
+        if (type->offsets[i] == offset)
+            return true;
+    return !type->offsets && offset % 8 == 0 && offset < 512 && type->references >> offset / 8 & 1;
+}
+
+/* Whether the type says that there is a reference at this offset of its objects. Custom types do not say where. */
+static bool has_reference_at(const struct tn_type *type, uint64_t offset)
+{
+    bool in_elements = offset >= type->size;
+    switch (type->kind) {
+    case TN_KIND_LEAF:
+        return false;
+    case TN_KIND_FIXED:
+        return !in_elements && is_listed(type, offset);
+    case TN_KIND_REFERENCES:
+        return in_elements && (offset - type->size) % sizeof(void *) == 0;
+    case TN_KIND_STRUCTS:
+        return in_elements && is_listed(type, (offset - type->size) % type->element);
+    case TN_KIND_WEAK:
+        return offset == 0;
+    case TN_KIND_EPHEMERON:
+        return offset == 0 || offset == 8;
+    default:
+        return true;
+    }
+}
+
+/* Memory outside of the object that belongs to it may be known to the collector in other ways. */
+void tn__log(struct tn_heap *heap, void *object, const void *slot)
+{
+    const struct tn_type *type = tn__type_of(object);
+    uint64_t offset = (uintptr_t)slot - (uintptr_t)object;
+    __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
+    if (!slot || offset >= tn__payload(object) || has_reference_at(type, offset))
+        return;
+    snprintf(heap->corruption, sizeof heap->corruption,
+             "a reference is stored at offset %llu of an object of type '%.80s', which lists none there",
+             (unsigned long long)offset, type->name ? type->name : "?");
+    tn__corrupt(heap, heap->corruption);
+}
+
+void tn__gc_log_here(void *object, const void *slot)
+{
+    if (slot)
+        tn__log(tn__self()->heap, object, slot);
+    else
+        tn__log(NULL, object, NULL); /* moves by host threads come here, too */
 }
 
 void tn__verify_end(struct tn_heap *heap)

@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -446,6 +447,63 @@ static void verification_finds(void **state)
     }
 }
 
+static const struct tn_type offsets_type = {.kind = TN_KIND_FIXED,
+                                            .alignment = 8,
+                                            .size = 1040,
+                                            .element = 8,
+                                            .length = 8,
+                                            .offsets = (const uint32_t[]){0, 1024},
+                                            .offset_count = 2};
+static const struct tn_type any_type = {.kind = TN_KIND_CUSTOM, .alignment = 8, .size = 16, .visit = visit_and_break};
+
+/* Words of objects that a reference is stored into: the last one that the type lists, the first that it does not. */
+static const struct word {
+    const struct tn_type *type;
+    uint64_t offset;
+    bool is_listed;
+} words[] = {
+    {&node_type, 0, true},        {&node_type, 8, false},        {&table_type, 0, false},
+    {&table_type, 8, true},       {&table_type, 16, true},       {&table_type, 12, false},
+    {&nodes_type, 0, false},      {&nodes_type, 8 + 16, true},   {&nodes_type, 8 + 8, false},
+    {&bytes_type, 8, false},      {&bytes_type, 0, false},       {&tn_weak_type, 0, true},
+    {&tn_weak_type, 8, false},    {&tn_ephemeron_type, 8, true}, {&tn_ephemeron_type, 16, false},
+    {&offsets_type, 0, true},     {&offsets_type, 1024, true},   {&offsets_type, 1032, false},
+    {&offsets_type, 1040, false}, {&any_type, 8, true},
+};
+
+/* The length of arrays is 16 at most: at offset 0, or as the types say. */
+static void store_into_word(const struct word *word, uint64_t flags, char *expected)
+{
+    struct tn_heap_options options = {
+        .size = sizeof options, .flags = flags, .on_corruption = end, .context = expected};
+    struct tn_heap *heap;
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    struct tn_handle *a = make(heap, word->type, word->type->element ? 16 : 0),
+                     *b = make_node(heap, &node_type, 1, NULL);
+    how_broken = LOST_ROOT; /* visits nothing */
+    tn_heap_collect(heap);
+    assert_int_equal(tn_handle_store(a, word->offset, b, &err), 0);
+    _exit(0);
+}
+
+static void verification_knows_words(void **state)
+{
+    char expected[100];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        int status;
+        snprintf(expected, sizeof expected, "a reference is stored at offset %llu of an object of type '%s'",
+                 (unsigned long long)words[i].offset, words[i].type->name ? words[i].type->name : "?");
+        pid_t child = fork();
+        if (!child)
+            store_into_word(&words[i], *(uint64_t *)*state, expected);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) != (words[i].is_listed ? 0 : FOUND))
+            fail_msg("word %zu: status %d", i, WEXITSTATUS(status));
+    }
+}
+
 /* Reads an object where it was before it moved. */
 static void read_stale(void **state)
 {
@@ -486,6 +544,7 @@ int main(void)
         BOTH(threads_share_a_heap),
         BOTH(heaps_are_apart),
         BOTH(verification_finds),
+        BOTH(verification_knows_words),
         {"stale_references_fault", stale_references_fault, NULL, NULL, &stress},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,9 @@ declare void @native()
 ; CHECK: [[QUIET:%.*]] = icmp eq i64 [[BIT]], 0
 ; CHECK: br i1 [[QUIET]], label %[[STORE:.*]], label %log, !prof
 ; CHECK: log:
-; CHECK: [[RAW:%.*]] = addrspacecast ptr addrspace(10) %o to ptr
-; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[RAW]])
+; CHECK: [[RAW:%.*]] = addrspacecast ptr addrspace(10) %o to ptr{{$}}
+; CHECK: [[SLOT:%.*]] = addrspacecast ptr addrspace(11) %p to ptr{{$}}
+; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[RAW]], ptr [[SLOT]])
 ; CHECK: store ptr addrspace(10) %x, ptr addrspace(11) %p
 ; CHECK-NOT: write_barrier
 ; CHECK: ret void
@@ -35,7 +36,7 @@ define void @store(ptr addrspace(10) %o, ptr addrspace(10) %x) {
 ; Through a pointer in 13 that was loaded: the object that owns the memory is the one that it was loaded from.
 ; CHECK-LABEL: define void @loaded(
 ; CHECK: [[RAW:%.*]] = addrspacecast ptr addrspace(10) %o to ptr{{$}}
-; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[RAW]])
+; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[RAW]], ptr %{{.*}})
 ; CHECK: store ptr addrspace(10) %x, ptr addrspace(13) %l
 define void @loaded(ptr addrspace(10) %o, ptr addrspace(10) %x) {
   %l = load ptr addrspace(13), ptr addrspace(10) %o
@@ -45,7 +46,7 @@ define void @loaded(ptr addrspace(10) %o, ptr addrspace(10) %x) {
 
 ; What is stored may be no object of the heap; what it overwrites may.
 ; CHECK-LABEL: define void @permanent(
-; CHECK: call preserve_mostcc void @tn__gc_log
+; CHECK: call preserve_mostcc void @tn__gc_log(ptr %{{.*}}, ptr null)
 ; CHECK: store ptr addrspace(10) addrspacecast (ptr @outside to ptr addrspace(10)), ptr addrspace(10) %o
 ; CHECK: ret void
 @outside = constant i64 0
@@ -133,7 +134,7 @@ define void @choice(i1 %c, ptr addrspace(10) %o, ptr %outside, ptr addrspace(10)
 ; CHECK: %o = select i1 %c, ptr addrspace(10) %a, ptr addrspace(10) %b
 ; CHECK-NOT: %base
 ; CHECK: [[O:%.*]] = addrspacecast ptr addrspace(10) %o to ptr{{$}}
-; CHECK-NEXT: call preserve_mostcc void @tn__gc_log(ptr [[O]])
+; CHECK: call preserve_mostcc void @tn__gc_log(ptr [[O]], ptr %{{.*}})
 define void @chosen_by_program(ptr addrspace(10) %a, ptr addrspace(10) %b, i1 %c) {
   %da = addrspacecast ptr addrspace(10) %a to ptr addrspace(11)
   %db = addrspacecast ptr addrspace(10) %b to ptr addrspace(11)

@@ -102,16 +102,30 @@ static void note(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
     *tn__map_add(b->gc, &b->parents, store) = b->count;
 }
 
-/* Puts `call`, which a function makes in the block that the builder is in, behind a test. */
-static void log_object(struct barriers *b, LLVMValueRef parent)
+static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
+{
+    LLVMTypeRef type = LLVMPointerTypeInContext(b->gc->context, 0);
+    return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->builder, pointer, type, "") : pointer;
+}
+
+/* The word that a reference to an object of the heap is stored into; null: there may be none, or it is one of several. */
+static LLVMValueRef slot_of(struct barriers *b, LLVMValueRef store)
+{
+    LLVMValueRef address, value;
+    stores_reference(store, &address, &value);
+    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind && !LLVMIsConstant(value);
+    return is_plain ? in_space_0(b, address) : LLVMConstNull(LLVMPointerTypeInContext(b->gc->context, 0));
+}
+
+static void log_object(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
     struct tn__gc *gc = b->gc;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), &pointer, 1, 0);
-    LLVMValueRef object = LLVMBuildAddrSpaceCast(b->builder, parent, pointer, "");
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), types[] = {pointer, pointer};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), types, 2, 0);
+    LLVMValueRef arguments[] = {in_space_0(b, parent), slot_of(b, store)};
     LLVMValueRef function = tn__runtime_leaf(gc, "tn__gc_log", type);
     LLVMSetFunctionCallConv(function, PRESERVE_MOST);
-    LLVMSetInstructionCallConv(LLVMBuildCall2(b->builder, type, function, &object, 1, ""), PRESERVE_MOST);
+    LLVMSetInstructionCallConv(LLVMBuildCall2(b->builder, type, function, arguments, 2, ""), PRESERVE_MOST);
 }
 
 static void insert(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
@@ -134,7 +148,7 @@ static void insert(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
     LLVMValueRef quiet = LLVMBuildICmp(b->builder, LLVMIntEQ, bit, LLVMConstNull(word), "");
     tn__likely(gc, LLVMBuildCondBr(b->builder, quiet, behind, slow));
     LLVMPositionBuilderAtEnd(b->builder, slow);
-    log_object(b, parent);
+    log_object(b, store, parent);
     LLVMBuildBr(b->builder, behind);
     gc->stats->barriers++;
 }
@@ -162,12 +176,6 @@ static bool is_move(LLVMValueRef i)
 {
     bool move = tn__is_copy(i) && tn__space_of(LLVMGetOperand(i, 0)) >= TRACKED;
     return move || tn__intrinsic_called(i) == TN__MOVE;
-}
-
-static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
-{
-    LLVMTypeRef type = LLVMPointerTypeInContext(b->gc->context, 0);
-    return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->builder, pointer, type, "") : pointer;
 }
 
 /* The copy itself logs the object; word by word, so that the collector sees whole references. */

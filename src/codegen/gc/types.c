@@ -302,6 +302,12 @@ static LLVMValueRef accessed(LLVMValueRef i, LLVMTypeRef *type, LLVMValueRef *va
     return LLVMGetOperand(i, address);
 }
 
+/* Null, whatever its type, and permanent objects, which do not move. */
+static bool is_harmless(LLVMValueRef stored)
+{
+    return LLVMIsNull(stored) || (LLVMIsConstant(stored) && tn__space_of(stored) == TRACKED);
+}
+
 static void check_access(struct types *types, LLVMValueRef instruction)
 {
     struct tn__gc *gc = types->gc;
@@ -309,8 +315,8 @@ static void check_access(struct types *types, LLVMValueRef instruction)
     LLVMTypeRef type;
     LLVMValueRef value, address = accessed(instruction, &type, &value);
     if (!address || tn__space_of(address) < TRACKED || tn__space_of(address) > DERIVED || !LLVMTypeIsSized(type) ||
-        (LLVMIsAStoreInst(instruction) && LLVMIsNull(value)) || !locate(gc, address, &a.place))
-        return; /* null does no harm, whatever its type */
+        (value && is_harmless(value)) || !locate(gc, address, &a.place))
+        return;
     if (find_allocated(gc, a.place.object, &a.descriptor) || find_named(gc, a.place.type, &a.descriptor))
         check_part(&a, (uint64_t)a.place.offset, type, 0);
 }
