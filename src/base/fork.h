@@ -18,7 +18,6 @@
  * their threads are stopped, and a thread may need any other lock on its way to a safepoint. */
 enum tn__fork_level {
     TN__FORK_HEAPS,     /* of all heaps: their locks; their threads are stopped */
-    TN__FORK_MODULES,   /* of the JIT: what is being compiled */
     TN__FORK_SESSIONS,  /* of all sessions: their locks; no link is writing */
     TN__FORK_INSTANCES, /* the lock of code instances */
     TN__FORK_LOADED,    /* the list of stack maps of loaded objects */
@@ -27,6 +26,8 @@ enum tn__fork_level {
     TN__FORK_ROOTS,     /* root ranges */
     TN__FORK_OBSERVERS, /* tables of functions */
     TN__FORK_SOURCES,   /* debug information */
+    TN__FORK_MODULES,   /* modules of JITs, unless they are being compiled */
+    TN__FORK_JITS,      /* lists of JITs */
     TN__FORK_TARGETS,   /* idle target machines */
     TN__FORK_THREADS,   /* the list of attached threads */
     TN__FORK_ENDS,      /* what threads run at their end */

@@ -5,8 +5,25 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/fork.h"
 #include "codegen/codegen.h"
 #include "codegen/jit.h"
+
+/* ---- the lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tn__jit_lock(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_JITS, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
+void tn__jit_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
 
 /* ---- creating and destroying ---- */
 
@@ -52,7 +69,6 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
     struct tn_jit *jit = tn__alloc_zeroed(NULL, 1, sizeof *jit);
     if (!jit)
         return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
-    pthread_mutex_init(&jit->lock, NULL);
     jit->users = 1;
     int code = take_options(given, &options, jit, err);
     if (code == TN_OK)
@@ -85,7 +101,6 @@ void tn__jit_release(struct tn_jit *jit)
         next = each->next;
         tn__free(NULL, each);
     }
-    pthread_mutex_destroy(&jit->lock);
     tn__free(NULL, jit);
 }
 
@@ -121,7 +136,7 @@ int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct t
 static struct tn__jit_initializer *take_initializers(struct tn_jit *jit, const struct tn_library *library)
 {
     struct tn__jit_initializer *taken = NULL;
-    pthread_mutex_lock(&jit->lock);
+    tn__jit_lock();
     for (struct tn__jit_initializer **at = &jit->initializers, *each; (each = *at);) {
         if (each->library != library) {
             at = &each->next;
@@ -131,7 +146,7 @@ static struct tn__jit_initializer *take_initializers(struct tn_jit *jit, const s
         each->next = taken;
         taken = each;
     }
-    pthread_mutex_unlock(&jit->lock);
+    tn__jit_unlock();
     return taken;
 }
 

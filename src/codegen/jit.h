@@ -21,10 +21,9 @@ struct tn_jit {
     bool owns_session, lazy, keeps_ir;
     void (*on_failure)(void);
     struct tn_compile_options compile;
-    struct tn_compile_observer observer; /* the client's */
-    pthread_mutex_t lock;
-    struct tn__jit_initializer *initializers; /* under the lock, newest first */
-    struct tn__jit_kept *kept;                /* under the lock, newest first; what is in it lives as long as the JIT */
+    struct tn_compile_observer observer;      /* the client's */
+    struct tn__jit_initializer *initializers; /* under tn__jit_lock, newest first */
+    struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
     struct {
         atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns, free_ns;
     } counters;
@@ -61,6 +60,10 @@ struct tn__jit_module {
 
 /* Cuts off what lazy compilation has added to a function's name. */
 void tn__jit_original_name(char *name);
+
+/* One lock for the lists of all JITs: it is held for a moment only. */
+void tn__jit_lock(void);
+void tn__jit_unlock(void);
 
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);

@@ -21,7 +21,7 @@ struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module)
 static struct tn_image_input *list_inputs(struct tn_jit *jit, const struct tn_library *library, size_t *count)
 {
     *count = 0;
-    pthread_mutex_lock(&jit->lock);
+    tn__jit_lock();
     for (const struct tn__jit_kept *kept = jit->kept; kept; kept = kept->next)
         *count += kept->library == library;
     struct tn_image_input *inputs = tn__alloc_zeroed(NULL, *count + 1, sizeof *inputs);
@@ -29,7 +29,7 @@ static struct tn_image_input *list_inputs(struct tn_jit *jit, const struct tn_li
     for (const struct tn__jit_kept *kept = jit->kept; kept && inputs; kept = kept->next)
         if (kept->library == library)
             inputs[--at] = (struct tn_image_input){kept->name, kept->ir, kept->length};
-    pthread_mutex_unlock(&jit->lock);
+    tn__jit_unlock();
     return inputs;
 }
 

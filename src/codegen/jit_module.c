@@ -277,10 +277,10 @@ static int note_initializers(struct adding *a)
     struct tn_jit *jit = a->m->jit;
     note->library = a->library;
     memcpy(note->symbol, symbol, size);
-    pthread_mutex_lock(&jit->lock);
+    tn__jit_lock();
     note->next = jit->initializers;
     jit->initializers = note;
-    pthread_mutex_unlock(&jit->lock);
+    tn__jit_unlock();
     return TN_OK;
 }
 
@@ -360,10 +360,10 @@ static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct t
 static void keep(struct tn_jit *jit, const struct tn_library *library, struct tn__jit_kept *kept)
 {
     kept->library = library;
-    pthread_mutex_lock(&jit->lock);
+    tn__jit_lock();
     kept->next = jit->kept;
     jit->kept = kept;
-    pthread_mutex_unlock(&jit->lock);
+    tn__jit_unlock();
 }
 
 int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,

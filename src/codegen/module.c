@@ -6,11 +6,15 @@
 
 #include <pthread.h>
 
+#include "base/fork.h"
 #include "base/os.h"
 #include "codegen/codegen.h"
 #include "codegen/module.h"
 
 struct tn__module {
+    struct tn__list listed;
+    bool locked_for_fork;
+    bool in_one_piece;    /* it is being compiled as a whole, without the lock */
     pthread_mutex_t lock; /* recursive: the observer of a compilation may compile as well */
     struct tn__unit unit;
     struct tn__split *split;
@@ -24,6 +28,15 @@ struct tn__module {
     bool broken; /* LLVM gave up in it */
     char name[];
 };
+
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
 
 /* ---- opening and closing ---- */
 
@@ -68,14 +81,57 @@ static int open_contained(void *user)
     return TN_OK;
 }
 
-static void init_lock(pthread_mutex_t *lock)
+/* ---- forks ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct tn__list modules;
+} all = {PTHREAD_MUTEX_INITIALIZER, {&all.modules, &all.modules}};
+
+static struct tn__module *module_at(struct tn__list *node)
 {
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
+    return tn__container_of(node, struct tn__module, listed);
 }
+
+/* Compiling may take long, so a fork does not wait for it. */
+static void before_fork(void)
+{
+    for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next)
+        module_at(node)->locked_for_fork = !pthread_mutex_trylock(&module_at(node)->lock);
+}
+
+/* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child cannot unlock
+ * recursive locks, which know their owner by its number in the parent. */
+static void after_fork(bool in_child)
+{
+    for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next) {
+        struct tn__module *module = module_at(node);
+        if (in_child)
+            init_lock(&module->lock);
+        else if (module->locked_for_fork)
+            pthread_mutex_unlock(&module->lock);
+        module->broken |= in_child && !module->locked_for_fork;
+        module->broken |= in_child && __atomic_load_n(&module->in_one_piece, __ATOMIC_RELAXED);
+    }
+}
+
+static void list_module(struct tn__module *module)
+{
+    static const struct tn__fork_hooks hooks = {&all.lock, before_fork, after_fork};
+    tn__forks_watch(TN__FORK_MODULES, &hooks);
+    pthread_mutex_lock(&all.lock);
+    tn__list_append(&all.modules, &module->listed);
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void unlist_module(struct tn__module *module)
+{
+    pthread_mutex_lock(&all.lock);
+    tn__list_remove(&module->listed);
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- opening ---- */
 
 static void keep_ir(struct tn__module *module, const void *ir, size_t length)
 {
@@ -109,6 +165,7 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
     module->symbols = module->split;
     if (!module->whole)
         keep_ir(module, ir, length);
+    list_module(module);
     *out = module;
     return TN_OK;
 }
@@ -125,6 +182,7 @@ void tn__module_close(struct tn__module *module)
 {
     if (!module)
         return;
+    unlist_module(module);
     if (!module->broken)
         tn__contain(close_contained, module, NULL);
     pthread_mutex_destroy(&module->lock);
@@ -319,10 +377,14 @@ static int prepare_whole(void *user)
 int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
                              struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
+    if (module->broken)
+        return tn__fail(err, TN_EREMOVED, "%s: another thread was compiling it when the process forked", module->name);
+    __atomic_store_n(&module->in_one_piece, true, __ATOMIC_RELAXED);
     module->unit.diagnostics.err = err;
     int code = tn__contain(prepare_whole, module, err);
     if (code == TN_OK)
         code = tn__compile_unit(&module->unit, observer, out, stats, err);
     module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */
+    __atomic_store_n(&module->in_one_piece, false, __ATOMIC_RELAXED);
     return code;
 }

@@ -7,6 +7,7 @@
 
 #include <llvm-c/Target.h>
 
+#include "base/fork.h"
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
 #include "tenon_cpu.h"
@@ -29,6 +30,13 @@ static struct pool {
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum { MOST_IDLE = 16 };
+
+static void lock_pool(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &pool.lock};
+    tn__forks_watch(TN__FORK_TARGETS, &hooks);
+    pthread_mutex_lock(&pool.lock);
+}
 
 static bool same_text(const char *a, const char *b)
 {
@@ -53,7 +61,7 @@ static bool matches(const struct entry *entry, const struct tn_compile_options *
 
 static struct entry *take_idle(const struct tn_compile_options *options, const char *triple)
 {
-    pthread_mutex_lock(&pool.lock);
+    lock_pool();
     struct entry **at = &pool.idle;
     while (*at && !matches(*at, options, triple))
         at = &(*at)->next;
@@ -135,7 +143,7 @@ void tn__target_give(struct tn__target *target)
         dispose(entry);
         return;
     }
-    pthread_mutex_lock(&pool.lock);
+    lock_pool();
     entry->next = pool.idle;
     pool.idle = entry;
     if (++pool.count > MOST_IDLE) {
