@@ -108,15 +108,19 @@ define i64 @copied(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   store ptr addrspace(10) %a, ptr %m
   store ptr addrspace(10) %b, ptr %q
   call void @llvm.memcpy.p0.p0.i64(ptr %n, ptr %m, i64 24, i1 false)
-  store ptr addrspace(10) null, ptr %m
-  store ptr addrspace(10) null, ptr %q
   call void @churn()
   %r = getelementptr i8, ptr %n, i64 8
   call void @llvm.memcpy.p0.p0.i64(ptr %o, ptr %r, i64 16, i1 false)
   call void @churn()
   %t = getelementptr i8, ptr %o, i64 8
   %s = call i64 @sums(ptr %n, ptr %t)
-  ret i64 %s
+  %u = getelementptr i8, ptr %n, i64 16
+  %v = call i64 @sums(ptr %m, ptr %u)
+  %w = call i64 @sums(ptr %m, ptr %q)
+  %x = add i64 %s, %v
+  %y = add i64 %x, %w
+  %z = sub i64 %y, 470
+  ret i64 %z
 }
 
 define i64 @copied_as_words(ptr addrspace(10) %a, ptr addrspace(10) %b) {
@@ -127,8 +131,6 @@ define i64 @copied_as_words(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   store ptr addrspace(10) %a, ptr %m
   store ptr addrspace(10) %b, ptr %q
   %w = load [2 x i64], ptr %m
-  store ptr addrspace(10) null, ptr %m
-  store ptr addrspace(10) null, ptr %q
   call void @churn()
   store [2 x i64] %w, ptr %n
   call void @churn()
@@ -138,7 +140,13 @@ define i64 @copied_as_words(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   call void @churn()
   %r = getelementptr i8, ptr %o, i64 8
   %s = call i64 @sums(ptr %o, ptr %r)
-  ret i64 %s
+  %t = call i64 @sums(ptr %m, ptr %q)
+  %u = getelementptr i8, ptr %n, i64 8
+  %x = call i64 @sums(ptr %n, ptr %u)
+  %y = add i64 %s, %t
+  %z = add i64 %x, %y
+  %a2 = sub i64 %z, 470
+  ret i64 %a2
 }
 
 define i64 @copied_from_object(ptr addrspace(10) %a, ptr addrspace(10) %b) {
@@ -179,7 +187,11 @@ define i64 @results_elsewhere(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   call void @churn()
   %q = getelementptr i8, ptr %n, i64 16
   %s = call i64 @sums(ptr %p, ptr %q)
-  ret i64 %s
+  %r = getelementptr i8, ptr %p, i64 16
+  %t = call i64 @sums(ptr %n, ptr %r)
+  %u = add i64 %s, %t
+  %v = sub i64 %u, 235
+  ret i64 %v
 }
 
 define i64 @selected(ptr addrspace(10) %a, ptr addrspace(10) %b) {
@@ -217,26 +229,33 @@ join:
   ret i64 %s
 }
 
-define i64 @stack_or_object(ptr addrspace(10) %a, ptr addrspace(10) %b) {
+define internal i64 @either(ptr addrspace(10) %a, ptr addrspace(10) %b, i1 %c) noinline {
   %m = alloca [2 x i64]
-  %x = call i64 @sum(ptr addrspace(10) %a)
   %o = call ptr addrspace(10) @cons(i64 0, ptr addrspace(10) null)
-  %odd = icmp eq i64 %x, 45
-  %even = icmp ne i64 %x, 45
+  call void @churn()
   %d = addrspacecast ptr addrspace(10) %o to ptr addrspace(11)
   %n = getelementptr i8, ptr %m, i64 8
   %e = addrspacecast ptr %n to ptr addrspace(11)
-  %p = select i1 %odd, ptr addrspace(11) %d, ptr addrspace(11) %e
-  %q = select i1 %even, ptr addrspace(11) %d, ptr addrspace(11) %e
+  %p = select i1 %c, ptr addrspace(11) %d, ptr addrspace(11) %e
+  %q = select i1 %c, ptr addrspace(11) %e, ptr addrspace(11) %d
   store ptr addrspace(10) %a, ptr addrspace(11) %p
   store ptr addrspace(10) %b, ptr addrspace(11) %q
   call void @churn()
   %f = load ptr addrspace(10), ptr addrspace(11) %p
   %y = call i64 @sum(ptr addrspace(10) %f)
+  call void @churn()
   %g = load ptr addrspace(10), ptr addrspace(11) %q
   %z = call i64 @sum(ptr addrspace(10) %g)
   %s = add i64 %y, %z
   ret i64 %s
+}
+
+define i64 @stack_or_object(ptr addrspace(10) %a, ptr addrspace(10) %b) {
+  %s = call i64 @either(ptr addrspace(10) %a, ptr addrspace(10) %b, i1 true)
+  %t = call i64 @either(ptr addrspace(10) %b, ptr addrspace(10) %a, i1 false)
+  %u = add i64 %s, %t
+  %v = sub i64 %u, 235
+  ret i64 %v
 }
 
 define i64 @any_element(ptr addrspace(10) %a, ptr addrspace(10) %b) {
@@ -425,28 +444,30 @@ define i64 @argument(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   ret i64 %v
 }
 
-; More than fits into registers.
-define { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } @four(ptr addrspace(10) %a, ptr addrspace(10) %b) noinline {
-  %v = insertvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } zeroinitializer, ptr addrspace(10) %a, 0
-  %w = insertvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %v, ptr addrspace(10) %b, 4
-  call void @churn()
-  ret { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %w
+; More than fits into registers: after the call everything moves.
+%four = type { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) }
+define internal %four @four(ptr addrspace(10) %a, ptr addrspace(10) %b) noinline {
+  %v = insertvalue %four { ptr addrspace(10) null, i64 1, ptr addrspace(10) null, i64 2, ptr addrspace(10) null }, ptr addrspace(10) %a, 0
+  %w = insertvalue %four %v, ptr addrspace(10) %a, 2
+  %x = insertvalue %four %w, ptr addrspace(10) %b, 4
+  ret %four %x
 }
 
-@four_anywhere = global ptr @four
+@four_anywhere = internal global ptr @four
 
 define i64 @returned(ptr addrspace(10) %a, ptr addrspace(10) %b) {
   %f = load volatile ptr, ptr @four_anywhere
-  %v = call { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %f(ptr addrspace(10) %a, ptr addrspace(10) %b)
+  %v = call %four %f(ptr addrspace(10) %a, ptr addrspace(10) %b)
+  %m = alloca %four
+  store %four %v, ptr %m
   call void @churn()
-  %c = extractvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %v, 0
-  %d = extractvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %v, 4
-  %x = call i64 @sum(ptr addrspace(10) %c)
-  %w = call { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } @four(ptr addrspace(10) %c, ptr addrspace(10) %d)
-  %e = extractvalue { ptr addrspace(10), i64, ptr addrspace(10), i64, ptr addrspace(10) } %w, 4
-  %y = call i64 @sum(ptr addrspace(10) %e)
-  %s = add i64 %x, %y
-  ret i64 %s
+  %p = getelementptr i8, ptr %m, i64 16
+  %q = getelementptr i8, ptr %m, i64 32
+  %s = call i64 @sums(ptr %m, ptr %q)
+  %t = call i64 @sums(ptr %p, ptr %q)
+  %u = add i64 %s, %t
+  %w = sub i64 %u, 235
+  ret i64 %w
 }
 
 define internal i64 @inner(ptr addrspace(10) %a, ptr addrspace(10) %b) alwaysinline {

@@ -3,12 +3,26 @@
 # Takes one thing away from a compiled module, LLVM IR as text (`tenon compile --emit llvm`), which the collector needs:
 #     a root        a value in the "gc-live" of one safepoint, unless it is pinned there: pins keep alive, and what stays needs no relocation
 #     a word        a reference, or an array of them, in the type of a variable of several words
-#     a relocate    behind a safepoint the old value is used
+#     a relocate    behind a safepoint the old value is used, if any is
 #     a variable    in stack memory, and so a pin, at all safepoints of its function
 #     a barrier     the call that logs an object before a store, or what a move knows of the object
 #
 #     awk -f mutate.awk module.ll                     a line for each that there is: kind, function, callee of the safepoint
 #     awk -f mutate.awk -v wanted=N module.ll         the module without the Nth, from 0
+
+# How often each value is mentioned in its function: once where it is not used.
+BEGIN {
+    while ((getline < ARGV[1]) > 0) {
+        if (/^define /)
+            name = part("@[A-Za-z0-9_.]+\\(", 1, 1)
+        sub(/ ; .*/, "")
+        while (match($0, /%[A-Za-z0-9_.]+/)) {
+            mentioned[name, substr($0, RSTART, RLENGTH)]++
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+    }
+    close(ARGV[1])
+}
 
 function mutant(kind) {
     if (wanted == "")
@@ -80,7 +94,7 @@ function drop_relocate(  type, old, is_stale) {
     if ((token, part("i32 [0-9]+\\)", 4, 1)) in stays)
         return
     is_stale = stale == token " " part("i32 [0-9]+\\)", 4, 1)
-    if (!mutant("relocate") && !is_stale)
+    if (!is_stale && (mentioned[name, part("%[A-Za-z0-9_.]+ =", 0, 2)] == 1 || !mutant("relocate")))
         return
     type = part("ptr addrspace\\(1[0-3]\\) @", 0, 2)
     old = part(", [^ ]*\\)$", 2, 1)
