@@ -35,14 +35,12 @@ struct four ir_four(node a, node b, long x)
     return four;
 }
 
-#ifdef BYVAL
 long ir_takes(struct four four, node list)
 {
     node first = cons(1, list);
     four.items[1] = cons(2, four.items[3]);
     return sum(four.items[0]) + sum(four.items[1]) + sum(four.items[2]) + sum(first);
 }
-#endif
 
 struct mixed {
     node first;

@@ -51,14 +51,12 @@ static const struct kind rows[] = {
     {"context of a callback", "struct context s$n = {{$r, $r}, $x & 3};\n"
                               "note(search(&s$n));\n"
                               "note(sum(s$n.pair.a) + sum(s$n.pair.b));"},
-    {"words",
-     "struct couple e$n = {$r, $r};\n"
-     "long words$n[2];\n"
-     "memcpy(words$n, &e$n, sizeof e$n);\n"
-     "e$n.a = cons($x, e$n.b);\n"
-     "memcpy(&e$n.b, &words$n[$2], sizeof e$n.b);\n"
-     "note(sum(e$n.a) + sum(e$n.b));",
-     .waits = 1},
+    {"words", "struct couple e$n = {$r, $r};\n"
+              "long words$n[2];\n"
+              "memcpy(words$n, &e$n, sizeof e$n);\n"
+              "e$n.a = cons($x, e$n.b);\n"
+              "memcpy(&e$n.b, &words$n[$2], sizeof e$n.b);\n"
+              "note(sum(e$n.a) + sum(e$n.b));"},
     {"bytes",
      "struct row e$n = make_row($r, $r, $x);\n"
      "char bytes$n[sizeof e$n] __attribute__((aligned(8)));\n"
@@ -76,21 +74,15 @@ static const struct kind rows[] = {
      "memcpy(&to$n->items[$2], words$n, sizeof words$n);\n"
      "note(sum(to$n->items[$4]) + sum(to$n->items[$4]));",
      .waits = 1},
-    {"struct by value",
-     "struct row w$n = make_row($r, $r, $x);\n"
-     "note(sum_row($x, w$n, $r));\n"
-     "$r = cons($x, w$n.items[$3]);",
-     .waits = 1},
-    {"struct in, struct out",
-     "struct row w$n = rotated(make_row($r, $r, $x), $x & 3);\n"
-     "$r = cons(w$n.number, w$n.items[$3]);\n"
-     "note(sum(w$n.items[$3]));",
-     .waits = 1},
-    {"result into bytes",
-     "char bytes$n[sizeof(struct row)] __attribute__((aligned(8)));\n"
-     "*(struct row *)bytes$n = make_row($r, $r, $x);\n"
-     "$r = cons($x, $r);\n"
-     "$r = ((struct row *)bytes$n)->items[$3];",
-     .waits = 1},
+    {"struct by value", "struct row w$n = make_row($r, $r, $x);\n"
+                        "note(sum_row($x, w$n, $r));\n"
+                        "$r = cons($x, w$n.items[$3]);"},
+    {"struct in, struct out", "struct row w$n = rotated(make_row($r, $r, $x), $x & 3);\n"
+                              "$r = cons(w$n.number, w$n.items[$3]);\n"
+                              "note(sum(w$n.items[$3]));"},
+    {"result into bytes", "char bytes$n[sizeof(struct row)] __attribute__((aligned(8)));\n"
+                          "*(struct row *)bytes$n = make_row($r, $r, $x);\n"
+                          "$r = cons($x, $r);\n"
+                          "$r = ((struct row *)bytes$n)->items[$3];"},
 };
 const struct kinds memory_statements = KINDS(rows);

@@ -42,14 +42,16 @@ static const struct kind rows[] = {
      "=s",
      "=a %s$n = alloca $t\n" ITEMS "call void @llvm.memcpy.p0.p11.i64(ptr align 8 %s$n, " D
      " align 8 %items$n, i64 32, i1 0)\n"
-     "=s"},
+     "=s",
+     .waits = 1},
     {"slot from a slot",
      "node s$n[4];\n"
      "memcpy(s$n, s$S, 32);\n"
      "=s",
      "=a %s$n = alloca $t\n"
      "call void @llvm.memcpy.p0.p0.i64(ptr align 8 %s$n, ptr align 8 %s$S, i64 32, i1 0)\n"
-     "=s"},
+     "=s",
+     .waits = 1},
     {"slot from a call",
      "node s$n[4];\n"
      "*(struct four *)s$n = ir_four(v[$K], v[$L], x);\n"
@@ -106,8 +108,7 @@ static const struct kind rows[] = {
      "%sum$n = call i64 @ir_takes(ptr byval([4 x " P "]) align 8 %s$S, " P " %k$n)\n"
      "%times$n = mul i64 $x, 3\n"
      "%x$n = add i64 %times$n, %sum$n\n"
-     "=x %x$n",
-     .waits = 1},
+     "=x %x$n"},
     {"filled slot", "ir_fill(s$S, v[$K], x);",
      "%k$n = extractelement " V " $v, i64 $K\n"
      "call void @ir_fill(ptr %s$S, " P " %k$n, i64 $x)"},
@@ -135,7 +136,8 @@ static const struct kind rows[] = {
          "%p$n = phi ptr [%s1$n, %one$n], [%s2$n, %two$n]\n" CONS "store " P " %new$n, ptr %p$n\n"
          "%k$n = extractelement " V " $v, i64 $K\n"
          "call " P " @ir_cons(i64 $x, " P " %k$n)\n"
-         "%loaded$n = load " P ", ptr %p$n\n" INSERT},
+         "%loaded$n = load " P ", ptr %p$n\n" INSERT,
+     .waits = 1},
     {"two slots in turn",
      "{\n"
      "    node *p = s$S, *q = s$T, *t;\n"
@@ -177,8 +179,7 @@ static const struct kind rows[] = {
      "store " P " %m$n, ptr %o$n\n" CONS "%w$n = insertelement " V " $v, " P " %new$n, i64 $K\n"
      "%loaded$n = load " P ", ptr %o$n\n"
      "%v$n = insertelement " V " %w$n, " P " %loaded$n, i64 $E\n"
-     "=v %v$n",
-     .waits = 1},
+     "=v %v$n"},
     {"reference and number",
      "node o$n = v[$M];\n"
      "v[$K] = ir_cons(x, v[$L]);\n"
@@ -195,8 +196,7 @@ static const struct kind rows[] = {
      "=v %v$n\n"
      "%times$n = mul i64 $x, 3\n"
      "%x$n = add i64 %times$n, %i$n\n"
-     "=x %x$n",
-     .waits = 1},
+     "=x %x$n"},
     {"memory with a lifetime",
      "node o$n[] = {v[$M], v[$E]};\n"
      "v[$K] = ir_cons(x, v[$L]);\n"
@@ -213,8 +213,7 @@ static const struct kind rows[] = {
      "%loaded$n = load " P ", ptr %at$n\n"
      "call void @llvm.lifetime.end.p0(ptr %o$n)\n"
      "%v$n = insertelement " V " %w$n, " P " %loaded$n, i64 $F\n"
-     "=v %v$n",
-     .waits = 1},
+     "=v %v$n"},
     {"zeroed memory",
      "node o$n[] = {NULL, v[$M]};\n"
      "v[$K] = ir_cons(x, o$n[0]);\n"
@@ -229,8 +228,7 @@ static const struct kind rows[] = {
      "%w$n = insertelement " V " $v, " P " %new$n, i64 $K\n"
      "%loaded$n = load " P ", ptr %second$n\n"
      "%v$n = insertelement " V " %w$n, " P " %loaded$n, i64 $E\n"
-     "=v %v$n",
-     .waits = 1},
+     "=v %v$n"},
     {"atomic exchange",
      "node o$n = s$S[$M];\n"
      "s$S[$M] = ir_cons(x, v[$L]);\n"
