@@ -61,6 +61,18 @@ define void @copies(ptr addrspace(10) %o, ptr addrspace(10) %p, ptr %from) {
   call void @llvm.memcpy.p10.p0.i64(ptr addrspace(10) %o, ptr %from, i64 4, i1 false)
   ret void
 }
+
+; Parts are aligned as the copy's operands are, not as their types want.
+; CHECK-LABEL: define void @aligned(
+; CHECK: load <4 x ptr addrspace(10)>, ptr %from, align 16
+; CHECK: store <4 x ptr addrspace(10)> {{.*}}, ptr %to, align 8
+define void @aligned() {
+  %from = alloca <4 x ptr addrspace(10)>, align 16
+  %to = alloca <4 x ptr addrspace(10)>, align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %to, ptr align 16 %from, i64 32, i1 false)
+  ret void
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p10.i64(ptr addrspace(10), i8, i64, i1)
 declare void @llvm.memcpy.p10.p0.i64(ptr addrspace(10), ptr, i64, i1)
 declare void @llvm.memcpy.p10.p10.i64(ptr addrspace(10), ptr addrspace(10), i64, i1)

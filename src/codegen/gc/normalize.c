@@ -59,13 +59,29 @@ static LLVMValueRef derived(struct copy *c, LLVMValueRef address)
     return tn__space_of(address) == TRACKED ? LLVMBuildAddrSpaceCast(c->builder, address, type, "") : address;
 }
 
+/* Aligns the access to a part to what the copy says of its operand. References are aligned to 8 in any case. */
+static void align_part(struct copy *c, LLVMValueRef access, const struct part *part, unsigned operand)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("align", strlen("align"));
+    LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(c->call, operand + 1, kind);
+    uint64_t known = attribute ? LLVMGetEnumAttributeValue(attribute) : 1;
+    while (part->offset % known)
+        known /= 2;
+    if (known < 8 && tn__type_holds(part->type, IN_MANAGED))
+        known = 8;
+    if (known < LLVMGetAlignment(access))
+        LLVMSetAlignment(access, (unsigned)known);
+}
+
 static void copy_parts(struct copy *c)
 {
     c->values = tn__gc_array(c->gc, c->count, sizeof *c->values);
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
         c->values[i] = LLVMBuildLoad2(c->builder, c->parts[i].type, part_of(c, c->from, &c->parts[i]), "");
+        align_part(c, c->values[i], &c->parts[i], 1);
+    }
     for (size_t i = 0; i < c->count; i++)
-        LLVMBuildStore(c->builder, c->values[i], part_of(c, c->to, &c->parts[i]));
+        align_part(c, LLVMBuildStore(c->builder, c->values[i], part_of(c, c->to, &c->parts[i])), &c->parts[i], 0);
     LLVMInstructionEraseFromParent(c->call);
 }
 
