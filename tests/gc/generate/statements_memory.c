@@ -57,23 +57,19 @@ static const struct kind rows[] = {
               "e$n.a = cons($x, e$n.b);\n"
               "memcpy(&e$n.b, &words$n[$2], sizeof e$n.b);\n"
               "note(sum(e$n.a) + sum(e$n.b));"},
-    {"bytes",
-     "struct row e$n = make_row($r, $r, $x);\n"
-     "char bytes$n[sizeof e$n] __attribute__((aligned(8)));\n"
-     "memcpy(bytes$n, &e$n, sizeof e$n);\n"
-     "e$n = make_row($r, e$n.items[$3], $x);\n"
-     "memcpy(&e$n, bytes$n, 16);\n"
-     "note(sum(e$n.items[$3]) + sum(e$n.items[$3]) + e$n.number % 1000003);",
-     .waits = 1},
-    {"bytes of an object",
-     "struct nodes tn_ref *from$n = make_nodes(4, $r);\n"
-     "long words$n[4];\n"
-     "memcpy(words$n, &from$n->items[0], sizeof words$n);\n"
-     "$r = cons($x, $r);\n"
-     "struct nodes tn_ref *to$n = make_nodes(5, NULL);\n"
-     "memcpy(&to$n->items[$2], words$n, sizeof words$n);\n"
-     "note(sum(to$n->items[$4]) + sum(to$n->items[$4]));",
-     .waits = 1},
+    {"bytes", "struct row e$n = make_row($r, $r, $x);\n"
+              "char bytes$n[sizeof e$n] __attribute__((aligned(8)));\n"
+              "memcpy(bytes$n, &e$n, sizeof e$n);\n"
+              "e$n = make_row($r, e$n.items[$3], $x);\n"
+              "memcpy(&e$n, bytes$n, 16);\n"
+              "note(sum(e$n.items[$3]) + sum(e$n.items[$3]) + e$n.number % 1000003);"},
+    {"bytes of an object", "struct nodes tn_ref *from$n = make_nodes(4, $r);\n"
+                           "node words$n[4];\n"
+                           "memcpy(words$n, &from$n->items[0], sizeof words$n);\n"
+                           "$r = cons($x, $r);\n"
+                           "struct nodes tn_ref *to$n = make_nodes(5, NULL);\n"
+                           "memcpy(&to$n->items[$2], words$n, sizeof words$n);\n"
+                           "note(sum(to$n->items[$4]) + sum(to$n->items[$4]));"},
     {"struct by value", "struct row w$n = make_row($r, $r, $x);\n"
                         "note(sum_row($x, w$n, $r));\n"
                         "$r = cons($x, w$n.items[$3]);"},

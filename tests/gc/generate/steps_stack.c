@@ -40,18 +40,16 @@ static const struct kind rows[] = {
      "node s$n[4];\n"
      "memcpy(s$n, memory->items, 32);\n"
      "=s",
-     "=a %s$n = alloca $t\n" ITEMS "call void @llvm.memcpy.p0.p11.i64(ptr align 8 %s$n, " D
+     "=a %s$n = alloca [4 x " P "]\n" ITEMS "call void @llvm.memcpy.p0.p11.i64(ptr align 8 %s$n, " D
      " align 8 %items$n, i64 32, i1 0)\n"
-     "=s",
-     .waits = 1},
+     "=s"},
     {"slot from a slot",
      "node s$n[4];\n"
      "memcpy(s$n, s$S, 32);\n"
      "=s",
      "=a %s$n = alloca $t\n"
      "call void @llvm.memcpy.p0.p0.i64(ptr align 8 %s$n, ptr align 8 %s$S, i64 32, i1 0)\n"
-     "=s",
-     .waits = 1},
+     "=s"},
     {"slot from a call",
      "node s$n[4];\n"
      "*(struct four *)s$n = ir_four(v[$K], v[$L], x);\n"

@@ -155,8 +155,7 @@ static const struct kind rows[] = {
          "%b$n = extractvalue " WIDE " %wide$n, $M\n"
          "%w$n = insertelement " V " $v, " P " %new$n, i64 $F\n"
          "%v$n = insertelement " V " %w$n, " P " %b$n, i64 $H\n"
-         "=v %v$n",
-     .waits = 1},
+         "=v %v$n"},
     {"vector in, vector out",
      "ir_cons(x, v[$K]);\n"
      "shuffle(v, 1, 2, 3, 0);\n"
@@ -168,8 +167,7 @@ static const struct kind rows[] = {
      C_TRIPLES "some$n = x & $N ? first$n : second$n;\n"
                "some$n.first = ir_cons(some$n.number, some$n.pair[0]);\n" C_PARTS,
      TRIPLES ODD "%chosen$n = select i1 %odd$n, " TRIPLE " %first$n, " TRIPLE " %second$n\n"
-                 "%some$n = call " TRIPLE " @ir_passed(" TRIPLE " %chosen$n)\n" PARTS,
-     .waits = 1},
+                 "%some$n = call " TRIPLE " @ir_passed(" TRIPLE " %chosen$n)\n" PARTS},
     {"returned derived",
      "v[$F] = ir_cons(x, v[$K]);\n"
      "ir_cons(x, v[$L]);\n"
@@ -178,8 +176,7 @@ static const struct kind rows[] = {
          "%at$n = extractvalue { " P ", " D " } %both$n, 1\n"
          "%result$n = extractvalue { " P ", " D " } %both$n, 0\n"
          "call " P " @ir_cons(i64 $x, " P " %l$n)\n"
-         "%number$n = load i64, " D " %at$n\n" INSERT "\n" MIX,
-     .waits = 1},
+         "%number$n = load i64, " D " %at$n\n" INSERT "\n" MIX},
     {"stored struct",
      "memory->items[1] = ir_cons(x, v[$E]), memory->items[2] = v[$L];\n"
      "v[$F] = memory->items[$M];",

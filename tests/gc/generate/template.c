@@ -114,7 +114,7 @@ static void add_type(void)
         "<4 x ptr addrspace(10)>",
         "{ ptr addrspace(10), [3 x i64] }",
         "[2 x { i64, ptr addrspace(10) }]",
-        "[2 x { ptr addrspace(10), i64 }]",
+        "ptr addrspace(10), i64 4",
     };
     add("%s, align %u", types[drawn['C'] * 4 + drawn['D']], drawn['K'] & 1 ? 16 : 8);
 }
