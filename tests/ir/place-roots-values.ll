@@ -95,6 +95,21 @@ join:
   ret void
 }
 
+; The base of a derived pointer in a part of a returned struct is the last reference before it, in whatever part that is.
+; CHECK-LABEL: define i64 @nested(
+; CHECK: %base = extractvalue { { ptr addrspace(10), i64 }, [1 x { ptr addrspace(11), i64 }] } %{{.*}}, 0
+; CHECK-NEXT: [[B:%.*]] = extractvalue { ptr addrspace(10), i64 } %base, 0
+; CHECK: "gc-live"({{.*}}ptr addrspace(10) [[B]]
+; CHECK: gc.relocate.p11(
+declare { { ptr addrspace(10), i64 }, [1 x { ptr addrspace(11), i64 }] } @parts()
+define i64 @nested() gc "tenon" {
+  %s = call { { ptr addrspace(10), i64 }, [1 x { ptr addrspace(11), i64 }] } @parts()
+  %p = extractvalue { { ptr addrspace(10), i64 }, [1 x { ptr addrspace(11), i64 }] } %s, 1, 0, 0
+  call void (...) @native()
+  %v = load i64, ptr addrspace(11) %p
+  ret i64 %v
+}
+
 ;--- whole.ll
 ; What was not taken apart cannot be pinned.
 declare void @native(...)

@@ -89,6 +89,16 @@ define i64 @pun(ptr addrspace(10) %o) {
 }
 
 ;--- calls.ll
+; CALLS: error: in function 'jumping': %o = callbr {{.*}} [callbr]
+define ptr addrspace(10) @jumping() {
+  %o = callbr ptr addrspace(10) asm "", "=r,!i"() to label %a [label %b]
+a:
+  ret ptr addrspace(10) %o
+b:
+  callbr void asm "", "!i"() to label %a [label %c]
+c:
+  ret ptr addrspace(10) null
+}
 ; CALLS: error: in function 'called': %d = call ptr addrspace(11) @derived_from_nothing(): {{.*}} [ret]
 ; CALLS: error: in function 'called': %s = call {{.*}} [ret-derived]
 ; CALLS: error: in function 'masked': %v = call {{.*}} [load]

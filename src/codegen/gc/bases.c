@@ -99,21 +99,41 @@ static LLVMValueRef extracted_before(LLVMValueRef extract, unsigned element)
     return NULL;
 }
 
-/* In a struct that a call returns, a derived pointer belongs to the last reference before it. */
+enum { MAX_DEPTH = 8 };
+
+/* The way to the last reference among the first `count` elements: the answer is the number of indices, 0: there is none. */
+static unsigned last_reference(LLVMTypeRef type, unsigned count, unsigned *indices, unsigned depth)
+{
+    for (unsigned i = count; depth < MAX_DEPTH && i-- > 0;) {
+        LLVMTypeRef element = tn__element_type(type, i);
+        indices[0] = i;
+        if (LLVMGetTypeKind(element) == LLVMPointerTypeKind && tn__space_of_type(element) == TRACKED)
+            return 1;
+        unsigned more = last_reference(element, tn__element_count(element), indices + 1, depth + 1);
+        if (more)
+            return more + 1;
+    }
+    return 0;
+}
+
+/* In a struct that a call returns, a derived pointer belongs to the last reference before it: first one in the same part of
+ * the struct, then in what that is a part of. */
 static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extract)
 {
-    LLVMValueRef whole = LLVMGetOperand(extract, 0), base;
-    LLVMTypeRef type = LLVMTypeOf(whole);
-    if (LLVMGetTypeKind(type) != LLVMStructTypeKind || LLVMGetNumIndices(extract) != 1)
-        return NULL;
-    unsigned i = LLVMGetIndices(extract)[0];
-    while (i > 0 && tn__space_of_type(LLVMStructGetTypeAtIndex(type, i - 1)) != TRACKED)
-        i--;
-    if (!i)
+    LLVMValueRef part = extract, base;
+    unsigned indices[MAX_DEPTH + 1], count = 0;
+    while (!count && LLVMIsAExtractValueInst(part) && LLVMGetNumIndices(part) == 1) {
+        unsigned element = LLVMGetIndices(part)[0];
+        part = LLVMGetOperand(part, 0);
+        count = last_reference(LLVMTypeOf(part), element, indices, 0);
+    }
+    if (!count)
         return NULL;
     LLVMPositionBuilderBefore(bases->builder, extract);
-    base = extracted_before(extract, i - 1);
-    return remember(bases, extract, base ? base : LLVMBuildExtractValue(bases->builder, whole, i - 1, "base"));
+    base = count == 1 && part == LLVMGetOperand(extract, 0) ? extracted_before(extract, indices[0]) : NULL;
+    for (unsigned i = 0; !base && i < count; i++)
+        part = LLVMBuildExtractValue(bases->builder, part, indices[i], "base");
+    return remember(bases, extract, base ? base : part);
 }
 
 static bool is_reference(struct tn__bases *bases, LLVMValueRef value)

@@ -64,6 +64,10 @@ uint64_t tn__common_divisor(uint64_t a, uint64_t b); /* 0 is divided by all */
 void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,
                         void (*visit)(void *context, uint64_t offset), void *context);
 
+/* Elements of a struct, array or vector; other types have none. */
+unsigned tn__element_count(LLVMTypeRef type);
+LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i);
+
 /* ---- errors (support.c) ---- */
 
 /* Adds an error about an instruction or, where that is NULL, a function or global. `rule` is a name in doc/IR.md. */

@@ -31,6 +31,8 @@ LLVMValueRef tn__place_behind(LLVMValueRef value)
         return tn__first_insertion_point(LLVMGetInstructionParent(value));
     if (LLVMIsAInvokeInst(value))
         return tn__first_insertion_point(LLVMGetNormalDest(value));
+    if (LLVMGetInstructionOpcode(value) == LLVMCallBr) /* which the verifier has refused, if it was asked */
+        return tn__first_insertion_point(LLVMGetSuccessor(value, 0));
     return LLVMGetNextInstruction(value);
 }
 

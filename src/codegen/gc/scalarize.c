@@ -34,29 +34,10 @@ static bool is_vector(LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind;
 }
 
-static unsigned element_count(LLVMTypeRef type)
-{
-    switch (LLVMGetTypeKind(type)) {
-    case LLVMStructTypeKind:
-        return LLVMCountStructElementTypes(type);
-    case LLVMArrayTypeKind:
-        return (unsigned)LLVMGetArrayLength2(type);
-    case LLVMVectorTypeKind:
-        return LLVMGetVectorSize(type);
-    default:
-        return 0;
-    }
-}
-
 static bool is_whole_type(LLVMTypeRef type)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
     return kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind || kind == LLVMVectorTypeKind;
-}
-
-static LLVMTypeRef element_type(LLVMTypeRef type, unsigned i)
-{
-    return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
 }
 
 /* How many scalars a type consists of; MAX_PARTS + 1 if there are more than that. */
@@ -67,8 +48,8 @@ static uint32_t part_count(LLVMTypeRef type)
     if (LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetArrayLength2(type) > MAX_PARTS)
         return MAX_PARTS + 1;
     uint32_t count = 0;
-    for (unsigned i = 0; i < element_count(type) && count <= MAX_PARTS; i++)
-        count += part_count(element_type(type, i));
+    for (unsigned i = 0; i < tn__element_count(type) && count <= MAX_PARTS; i++)
+        count += part_count(tn__element_type(type, i));
     return count <= MAX_PARTS ? count : MAX_PARTS + 1;
 }
 
@@ -84,8 +65,8 @@ static uint32_t part_at(LLVMTypeRef type, const unsigned *indices, unsigned coun
     uint32_t at = 0;
     for (unsigned n = 0; n < count; n++) {
         for (unsigned i = 0; i < indices[n]; i++)
-            at += part_count(element_type(type, i));
-        type = element_type(type, indices[n]);
+            at += part_count(tn__element_type(type, i));
+        type = tn__element_type(type, indices[n]);
     }
     return at;
 }
@@ -104,7 +85,7 @@ static void take_apart(struct scalars *s, LLVMValueRef value, LLVMValueRef **nex
         *(*next)++ = value;
         return;
     }
-    for (unsigned i = 0; i < element_count(type); i++)
+    for (unsigned i = 0; i < tn__element_count(type); i++)
         take_apart(s,
                    is_vector(type) ? LLVMBuildExtractElement(s->builder, value, lane_number(s, i), "")
                                    : LLVMBuildExtractValue(s->builder, value, i, ""),
@@ -116,8 +97,8 @@ static LLVMValueRef put_together(struct scalars *s, LLVMTypeRef type, LLVMValueR
     if (!is_whole_type(type))
         return *(*next)++;
     LLVMValueRef value = LLVMGetPoison(type);
-    for (unsigned i = 0; i < element_count(type); i++) {
-        LLVMValueRef part = put_together(s, element_type(type, i), next);
+    for (unsigned i = 0; i < tn__element_count(type); i++) {
+        LLVMValueRef part = put_together(s, tn__element_type(type, i), next);
         value = is_vector(type) ? LLVMBuildInsertElement(s->builder, value, part, lane_number(s, i), "")
                                 : LLVMBuildInsertValue(s->builder, value, part, i, "");
     }
@@ -267,8 +248,8 @@ static void add_types(LLVMTypeRef type, LLVMTypeRef **next)
 {
     if (!is_whole_type(type))
         *(*next)++ = type;
-    for (unsigned i = 0; is_whole_type(type) && i < element_count(type); i++)
-        add_types(element_type(type, i), next);
+    for (unsigned i = 0; is_whole_type(type) && i < tn__element_count(type); i++)
+        add_types(tn__element_type(type, i), next);
 }
 
 /* The inputs come later, when all of them are known. */

@@ -94,6 +94,25 @@ void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t off
     }
 }
 
+unsigned tn__element_count(LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMStructTypeKind:
+        return LLVMCountStructElementTypes(type);
+    case LLVMArrayTypeKind:
+        return (unsigned)LLVMGetArrayLength2(type);
+    case LLVMVectorTypeKind:
+        return LLVMGetVectorSize(type);
+    default:
+        return 0;
+    }
+}
+
+LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i)
+{
+    return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
+}
+
 /* ---- errors ---- */
 
 /* Prints what is wrong: an instruction in one line, cut where it is long, or a function's or global's name. */

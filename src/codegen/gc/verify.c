@@ -18,6 +18,7 @@
     X(STORE_LOADED, "store-loaded", "a pointer in 13 is lost in memory: nothing there keeps its owner")                \
     X(ACCESS, "access", "a pointer in 12 is for calls: memory is accessed through 10, 11 or 13")                       \
     X(CALLEE_ROOTED_USE, "callee-rooted", "a pointer in 12 may only be passed to a call")                              \
+    X(JUMPING_ASSEMBLY, "callbr", "assembly that jumps yields no references: nothing says which of its ways has them") \
     X(RETURN, "ret", "only pointers in 10 and unmanaged ones may be returned")                                         \
     X(RETURN_DERIVED, "ret-derived", "a returned struct holds a pointer into an object, but no reference to one")      \
     X(CALL_ARGUMENTS, "call-arguments", "arguments of julia.call must be in 10")                                       \
@@ -123,6 +124,8 @@ static void check_return(struct verifier *v, LLVMValueRef instruction, LLVMTypeR
 static void check_call(struct verifier *v, LLVMValueRef call)
 {
     enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
+    if (LLVMGetInstructionOpcode(call) == LLVMCallBr && tn__type_holds(LLVMTypeOf(call), IN_MANAGED))
+        reject(v, call, JUMPING_ASSEMBLY);
     if (tn__is_vector_load(call))
         check_access(v, call, LLVMGetOperand(call, 0), LLVMTypeOf(call), LOAD);
     else if (tn__is_vector_store(call))
