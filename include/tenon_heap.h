@@ -217,6 +217,27 @@ TN_API void tn_unpin_object(void *address);
  * must not be left by longjmp or a throw. */
 TN_API intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d);
 
+/* ---- stack overflow ---- */
+
+/* Managed code has filled its thread's stack. */
+struct tn_stack_overflow {
+    size_t size;      /* of this struct */
+    uint64_t thread;  /* its number in the system */
+    uint64_t depth;   /* the managed functions on its stack */
+    const void *code; /* an address in the innermost of them but for those that did not get far; see tn_symbolize */
+};
+
+typedef void tn_on_stack_overflow(void *context, const struct tn_stack_overflow *overflow);
+
+/* Installs a handler for SIGSEGV, for the whole process and for good: when managed code runs into the end of its stack, or a
+ * native function that it called does, `report` is called on a stack of its own, in a signal handler, so it may call only
+ * async-signal-safe functions and tn_symbolize. Whatever it does, the program then ends as it would have without: by the handler
+ * that was there before, or by SIGSEGV, which all other faults lead to directly. Covered are the calling thread and all threads
+ * that attach to a heap from now on, also those that loaded code starts and that are attached when they call managed code. A thread
+ * that has a signal stack (sigaltstack) keeps it. Nothing is reported for a thread that the system gave no memory for one.
+ * TN_EINVAL (also: it was called before), TN_ENOMEM. */
+TN_API int tn_report_stack_overflow(tn_on_stack_overflow *report, void *context, struct tn_error *err);
+
 /* ---- root ranges and loaded code ---- */
 
 /* Registers `count` words at `words` as roots: they hold references until the range is removed by the same address.

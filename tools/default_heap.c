@@ -51,6 +51,19 @@ static void report_delay(void *name, const struct tn_delay *delay)
             ms % S / (S / 10), (unsigned long long)delay->thread, what, *where ? ", last seen in " : "", where);
 }
 
+/* In a signal handler: the standard streams may be locked. */
+static void report_overflow(void *name, const struct tn_stack_overflow *overflow)
+{
+    char where[300] = "", text[600];
+    bool named = name_function && name_function(overflow->code, where, sizeof where);
+    int length =
+        snprintf(text, sizeof text, "%s: the stack of thread %llu is full: %llu calls of managed functions%s%s\n",
+                 (const char *)name, (unsigned long long)overflow->thread, (unsigned long long)overflow->depth,
+                 named ? ", the last in " : "", where);
+    if (write(STDERR_FILENO, text, (size_t)length) < 0)
+        return;
+}
+
 int tool_make_default_heap(const char *name, tool_name_function *functions, struct tn_error *err)
 {
     struct tn_heap *heap;
@@ -64,6 +77,8 @@ int tool_make_default_heap(const char *name, tool_name_function *functions, stru
     name_function = functions;
     if (log && strcmp(log, "1") == 0)
         options.on_collection = log_collection;
+    if (!code)
+        code = tn_report_stack_overflow(report_overflow, options.context, err);
     if (!code)
         code = tn_heap_create(&options, &heap, err);
     if (!code)

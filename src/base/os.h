@@ -101,6 +101,17 @@ int tn__os_system_call(uint32_t thread);
 /* Reads a word that another thread may be changing or unmapping. False: it cannot be read. */
 bool tn__os_peek(uint64_t address, uint64_t *word);
 
+/* An access to memory that is not there, or not for that: the address, and the thread's stack and frame pointers. */
+struct tn__os_access {
+    uint64_t address, stack, frame;
+};
+/* From now on calls `watch` for each of these, in a signal handler on the thread's signal stack if it has one; then the program
+ * goes on as it would have before: with its own handler, or not at all. Once. */
+int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access));
+/* Gives the calling thread a signal stack unless it has one already: then *address is 0, as after an error. */
+int tn__os_give_signal_stack(uint64_t *address, size_t *size);
+void tn__os_take_signal_stack(void); /* does not release it */
+
 /* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
 uint64_t tn__os_stack_size(void);
 

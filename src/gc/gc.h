@@ -12,6 +12,7 @@
  *     walk.c      the stack walker
  *     await.c     waiting until threads have stopped
  *     fork.c      all heaps, and forks
+ *     overflow.c  reports of full stacks
  *     handles.c   handles and pins; access.c: objects by handles; roots.c: root ranges
  *     run_x86_64.c  entries that compiled code calls with special calling conventions
  * A heap's lock guards all of it, except what a thread does with its own chunk. The collecting thread holds the lock from the
@@ -175,10 +176,12 @@ struct tn__mutator {
     struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
     uint64_t anchors_size;        /* bytes of address space */
     struct tn_gc_anchor *away;    /* the level that it left for the lock of another heap; NULL: none */
-    uint32_t thread;              /* its number in the system */
-    uint32_t chunk;               /* that it allocates from, up to `limit`; 0: none */
-    char *limit;                  /* the value of block->limit unless the world is to stop */
-    struct tn_handle *newest;     /* handle in its scopes */
+    uint64_t signal_stack;        /* 0: none of ours; see overflow.c */
+    size_t signal_stack_size;
+    uint32_t thread;          /* its number in the system */
+    uint32_t chunk;           /* that it allocates from, up to `limit`; 0: none */
+    char *limit;              /* the value of block->limit unless the world is to stop */
+    struct tn_handle *newest; /* handle in its scopes */
     uint32_t scope_depth;
     struct tn__lazy_frame *calls; /* whose lazy functions are being looked up, newest first */
     void *results[TN__RESULTS];   /* of a call that has just returned, pinned: see tn__gc_after_call */
@@ -239,6 +242,13 @@ bool tn__is_stopped(const struct tn__mutator *mutator);
 void tn__await_stopped(struct tn_heap *heap);
 /* The thread has just stopped: wakes the collector if that sleeps. */
 void tn__wake_collector(struct tn_heap *heap);
+
+/* What threads do for overflow.c when they attach and detach; NULL until it is used. Accessed atomically. */
+struct tn__stack_watch {
+    void (*attach)(struct tn__mutator *mutator);
+    void (*detach)(struct tn__mutator *mutator);
+};
+extern const struct tn__stack_watch *tn__stack_watch;
 
 /* In the child of a fork: forgets a thread that does not exist there. */
 void tn__mutator_drop(struct tn__mutator *mutator);
@@ -400,6 +410,7 @@ void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code);
 int tn__maps_add_program(struct tn_error *err);
 
 void tn__maps_lock(void);
+bool tn__maps_trylock(void);
 void tn__maps_unlock(void);
 /* Under this lock. NULL: not a return address in managed code. */
 const struct tn__map *tn__maps_find(uint64_t address);

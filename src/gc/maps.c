@@ -279,6 +279,11 @@ void tn__maps_lock(void)
     pthread_mutex_lock(&table.lock);
 }
 
+bool tn__maps_trylock(void)
+{
+    return pthread_mutex_trylock(&table.lock) == 0;
+}
+
 void tn__maps_unlock(void)
 {
     pthread_mutex_unlock(&table.lock);

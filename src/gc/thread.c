@@ -92,6 +92,8 @@ static struct tn_gc_anchor *drop_levels(struct tn_gc_anchor *p, uintptr_t fp)
 
 /* ---- attaching ---- */
 
+const struct tn__stack_watch *tn__stack_watch;
+
 static struct tn_gc_anchor *outside(const struct tn__mutator *mutator)
 {
     return mutator->anchors + 1;
@@ -138,6 +140,9 @@ static bool make_mutator(struct tn_heap *heap)
     if (heap->options.flags & TN_HEAP_STRESS)
         tn__gc_block.poll = TN__STRESS;
     tn__list_append(&heap->mutators, &mutator->all);
+    const struct tn__stack_watch *watch = __atomic_load_n(&tn__stack_watch, __ATOMIC_ACQUIRE);
+    if (watch)
+        watch->attach(mutator);
     return true;
 }
 
@@ -160,6 +165,8 @@ static void free_mutator(struct tn__mutator *mutator)
 {
     tn__list_remove(&mutator->all);
     tn__os_release((uintptr_t)mutator->anchors, mutator->anchors_size);
+    if (mutator->signal_stack)
+        tn__os_release(mutator->signal_stack, mutator->signal_stack_size);
     tn__free(NULL, mutator);
 }
 
@@ -174,6 +181,8 @@ void tn_heap_detach(void)
     tn__heap_lock(heap);
     tn__retire(mutator);
     tn__gc_block = (struct tn_gc_block){.top = unattached + 1};
+    if (mutator->signal_stack)
+        tn__stack_watch->detach(mutator);
     free_mutator(mutator);
     tn__heap_unlock(heap);
 }

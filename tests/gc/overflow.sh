@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Recursion without an end: the tool says in which function the stack is full, in whichever thread; then, and for other faults, the program ends as it would have.
+
+: "${BUILD:=build}" "${CC:=cc}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
+out=$BUILD/tests/gc/overflow.out
+mkdir -p "$out"
+ulimit -c 0
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/overflow.c -o "$out/overflow.bc" || exit 1
+"$BUILD/tenon" compile -O2 "$out/overflow.bc" -o "$out/overflow.o" && "$CC" -static "$out/overflow.o" "$BUILD/libtenon.a" -o "$out/overflow" || exit 1
+
+# check NAME EXPECTED COMMAND...: ends by SIGSEGV; what it prints matches.
+check() {
+    local name=$1 expected=$2 said
+    shift 2
+    (exec timeout 60 "$@") >"$out/log" 2>&1
+    local status=$?
+    said=$(grep -v 'Segmentation fault' "$out/log")
+    if [ "$status" = 139 ] && [[ $said =~ ^$expected$ ]]; then
+        echo "ok gc/overflow: $name"
+    else
+        echo "not ok gc/overflow: $name: $status $said"
+    fi
+}
+
+full='tenon run: the stack of thread [0-9]+ is full: [0-9]{4,} calls of managed functions, the last in '
+for opt in -O0 -O2; do
+    check "main $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- main
+    check "thread $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- thread
+    check "native code in between $opt" "$full'compare'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- native
+    check "another fault $opt" "" "$BUILD/tenon" run $opt "$out/overflow.bc" -- other
+done
+check "main, not asked for" "" "$out/overflow" main
+check "thread, not asked for" "" "$out/overflow" thread
