@@ -51,10 +51,13 @@ static void answer(Function &question, StringRef type, const TargetMachine &mach
     }
     if (question.use_empty())
         question.eraseFromParent();
+    else
+        question.getContext().emitError("'" + question.getName() + "' can only be called [intrinsic-address]");
 }
 
-static bool asks_cpu(const Function &function)
+bool tn__llvm_asks_cpu(LLVMValueRef value)
 {
+    const Function &function = *unwrap<Function>(value);
     return function.isDeclaration() && function.getReturnType()->isIntegerTy(1) && function.arg_empty() &&
            (function.getName().starts_with("julia.cpu.have_fma.") ||
             function.getName().starts_with("tenon.cpu.have_fma."));
@@ -63,6 +66,6 @@ static bool asks_cpu(const Function &function)
 void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
     for (Function &function : make_early_inc_range(*unwrap(module)))
-        if (asks_cpu(function))
+        if (tn__llvm_asks_cpu(wrap(&function)))
             answer(function, function.getName().rsplit('.').second, *reinterpret_cast<TargetMachine *>(machine));
 }

@@ -68,8 +68,16 @@ struct tn_compile_observer;
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
                        const struct tn_compile_observer *observer);
 
+/* ---- names of functions (diagnostics.c) ---- */
+
+/* The attribute of a function that a pass has renamed, with its name in the module; empty: a pass has made it. */
+#define TN__MODULE_NAME "tenon-name"
+/* The name of a function in the module; empty: it was not in the module. */
+const char *tn__module_name(LLVMValueRef function);
+
 /* ---- intrinsics that ask about the CPU (cpu_features.cpp) ---- */
 
+bool tn__llvm_asks_cpu(LLVMValueRef function);
 /* Replaces their calls by constants; functions already have the features that they are compiled with. */
 void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine);
 

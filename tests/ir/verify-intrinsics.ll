@@ -7,6 +7,25 @@
 ; RUN: sed 's/julia[.]/tenon./' %t/good.ll >%t/tenon.ll && %tenon verify %t/tenon.ll
 ; RUN: not %tenon verify - <%t/bad.ll 2>%t/err
 ; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error:
+; RUN: not %tenon compile %t/bad.ll -o %t/bad.o 2>%t/err
+; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error:
+
+; RUN: not %tenon verify %t/names.ll 2>%t/err
+; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error: --check-prefix=NAMES
+; RUN: not %tenon compile %t/names.ll -o %t/names.o 2>%t/err
+; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error: --check-prefix=NAMES
+; RUN: not %tenon run --lazy --entry f %t/names.ll 2>%t/err
+; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error: --check-prefix=NAMES
+; RUN: not %tenon build -o %t/names.a %t/names.ll 2>%t/err
+; RUN: FileCheck %s --input-file=%t/err --implicit-check-not=error: --check-prefix=NAMES
+; RUN: not %tenon compile %t/address.ll -o %t/address.o 2>&1 | FileCheck %s --check-prefix=ADDRESS
+
+Whatever begins with these prefixes is an intrinsic, and no linker is asked for it.
+; NAMES: error: in function 'f': {{.*}}@julia.cpu.have_fma(){{.*}} [intrinsic]
+; NAMES: error: in function 'f': {{.*}}@tenon.cpu.have_fma.f32(i32 1){{.*}} [intrinsic]
+; NAMES: error: in function 'f': {{.*}}@julia.cpu.supports.avx(){{.*}} [intrinsic]
+; NAMES: error: in function 'f': {{.*}}@tenon.anything(){{.*}} [intrinsic]
+; ADDRESS: error: 'julia.cpu.have_fma.f64' can only be called [intrinsic-address]
 
 ; CHECK: error: in function 'f': {{.*}}@julia.nothing{{.*}} [intrinsic]
 ; CHECK: error: in function 'f': {{.*}}@julia.typeof{{.*}} [intrinsic]
@@ -54,4 +73,25 @@ define void @f(ptr addrspace(10) %o, ptr addrspace(11) %d) {
   %m = alloca ptr
   store ptr @julia.gc_alloc_obj, ptr %m
   ret void
+}
+
+;--- names.ll
+declare i1 @julia.cpu.have_fma()
+declare i1 @tenon.cpu.have_fma.f32(i32)
+declare i1 @julia.cpu.have_fma.f64()
+declare i1 @julia.cpu.supports.avx()
+declare void @tenon.anything()
+define i1 @f() {
+  %a = call i1 @julia.cpu.have_fma()
+  %b = call i1 @tenon.cpu.have_fma.f32(i32 1)
+  %c = call i1 @julia.cpu.have_fma.f64()
+  %d = call i1 @julia.cpu.supports.avx()
+  call void @tenon.anything()
+  ret i1 %c
+}
+
+;--- address.ll
+declare i1 @julia.cpu.have_fma.f64()
+define ptr @f() {
+  ret ptr @julia.cpu.have_fma.f64
 }

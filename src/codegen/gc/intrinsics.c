@@ -32,7 +32,7 @@ enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function)
     const char *name = skip(bare, "julia.");
     if (name == bare)
         name = skip(bare, "tenon.");
-    if (name == bare || strncmp(name, "cpu.", 4) == 0) /* any code may ask about its CPU */
+    if (name == bare || tn__llvm_asks_cpu(function)) /* as any code may */
         return TN__NOT_INTRINSIC;
     for (size_t i = 0; i < TN_COUNT(rows); i++)
         if (strcmp(name, rows[i].name) == 0)
