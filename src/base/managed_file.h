@@ -10,10 +10,15 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Checks the sections "tenon_abi" of an object, file or program with managed code: for each part of it, the version of the
+ * runtime ABI that it was compiled for, 4 bytes each. TN_ENOTSUP if one of them is not TN_GC_ABI, or there is none. */
+int tn__managed_check_abi(const char *name, const uint8_t *versions, uint64_t size, struct tn_error *err);
+
 /* A file in memory. Everything stays in place until `leave`. */
 struct tn__managed_file {
-    const uint8_t *maps, *roots; /* stack maps and root ranges (doc/GC.md) */
-    uint64_t maps_size, roots_size;
+    const char *name;
+    const uint8_t *abi, *maps, *roots; /* versions of the ABI, stack maps and root ranges (doc/GC.md) */
+    uint64_t abi_size, maps_size, roots_size;
     struct tn_range code, data; /* functions and ranges outside of these are errors */
 };
 

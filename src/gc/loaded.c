@@ -7,6 +7,7 @@
 #include <elf.h>
 
 #include "base/fork.h"
+#include "base/managed_file.h"
 #include "gc.h"
 
 struct loaded {
@@ -118,10 +119,29 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
     return code;
 }
 
+/* Of the whole object, before anything of it is entered. */
+static int check_abi(const struct tn_linked_object *object, struct tn_error *err)
+{
+    struct section section;
+    const uint8_t *abi = NULL;
+    uint64_t size = 0;
+    bool managed = false;
+    for (size_t i = 1; i < object->section_count; i++) {
+        if (!section_of(object, i, &section))
+            continue;
+        if (strcmp(section.name, "tenon_abi") == 0) {
+            abi = (const uint8_t *)(uintptr_t)section.address;
+            size = section.size;
+        }
+        managed |= strncmp(section.name, "tenon_", 6) == 0;
+    }
+    return managed ? tn__managed_check_abi(object->name, abi, size, err) : TN_OK;
+}
+
 static int enter(const struct tn_linked_object *object, struct tn_error *err)
 {
     struct section section;
-    int code = TN_OK;
+    int code = check_abi(object, err);
     for (size_t i = 1; i < object->section_count && !code; i++) {
         if (!section_of(object, i, &section))
             continue;

@@ -3,6 +3,7 @@
 /* Stack maps (doc/GC.md, "Stack maps"): checked once, when they are entered, and found by return address in a hash table. */
 
 #include "base/fork.h"
+#include "base/managed_file.h"
 #include "gc.h"
 
 /* ---- reading ---- */
@@ -139,6 +140,8 @@ static struct {
     bool has_program;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+extern const uint8_t __start_tenon_abi[] __attribute__((weak, visibility("hidden")));
+extern const uint8_t __stop_tenon_abi[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __start_tenon_maps[] __attribute__((weak, visibility("hidden")));
 extern const uint8_t __stop_tenon_maps[] __attribute__((weak, visibility("hidden")));
 
@@ -248,9 +251,12 @@ int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, stru
 int tn__maps_add_program(struct tn_error *err)
 {
     struct tn_range everything = {0, UINT64_MAX};
-    int failure = TN_OK;
+    /* A linker that drops unused sections may have dropped these. */
+    const uint8_t *abi = __start_tenon_abi;
+    size_t abi_size = (size_t)(__stop_tenon_abi - __start_tenon_abi);
+    int failure = abi_size ? tn__managed_check_abi("this program", abi, abi_size, err) : TN_OK;
     tn__maps_lock();
-    if (!table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
+    if (!failure && !table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
         failure = add(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
     table.has_program |= !failure;
     tn__maps_unlock();

@@ -81,9 +81,16 @@ enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 #define TN__IMAGE_NOTE_NAME "Tenon"
 enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_SIZE = 16, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE_SUM = 28 };
 
-/* Tags of a file's dynamic section: address and size in bytes of the stack maps and of the root ranges (doc/GC.md) of its managed
- * code. They are in the range reserved for operating systems (gABI, "Dynamic Section"), so other loaders ignore them. */
-enum { TN__IMAGE_DT_MAPS = 0x65746e01, TN__IMAGE_DT_MAPS_SIZE, TN__IMAGE_DT_ROOTS, TN__IMAGE_DT_ROOTS_SIZE };
+/* Tags of a file's dynamic section: address and size in bytes of the stack maps, of the root ranges and of the versions of the
+ * ABI (doc/GC.md) of its managed code. They are in the range reserved for operating systems (gABI, "Dynamic Section"), so other loaders ignore them. */
+enum {
+    TN__IMAGE_DT_MAPS = 0x65746e01,
+    TN__IMAGE_DT_MAPS_SIZE,
+    TN__IMAGE_DT_ROOTS,
+    TN__IMAGE_DT_ROOTS_SIZE,
+    TN__IMAGE_DT_ABI,
+    TN__IMAGE_DT_ABI_SIZE,
+};
 
 /* ELF's number of an architecture, by its tn_cpu_arch_name (0: it has none here), and the other way round ("unknown"). */
 uint16_t tn__image_machine(const char *arch);

@@ -15,7 +15,7 @@ enum { DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_FLAGS_TEXTREL_ = 4 };
 
 enum { SPAN = 63 * 8 }; /* bytes that a bitmap of RELR covers */
 
-enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, MAPS, ROOTS, TABLES };
+enum table { RELA, JMPREL, RELR, SYMTAB, STRTAB, INIT, FINI, MAPS, ROOTS, ABI, TABLES };
 
 /* A table of the dynamic section: where, and how many bytes. */
 struct dynamic {
@@ -96,6 +96,8 @@ static const struct field {
     {TN__IMAGE_DT_MAPS_SIZE, MAPS, true},
     {TN__IMAGE_DT_ROOTS, ROOTS, false},
     {TN__IMAGE_DT_ROOTS_SIZE, ROOTS, true},
+    {TN__IMAGE_DT_ABI, ABI, false},
+    {TN__IMAGE_DT_ABI_SIZE, ABI, true},
 };
 
 static int take_entry(struct relocator *r, const Elf64_Dyn *entry)
@@ -147,8 +149,12 @@ static int find_managed(const struct relocator *r, struct tn__managed_file *mana
 {
     managed->maps = table_at(r, MAPS, &managed->maps_size);
     managed->roots = table_at(r, ROOTS, &managed->roots_size);
-    if (r->options->managed || (!managed->maps && !managed->roots))
+    managed->abi = table_at(r, ABI, &managed->abi_size);
+    managed->name = r->mapping->name;
+    if (!managed->maps && !managed->roots && !managed->abi)
         return TN_OK;
+    if (r->options->managed)
+        return tn__managed_check_abi(managed->name, managed->abi, managed->abi_size, r->err);
     return tn__fail(r->err, TN_ENOTSUP,
                     "%s: it has managed code, and the options name no collector (tn_managed_runtime)",
                     r->mapping->name);

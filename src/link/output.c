@@ -112,14 +112,32 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
     return code;
 }
 
-static int add_inputs(struct tn_library *library, const struct tn_input *inputs, size_t count, struct tn_error *err)
+static int inspect(const struct tn__output_options *options, const struct tn__object_data *data, struct tn_error *err)
+{
+    int code = TN_OK;
+    for (uint32_t i = 1; options->inspect && i <= data->section_count && code == TN_OK; i++) {
+        const struct tn__section *section = i < data->section_count ? &data->sections[i] : NULL;
+        if (!section)
+            code = options->inspect(options->context, data->name, NULL, NULL, 0, err);
+        else if (tn__section_is_loaded(section) && section->bytes)
+            code = options->inspect(options->context, data->name, section->name, section->bytes, section->size, err);
+    }
+    return code;
+}
+
+static int add_inputs(const struct tn__output_options *options, struct tn_library *library,
+                      const struct tn_input *inputs, size_t count, struct tn_error *err)
 {
     int code = TN_OK;
     for (size_t i = 0; i < count && code == TN_OK; i++)
         code = tn__archive_claims(inputs[i].bytes, inputs[i].length) ? add_archive(library, &inputs[i], err)
                                                                      : add_object(library, &inputs[i], err);
-    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next)
-        adapt_sections(tn__container_of(node, struct tn__object, queued)->data);
+    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
+        struct tn__object_data *data = tn__container_of(node, struct tn__object, queued)->data;
+        adapt_sections(data);
+        if (code == TN_OK)
+            code = inspect(options, data, err);
+    }
     if (code == TN_OK && tn__list_is_empty(&library->queue))
         code = tn__fail(err, TN_EINVAL, "there is nothing to link");
     return code;
@@ -167,7 +185,7 @@ static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t 
     if (code == TN_OK)
         code = add_resolver(o, library);
     if (code == TN_OK)
-        code = add_inputs(library, inputs, count, o->err);
+        code = add_inputs(o->options, library, inputs, count, o->err);
     if (code == TN_OK)
         code = tn_link(library, o->err);
     tn_session_destroy(session);

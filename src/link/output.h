@@ -141,6 +141,10 @@ struct tn__output_options {
      * everything is known but the final addresses (distances within a segment are final), and again after each change until
      * the room suffices. NULL: none. */
     uint64_t (*head)(void *context, const struct tn__output *output);
+    /* Called for each loaded section of each object, and with `section` NULL after an object's last one. What it returns, with
+     * `err`, ends the link. NULL: none. */
+    int (*inspect)(void *context, const char *object, const char *section, const uint8_t *bytes, uint64_t size,
+                   struct tn_error *err);
 };
 
 /* Links objects or archives (all members of them). Inputs are borrowed for the call; only their names, bytes and flags are

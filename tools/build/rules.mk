@@ -197,7 +197,7 @@ $(BUILD)/tests/%.o: tests/%.c $(call stamp,compile_c)
 
 $(BUILD)/tests/%.o: tests/%.s
 	@mkdir -p $(@D)
-	$(call step,AS)$(CC) -I$(<D) -c $< -o $@
+	$(call step,AS)$(CC) -I$(<D) $(extra_as) -c $< -o $@
 
 # Scripts: tests/AREA/*.sh; those named runtime_* need libtenon.a only. tests/tool and tests/ir are run by lit.
 scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)

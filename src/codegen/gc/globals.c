@@ -7,6 +7,8 @@
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/gc.h"
+#include "codegen/gc/llvm_gc.h"
+#include "tenon_gc.h"
 
 enum { MAX_RANGES = 4096 };
 
@@ -87,6 +89,18 @@ static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct rang
                           LLVMMDNodeInContext2(gc->context, &associated, 1));
 }
 
+/* What the module is compiled for: the runtime and linkers of images compare it with theirs. */
+static void write_abi(struct tn__gc *gc)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
+    LLVMValueRef abi = LLVMAddGlobal(gc->module, i32, "tn.abi");
+    LLVMSetInitializer(abi, LLVMConstInt(i32, TN_GC_ABI, 0));
+    LLVMSetLinkage(abi, LLVMPrivateLinkage);
+    LLVMSetGlobalConstant(abi, 1);
+    LLVMSetSection(abi, "tenon_abi");
+    LLVMSetAlignment(abi, 4);
+}
+
 void tn__make_root_tables(struct tn__gc *gc)
 {
     LLVMValueRef *globals = NULL;
@@ -106,4 +120,6 @@ void tn__make_root_tables(struct tn__gc *gc)
         else
             make_table(gc, globals[i], &r);
     }
+    if (tn__llvm_is_elf(gc->module))
+        write_abi(gc);
 }

@@ -13,6 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
@@ -20,6 +21,11 @@
 #include "codegen/gc/llvm_gc.h"
 
 using namespace llvm;
+
+bool tn__llvm_is_elf(LLVMModuleRef module)
+{
+    return unwrap(module)->getTargetTriple().isOSBinFormatELF();
+}
 
 bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset)
 {

@@ -44,6 +44,13 @@ struct tn__elf_section {
 
 struct tn__stub;
 
+/* What an input says about its managed code, while it is examined. */
+struct tn__elf_managed {
+    bool any;
+    const uint8_t *abi;
+    uint64_t abi_size;
+};
+
 struct tn__elf_file {
     const struct tn_image_link_options *options;
     struct tn__stub *stub; /* of an executable, which has no tables but RELR; else NULL */
@@ -56,6 +63,7 @@ struct tn__elf_file {
     size_t rela_count, export_count;
     const struct tn__output_symbol **exports; /* in the order of the hash table */
     uint32_t buckets, bloom_words;
+    struct tn__elf_managed managed;
     struct tn__arena arena;
     struct tn_error *err;
 };

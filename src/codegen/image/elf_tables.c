@@ -352,6 +352,7 @@ static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
         add_entry(&at, DT_FLAGS, DF_STATIC_TLS);
     add_section(f, &at, "tenon_maps", TN__IMAGE_DT_MAPS, TN__IMAGE_DT_MAPS_SIZE);
     add_section(f, &at, "tenon_roots", TN__IMAGE_DT_ROOTS, TN__IMAGE_DT_ROOTS_SIZE);
+    add_section(f, &at, "tenon_abi", TN__IMAGE_DT_ABI, TN__IMAGE_DT_ABI_SIZE);
 }
 
 /* ---- all of them ---- */

@@ -2,6 +2,7 @@
 
 /* tn_image_link: objects to a shared library or an executable, without a linker of the system. */
 
+#include "base/managed_file.h"
 #include "codegen/codegen.h"
 #include "codegen/image/stub.h"
 #include "link/reloc.h"
@@ -71,6 +72,24 @@ static int add_finish(struct tn_input *all, size_t *count, struct tn_buffer *obj
 
 /* ---- the whole ---- */
 
+/* Objects with managed code are all for the same runtime. */
+static int inspect(void *context, const char *object, const char *section, const uint8_t *bytes, uint64_t size,
+                   struct tn_error *err)
+{
+    struct tn__elf_managed *managed = &((struct tn__elf_file *)context)->managed;
+    if (!section) {
+        struct tn__elf_managed seen = *managed;
+        *managed = (struct tn__elf_managed){0};
+        return seen.any ? tn__managed_check_abi(object, seen.abi, seen.abi_size, err) : TN_OK;
+    }
+    managed->any |= strncmp(section, "tenon_", 6) == 0;
+    if (strcmp(section, "tenon_abi") == 0) {
+        managed->abi = bytes;
+        managed->abi_size = size;
+    }
+    return TN_OK;
+}
+
 /* A program's image lies behind the stub. */
 static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t count, struct tn__output **output)
 {
@@ -79,6 +98,7 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
         .name = options->name ? options->name : "image",
         .page_size = (size_t)options->page_size,
         .head = tn__elf_head,
+        .inspect = inspect,
         .context = file,
     };
     if (file->stub) {
