@@ -112,15 +112,12 @@ static void count(struct compilation *c)
 /* Names every function that was compiled, of those that optimisation has left. */
 static void report_functions(struct compilation *c)
 {
-    size_t length;
     struct tn_compiled compiled = {.size = sizeof compiled,
                                    .opt_level = c->options.opt_level,
                                    .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
     for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
-        if (is_defined(f)) {
-            compiled.name = LLVMGetValueName2(f, &length);
+        if (is_defined(f) && *(compiled.name = tn__module_name(f)))
             c->observer.compiled(c->observer.context, &compiled);
-        }
 }
 
 /* ---- emitting ---- */

@@ -29,3 +29,12 @@ void tn__diagnostics_attach(struct tn__diagnostics *diagnostics, LLVMContextRef 
 {
     LLVMContextSetDiagnosticHandler(context, on_diagnostic, diagnostics);
 }
+
+const char *tn__module_name(LLVMValueRef function)
+{
+    unsigned length;
+    LLVMAttributeRef name = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                          TN__MODULE_NAME, sizeof TN__MODULE_NAME - 1);
+    size_t size;
+    return name ? LLVMGetStringAttributeValue(name, &length) : LLVMGetValueName2(function, &size);
+}

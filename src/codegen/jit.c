@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/fork.h"
+#include "base/shown_name.h"
 #include "codegen/codegen.h"
 #include "codegen/jit.h"
 
@@ -199,12 +200,7 @@ static void on_phase(void *context, const char *module, enum tn_phase phase, uin
 
 void tn__jit_original_name(char *name)
 {
-    char *body = strstr(name, TN__SPLIT_BODY);
-    if (body && strspn(body + strlen(TN__SPLIT_BODY), ".0123456789") == strlen(body + strlen(TN__SPLIT_BODY)))
-        *body = '\0';
-    char *added = strstr(name, TN__SPLIT_MARK);
-    if (added && strspn(added + strlen(TN__SPLIT_MARK), "0123456789") == strlen(added + strlen(TN__SPLIT_MARK)))
-        *added = '\0';
+    name[tn__shown_length(name)] = '\0';
 }
 
 static const char *signature_of(const struct tn__jit_module *module, const char *name)
@@ -222,16 +218,8 @@ static void on_compiled(void *context, const struct tn_compiled *function)
 {
     const struct tn__jit_watch *watch = context;
     struct tn_compiled shown = *function;
-    size_t size = strlen(function->name) + 1;
-    char *name = tn__alloc(NULL, size);
-    if (name) {
-        memcpy(name, function->name, size);
-        tn__jit_original_name(name);
-        shown.name = name;
-    }
     shown.signature = signature_of(watch->module, shown.name);
     watch->jit->observer.compiled(watch->jit->observer.context, &shown);
-    tn__free(NULL, name);
 }
 
 static void on_stage(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length)

@@ -12,8 +12,10 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
 
+#include "base/shown_name.h"
 #include "codegen/extract.h"
 #include "codegen/gc/saved.h"
+#include "codegen/llvm.h"
 
 using namespace llvm;
 
@@ -51,7 +53,7 @@ static bool is_llvms(const GlobalValue &global)
 /* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
 static void publish_local(GlobalValue &global, uint64_t number)
 {
-    global.setName((global.hasName() ? global.getName() : "unnamed") + TN__SPLIT_MARK + Twine(number));
+    global.setName((global.hasName() ? global.getName() : "unnamed") + TN__NAME_LOCAL + Twine(number));
     global.setLinkage(GlobalValue::ExternalLinkage);
     global.setVisibility(GlobalValue::HiddenVisibility);
 }
@@ -65,8 +67,17 @@ void tn__split_leave_groups(LLVMModuleRef module)
     }
 }
 
+/* Whatever becomes of it, reports call a function what the module does. */
+static void note_names(Module &module)
+{
+    for (Function &function : module)
+        if (is_definition(function) && !function.hasFnAttribute(TN__MODULE_NAME))
+            function.addFnAttr(TN__MODULE_NAME, function.getName());
+}
+
 void tn__split::name_everything(uint64_t number)
 {
+    note_names(*module);
     for (const GlobalVariable &variable : module->globals())
         if (may_copy(variable))
             copied.insert(&variable);
@@ -190,7 +201,7 @@ static unsigned flags_of(const GlobalValue &global)
 /* Several modules of a library may have a weak function of the same name, but its stub leads to only one of them. */
 static std::string body_of(const Function &function, uint64_t number)
 {
-    std::string name = (function.getName() + TN__SPLIT_BODY).str();
+    std::string name = (function.getName() + TN__NAME_BODY).str();
     return function.isWeakForLinker() ? name + "." + std::to_string(number) : name;
 }
 

@@ -30,10 +30,6 @@ enum {
     TN__SPLIT_HIDDEN = 2, /* for this module, or its library, only */
 };
 
-/* Separates the name of what was local from the module's number, and ends the name of a body. */
-#define TN__SPLIT_MARK ".tenon."
-#define TN__SPLIT_BODY "$body"
-
 struct tn__split_symbol {
     const char *name; /* lives as long as the split */
     const char *of;   /* the function that this is an alias of, or NULL */

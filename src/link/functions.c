@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/shown_name.h"
 #include "base/tree.h"
 #include "observer.h"
 
@@ -35,7 +36,7 @@ static struct module *new_module(const struct tn_session *session, const struct 
 {
     size_t names_size = 0, count = object->function_count;
     for (size_t i = 0; i < count; i++)
-        names_size += strlen(object->functions[i].name) + 1;
+        names_size += tn__shown_length(object->functions[i].name) + 1;
     if (count > UINT32_MAX || names_size > UINT32_MAX)
         return NULL;
     const struct tn_range *code = &object->zones[TN_ZONE_CODE];
@@ -53,10 +54,11 @@ static struct module *new_module(const struct tn_session *session, const struct 
     uint32_t at = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tn_function *function = &object->functions[i];
-        size_t size = strlen(function->name) + 1;
+        size_t size = tn__shown_length(function->name) + 1;
         module->functions[i] =
             (struct function){(uint32_t)(function->address - code->address), (uint32_t)function->size, at};
-        memcpy(names + at, function->name, size);
+        memcpy(names + at, function->name, size - 1);
+        names[at + size - 1] = '\0';
         at += (uint32_t)size;
     }
     return module;

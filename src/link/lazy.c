@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "base/shown_name.h"
 #include "lazy.h"
 #include "promise.h"
 
@@ -112,7 +113,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     tn__session_lock(session);
     code = settle(slot, batch, code, &address, &err);
     if (code)
-        tn__append(&err, ", for a call of '%s'", name_of(record));
+        tn__append(&err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(record)), name_of(record));
     leave(batch);
     pthread_mutex_unlock(&session->lock);
     if (!code)

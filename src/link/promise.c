@@ -2,6 +2,7 @@
 
 /* The life of promises, until objects keep them. See promise.h. */
 
+#include "base/shown_name.h"
 #include "promise.h"
 
 /* ---- life ---- */
@@ -239,10 +240,11 @@ static void set_failure(struct tn_responsibility *promise, const struct tn_error
 
 int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err)
 {
+    int length = (int)tn__shown_length(symbol);
     if (!promise->failure)
-        return tn__fail(err, TN_ENOMEM, "'%s': %s has failed, and there was no memory to say why", symbol,
+        return tn__fail(err, TN_ENOMEM, "'%.*s': %s has failed, and there was no memory to say why", length, symbol,
                         promise->name);
-    return tn__fail(err, promise->failure->code, "'%s': %s has failed: %s", symbol, promise->name,
+    return tn__fail(err, promise->failure->code, "'%.*s': %s has failed: %s", length, symbol, promise->name,
                     promise->failure->text);
 }
 

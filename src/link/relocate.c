@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/shown_name.h"
 #include "link.h"
 
 /* One relocation, for the rare cases: messages, slots, stubs. */
@@ -116,7 +117,7 @@ static struct tn_error function_of(const struct site *site)
         if (symbol->type == TN__TYPE_FUNCTION && symbol->place == TN__PLACE_SECTION &&
             &data->sections[symbol->section] == site->section && offset >= symbol->value &&
             offset - symbol->value < symbol->size) {
-            tn__fail(&text, 0, " in %s", symbol->name);
+            tn__fail(&text, 0, " in %.*s", (int)tn__shown_length(symbol->name), symbol->name);
             break;
         }
     }
@@ -156,7 +157,8 @@ void tn__link_report_undefined(struct tn__link *link, struct tn__object *object,
     pthread_mutex_unlock(&link->session->lock);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
-    tn__append(link->err, "\n  '%s' needed by %s%s", name, by.text, symbol->hidden ? " (hidden)" : "");
+    tn__append(link->err, "\n  '%.*s' needed by %s%s", (int)tn__shown_length(name), name, by.text,
+               symbol->hidden ? " (hidden)" : "");
 }
 
 static int report_undefined(const struct site *site)

@@ -15,7 +15,7 @@ declare i64 @printf(ptr, ...)
 
 ; CHECK: @leaf.m = hidden alias i64 (i64), ptr @leaf
 
-; CHECK-LABEL: define hidden i64 @public.m(i64 signext %n) gc "tenon"
+; CHECK-LABEL: define hidden i64 @public.m(i64 signext %n){{.*}} gc "tenon"
 ; CHECK: call i64 @elsewhere.m(i64 %n)
 ; CHECK: call i64 @leaf(i64 1)
 ; CHECK: call i64 @only_here(i64 2)
@@ -49,7 +49,7 @@ define i64 @leaf(i64 %n) {
 }
 
 ; Only called directly: no entry.
-; CHECK-LABEL: define internal i64 @only_here(i64 %n) gc "tenon"
+; CHECK-LABEL: define internal i64 @only_here(i64 %n){{.*}} gc "tenon"
 define internal i64 @only_here(i64 %n) {
   call void @native()
   ret i64 %n
@@ -79,7 +79,7 @@ caught:
 }
 declare i32 @personality(...)
 
-; CHECK-LABEL: define linkonce_odr hidden i64 @shared.m(i64 %n) comdat($shared) gc "tenon"
+; CHECK-LABEL: define linkonce_odr hidden i64 @shared.m(i64 %n){{.*}} comdat($shared) gc "tenon"
 define linkonce_odr i64 @shared(i64 %n) comdat {
   call void @native()
   ret i64 %n
@@ -106,6 +106,6 @@ define linkonce_odr i64 @shared(i64 %n) comdat {
 ; CHECK: ret i64 [[R]]
 
 ; CHECK-LABEL: define internal i64 @kept(
-; CHECK-LABEL: define linkonce_odr i64 @shared(i64 %0) comdat
+; CHECK-LABEL: define linkonce_odr i64 @shared(i64 %0){{.*}} comdat
 
 ; CHECK: attributes #[[NAKED]] = { naked }

@@ -22,10 +22,16 @@ static bool has_text(LLVMValueRef function, const char *key)
     return LLVMGetStringAttributeAtIndex(function, on_function, key, (unsigned)strlen(key)) != NULL;
 }
 
+static void set_text(struct tn__gc *gc, LLVMValueRef function, const char *key, const char *value)
+{
+    LLVMAddAttributeAtIndex(
+        function, on_function,
+        LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+}
+
 static void add_text(struct tn__gc *gc, LLVMValueRef function, const char *key)
 {
-    LLVMAddAttributeAtIndex(function, on_function,
-                            LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), "", 0));
+    set_text(gc, function, key, "");
 }
 
 /* The linker may put another definition in the place of such a function. */
@@ -144,6 +150,7 @@ static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call)
     LLVMValueRef f = LLVMAddFunction(gc->module, "tn.variable_arguments",
                                      LLVMFunctionType(LLVMGetReturnType(type), types, count + 1, 0));
     LLVMSetLinkage(f, LLVMInternalLinkage);
+    set_text(gc, f, TN__MODULE_NAME, "");
     LLVMGetParams(f, parameters);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, f, ""));
@@ -271,6 +278,9 @@ static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
     if (LLVMGetSection(body) && *LLVMGetSection(body))
         LLVMSetSection(entry, LLVMGetSection(body));
     LLVMSetGC(entry, TN__GC_STRATEGY);
+    if (!has_text(body, TN__MODULE_NAME))
+        set_text(gc, body, TN__MODULE_NAME, name);
+    set_text(gc, entry, TN__MODULE_NAME, "");
     if (!is_local(body))
         LLVMSetVisibility(body, LLVMHiddenVisibility);
     return entry;

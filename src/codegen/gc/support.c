@@ -126,7 +126,8 @@ static void print_place(char *text, size_t size, LLVMValueRef instruction, LLVMV
     LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
     char *printed = LLVMPrintValueToString(instruction);
     const char *start = printed ? printed + strspn(printed, " ") : "?";
-    snprintf(text, size, "in function '%.100s': %.*s%s", LLVMGetValueName2(function, &length),
+    const char *name = tn__module_name(function);
+    snprintf(text, size, "in function '%.100s': %.*s%s", *name ? name : LLVMGetValueName2(function, &length),
              (int)(strcspn(start, "\n") < 120 ? strcspn(start, "\n") : 120), start, strlen(start) > 120 ? "..." : "");
     LLVMDisposeMessage(printed);
 }

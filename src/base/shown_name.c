@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include "shown_name.h"
+
+#include <string.h>
+
+/* Where the last `mark` begins, if only these characters follow it; else `length`. */
+static size_t cut(const char *name, size_t length, const char *mark, const char *after)
+{
+    size_t size = strlen(mark);
+    for (size_t at = length; at-- > 0;)
+        if (length - at >= size && memcmp(name + at, mark, size) == 0)
+            return at + size + strspn(name + at + size, after) >= length ? at : length;
+    return length;
+}
+
+/* A body may have a number, and its managed part ends in ".m". */
+size_t tn__shown_length(const char *symbol)
+{
+    size_t length = cut(symbol, strlen(symbol), TN__NAME_BODY, ".0123456789m");
+    return cut(symbol, length, TN__NAME_LOCAL, "0123456789");
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Names that the JIT makes of a module's names: NAME.tenon.N for what was local to module number N, NAME$body for what the stub
+ * NAME leads to, and both. Messages show NAME. */
+
+#ifndef TENON_SHOWN_NAME_H
+#define TENON_SHOWN_NAME_H
+
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TN__NAME_LOCAL ".tenon."
+#define TN__NAME_BODY  "$body"
+
+/* How much of the symbol's name was in the module. */
+size_t tn__shown_length(const char *symbol);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
