@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which memory a pointer leads to: for all pointers of a module, by a fixed point over their uses. Places behind getelementptr with
- * variable indices, or in loops, are known up to a multiple of a stride. What a variable contains is known as a whole, without
- * regard to the order of stores and loads. What other modules do with an address is not known. */
+/* Which memory a pointer leads to: by a fixed point over the uses of its address in the function. Places behind getelementptr with
+ * variable indices, or in loops, are known up to a multiple of a stride. From there the address is followed one step further: into the
+ * functions that it is passed to, and to where a variable is loaded that it is stored in. Each step more would multiply the work, and
+ * soon everything might lead everywhere. */
 
 #include "codegen/gc/llvm_gc.h"
 #include "codegen/gc/memory.h"
@@ -158,23 +159,15 @@ static bool is_contents(const struct tn__flow *m, LLVMValueRef value, uint32_t *
     return distance < m->object_count * sizeof *m->objects;
 }
 
-/* The value may lead wherever `from` does. */
-static void pass_on(struct tn__flow *m, LLVMValueRef from, LLVMValueRef value)
+/* The value may lead wherever `from` does, if the step before was none like this. */
+static void pass_on(struct tn__flow *m, LLVMValueRef from, LLVMValueRef value, bool from_contents)
 {
     for (uint32_t at = tn__first_fact(m, from); at; at = m->facts[at - 1].next)
-        add_fact(m, value, m->facts[at - 1].place, false);
+        if (from_contents || m->facts[at - 1].is_direct)
+            add_fact(m, value, m->facts[at - 1].place, false);
 }
 
 /* ---- uses ---- */
-
-/* All that memory which `from` leads to contains comes to where `to` leads. */
-static void copy_contents(struct tn__flow *m, LLVMValueRef to, LLVMValueRef from)
-{
-    for (uint32_t a = tn__first_fact(m, to); a; a = m->facts[a - 1].next)
-        for (uint32_t b = tn__first_fact(m, from); b; b = m->facts[b - 1].next)
-            if (m->facts[a - 1].place.object != m->facts[b - 1].place.object)
-                pass_on(m, contents_of(m, m->facts[b - 1].place.object), contents_of(m, m->facts[a - 1].place.object));
-}
 
 static void flow_through_gep(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef gep)
 {
@@ -182,6 +175,17 @@ static void flow_through_gep(struct tn__flow *m, const struct tn__fact *fact, LL
     uint64_t stride;
     tn__llvm_gep_steps(m->layout, gep, &bytes, &stride);
     add_fact(m, gep, moved(fact->place, bytes, stride), fact->is_direct);
+}
+
+enum { MANY_CALLS = 64 };
+
+/* What is called from everywhere gets addresses of everything. */
+static bool is_called_often(LLVMValueRef function)
+{
+    unsigned count = 0;
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use && count <= MANY_CALLS; use = LLVMGetNextUse(use))
+        count++;
+    return count > MANY_CALLS;
 }
 
 static void flow_into_function(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call, LLVMValueRef callee)
@@ -197,9 +201,7 @@ static void flow_through_intrinsic(struct tn__flow *m, const struct tn__fact *fa
     static const char *const masks[] = {"ptrmask."};
     bool passes = LLVMGetNumArgOperands(call) && LLVMGetOperand(call, 0) == fact->value &&
                   LLVMTypeOf(call) == LLVMTypeOf(fact->value);
-    if (tn__is_copy(call))
-        copy_contents(m, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1));
-    else if (passes && tn__calls_llvm(call, masks, TN_COUNT(masks)))
+    if (passes && tn__calls_llvm(call, masks, TN_COUNT(masks)))
         add_fact(m, call, anywhere(fact->place), false);
     else if (passes)
         add_fact(m, call, fact->place, fact->is_direct);
@@ -230,28 +232,21 @@ static void flow_into_call(struct tn__flow *m, const struct tn__fact *fact, LLVM
         add_fact(m, call, fact->place, fact->is_direct);
     if (LLVMIsAFunction(callee) && LLVMGetIntrinsicID(callee))
         flow_through_intrinsic(m, fact, call);
-    else if (LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee))
+    else if (fact->is_direct && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee) && !is_called_often(callee))
         flow_into_function(m, fact, call, callee);
-}
-
-static void flow_to_callers(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef ret)
-{
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(ret));
-    for (TN__EACH_USE(use, function)) {
-        LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMIsAInstruction(user) && tn__is_call(user) && LLVMGetCalledValue(user) == function)
-            add_fact(m, user, fact->place, false);
-    }
 }
 
 static void flow_into_store(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef store)
 {
     LLVMValueRef value = LLVMGetOperand(store, 0);
+    if (!fact->is_direct)
+        return;
     if (LLVMGetOperand(store, 1) == fact->value)
-        pass_on(m, value, contents_of(m, fact->place.object));
+        pass_on(m, value, contents_of(m, fact->place.object), false);
     for (uint32_t at = value == fact->value ? tn__first_fact(m, LLVMGetOperand(store, 1)) : 0; at;
          at = m->facts[at - 1].next)
-        add_fact(m, contents_of(m, m->facts[at - 1].place.object), fact->place, false);
+        if (m->facts[at - 1].is_direct)
+            add_fact(m, contents_of(m, m->facts[at - 1].place.object), fact->place, false);
 }
 
 static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef user)
@@ -268,13 +263,11 @@ static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVM
             flow_through_gep(m, fact, user);
         break;
     case LLVMLoad:
-        pass_on(m, contents_of(m, fact->place.object), user);
+        if (fact->is_direct)
+            pass_on(m, contents_of(m, fact->place.object), user, true);
         break;
     case LLVMStore:
         flow_into_store(m, fact, user);
-        break;
-    case LLVMRet:
-        flow_to_callers(m, fact, user);
         break;
     case LLVMCall:
     case LLVMInvoke:
@@ -313,21 +306,17 @@ static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVM
     }
 }
 
-/* What leads to memory that a variable contains: everything that is loaded from it does, and what is copied from it. */
+/* What a variable contains is loaded from it. */
 static void flow_out_of(struct tn__flow *m, uint32_t object)
 {
     for (uint32_t at = m->objects[object].last_fact; at; at = m->facts[at - 1].next_of_object) {
         LLVMValueRef address = m->facts[at - 1].value;
         uint32_t other;
-        if (is_contents(m, address, &other))
+        if (!m->facts[at - 1].is_direct || is_contents(m, address, &other))
             continue;
-        for (TN__EACH_USE(use, address)) {
-            LLVMValueRef user = LLVMGetUser(use);
-            if (LLVMIsALoadInst(user))
-                pass_on(m, contents_of(m, object), user);
-            else if (tn__is_copy(user) && LLVMGetOperand(user, 1) == address)
-                copy_contents(m, LLVMGetOperand(user, 0), address);
-        }
+        for (TN__EACH_USE(use, address))
+            if (LLVMIsALoadInst(LLVMGetUser(use)))
+                pass_on(m, contents_of(m, object), LLVMGetUser(use), true);
     }
 }
 

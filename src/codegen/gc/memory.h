@@ -69,8 +69,8 @@ struct tn__flow {
 
 /* ---- flow.c ---- */
 
-/* Finds the objects of the module and where pointers to them go: through casts, getelementptr, phis and selects, through functions
- * of the module that receive and return them, and through stack memory. */
+/* Finds the objects of the module and where pointers to them go: through casts, getelementptr, phis and selects, and then into
+ * functions of the module that receive them, and through variables in which they are stored. */
 void tn__find_memory(struct tn__gc *gc, struct tn__flow *memory);
 
 /* The type of a parameter that is passed by value in memory, or NULL. */
