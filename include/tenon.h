@@ -22,7 +22,7 @@
  *         return err.code;
  *     return ((int (*)(void))answer)();
  *
- * Nothing here prints, exits, aborts, or makes a page both writable and executable.
+ * Nothing here prints, exits, aborts, or makes a mapping both writable and executable.
  *
  * Threads: any function may be called from any thread at any time. Objects are copied and relocated without holding a lock,
  * so threads can link different objects of one session in parallel. Looked-up addresses may be called from any thread. */

@@ -4,7 +4,7 @@
  *
  * A session reserves a window of address space near the program's text and packs objects into it, keeping code, constants and
  * data apart. No page is ever both writable and executable at one address; of three strategies that guarantee this, the session
- * picks the first that the system permits. A client may instead supply memory of its own, in this process or for another one,
+ * picks the first that the system permits; doc/EMBEDDING.md compares what they protect from. A client may instead supply memory of its own, in this process or for another one,
  * and an allocator for everything else.
  *
  *     struct tn_session_options options = {.size = sizeof options, .window_size = 64 << 20,
@@ -23,7 +23,7 @@ extern "C" {
 /* How executable memory is obtained; tn_stats.strategy names the strategy in use. */
 enum tn_strategy {
     TN_STRATEGY_AUTO = 0,     /* the first of these that the system permits */
-    TN_STRATEGY_DUAL = 1,     /* a memfd mapped twice: writable here, executable there */
+    TN_STRATEGY_DUAL = 1,     /* a memfd mapped twice: writable here, executable there; private pages for large links */
     TN_STRATEGY_SEALED = 2,   /* a memfd written, sealed against writing, then mapped executable */
     TN_STRATEGY_MPROTECT = 3, /* pages written, then made executable and never writable again */
 };

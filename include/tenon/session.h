@@ -70,6 +70,11 @@ TN_API int tn_session_create(const struct tn_session_options *options, struct tn
  * loaded code do not run any more; the call waits for those that ending threads are running. NULL is ignored. */
 TN_API void tn_session_destroy(struct tn_session *session);
 
+/* Makes the second, writable mappings of TN_STRATEGY_DUAL inaccessible, until the next link makes one of them writable again. Waits
+ * for links of other threads that are writing. With other strategies there is nothing to do.
+ * TN_ENOMEM, TN_EPERM: the system refused; some may still be writable. */
+TN_API int tn_session_seal(struct tn_session *session, struct tn_error *err);
+
 struct tn_stats {
     size_t size;          /* in: sizeof(struct tn_stats) as the caller knows it */
     const char *strategy; /* "dual", "sealed", "mprotect" or "client"; static */

@@ -44,33 +44,32 @@ int tn__os_zero_private(uint64_t address, size_t size);
 int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot);
 void tn__os_release(uint64_t address, size_t size);
 
-/* Populate memory at once instead of by one page fault each; failures are ignored. The first allocates new pages, the
- * second maps pages that a shared file already has. */
+/* Allocates memory at once instead of by one page fault each; failures are ignored. */
 void tn__os_prefault(uint64_t address, size_t size);
-void tn__os_prefault_shared(uint64_t address, size_t size);
+
+/* 64 bits that cannot be guessed. */
+int tn__os_random(uint64_t *bits);
 
 /* ---- memory shared between two views ---- */
 
-/* Creates an anonymous file that may be mapped executable; close *fd with tn__os_close. */
+/* Creates an anonymous file that may be mapped executable; close *fd with tn__os_close. EFBIG: RLIMIT_FSIZE is lower. */
 int tn__os_memfd(size_t size, int *fd);
-/* The identity of an open file: a program may close descriptors it does not know, and reuse their numbers for other files. */
-struct tn__os_identity {
-    uint64_t device, inode;
-};
-struct tn__os_identity tn__os_identify(int fd);
-bool tn__os_is(int fd, struct tn__os_identity identity);
-/* Maps a writable view anywhere; it is not inherited by forked children. */
+bool tn__os_permits_file(uint64_t size); /* false: it would be EFBIG */
+/* Maps a writable view at a random address; it is not inherited by forked children. */
 int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
 /* Maps a view over reserved space. With `copy` the mapping is private: later writes to the file need not be visible. */
 int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy);
 /* Forbids all further writes to the file; fails if a writable view exists. */
 int tn__os_seal(int fd);
+/* Leaves the file to the writable views that exist: from now on it cannot be written otherwise, and views mapped from now on can
+ * never become writable. EINVAL: Linux before 5.1. */
+int tn__os_seal_views(int fd);
 /* Writes the pieces consecutively, starting at `offset`. */
 struct tn__piece {
     const void *bytes;
     size_t size;
 };
-int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count);
+int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t count); /* EFBIG: as above */
 void tn__os_close(int fd);
 
 /* ---- log files (os_linux_log.c) ---- */
@@ -142,6 +141,12 @@ void tn__os_unmap_file(struct tn__os_file *file);
 
 /* Opens a file to be read or mapped piece by piece; close *fd with tn__os_close. */
 int tn__os_open(const char *path, int *fd);
+/* The identity of an open file: a program may close descriptors it does not know, and reuse their numbers for other files. */
+struct tn__os_identity {
+    uint64_t device, inode;
+};
+struct tn__os_identity tn__os_identify(int fd);
+bool tn__os_is(int fd, struct tn__os_identity identity);
 /* EISDIR, ENODEV: not a regular file. *is_ours: only root and this user can write it. */
 int tn__os_file_status(int fd, uint64_t *size, bool *is_ours);
 /* Reads from `offset`; *got is less than `size` only at the end of the file. Any size. */

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -21,8 +22,10 @@
 #define MFD_EXEC 0x10U
 #endif
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
+#endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -112,30 +115,40 @@ void tn__os_release(uint64_t address, size_t size)
     munmap(pointer(address), size);
 }
 
-static void populate(uint64_t address, size_t size, int advice)
+void tn__os_prefault(uint64_t address, size_t size)
 {
     int saved = errno;
-    madvise(pointer(address), size, advice);
+    madvise(pointer(address), size, MADV_POPULATE_WRITE);
     errno = saved;
 }
 
-void tn__os_prefault(uint64_t address, size_t size)
+int tn__os_random(uint64_t *bits)
 {
-    populate(address, size, MADV_POPULATE_WRITE);
-}
-
-void tn__os_prefault_shared(uint64_t address, size_t size)
-{
-    populate(address, size, MADV_POPULATE_READ); /* maps 16 pages at once; writes then do not fault */
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    ssize_t got;
+    while ((got = getrandom(bits, sizeof *bits, 0)) < 0 && errno == EINTR)
+        ;
+    return got == (ssize_t)sizeof *bits ? 0 : got < 0 ? errno : EIO;
 }
 
 /* ---- memory shared between two views ---- */
+
+/* A file that grows beyond the limit is not only refused: a signal ends the process (SIGXFSZ). Memfds are files here. */
+bool tn__os_permits_file(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
 
 int tn__os_memfd(size_t size, int *fd)
 {
     int fault = tn__os_fault(true, NULL);
     if (fault)
         return fault;
+    if (!tn__os_permits_file(size))
+        return EFBIG;
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     *fd = memfd_create("tenon", flags | MFD_EXEC);
     if (*fd < 0 && errno == EINVAL) /* before Linux 6.3 every memfd was executable */
@@ -149,30 +162,53 @@ int tn__os_memfd(size_t size, int *fd)
     return error;
 }
 
-struct tn__os_identity tn__os_identify(int fd)
+/* Most of the address space is free, below the stack: the power of two there begins with 34 random bits on x86-64. Some tools
+ * and processors have less of it; what they leave is found among the lower addresses. */
+static uint64_t random_address(uint64_t bits, unsigned shift)
 {
-    struct stat st;
-    if (fstat(fd, &st))
-        return (struct tn__os_identity){0};
-    return (struct tn__os_identity){st.st_dev, st.st_ino};
+    uint64_t lowest = 4ULL << 30, stack = (uintptr_t)&bits;
+    uint64_t span = 1ULL << (63 - __builtin_clzll(stack) - (int)shift);
+    return span <= lowest ? 0 : (lowest + bits % (span - lowest)) & -(uint64_t)tn__os_page_size();
 }
 
-bool tn__os_is(int fd, struct tn__os_identity identity)
+enum { PLACES = 16, PLACES_PER_RANGE = 4, RANGE_STEP = 3 };
+
+static void *map_somewhere(int fd, uint64_t offset, size_t size, int *error)
 {
-    struct tn__os_identity found = tn__os_identify(fd);
-    return found.inode == identity.inode && found.device == identity.device;
+    *error = EEXIST;
+    for (unsigned i = 0; i < PLACES; i++) {
+        uint64_t bits;
+        int refused = tn__os_random(&bits);
+        if (refused) {
+            *error = refused;
+            return NULL;
+        }
+        uint64_t at = random_address(bits, i / PLACES_PER_RANGE * RANGE_STEP);
+        if (!at)
+            break;
+        int flags = MAP_SHARED | MAP_FIXED_NOREPLACE;
+        void *p = mmap(pointer(at), size, PROT_READ | PROT_WRITE, flags, fd, (off_t)offset);
+        if (p == pointer(at))
+            return p;
+        *error = p == MAP_FAILED ? errno : EEXIST;
+        if (p != MAP_FAILED)
+            munmap(p, size);
+        if (*error == EPERM || *error == EACCES)
+            break;
+    }
+    return NULL;
 }
 
 int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias)
 {
-    int fault = tn__os_fault(false, NULL);
-    if (fault)
-        return fault;
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
-    if (p == MAP_FAILED)
-        return errno;
+    int error = tn__os_fault(false, NULL);
+    if (error)
+        return error;
+    void *p = map_somewhere(fd, offset, size, &error);
+    if (!p)
+        return error;
     if (madvise(p, size, MADV_DONTFORK)) {
-        int error = errno;
+        error = errno;
         munmap(p, size);
         return error;
     }
@@ -191,6 +227,14 @@ int tn__os_seal(int fd)
     if (fault)
         return fault;
     return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ? errno : 0;
+}
+
+int tn__os_seal_views(int fd)
+{
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) ? errno : 0;
 }
 
 _Static_assert(sizeof(struct tn__piece) == sizeof(struct iovec) &&
@@ -216,6 +260,11 @@ int tn__os_write(int fd, uint64_t offset, const struct tn__piece *pieces, size_t
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
+    uint64_t end = offset;
+    for (size_t i = 0; i < count; i++)
+        end += pieces[i].size;
+    if (!tn__os_permits_file(end))
+        return EFBIG;
     while (count) {
         int batch = count < IOV_MAX ? (int)count : IOV_MAX;
         ssize_t n = pwritev(fd, (const struct iovec *)(const void *)pieces, batch, (off_t)offset);

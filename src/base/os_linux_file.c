@@ -16,6 +16,20 @@
 /* Up to this size a file is copied in any case. */
 enum { READ_MOST = 1 << 20 };
 
+struct tn__os_identity tn__os_identify(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return (struct tn__os_identity){0};
+    return (struct tn__os_identity){st.st_dev, st.st_ino};
+}
+
+bool tn__os_is(int fd, struct tn__os_identity identity)
+{
+    struct tn__os_identity found = tn__os_identify(fd);
+    return found.inode == identity.inode && found.device == identity.device;
+}
+
 int tn__os_file_status(int fd, uint64_t *size, bool *is_ours)
 {
     struct stat st;

@@ -18,8 +18,15 @@ static uint64_t page_up(uint64_t value)
 
 /* ---- windows ---- */
 
-/* Where the chunks of each zone begin, in eighths of the window. One half stays in one piece, for large objects. */
-static const uint64_t bases[TN_ZONES] = {[TN_ZONE_CODE] = 0, [TN_ZONE_DATA] = 5, [TN_ZONE_RODATA] = 6};
+/* The chunks of each zone begin at a random page of an eighth of the window, this one. Half of the window stays in one piece, for
+ * large objects. */
+static const uint64_t eighths[TN_ZONES] = {[TN_ZONE_CODE] = 0, [TN_ZONE_DATA] = 5, [TN_ZONE_RODATA] = 6};
+
+static uint64_t zone_base(const struct tn__codemem *memory, const struct tn__window *window, int kind)
+{
+    uint64_t eighth = (window->end - window->start) / 8, bits = memory->random >> (16 * kind + 16) & 0xffff;
+    return window->start + eighths[kind] * eighth + bits * window->page_size % tn__max64(eighth, 1);
+}
 
 static void open_window(struct tn__codemem *memory, struct tn__window *window, uint64_t address, size_t size,
                         size_t page_size)
@@ -31,22 +38,44 @@ static void open_window(struct tn__codemem *memory, struct tn__window *window, u
         .page_size = page_size,
         .elsewhere = memory->client.flags & TN_MEMORY_ELSEWHERE,
     };
+    bool own = memory->strategy->shared;
     tn__page_map_open(&window->map, address, size, page_size);
-    for (int kind = 0; kind < TN_ZONES; kind++)
-        tn__zone_open(&window->zones[kind], kind, address + size / 8 * bases[kind],
-                      kind == TN_ZONE_DATA && !client ? &tn__strategy_data : memory->strategy, client, memory->from);
+    for (int kind = 0; kind < TN_ZONES; kind++) {
+        uint64_t base = zone_base(memory, window, kind);
+        bool data = kind == TN_ZONE_DATA;
+        tn__zone_open(&window->zones[kind], window, kind, base, data && !client ? &tn__strategy_data : memory->strategy,
+                      client, memory->from);
+        tn__zone_open(&window->own[kind], window, kind, base, own && !data ? &tn__strategy_own : NULL, NULL,
+                      memory->from);
+    }
 }
 
 static void close_window(struct tn__window *window, const struct tn_allocator *from)
 {
     if (!window->end)
         return;
-    for (int kind = 0; kind < TN_ZONES; kind++)
+    for (int kind = 0; kind < TN_ZONES; kind++) {
         tn__zone_close(&window->zones[kind]);
+        tn__zone_close(&window->own[kind]);
+    }
     tn__page_map_close(&window->map, from);
     if (!window->zones[TN_ZONE_CODE].client)
         tn__os_release(window->start, window->end - window->start);
     *window = (struct tn__window){0};
+}
+
+/* Of its zones. */
+static uint64_t window_mappings(const struct tn__window *window)
+{
+    uint64_t count = 0;
+    for (int kind = 0; kind < TN_ZONES; kind++)
+        count += window->zones[kind].mappings + window->own[kind].mappings + 2 * window->own[kind].holes;
+    return count;
+}
+
+uint64_t tn__window_used(const struct tn__window *window, enum tn_zone kind)
+{
+    return window->zones[kind].used + window->own[kind].used;
 }
 
 bool tn__window_reaches(const struct tn__window *window, uint64_t address)
@@ -56,10 +85,12 @@ bool tn__window_reaches(const struct tn__window *window, uint64_t address)
     return from_start <= limit && from_start >= -limit && from_end <= limit && from_end >= -limit;
 }
 
-/* Takes one page through all steps of the strategy: only trying shows what the system's policies permit. */
-static int try_strategy(const struct tn__strategy *strategy, uint64_t address)
+/* Takes memory through all steps of the strategy: only trying shows what the system's policies permit. */
+static int try_strategy(const struct tn__strategy *strategy, uint64_t address, size_t size)
 {
-    struct tn__chunk chunk = {.address = address, .size = tn__os_page_size()};
+    struct tn__chunk chunk = {.address = address, .size = strategy->packs ? size : tn__os_page_size()};
+    if (strategy->files && !tn__os_permits_file(TN__FIRST_CHUNK))
+        return EFBIG;
     int error = strategy->map(&chunk, TN__PROT_RX, NULL);
     if (error)
         return error;
@@ -68,7 +99,8 @@ static int try_strategy(const struct tn__strategy *strategy, uint64_t address)
     return error;
 }
 
-static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_strategy wanted, struct tn_error *err)
+static int pick_strategy(struct tn__codemem *memory, uint64_t probe, size_t size, enum tn_strategy wanted,
+                         struct tn_error *err)
 {
     struct tn_error refusals;
     int code = TN_ENOMEM;
@@ -76,7 +108,7 @@ static int pick_strategy(struct tn__codemem *memory, uint64_t probe, enum tn_str
     for (size_t i = 0; i < TN_COUNT(strategies); i++) {
         if (wanted != TN_STRATEGY_AUTO && wanted != strategies[i]->id)
             continue;
-        int error = try_strategy(strategies[i], probe);
+        int error = try_strategy(strategies[i], probe, tn__min64(size, TN__FIRST_CHUNK));
         if (!error) {
             memory->strategy = strategies[i];
             return 0;
@@ -99,7 +131,7 @@ static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__
     if (!near)
         tn__os_program_range(&start, &end);
     int error;
-    for (*got = size; (error = tn__place_near(start, end, *got, address)) && *got > smallest;)
+    for (*got = size; (error = tn__place_near(start, end, *got, memory->random, address)) && *got > smallest;)
         *got /= 2;
     if (error == EEXIST)
         for (*got = size; (error = tn__os_reserve(0, *got, false, address)) && *got > smallest;)
@@ -108,6 +140,15 @@ static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__
         return tn__fail(err, TN_ENOMEM, "no address space for a window of %zu MiB: %s", *got >> 20, strerror(error));
     memory->low_size = *got;
     return 0;
+}
+
+/* Each window has random bits of its own. */
+static int draw(struct tn__codemem *memory, struct tn_error *err)
+{
+    int error = tn__os_random(&memory->random);
+    return error ? tn__fail(err, tn__is_refusal(error) ? TN_EPERM : TN_ENOMEM,
+                            "the system gives no random numbers (getrandom): %s", strerror(error))
+                 : 0;
 }
 
 int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from, size_t size, uint64_t near,
@@ -120,10 +161,12 @@ int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from
         return tn__fail(err, TN_EINVAL, "a window of %zu bytes: it must have 4 pages to 1 GiB", size);
     uint64_t address;
     size_t got;
-    int code = reserve_near(size ? page_up(size) : DEFAULT_WINDOW, !size, near, memory, &address, &got, err);
+    int code = draw(memory, err);
+    if (!code)
+        code = reserve_near(size ? page_up(size) : DEFAULT_WINDOW, !size, near, memory, &address, &got, err);
     if (code)
         return code;
-    code = pick_strategy(memory, address, wanted, err);
+    code = pick_strategy(memory, address, got, wanted, err);
     if (code)
         tn__os_release(address, got);
     else
@@ -172,14 +215,14 @@ int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err)
     struct tn__window *window = &memory->windows[TN__WINDOW_NEAR];
     if (!memory->strategy->shared)
         return 0;
-    if (window->zones[TN_ZONE_CODE].mappings || window->zones[TN_ZONE_RODATA].mappings ||
-        memory->windows[TN__WINDOW_LOW].end)
+    if (window_mappings(window) > window->zones[TN_ZONE_DATA].mappings || memory->windows[TN__WINDOW_LOW].end)
         return tn__fail(err, TN_EINVAL, "debuggers and profilers have to come before anything is linked (strategy %s)",
                         memory->strategy->name);
     for (size_t i = 0; i < TN_COUNT(choices); i++)
-        if (!try_strategy(choices[i], window->start)) {
+        if (!try_strategy(choices[i], window->start, 0)) {
             memory->strategy = choices[i];
             window->zones[TN_ZONE_CODE].strategy = window->zones[TN_ZONE_RODATA].strategy = choices[i];
+            window->own[TN_ZONE_CODE].strategy = window->own[TN_ZONE_RODATA].strategy = NULL;
             break;
         }
     return 0;
@@ -197,10 +240,14 @@ int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **windo
     *window = near->end <= 1ULL << 31 || memory->client.size ? near : low;
     if ((*window)->end)
         return 0;
+    int code = draw(memory, err);
+    if (code)
+        return code;
     uint64_t address;
     size_t size = memory->low_size;
     int error = ENOMEM;
-    for (; size && (error = tn__place_low(size, &address)); size = size > SMALLEST_WINDOW ? size / 2 : 0)
+    for (; size && (error = tn__place_low(size, memory->random, &address));
+         size = size > SMALLEST_WINDOW ? size / 2 : 0)
         ;
     if (error)
         return tn__fail(err, TN_ENOMEM,
@@ -218,9 +265,7 @@ uint64_t tn__codemem_mappings(const struct tn__codemem *memory)
         const struct tn__window *window = &memory->windows[i];
         if (window->zones[TN_ZONE_CODE].client)
             continue;
-        count += window->end != 0;
-        for (int kind = 0; kind < TN_ZONES; kind++)
-            count += window->zones[kind].mappings;
+        count += (window->end != 0) + window_mappings(window);
     }
     return count;
 }

@@ -279,6 +279,12 @@ int tn__link_gather(struct tn__link *link)
     return code;
 }
 
+void tn__link_size_gathered(const struct tn__link *link, tn__note_size *note, void *context)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
+        note(context, gathering->low, gathering->zone, gathering->size, gathering->alignment);
+}
+
 int tn__link_take_gathered(struct tn__link *link)
 {
     struct tn__codemem *memory = &link->session->memory;
@@ -334,7 +340,15 @@ int tn__link_protect_gathered(struct tn__link *link)
 {
     int code = 0;
     for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
-        code = tn__codemem_publish(gathering->window, gathering->zone, gathering->range, link->err);
+        code = tn__codemem_publish(gathering->window, gathering->range, link->err);
+    return code;
+}
+
+int tn__link_settle_gathered(struct tn__link *link)
+{
+    int code = 0;
+    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
+        code = tn__codemem_settle(gathering->range, link->err);
     return code;
 }
 
@@ -348,7 +362,7 @@ void tn__object_leave_gathered(struct tn__object *object)
         if (--gathering->users)
             continue;
         if (gathering->range)
-            tn__codemem_give(gathering->window, gathering->zone, gathering->range);
+            tn__codemem_give(gathering->window, gathering->range);
         tn__free(from, gathering);
     }
     object->gathered = NULL;

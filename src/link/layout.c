@@ -192,7 +192,6 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
 
 /* Sections of one zone and the gaps between them, collected so that many small ones are written together. */
 struct batch {
-    struct tn__link *link;
     struct tn__object *object;
     int zone;
     size_t start, end; /* in the zone's range */
@@ -200,36 +199,32 @@ struct batch {
     struct tn__piece pieces[BATCH];
 };
 
-static int flush(struct batch *batch)
+static void flush(struct batch *batch)
 {
-    int code = batch->count ? tn__codemem_fill(batch->object->window, batch->zone, batch->object->ranges[batch->zone],
-                                               &batch->object->plan->backings[batch->zone], batch->start, batch->pieces,
-                                               batch->count, batch->link->err)
-                            : 0;
+    if (batch->count)
+        tn__codemem_fill(batch->object->ranges[batch->zone], &batch->object->plan->backings[batch->zone], batch->start,
+                         batch->pieces, batch->count);
     batch->start = batch->end;
     batch->count = 0;
-    return code;
 }
 
-static int add_piece(struct batch *batch, const void *bytes, size_t size)
+static void add_piece(struct batch *batch, const void *bytes, size_t size)
 {
-    int code = batch->count == BATCH ? flush(batch) : 0;
+    if (batch->count == BATCH)
+        flush(batch);
     if (size) {
         batch->pieces[batch->count++] = (struct tn__piece){bytes, size};
         batch->end += size;
     }
-    return code;
 }
 
-static int add_zeros(struct batch *batch, size_t size)
+static void add_zeros(struct batch *batch, size_t size)
 {
     static const uint8_t zeros[256];
-    int code = 0;
-    for (size_t n; size && !code; size -= n) {
+    for (size_t n; size; size -= n) {
         n = size < sizeof zeros ? size : sizeof zeros;
-        code = add_piece(batch, zeros, n);
+        add_piece(batch, zeros, n);
     }
-    return code;
 }
 
 static void copy_tls(struct tn__object *object)
@@ -241,23 +236,21 @@ static void copy_tls(struct tn__object *object)
     }
 }
 
-static int copy_zone(struct tn__link *link, struct tn__object *object, int zone)
+static void copy_zone(struct tn__object *object, int zone)
 {
     struct batch batch;
-    batch.link = link, batch.object = object, batch.zone = zone;
+    batch.object = object, batch.zone = zone;
     batch.start = batch.end = batch.count = 0;
-    int code = 0;
-    for (uint32_t i = 0; !code && i < object->data->section_count; i++) {
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
         if (!tn__section_is_loaded(section) || section->pinned || !section->bytes || part_of[section->kind] != zone)
             continue;
-        code = add_zeros(&batch, section->offset - batch.end);
-        if (!code)
-            code = add_piece(&batch, section->bytes, section->size);
-        if (!code && section->role == TN__ROLE_UNWIND)
-            code = add_zeros(&batch, UNWIND_END);
+        add_zeros(&batch, section->offset - batch.end);
+        add_piece(&batch, section->bytes, section->size);
+        if (section->role == TN__ROLE_UNWIND)
+            add_zeros(&batch, UNWIND_END);
     }
-    return code ? code : flush(&batch);
+    flush(&batch);
 }
 
 /* Zeroes data that was in use before. Much of it is given back to the system, so that it takes no memory until it is used. */
@@ -275,25 +268,23 @@ static void clear(const struct tn__object *object, uint8_t *bytes, size_t size)
     memset((void *)(uintptr_t)last, 0, (uintptr_t)bytes + size - last);
 }
 
-int tn__object_copy(struct tn__link *link, struct tn__object *object)
+void tn__object_copy(struct tn__object *object)
 {
     struct tn__range *data = object->ranges[TN_ZONE_DATA];
-    int code = 0;
-    for (int zone = 0; !code && zone < TN_ZONES; zone++)
+    for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone])
-            code = copy_zone(link, object, zone);
-    if (!code && data && !data->fresh)
+            copy_zone(object, zone);
+    if (data && !data->fresh)
         clear(object, data->write + object->plan->zero_offset,
               object->plan->sizes[TN_ZONE_DATA] - object->plan->zero_offset);
     copy_tls(object);
-    return code;
 }
 
 void tn__object_give_back(struct tn__object *object)
 {
     for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone])
-            tn__codemem_give(object->window, zone, object->ranges[zone]);
+            tn__codemem_give(object->window, object->ranges[zone]);
     if (object->ranges[TN__PART_TLS])
         tn__tls_give(object->ranges[TN__PART_TLS]);
     memset(object->ranges, 0, sizeof object->ranges);

@@ -81,21 +81,18 @@ static void write_unwind_table(const struct block *block, uint8_t *table)
 
 /* ---- blocks ---- */
 
-static int write_stubs(const struct tn__window *window, struct block *block, struct tn_error *err)
+static void write_stubs(struct block *block)
 {
     uint8_t bytes[WRITE_STEP];
     size_t size = tn__lazy_machine.stub_size, total = block->count * size;
-    int code = 0;
-    for (size_t done = 0; !code && done < total; done += sizeof bytes) {
+    for (size_t done = 0; done < total; done += sizeof bytes) {
         size_t part = tn__min64(sizeof bytes, total - done);
         for (size_t at = 0; at < part; at += size) {
             size_t index = (done + at) / size;
             tn__lazy_machine.write_stub(bytes + at, stub_at(block, index), (uintptr_t)&block->slots[index]);
         }
-        code = tn__codemem_fill(window, TN_ZONE_CODE, block->code, &block->code_backing, done,
-                                &(struct tn__piece){bytes, part}, 1, err);
+        tn__codemem_fill(block->code, &block->code_backing, done, &(struct tn__piece){bytes, part}, 1);
     }
-    return code;
 }
 
 static void free_block(struct tn_session *session, struct block *block)
@@ -103,9 +100,9 @@ static void free_block(struct tn_session *session, struct block *block)
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
     tn__unwind_remove(&session->unwind, block->unwind);
     if (block->data)
-        tn__codemem_give(window, TN_ZONE_DATA, block->data);
+        tn__codemem_give(window, block->data);
     if (block->code)
-        tn__codemem_give(window, TN_ZONE_CODE, block->code);
+        tn__codemem_give(window, block->code);
     tn__free(session->allocator, block);
 }
 
@@ -122,11 +119,12 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     if (code)
         return code;
     block->slots = (struct tn__lazy_slot *)(uintptr_t)block->data->address;
-    code = tn__codemem_publish(window, TN_ZONE_DATA, block->data, err);
+    write_stubs(block);
+    code = tn__codemem_publish(window, block->data, err);
     if (!code)
-        code = write_stubs(window, block, err);
+        code = tn__codemem_publish(window, block->code, err);
     if (!code)
-        code = tn__codemem_publish(window, TN_ZONE_CODE, block->code, err);
+        code = tn__codemem_settle(block->code, err);
     if (!code && !tn__unwind_prepare(&session->unwind, 1, UNWIND_TABLE, &block->unwind))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (code)

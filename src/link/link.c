@@ -55,10 +55,91 @@ static int layout_all(struct tn__link *link)
     return code ? code : each_object(link, tn__object_layout);
 }
 
+/* What the objects will take of each window, in the order in which they do. */
+struct sums {
+    bool one_window; /* the near window is below 2 GiB */
+    size_t sizes[TN__WINDOWS][TN_ZONES], alignments[TN__WINDOWS][TN_ZONES];
+};
+
+static void add_to_sums(void *context, bool low, int zone, size_t size, size_t alignment)
+{
+    struct sums *sums = context;
+    int window = low && !sums->one_window ? TN__WINDOW_LOW : TN__WINDOW_NEAR;
+    size_t *sum = &sums->sizes[window][zone], *largest = &sums->alignments[window][zone];
+    *sum = tn__align_up(tn__align_up(*sum, alignment) + size, TN__RANGE_GRANULE);
+    *largest = tn__max64(*largest, alignment);
+}
+
+static struct sums sum_up(const struct tn__link *link)
+{
+    struct sums sums = {.one_window = link->session->memory.windows[TN__WINDOW_NEAR].end <= 1ULL << 31};
+    tn__link_size_gathered(link, add_to_sums, &sums);
+    for (size_t i = 0; i < link->count; i++) {
+        const struct tn__plan *plan = link->objects[i]->plan;
+        for (int zone = 0; zone < TN_ZONES; zone++)
+            if (plan->sizes[zone])
+                add_to_sums(&sums, plan->low, zone, plan->sizes[zone], plan->alignments[zone]);
+    }
+    return sums;
+}
+
+static void begin_runs(struct tn__link *link)
+{
+    struct tn__codemem *memory = &link->session->memory;
+    const struct sums sums = sum_up(link);
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int zone = 0; zone < TN_ZONES; zone++) {
+            struct tn__window *window = &memory->windows[i];
+            size_t size = sums.sizes[i][zone];
+            struct tn_error unused; /* taking the first object will fail for the same reason */
+            if (size && (i == TN__WINDOW_NEAR || !tn__codemem_low_window(memory, &window, &unused)))
+                tn__run_begin(window, zone, size, sums.alignments[i][zone], &link->runs[i][zone]);
+        }
+}
+
+static void end_runs(struct tn__link *link)
+{
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int zone = 0; zone < TN_ZONES; zone++)
+            tn__run_end(&link->session->memory.windows[i], zone);
+}
+
+static int publish_runs(struct tn__link *link)
+{
+    int code = 0;
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int zone = 0; !code && zone < TN_ZONES; zone++)
+            code = tn__run_publish(&link->session->memory.windows[i], zone, &link->runs[i][zone], link->err);
+    return code;
+}
+
+static void add_size(void *context, bool low, int zone, size_t size, size_t alignment)
+{
+    size_t *sum = context;
+    (void)low, (void)alignment;
+    *sum += zone == TN_ZONE_DATA ? 0 : size;
+}
+
+static bool is_large(const struct tn__link *link)
+{
+    size_t sum = 0;
+    tn__link_size_gathered(link, add_size, &sum);
+    for (size_t i = 0; i < link->count; i++)
+        sum += link->objects[i]->plan->sizes[TN_ZONE_CODE] + link->objects[i]->plan->sizes[TN_ZONE_RODATA];
+    return sum >= TN__LARGE_LINK;
+}
+
 static int take_all(struct tn__link *link)
 {
+    link->large = is_large(link);
+    if (link->large)
+        begin_runs(link);
     int code = tn__link_take_gathered(link);
-    return code ? code : each_object(link, tn__object_take);
+    if (!code)
+        code = each_object(link, tn__object_take);
+    if (link->large)
+        end_runs(link);
+    return code;
 }
 
 static int place_all(struct tn__link *link)
@@ -73,7 +154,9 @@ static int place_all(struct tn__link *link)
 static int copy_all(struct tn__link *link)
 {
     tn__link_copy_gathered(link);
-    return each_object(link, tn__object_copy);
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_copy(link->objects[i]);
+    return 0;
 }
 
 static int apply_all(struct tn__link *link)
@@ -83,12 +166,24 @@ static int apply_all(struct tn__link *link)
 
 static int protect_all(struct tn__link *link)
 {
-    int code = tn__link_protect_gathered(link);
+    int code = link->large ? publish_runs(link) : 0;
+    if (!code)
+        code = tn__link_protect_gathered(link);
     for (size_t i = 0; i < link->count; i++)
         for (int zone = 0; !code && zone < TN_ZONES; zone++)
             if (link->objects[i]->ranges[zone])
-                code = tn__codemem_publish(link->objects[i]->window, zone, link->objects[i]->ranges[zone], link->err);
+                code = tn__codemem_publish(link->objects[i]->window, link->objects[i]->ranges[zone], link->err);
     return code;
+}
+
+/* Nothing is written to the objects' code and constants any more. Under the lock. */
+static int settle_all(struct tn__link *link)
+{
+    int code = tn__link_settle_gathered(link);
+    for (size_t i = 0; i < link->count; i++)
+        for (int zone = 0; !code && zone < TN_ZONES; zone++)
+            code = tn__codemem_settle(link->objects[i]->ranges[zone], link->err);
+    return code || !link->large ? code : tn__codemem_seal(&link->session->memory, link->err);
 }
 
 /* ---- publish ---- */
@@ -355,6 +450,8 @@ static int make(struct tn__link *link)
     const struct tn__detached *detached = link->session->detached;
     begin_building(link);
     int code = detached && detached->how->arrange ? run_unlocked(link, arrange) : pack(link);
+    if (!code)
+        code = settle_all(link);
     end_building(link);
     return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
 }

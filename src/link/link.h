@@ -71,6 +71,8 @@ struct tn__link {
     struct tn__named_section *named; /* if there are bounds: all sections, by name */
     size_t named_count;
     struct tn__gathering *gatherings;
+    struct tn__run runs[TN__WINDOWS][TN_ZONES];
+    bool large; /* its code and constants have TN__LARGE_LINK bytes or more */
     uint64_t ns[TN__LINK_PHASES];
     size_t undefined; /* references reported so far */
     struct tn_error *err;
@@ -117,12 +119,16 @@ const char *tn__bound_section(const struct tn__link *link, const struct tn__entr
 uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */
 void tn__link_forget_bounds(struct tn__link *link);
-/* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes; protection. */
+/* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes; protection; the end
+ * of writing (under the lock). */
 int tn__link_gather(struct tn__link *link);
+typedef void tn__note_size(void *context, bool low, int zone, size_t size, size_t alignment);
+void tn__link_size_gathered(const struct tn__link *link, tn__note_size *note, void *context);
 int tn__link_take_gathered(struct tn__link *link);
 void tn__link_place_gathered(struct tn__link *link);
 void tn__link_copy_gathered(const struct tn__link *link);
 int tn__link_protect_gathered(struct tn__link *link);
+int tn__link_settle_gathered(struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
 
 /* bind.c */
@@ -151,7 +157,7 @@ void tn__object_fill_ifuncs(const struct tn__object *object);
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
 int tn__object_take(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
-int tn__object_copy(struct tn__link *link, struct tn__object *object);
+void tn__object_copy(struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
 /* Counts a gap ahead of a section. TN_ENOTSUP: they are out of proportion to the object's file. */
 int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,

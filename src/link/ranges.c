@@ -177,7 +177,18 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
     }
     ranges->used += range->size;
     range->write = ranges->write ? ranges->write + (range->address - ranges->start) : NULL;
+    range->writing = false;
     return range;
+}
+
+struct tn__range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__range *range, size_t size)
+{
+    struct tn__range *rest = new_descriptor(ranges->pool);
+    if (!rest)
+        return NULL;
+    split(range, size, rest);
+    rest->write = range->write + size;
+    return rest;
 }
 
 /* ---- giving back ---- */
@@ -214,9 +225,11 @@ static struct tn__range *merge(struct tn__ranges *ranges, struct tn__range *rang
     return range;
 }
 
-void tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range)
+const struct tn__range *tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range)
 {
-    insert(ranges, merge(ranges, range, true));
+    range = merge(ranges, range, true);
+    insert(ranges, range);
+    return range;
 }
 
 /* ---- regions that are abandoned ---- */

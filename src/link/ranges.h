@@ -28,7 +28,8 @@ struct tn__range {
         };
     };
     bool free;
-    bool fresh; /* never handed out, so still zero */
+    bool fresh;   /* never handed out, so still zero */
+    bool writing; /* for codemem.h */
 };
 
 /* Descriptors, for any number of regions. A zeroed struct is an empty pool, apart from descriptors.from. */
@@ -56,8 +57,12 @@ bool tn__ranges_open(struct tn__ranges *ranges, struct tn__range_pool *pool, uin
  * is out. */
 struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory);
 
-/* Gives a range back, merging it with free neighbours. Never fails. */
-void tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range);
+/* Cuts a range in use after `size` bytes, a multiple of the granule and less than all; returns the rest, another range in
+ * use. NULL if memory is out. */
+struct tn__range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__range *range, size_t size);
+
+/* Gives a range back, merging it with free neighbours; returns the free range that it is part of now. Never fails. */
+const struct tn__range *tn__ranges_give(struct tn__ranges *ranges, struct tn__range *range);
 
 /* ---- regions that are abandoned ---- */
 

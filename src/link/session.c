@@ -211,6 +211,18 @@ void tn__session_quiesce(const struct tn_session *session)
     tn_quiesce_watched(session->on_delay, session->context);
 }
 
+int tn_session_seal(struct tn_session *session, struct tn_error *err)
+{
+    if (!session)
+        return tn__no_argument(err);
+    tn__session_lock(session);
+    while (session->building)
+        pthread_cond_wait(&session->idle, &session->lock);
+    int code = tn__codemem_seal(&session->memory, err);
+    tn__session_unlock(session);
+    return code;
+}
+
 int tn__session_check_here(const struct tn_session *session, const char *what, struct tn_error *err)
 {
     return tn__session_is_elsewhere(session) ? tn__fail(err, TN_ENOTSUP, "%s work in this address space only", what)
@@ -227,9 +239,9 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
     for (int i = 0; i < TN__WINDOWS; i++) {
         const struct tn__window *window = &memory->windows[i];
         stats.reserved_bytes += window->end - window->start;
-        stats.code_bytes += window->zones[TN_ZONE_CODE].used;
-        stats.rodata_bytes += window->zones[TN_ZONE_RODATA].used;
-        stats.data_bytes += window->zones[TN_ZONE_DATA].used;
+        stats.code_bytes += tn__window_used(window, TN_ZONE_CODE);
+        stats.rodata_bytes += tn__window_used(window, TN_ZONE_RODATA);
+        stats.data_bytes += tn__window_used(window, TN_ZONE_DATA);
     }
     tn__session_count_lingering(session, &stats);
     pthread_mutex_unlock(&session->lock);

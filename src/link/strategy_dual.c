@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One memfd mapped twice: a writable alias somewhere, a read-only or executable view in the window. No system call per
- * object. The alias is not inherited by a fork; a chunk made before one is never written again (see codemem.c), because
- * parent and child share the file. */
+/* One memfd mapped twice: a writable alias at a random address, a read-only or executable view in the window. No system call per
+ * object. Between the two mappings the file is sealed: then only the alias can write to it, whatever the program does with
+ * descriptors, mprotect or /proc. The descriptor is closed, and the alias is accessible only as long as something is linked
+ * into the chunk now and then (zones.c).
+ *
+ * The alias is not inherited by a fork; a chunk made before one is never written again, because parent and child share the
+ * file. */
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "strategy.h"
 
-static int map_both(int fd, struct tn__chunk *chunk, enum tn__prot prot)
+static int map_view(int fd, const struct tn__chunk *chunk, enum tn__prot prot)
 {
-    int error = tn__os_map_alias(fd, 0, chunk->size, &chunk->alias);
-    if (error)
+    int error = tn__os_seal_views(fd);
+    if (error && error != EINVAL) /* Linux before 5.1 has no such seal */
         return error;
-    error = tn__os_map_view(fd, 0, chunk->address, chunk->size, prot, false);
-    if (error) {
-        tn__os_release((uintptr_t)chunk->alias, chunk->size);
-        chunk->alias = NULL;
-    }
-    return error;
+    return tn__os_map_view(fd, 0, chunk->address, chunk->size, prot, false);
 }
 
 static int map(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
 {
     (void)err;
-    int error = tn__os_memfd(chunk->size, &chunk->fd);
+    int fd, error = tn__os_memfd(chunk->size, &fd);
     if (error)
         return error;
-    error = map_both(chunk->fd, chunk, prot);
+    error = tn__os_map_alias(fd, 0, chunk->size, &chunk->alias);
+    if (!error) {
+        error = map_view(fd, chunk, prot);
+        if (error)
+            tn__os_release((uintptr_t)chunk->alias, chunk->size);
+    }
+    tn__os_close(fd);
     if (error)
-        tn__os_close(chunk->fd);
-    else
-        chunk->file = tn__os_identify(chunk->fd);
-    chunk->has_file = !error;
+        chunk->alias = NULL;
     chunk->pid = getpid();
     return error;
 }
@@ -43,12 +46,14 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
     return 0;
 }
 
+static int protect(const struct tn__chunk *chunk, bool writable)
+{
+    return tn__os_protect((uintptr_t)chunk->alias, chunk->size, writable ? TN__PROT_RW : TN__PROT_NONE);
+}
+
 /* The mappings keep the memory without the descriptor; a forked child has not inherited the alias. */
 static void leave(struct tn__chunk *chunk)
 {
-    if (chunk->has_file && tn__os_is(chunk->fd, chunk->file))
-        tn__os_close(chunk->fd);
-    chunk->has_file = false;
     if (chunk->alias && chunk->pid == getpid())
         tn__os_release((uintptr_t)chunk->alias, chunk->size);
     chunk->alias = NULL;
@@ -64,11 +69,13 @@ static void unmap(struct tn__chunk *chunk, enum tn__prot prot)
 const struct tn__strategy tn__strategy_dual = {
     .id = TN_STRATEGY_DUAL,
     .name = "dual",
-    .policy = "vm.memfd_noexec, SELinux execmem, or a seccomp filter on memfd_create",
+    .policy = "vm.memfd_noexec, SELinux execmem, a seccomp filter on memfd_create or getrandom, or RLIMIT_FSIZE",
     .packs = true,
+    .files = true,
     .shared = true,
     .map = map,
     .publish = publish,
     .unmap = unmap,
+    .protect = protect,
     .leave = leave,
 };

@@ -23,7 +23,8 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
 const struct tn__strategy tn__strategy_sealed = {
     .id = TN_STRATEGY_SEALED,
     .name = "sealed",
-    .policy = "vm.memfd_noexec, SELinux execmem, or a seccomp filter on memfd_create",
+    .policy = "vm.memfd_noexec, SELinux execmem, a seccomp filter on memfd_create, or RLIMIT_FSIZE",
+    .files = true,
     .map = tn__chunk_map_private,
     .publish = publish,
     .unmap = tn__chunk_unmap_private,

@@ -10,7 +10,8 @@
 
 #include "codemem.h"
 
-enum { LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10, LARGE = 32 << 10 };
+/* The first chunk of a zone has at most a 64th of the window, the largest an eighth. */
+enum { FIRST_PART = 64, LARGEST_PART = 8, LARGEST_CHUNK = 64 << 20, TOUCH_STEP = 64 << 10 };
 
 static const struct {
     const char *name;
@@ -33,11 +34,12 @@ static uint64_t page_down(uint64_t value)
 
 bool tn__is_refusal(int error)
 {
-    return error == EACCES || error == EPERM;
+    return error == EACCES || error == EPERM || error == EFBIG;
 }
 
-static int fail_with(struct tn_error *err, int error, const struct tn__strategy *strategy, const char *what)
+int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy *strategy, enum tn_zone kind)
 {
+    const char *what = zone_kinds[kind].name;
     if (error < 0) /* already an error code, with its text */
         return error;
     if (tn__is_refusal(error))
@@ -58,12 +60,12 @@ static uint64_t mappings_of(const struct tn__chunk *chunk)
     return 1 + (chunk->alias && chunk->alias != (uint8_t *)(uintptr_t)chunk->address);
 }
 
-static int map_region(struct tn__zone *zone, struct tn__region *region, struct tn_error *err, const char *what)
+static int map_region(struct tn__zone *zone, struct tn__region *region, struct tn_error *err)
 {
     struct tn__chunk *chunk = &region->chunk;
     int error = zone->strategy->packs ? zone->strategy->map(chunk, zone->prot, err) : 0;
     if (error)
-        return fail_with(err, error, zone->strategy, what);
+        return tn__zone_fail(err, error, zone->strategy, zone->kind);
     if (!tn__ranges_open(&region->ranges, &zone->pool, chunk->address, chunk->size, chunk->alias)) {
         if (zone->strategy->packs)
             zone->strategy->unmap(chunk, zone->prot);
@@ -72,45 +74,145 @@ static int map_region(struct tn__zone *zone, struct tn__region *region, struct t
     region->touched_end = chunk->address;
     zone->mappings += mappings_of(chunk);
     tn__list_append(zone->regions.next, &region->listed); /* as the first one */
-    if (zone->chunk_size < LARGEST_CHUNK)
+    if (zone->chunk_size < zone->largest_chunk)
         zone->chunk_size *= 2;
     return 0;
 }
 
-/* Takes address space for the next chunk: as much as planned or, if there is no such piece, `least`. */
-static int take_space(struct tn__window *window, const struct tn__zone *zone, size_t least, struct tn__chunk *chunk,
-                      struct tn_error *err, const char *what)
+static int no_room(const struct tn__window *window, const struct tn__zone *zone, size_t need, struct tn_error *err)
 {
-    const struct tn_allocator *from = allocator_of(zone);
-    const size_t sizes[] = {tn__page_map_round(&window->map, tn__max64(least, zone->chunk_size)),
-                            tn__page_map_round(&window->map, least)};
-    bool no_memory = false;
-    for (size_t i = 0; !no_memory && i < TN_COUNT(sizes); i++) {
-        chunk->size = sizes[i];
-        if (tn__page_map_take(&window->map, from, sizes[i], zone->base, &chunk->address, &no_memory))
-            return 0;
-    }
-    if (no_memory)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
     return tn__fail(err, TN_ENOMEM, "the window of %zu MiB has no room for %zu more bytes of %s; use a larger window",
-                    (size_t)(window->end - window->start) >> 20, least, what);
+                    (size_t)(window->end - window->start) >> 20, need, zone_kinds[zone->kind].name);
 }
 
-static int add_region(struct tn__window *window, enum tn_zone kind, size_t need, struct tn_error *err)
+/* Adds a region of that size; *again if a smaller one may succeed. */
+static int try_region(struct tn__window *window, struct tn__zone *zone, size_t size, size_t need, bool *again,
+                      struct tn_error *err)
 {
-    struct tn__zone *zone = &window->zones[kind];
-    struct tn__region *region = tn__alloc_zeroed(allocator_of(zone), 1, sizeof *region);
+    const struct tn_allocator *from = allocator_of(zone);
+    struct tn__region *region = tn__alloc_zeroed(from, 1, sizeof *region);
     if (!region)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    region->chunk.client = zone->client;
-    int code = take_space(window, zone, need, &region->chunk, err, zone_kinds[kind].name);
-    if (!code) {
-        code = map_region(zone, region, err, zone_kinds[kind].name);
+    bool no_memory;
+    int code = 0;
+    region->zone = zone;
+    region->chunk = (struct tn__chunk){.size = size, .client = zone->client};
+    bool has_space = tn__page_map_take(&window->map, from, size, zone->base, &region->chunk.address, &no_memory);
+    if (has_space) {
+        code = map_region(zone, region, err);
         if (code)
-            tn__page_map_give(&window->map, region->chunk.address, region->chunk.size);
+            tn__page_map_give(&window->map, region->chunk.address, size);
+    } else {
+        code = no_memory ? tn__fail(err, TN_ENOMEM, "out of memory") : no_room(window, zone, need, err);
     }
+    *again = code && !no_memory && !(has_space && zone->client);
     if (code)
+        tn__free(from, region);
+    return code;
+}
+
+/* As large as planned or, if the window or a limit on files is too small for that, as large as needed. */
+static int add_region(struct tn__window *window, struct tn__zone *zone, size_t need, struct tn_error *err)
+{
+    size_t least = tn__page_map_round(&window->map, need);
+    size_t planned = tn__page_map_round(&window->map, tn__max64(need, zone->chunk_size));
+    bool again;
+    int code = try_region(window, zone, planned, need, &again, err);
+    return code && again && least < planned ? try_region(window, zone, least, need, &again, err) : code;
+}
+
+/* Gives the regions of a zone that nothing uses back to the window. */
+static bool release_empty(struct tn__window *window, struct tn__zone *zone)
+{
+    bool any = false;
+    for (struct tn__list *at = zone->regions.next, *next; at != &zone->regions; at = next) {
+        struct tn__region *region = tn__container_of(at, struct tn__region, listed);
+        struct tn__pages pages;
+        next = at->next;
+        if (region->ranges.used)
+            continue;
+        while (tn__ranges_abandon(&region->ranges, window->page_size, &pages))
+            ;
+        zone->mappings -= mappings_of(&region->chunk);
+        if (zone->strategy->packs)
+            zone->strategy->unmap(&region->chunk, zone->prot);
+        tn__page_map_give(&window->map, region->chunk.address, region->chunk.size);
+        tn__list_remove(&region->listed);
         tn__free(allocator_of(zone), region);
+        any = true;
+    }
+    return any;
+}
+
+static bool release_all_empty(struct tn__window *window)
+{
+    bool any = false;
+    for (int kind = 0; kind < TN_ZONES; kind++) {
+        any |= release_empty(window, &window->zones[kind]);
+        any |= release_empty(window, &window->own[kind]);
+    }
+    return any;
+}
+
+/* ---- aliases ---- */
+
+/* An alias is accessible only while something may be written to its chunk: until the chunk is full, or a large link has been
+ * written, or the client asks. Not after each small link, because changing the protection of a few pages takes four times as long
+ * as linking a small object. */
+
+static bool has_alias(const struct tn__region *region)
+{
+    return region->zone->strategy->protect && !region->abandoned;
+}
+
+static int set_sealed(struct tn__region *region, bool sealed, struct tn_error *err)
+{
+    const struct tn__strategy *strategy = region->zone->strategy;
+    if (region->sealed == sealed)
+        return 0;
+    int error = strategy->protect(&region->chunk, !sealed);
+    if (error)
+        return tn__zone_fail(err, error, strategy, region->zone->kind);
+    region->sealed = sealed;
+    return 0;
+}
+
+/* Seals the region if that is due. */
+static int seal_if_due(struct tn__region *region, struct tn_error *err)
+{
+    if (region->writers || !(region->full || region->seal_wanted))
+        return 0;
+    int code = set_sealed(region, true, err);
+    region->seal_wanted = code != 0;
+    return code;
+}
+
+/* A quarter of the chunk is free again: enough for many small objects, so that opening the alias for them costs little. */
+static bool is_full(struct tn__region *region)
+{
+    if (region->full && (!region->ranges.used || region->used_then >= region->ranges.used + region->chunk.size / 4))
+        region->full = false;
+    return region->full;
+}
+
+/* The region had no room for `size` bytes. It is full unless that was much. */
+static int note_misfit(struct tn__region *region, size_t size, struct tn_error *err)
+{
+    if (!has_alias(region) || region->full || size > region->chunk.size / 16)
+        return 0;
+    region->full = true;
+    region->used_then = region->ranges.used;
+    return seal_if_due(region, err);
+}
+
+static int seal_zone(struct tn__zone *zone, struct tn_error *err)
+{
+    int code = 0;
+    for (struct tn__list *at = zone->regions.next; !code && at != &zone->regions; at = at->next) {
+        struct tn__region *region = tn__container_of(at, struct tn__region, listed);
+        region->seal_wanted = has_alias(region);
+        code = region->seal_wanted ? seal_if_due(region, err) : 0;
+    }
     return code;
 }
 
@@ -157,7 +259,7 @@ static void leave_shared_regions(struct tn__window *window, struct tn__zone *zon
     zone->generation = generation;
     while (!tn__list_is_empty(&zone->regions))
         abandon(window, zone, tn__container_of(zone->regions.next, struct tn__region, listed));
-    zone->chunk_size = TN__FIRST_CHUNK;
+    zone->chunk_size = zone->first_chunk;
 }
 
 static void give_abandoned(struct tn__window *window, struct tn__zone *zone, struct tn__range *range)
@@ -171,88 +273,85 @@ static void give_abandoned(struct tn__window *window, struct tn__zone *zone, str
 /* ---- ranges ---- */
 
 /* Getting several pages at once is cheaper than one fault for each, so the range that reaches untouched pages gets a
- * step of them. */
-static struct tn__backing claim(struct tn__region *region, const struct tn__range *range, size_t touch)
+ * step of them, up to `limit`. */
+static struct tn__backing claim(struct tn__region *region, const struct tn__range *range, size_t touch, uint64_t limit)
 {
-    const struct tn__chunk *chunk = &region->chunk;
     uint64_t start = range->address, end = start + touch;
     if (!touch || !range->fresh || end <= region->touched_end)
         return (struct tn__backing){0};
-    struct tn__backing backing = {.from = tn__max64(region->touched_end, page_down(start)),
-                                  .file_start = chunk->address,
-                                  .fd = chunk->fd,
-                                  .file = chunk->file,
-                                  .has_file = chunk->has_file};
-    backing.to = tn__min64(tn__max64(page_up(end), backing.from + TOUCH_STEP), chunk->address + chunk->size);
-    region->touched_end = backing.to;
-    return backing;
+    uint64_t from = tn__max64(region->touched_end, page_down(start));
+    region->touched_end = tn__min64(tn__max64(page_up(end), from + TOUCH_STEP), limit);
+    return (struct tn__backing){from, region->touched_end};
 }
 
-/* Writing to the chunk's file creates its pages without zeroing or faulting them, at half the cost (measured: 1 MB in
- * 0.29 ms, and 0.1 ms to map it, instead of 0.6 ms). */
-static int write_large(const struct tn__range *range, struct tn__backing *backing, size_t offset,
-                       const struct tn__piece *pieces, size_t count, size_t size)
+static struct tn__backing backing_of(const struct tn__window *window, struct tn__region *region,
+                                     const struct tn__range *range, size_t touch)
 {
-    uint64_t start = range->address + offset, from = page_down(start), to = page_up(start + size);
-    int error = tn__os_write(backing->fd, start - backing->file_start, pieces, count);
-    if (error)
-        return error;
-    tn__os_prefault_shared((uintptr_t)range->write + offset - (start - from), to - from);
-    backing->from = tn__min64(tn__max64(backing->from, to), backing->to);
-    return 0;
+    const struct tn__zone *zone = region->zone;
+    if (zone->strategy == &tn__strategy_own) {
+        const struct tn__run *run = window->runs[zone->kind];
+        return claim(region, range, touch, run->address + run->size);
+    }
+    if (zone->strategy->packs)
+        return claim(region, range, touch, region->chunk.address + region->chunk.size);
+    if (zone->client || touch <= window->page_size)
+        return (struct tn__backing){0};
+    return (struct tn__backing){range->address, page_up(range->address + touch)};
 }
 
-int tn__codemem_fill(const struct tn__window *window, enum tn_zone kind, const struct tn__range *range,
-                     struct tn__backing *backing, size_t offset, const struct tn__piece *pieces, size_t count,
-                     struct tn_error *err)
+void tn__codemem_fill(const struct tn__range *range, struct tn__backing *backing, size_t offset,
+                      const struct tn__piece *pieces, size_t count)
 {
     uint8_t *write = range->write + offset;
     uint64_t start = range->address + offset;
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
         size += pieces[i].size;
-    bool untouched = backing->from < backing->to && start + size > backing->from;
-    if (untouched && size >= LARGE && backing->has_file && tn__os_is(backing->fd, backing->file)) {
-        int error = write_large(range, backing, offset, pieces, count, size);
-        return error ? fail_with(err, error, window->zones[kind].strategy, zone_kinds[kind].name) : 0;
-    }
-    if (untouched) {
+    if (backing->from < backing->to && start + size > backing->from) {
         uint64_t to = tn__min64(tn__max64(page_up(start + size), backing->from + TOUCH_STEP), backing->to);
         tn__os_prefault((uintptr_t)write - (start - backing->from), to - backing->from);
         backing->from = to;
     }
     for (size_t i = 0; i < count; write += pieces[i++].size)
         memcpy(write, pieces[i].bytes, pieces[i].size);
-    return 0;
 }
 
-static struct tn__range *take_from_regions(struct tn__zone *zone, size_t size, size_t alignment, bool *no_memory)
+/* *range is NULL if no region has room. */
+static int take_from_regions(struct tn__zone *zone, size_t size, size_t alignment, bool full_ones,
+                             struct tn__range **range, struct tn_error *err)
 {
-    struct tn__range *range = NULL;
-    *no_memory = false;
-    for (struct tn__list *at = zone->regions.next; !range && !*no_memory && at != &zone->regions; at = at->next) {
+    int code = 0;
+    bool no_memory = false;
+    *range = NULL;
+    for (struct tn__list *at = zone->regions.next; !code && at != &zone->regions; at = at->next) {
         struct tn__region *region = tn__container_of(at, struct tn__region, listed);
-        range = tn__ranges_take(&region->ranges, size, alignment, no_memory);
-        if (range)
-            range->home = region;
+        if (is_full(region) && !full_ones)
+            continue;
+        *range = tn__ranges_take(&region->ranges, size, alignment, &no_memory);
+        if (*range) {
+            (*range)->home = region;
+            break;
+        }
+        code = no_memory ? tn__fail(err, TN_ENOMEM, "out of memory") : note_misfit(region, size, err);
     }
-    return range;
+    return code;
 }
 
-static int take_range(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment,
-                      struct tn__range **range, struct tn_error *err)
+int tn__zone_take(struct tn__window *window, struct tn__zone *zone, size_t size, size_t alignment,
+                  struct tn__range **range, struct tn_error *err)
 {
-    struct tn__zone *zone = &window->zones[kind];
-    bool no_memory;
-    *range = take_from_regions(zone, size, alignment, &no_memory);
-    if (!*range && !no_memory) {
-        /* Room for the alignment, and for the search, which rounds sizes up by as much as an eighth. */
-        int code = add_region(window, kind, size + alignment + (size + alignment) / 8 + 256, err);
-        if (code)
-            return code;
-        *range = take_from_regions(zone, size, alignment, &no_memory);
-    }
-    return *range ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+    int code = take_from_regions(zone, size, alignment, false, range, err);
+    if (code || *range)
+        return code;
+    /* Room for the alignment, and for the search, which rounds sizes up by as much as an eighth. */
+    size_t need = size + alignment + (size + alignment) / 8 + 256;
+    code = add_region(window, zone, need, err);
+    if (code == TN_ENOMEM && release_all_empty(window))
+        code = add_region(window, zone, need, err);
+    if (!code)
+        return take_from_regions(zone, size, alignment, false, range, err);
+    struct tn_error unused;
+    return !take_from_regions(zone, size, alignment, true, range, &unused) && *range ? 0 : code;
 }
 
 /* If ranges do not share pages, each one is a chunk. */
@@ -260,6 +359,24 @@ static struct tn__chunk chunk_of(const struct tn__zone *zone, const struct tn__r
 {
     return (struct tn__chunk){
         .address = range->address, .size = range->size, .alias = range->write, .client = zone->client};
+}
+
+/* Makes the range writable. */
+static int open_range(struct tn__zone *zone, struct tn__range *range, struct tn_error *err)
+{
+    struct tn__region *region = range->home;
+    range->fresh &= !zone->client; /* the client may return memory that is not zero */
+    if (zone->strategy->packs) {
+        int code = has_alias(region) ? set_sealed(region, false, err) : 0;
+        range->writing = !code && has_alias(region);
+        region->writers += range->writing;
+        return code;
+    }
+    struct tn__chunk chunk = chunk_of(zone, range);
+    int error = zone->strategy->map(&chunk, zone->prot, err);
+    range->write = chunk.alias;
+    range->fresh = !zone->client;
+    return error ? tn__zone_fail(err, error, zone->strategy, zone->kind) : 0;
 }
 
 int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
@@ -274,68 +391,91 @@ int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, 
         size = tn__align_up(size ? size : 1, window->page_size);
         alignment = alignment < window->page_size ? window->page_size : alignment;
     }
-    struct tn__range *range;
-    int code = take_range(window, kind, size, alignment, &range, err);
+    struct tn__range *range = tn__run_take(window, kind, size, alignment);
+    int code = range ? 0 : tn__zone_take(window, zone, size, alignment, &range, err);
     if (code)
         return code;
-    if (!zone->strategy->packs) {
-        struct tn__chunk chunk = chunk_of(zone, range);
-        int error = zone->strategy->map(&chunk, zone->prot, err);
-        if (error) {
-            tn__ranges_give(&range->home->ranges, range);
-            return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-        }
-        range->write = chunk.alias;
-        range->fresh = !zone->client;
-        *backing = (struct tn__backing){0};
-    } else {
-        range->fresh &= !zone->client; /* the client may return memory that is not zero */
-        *backing = claim(range->home, range, touch);
+    struct tn__region *region = range->home;
+    code = open_range(region->zone, range, err);
+    if (code) {
+        tn__ranges_give(&region->ranges, range);
+        return code;
     }
-    zone->used += range->size;
+    *backing = backing_of(window, region, range, touch);
+    region->zone->used += range->size;
     *out = range;
     return 0;
 }
 
-int tn__codemem_publish(const struct tn__window *window, enum tn_zone kind, struct tn__range *range,
-                        struct tn_error *err)
+int tn__codemem_publish(const struct tn__window *window, struct tn__range *range, struct tn_error *err)
 {
-    const struct tn__zone *zone = &window->zones[kind];
+    const struct tn__zone *zone = range->home->zone;
     struct tn__chunk chunk = chunk_of(zone, range);
     int error = zone->strategy->publish(&chunk, zone->prot, err);
     if (error)
-        return fail_with(err, error, zone->strategy, zone_kinds[kind].name);
-    if (kind == TN_ZONE_CODE && !window->elsewhere)
+        return tn__zone_fail(err, error, zone->strategy, zone->kind);
+    if (zone->kind == TN_ZONE_CODE && !window->elsewhere)
         tn__os_flush_code(range->address, range->size);
     return 0;
 }
 
-void tn__codemem_give(struct tn__window *window, enum tn_zone kind, struct tn__range *range)
+int tn__codemem_settle(struct tn__range *range, struct tn_error *err)
 {
-    struct tn__zone *zone = &window->zones[kind];
+    if (!range || !range->writing)
+        return 0;
+    struct tn__region *region = range->home;
+    range->writing = false;
+    region->writers--;
+    return seal_if_due(region, err);
+}
+
+void tn__codemem_give(struct tn__window *window, struct tn__range *range)
+{
+    struct tn__region *region = range->home;
+    struct tn__zone *zone = region->zone;
+    tn__codemem_settle(range, NULL); /* an alias that stays accessible is sealed after the next link */
     zone->used -= range->size;
     if (!zone->strategy->packs) {
         struct tn__chunk chunk = chunk_of(zone, range);
         zone->strategy->unmap(&chunk, zone->prot);
     }
-    if (range->home->abandoned)
+    if (region->abandoned)
         give_abandoned(window, zone, range);
+    else if (zone->strategy == &tn__strategy_own)
+        tn__run_give(window, range);
     else
-        tn__ranges_give(&range->home->ranges, range);
+        tn__ranges_give(&region->ranges, range);
+}
+
+int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err)
+{
+    int code = 0;
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int kind = 0; !code && memory->windows[i].end && kind < TN_ZONES; kind++) {
+            struct tn__zone *zone = &memory->windows[i].zones[kind];
+            leave_shared_regions(&memory->windows[i], zone);
+            code = seal_zone(zone, err);
+        }
+    return code;
 }
 
 /* ---- zones ---- */
 
-void tn__zone_open(struct tn__zone *zone, enum tn_zone kind, uint64_t base, const struct tn__strategy *strategy,
-                   const struct tn_memory *client, const struct tn_allocator *from)
+void tn__zone_open(struct tn__zone *zone, const struct tn__window *window, enum tn_zone kind, uint64_t base,
+                   const struct tn__strategy *strategy, const struct tn_memory *client, const struct tn_allocator *from)
 {
+    uint64_t size = window->end - window->start;
+    size_t first = tn__max64(tn__min64(size / FIRST_PART, TN__FIRST_CHUNK), window->page_size);
     *zone = (struct tn__zone){
+        .kind = kind,
         .strategy = strategy,
         .client = client,
         .prot = zone_kinds[kind].prot,
         .base = base,
         .pool.descriptors.from = from,
-        .chunk_size = TN__FIRST_CHUNK,
+        .chunk_size = first,
+        .first_chunk = first,
+        .largest_chunk = tn__min64(size / LARGEST_PART, LARGEST_CHUNK),
         .generation = tn__os_fork_generation(),
     };
     tn__list_init(&zone->regions);

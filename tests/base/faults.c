@@ -164,6 +164,20 @@ static int seal(void)
     return error;
 }
 
+static int seal_views(void)
+{
+    int file = memfd_create("seal", MFD_ALLOW_SEALING);
+    int error = tn__os_seal_views(file);
+    tn__os_close(file);
+    return error;
+}
+
+static int get_random(void)
+{
+    uint64_t bits;
+    return tn__os_random(&bits);
+}
+
 static int map_file(void)
 {
     struct tn__os_file file;
@@ -177,12 +191,13 @@ static const struct {
     int (*run)(void);
     bool executable; /* the plan x refuses it */
 } requests[] = {
-    {"reserve", reserve, false},  {"commit", commit, false},
-    {"protect", protect, false},  {"protect executable", protect_executable, true},
-    {"memfd", memfd, true},       {"alias", map_alias, false},
-    {"view", map_view, false},    {"executable view", map_view_executable, true},
-    {"write", write_file, false}, {"map file", map_file, false},
-    {"seal", seal, false},
+    {"reserve", reserve, false},   {"commit", commit, false},
+    {"protect", protect, false},   {"protect executable", protect_executable, true},
+    {"memfd", memfd, true},        {"alias", map_alias, false},
+    {"view", map_view, false},     {"executable view", map_view_executable, true},
+    {"write", write_file, false},  {"map file", map_file, false},
+    {"seal", seal, false},         {"seal views", seal_views, false},
+    {"random", get_random, false},
 };
 
 static void every_request_obeys_the_plan(void **state)

@@ -58,6 +58,7 @@ static void test_linker(void **state)
     REFUSED(tn_observe_functions(NULL, &err));
     REFUSED(tn_symbolize(NULL, NULL, NULL, &err));
     REFUSED(tn_observe_gdb(NULL, &err));
+    REFUSED(tn_session_seal(NULL, &err));
     REFUSED(tn_observe_perf(NULL, TN_PERF_MAP, NULL, &err));
     REFUSED(tn_session_create(NULL, NULL, &err));
     REFUSED(tn_tracker_create(NULL, NULL, &err));

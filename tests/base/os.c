@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -91,6 +92,77 @@ static void a_sealed_memfd_cannot_be_written(void **state)
     tn__os_close(fd);
 }
 
+/* Only the view that was there before can write, and it may come and go. */
+static void sealed_views_cannot_become_writable(void **state)
+{
+    (void)state;
+    size_t size = tn__os_page_size();
+    uint64_t view;
+    uint8_t *other;
+    int fd;
+    assert_int_equal(tn__os_reserve(0, size, false, &view), 0);
+    assert_int_equal(tn__os_memfd(size, &fd), 0);
+    assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), 0);
+    assert_int_equal(tn__os_seal_views(fd), 0);
+    assert_int_equal(tn__os_map_view(fd, 0, view, size, TN__PROT_RX, false), 0);
+    assert_int_equal(tn__os_write(fd, 3, &(struct tn__piece){"xyz", 3}, 1), EPERM);
+    assert_int_equal(tn__os_map_alias(fd, 0, size, &other), EPERM);
+    assert_int_equal(tn__os_protect(view, size, TN__PROT_RW), EACCES);
+    assert_int_equal(ftruncate(fd, 1), -1);
+    tn__os_close(fd);
+    for (int i = 0; i < 3; i++) {
+        alias[0] = (uint8_t)i;
+        assert_int_equal(*(uint8_t *)(uintptr_t)view, i);
+        assert_int_equal(tn__os_protect((uintptr_t)alias, size, TN__PROT_NONE), 0);
+        assert_int_equal(*(uint8_t *)(uintptr_t)view, i);
+        assert_int_equal(tn__os_protect((uintptr_t)alias, size, TN__PROT_RW), 0);
+    }
+    tn__os_release((uintptr_t)alias, size);
+    tn__os_release(view, size);
+}
+
+/* Aliases are far apart, and random numbers differ. */
+static void places_are_random(void **state)
+{
+    (void)state;
+    size_t size = tn__os_page_size();
+    uint64_t last_place = 0, last_bits = 0;
+    int fd;
+    assert_int_equal(tn__os_memfd(size, &fd), 0);
+    for (int i = 0; i < 100; i++) {
+        uint64_t bits;
+        assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), 0);
+        assert_int_equal(tn__os_random(&bits), 0);
+        assert_true(bits != last_bits);
+        assert_true((uintptr_t)alias - last_place + (1 << 20) > 2 << 20);
+        last_place = (uintptr_t)alias, last_bits = bits;
+        tn__os_release((uintptr_t)alias, size);
+    }
+    tn__os_close(fd);
+}
+
+static int write_beyond_the_limit(void)
+{
+    static uint8_t bytes[2];
+    const struct tn__piece piece = {bytes, sizeof bytes};
+    const struct rlimit limit = {4096, 4096};
+    int fd;
+    if (setrlimit(RLIMIT_FSIZE, &limit) || tn__os_memfd(4096, &fd))
+        return 1;
+    if (!tn__os_permits_file(4096) || tn__os_permits_file(4097))
+        return 2;
+    if (tn__os_write(fd, 4094, &piece, 1) || tn__os_write(fd, 4095, &piece, 1) != EFBIG)
+        return 3;
+    tn__os_close(fd);
+    return tn__os_memfd(4097, &fd) == EFBIG ? 0 : 4;
+}
+
+static void files_beyond_the_limit_are_errors(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(write_beyond_the_limit), 0);
+}
+
 static void many_pieces_are_written_one_after_the_other(void **state)
 {
     (void)state;
@@ -106,7 +178,6 @@ static void many_pieces_are_written_one_after_the_other(void **state)
     }
     assert_int_equal(tn__os_write(fd, 7, pieces, PIECES), 0);
     assert_int_equal(tn__os_map_alias(fd, 0, size, &alias), 0);
-    tn__os_prefault_shared((uintptr_t)alias, size);
     assert_memory_equal(alias + 7, numbers, sizeof numbers);
     assert_int_equal(alias[6], 0);
     assert_int_equal(alias[7 + sizeof numbers], 0);
@@ -203,6 +274,9 @@ int main(void)
         cmocka_unit_test(a_decommitted_page_comes_back_zeroed),
         cmocka_unit_test(two_views_of_a_memfd_are_one_memory_and_the_alias_is_not_inherited),
         cmocka_unit_test(a_sealed_memfd_cannot_be_written),
+        cmocka_unit_test(sealed_views_cannot_become_writable),
+        cmocka_unit_test(places_are_random),
+        cmocka_unit_test(files_beyond_the_limit_are_errors),
         cmocka_unit_test(many_pieces_are_written_one_after_the_other),
         cmocka_unit_test(a_fork_changes_the_generation_on_both_sides),
         cmocka_unit_test(files),

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "elf_builder.h"
+#include "answers.h"
 
 /* The pattern of sizes and lifetimes repeats after PERIOD forks, and so does what is in use. */
 enum { PERIOD = 64, LIVE = 7, WINDOW = 32 << 20 };
@@ -18,63 +18,6 @@ static const size_t sizes[] = {16, 3000, 20000, 48, 400, 70000, 16, 300000, 5000
 static size_t size_of_turn(unsigned turn)
 {
     return turn % PERIOD == 40 ? 5 << 20 : sizes[turn % PERIOD % COUNT(sizes)];
-}
-
-struct linked {
-    struct tn_tracker *owner;
-    struct bytes object;
-    size_t size;
-    char name[32];
-    int answer;
-};
-
-static void build(struct linked *linked, unsigned number, size_t size)
-{
-    static struct elf elf;
-    uint8_t *code = calloc(1, size), *constants = calloc(1, size);
-    linked->answer = (int)(number * 2654435761U >> 1);
-    linked->size = size;
-    snprintf(linked->name, sizeof linked->name, "function_%u", number);
-    memcpy(code, (const uint8_t[]){0xb8, 0, 0, 0, 0, 0xc3}, 6); /* mov $answer, %eax; ret */
-    memcpy(code + 1, &linked->answer, 4);
-    memset(constants, linked->answer, size);
-    memset(&elf, 0, sizeof elf);
-    elf_function(&elf, linked->name, elf_code(&elf, code, size), 0);
-    unsigned section = elf_section(&elf, ".rodata", SHT_PROGBITS, SHF_ALLOC, constants, size);
-    elf_symbol(&elf, "constants", STB_LOCAL, STT_OBJECT, section, 0, size);
-    linked->object = elf_finish(&elf);
-    free(code);
-    free(constants);
-}
-
-static void check(const struct fixture *f, const struct linked *linked)
-{
-    assert_int_equal(call(f, linked->name), linked->answer);
-}
-
-static void link_one(const struct fixture *f, struct linked *linked, unsigned number, size_t size)
-{
-    struct tn_error err;
-    build(linked, number, size);
-    assert_ok(tn_tracker_create(f->library, &linked->owner, &err), &err);
-    const struct tn_input input = {.size = sizeof input,
-                                   .name = linked->name,
-                                   .bytes = linked->object.at,
-                                   .length = linked->object.size,
-                                   .owner = linked->owner};
-    assert_ok(tn_add_object(f->library, &input, &err), &err);
-    check(f, linked);
-}
-
-static void remove_one(struct linked *linked)
-{
-    struct tn_error err;
-    if (!linked->owner)
-        return;
-    assert_ok(tn_tracker_remove(linked->owner, &err), &err);
-    tn_tracker_destroy(linked->owner);
-    free(linked->object.at);
-    memset(linked, 0, sizeof *linked);
 }
 
 /* ---- what must not grow ---- */
@@ -125,23 +68,23 @@ static void check_usage(const struct usage *first, const struct usage *now)
 
 struct family {
     struct fixture f;
-    struct linked kept, live[LIVE];
+    struct answer kept, live[LIVE];
 };
 
 static void in_the_child(void **state)
 {
     struct family *family = *state;
-    struct linked mine = {0};
+    struct answer mine = {0};
     unsigned mappings = count_mappings(), descriptors = count_descriptors();
     for (unsigned i = 0; i < 3; i++) {
-        link_one(&family->f, &mine, 1000000 + i, 5000);
-        check(&family->f, &family->kept);
-        remove_one(&mine);
+        answer_link(&family->f, &mine, 1000000 + i, 5000);
+        answer_check(&family->f, &family->kept);
+        answer_remove(&mine);
     }
     for (unsigned i = 0; i < LIVE; i++) {
         if (family->live[i].owner)
-            check(&family->f, &family->live[i]);
-        remove_one(&family->live[i]);
+            answer_check(&family->f, &family->live[i]);
+        answer_remove(&family->live[i]);
     }
     check_still_works(&family->f);
     assert_in_range(count_mappings(), 1, mappings + 16);
@@ -167,16 +110,16 @@ static struct family start(enum tn_strategy strategy, size_t window)
 {
     const struct tn_session_options options = {.size = sizeof options, .window_size = window, .strategy = strategy};
     struct family family = {.f = open_fixture(&options)};
-    link_one(&family.f, &family.kept, 0, 100);
+    answer_link(&family.f, &family.kept, 0, 100);
     return family;
 }
 
 static void finish(struct family *family)
 {
-    check(&family->f, &family->kept);
+    answer_check(&family->f, &family->kept);
     for (unsigned i = 0; i < LIVE; i++)
-        remove_one(&family->live[i]);
-    remove_one(&family->kept);
+        answer_remove(&family->live[i]);
+    answer_remove(&family->kept);
     assert_int_equal(stats_of(&family->f).code_bytes, 0);
     check_still_works(&family->f);
     close_fixture(&family->f);
@@ -187,17 +130,17 @@ void fork_often(enum tn_strategy strategy, unsigned forks)
     struct family family = start(strategy, WINDOW);
     struct usage first, now;
     for (unsigned i = 0; i < forks; i++) {
-        struct linked *linked = &family.live[i % PERIOD % LIVE];
-        remove_one(linked);
+        struct answer *answer = &family.live[i % PERIOD % LIVE];
+        answer_remove(answer);
         if (i % PERIOD % 10 == 9) /* sometimes there is nothing but what is kept */
             for (unsigned k = 0; k < LIVE; k++)
-                remove_one(&family.live[k]);
-        link_one(&family.f, linked, 1 + i, size_of_turn(i));
+                answer_remove(&family.live[k]);
+        answer_link(&family.f, answer, 1 + i, size_of_turn(i));
         have_child(&family, i % PERIOD == 33 || i % PERIOD == 62);
         for (unsigned k = 0; k < LIVE; k++)
             if (family.live[k].owner)
-                check(&family.f, &family.live[k]);
-        check(&family.f, &family.kept);
+                answer_check(&family.f, &family.live[k]);
+        answer_check(&family.f, &family.kept);
         if (i % PERIOD != PERIOD - 1)
             continue;
         now = usage_of(&family.f);
@@ -212,16 +155,16 @@ void fork_often(enum tn_strategy strategy, unsigned forks)
 void fork_and_keep(enum tn_strategy strategy, unsigned forks)
 {
     struct family family = start(strategy, 0);
-    struct linked *all = calloc(forks, sizeof *all);
+    struct answer *all = calloc(forks, sizeof *all);
     for (unsigned i = 0; i < forks; i++) {
         have_child(&family, i % 512 == 100);
-        link_one(&family.f, &all[i], 1 + i, 64);
+        answer_link(&family.f, &all[i], 1 + i, 64);
     }
     for (unsigned i = 0; i < forks; i++)
-        check(&family.f, &all[i]);
+        answer_check(&family.f, &all[i]);
     uint64_t most = stats_of(&family.f).mappings;
     for (unsigned i = 0; i < forks; i++)
-        remove_one(&all[i]);
+        answer_remove(&all[i]);
     if (strategy == TN_STRATEGY_DUAL)
         assert_in_range(stats_of(&family.f).mappings, 1, most / (forks / 4));
     free(all);
