@@ -29,6 +29,21 @@ define ptr addrspace(10) @stored(ptr addrspace(10) %o) {
   ret ptr addrspace(10) %r
 }
 
+; LLVM counts in bytes where an address was chosen: the possible numbers say of which words.
+; CHECK-LABEL: define ptr addrspace(10) @chosen_by_bytes(
+; CHECK: %v = alloca <{ ptr addrspace(10), i64, ptr addrspace(10), i64 }>
+define ptr addrspace(10) @chosen_by_bytes(ptr addrspace(10) %o, i1 %c, i64 %n) {
+  %v = alloca [4 x i64]
+  %number = getelementptr i8, ptr %v, i64 8
+  store i64 %n, ptr %number
+  %offset = select i1 %c, i64 0, i64 16
+  %p = getelementptr i8, ptr %v, i64 %offset
+  store ptr addrspace(10) %o, ptr %p
+  call void @native()
+  %r = load ptr addrspace(10), ptr %p
+  ret ptr addrspace(10) %r
+}
+
 ; The rest of the bytes stays, and so does the size; references are aligned.
 ; CHECK-LABEL: define void @bytes(
 ; CHECK-NEXT: %v = alloca <{ ptr addrspace(10), i64, [3 x i8] }>, align 8

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/DataLayout.h"
@@ -13,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/KnownBits.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
@@ -38,6 +40,12 @@ bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset)
     return true;
 }
 
+/* The largest power of two, up to 4096, that divides a number whatever its value is. */
+static uint64_t divisor_of(const Value *number, const DataLayout &layout)
+{
+    return uint64_t(1) << std::min(computeKnownBits(number, layout).countMinTrailingZeros(), 12u);
+}
+
 void tn__llvm_gep_steps(LLVMTargetDataRef layout_ref, LLVMValueRef gep, int64_t *bytes, uint64_t *stride)
 {
     auto *operation = cast<GEPOperator>(unwrap(gep));
@@ -52,7 +60,7 @@ void tn__llvm_gep_steps(LLVMTargetDataRef layout_ref, LLVMValueRef gep, int64_t 
     *bytes = fixed.getSExtValue();
     *stride = 0;
     for (auto &[index, scale] : variable)
-        *stride = std::gcd(*stride, scale.abs().getZExtValue());
+        *stride = std::gcd(*stride, scale.abs().getZExtValue() * divisor_of(index, layout));
 }
 
 void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment)
