@@ -22,7 +22,6 @@ enum { WEAK = 2, OTHERS = 2 };   /* functions that both modules define; that onl
 struct kind {
     const char *name, *c, *ir;
     void (*write)(void); /* instead of texts */
-    int waits;           /* the compiler does not support it yet: written only if it is the wanted kind */
 };
 
 struct kinds {

@@ -134,8 +134,7 @@ static const struct kind rows[] = {
          "%p$n = phi ptr [%s1$n, %one$n], [%s2$n, %two$n]\n" CONS "store " P " %new$n, ptr %p$n\n"
          "%k$n = extractelement " V " $v, i64 $K\n"
          "call " P " @ir_cons(i64 $x, " P " %k$n)\n"
-         "%loaded$n = load " P ", ptr %p$n\n" INSERT,
-     .waits = 1},
+         "%loaded$n = load " P ", ptr %p$n\n" INSERT},
     {"two slots in turn",
      "{\n"
      "    node *p = s$S, *q = s$T, *t;\n"

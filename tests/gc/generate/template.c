@@ -266,7 +266,7 @@ static const struct kind *find_wanted(const struct kinds *const *tables, unsigne
     return NULL;
 }
 
-static const struct kind *pick_any(const struct kinds *const *tables, unsigned count)
+static const struct kind *pick_kind(const struct kinds *const *tables, unsigned count)
 {
     unsigned all = 0;
     for (unsigned t = 0; t < count; t++)
@@ -275,15 +275,6 @@ static const struct kind *pick_any(const struct kinds *const *tables, unsigned c
     while (which >= (*tables)->count)
         which -= (*tables++)->count;
     return &(*tables)->rows[which];
-}
-
-static const struct kind *pick_kind(const struct kinds *const *tables, unsigned count)
-{
-    const struct kind *kind;
-    do
-        kind = pick_any(tables, count);
-    while (kind->waits);
-    return kind;
 }
 
 void write_one_of(const struct kinds *const *tables, unsigned count)
