@@ -6,7 +6,7 @@
 # time limit: 3600
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
-out=$BUILD/tests/gc/mutate
+out=$BUILD/tests/gc/mutate zeroing=
 mkdir -p "$out"
 
 # unnoticed OBJECT ARGUMENT...: true if it runs without failing
@@ -18,7 +18,7 @@ unnoticed() {
 survivors() {
     local n=0 mutant
     while read -r mutant; do
-        awk -f tests/gc/support/mutate.awk -v wanted=$n "$out/whole.ll" >"$out/mutant.ll"
+        awk -f tests/gc/support/mutate.awk -v zeroing="$zeroing" -v wanted=$n "$out/whole.ll" >"$out/mutant.ll"
         if "$BUILD/tenon" compile -O2 --passes= "$out/mutant.ll" -o "$out/mutant.o"; then
             if unnoticed "$out/mutant.o" -- "$@"; then echo "$n: $mutant"; fi
         else
@@ -35,7 +35,7 @@ mutate() {
     "$BUILD/tenon" compile "-O$level" --emit llvm "$out/whole.bc" -o "$out/whole.ll" &&
         "$BUILD/tenon" compile -O2 --passes= "$out/whole.ll" -o "$out/whole.o" || { echo "not ok $name: it does not compile"; return; }
     if ! unnoticed "$out/whole.o" -- "$@"; then echo "not ok $name: nothing is missing, and it is noticed"; fi
-    awk -f tests/gc/support/mutate.awk "$out/whole.ll" >"$out/mutants"
+    awk -f tests/gc/support/mutate.awk -v zeroing="$zeroing" "$out/whole.ll" >"$out/mutants"
     survivors "$@" >"$out/survivors" 2>/dev/null
     total=$(wc -l <"$out/mutants")
     if [ -s "$out/survivors" ] || [ "$total" -lt 20 ]; then
@@ -74,3 +74,6 @@ link tests/gc/values/values.c tests/gc/values/values.ll &&
 
 # Variables in stack memory: without optimisation there are some.
 link tests/gc/stack/main.c tests/gc/stack/memory.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" && mutate stack 0
+
+# Such variables that safepoints find before anything is stored there.
+link tests/gc/stack/zeroed.c tests/gc/stack/zeroed.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" && zeroing=1 mutate zeroed 0

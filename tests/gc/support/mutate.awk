@@ -6,6 +6,8 @@
 #     a relocate    behind a safepoint the old value is used, if any is
 #     a variable    in stack memory, and so a pin, at all safepoints of its function
 #     a barrier     the call that logs an object before a store, or what a move knows of the object
+#     a zero        a variable leads behind the first two words of the first argument until something is stored there; only where
+#                   -v zeroing=1 is given, for most variables are stored to before a safepoint finds them
 #
 #     awk -f mutate.awk module.ll                     a line for each that there is: kind, function, callee of the safepoint
 #     awk -f mutate.awk -v wanted=N module.ll         the module without the Nth, from 0
@@ -110,6 +112,12 @@ function drop_relocate(  type, old, is_stale) {
     token = stale = ""
     split("", pinned)
     split("", stays)
+    parameter = part("ptr addrspace\\(10\\) [a-z ]*%[A-Za-z0-9_.]+", 0, 0)
+    sub(/.*%/, "%", parameter)
+}
+zeroing && parameter != "" && /^  store ptr addrspace\(10\) null, ptr %/ && mutant("zero") {
+    print "  %poison = getelementptr i8, ptr addrspace(10) " parameter ", i64 16"
+    sub(/null/, "%poison")
 }
 /store ptr addrspace\(10\) .*, ptr %pinned/ {
     pinned[part("ptr %pinned[0-9]*", 0, 0)] = part("ptr addrspace\\(10\\) [^,]*", 0, 0)
