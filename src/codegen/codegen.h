@@ -145,6 +145,9 @@ int tn__gc_run(struct tn__gc *gc, const char *names);
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
 int tn__gc_lower(struct tn__gc *gc);
+/* Before and after LLVM's pipeline: keeps it from removing parts of results that pointers into objects need. */
+void tn__keep_results(struct tn__gc *gc);
+void tn__release_results(struct tn__gc *gc);
 
 /* ---- unit.c ---- */
 

@@ -211,7 +211,11 @@ static int run_passes(struct compilation *c)
     int code = unit->managed && !unit->is_prepared ? tn__gc_prepare(&c->gc) : TN_OK;
     if (code != TN_OK)
         return code;
+    if (unit->managed)
+        tn__keep_results(&c->gc);
     tn__llvm_optimize(unit->module, unit->target->machine, c->options.opt_level, &c->observer);
+    if (unit->managed)
+        tn__release_results(&c->gc);
     if (unit->diagnostics.errors)
         return TN_ECOMPILE;
     return unit->managed ? tn__gc_lower(&c->gc) : TN_OK;

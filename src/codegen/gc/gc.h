@@ -16,6 +16,7 @@
  *     allocations.c  allocation inline
  *     barriers.c     write barriers
  *     globals.c      tables of references in globals
+ *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
  *     functions.c    which functions are managed; entries and bodies
  *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
