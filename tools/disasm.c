@@ -181,6 +181,7 @@ static bool are_linked(const struct settings *settings)
 
 int command_disasm(struct settings *settings)
 {
+    tool_quote_output();
     int symbols = 0, status = STATUS_OK;
     for (int i = 0; i < settings->file_count; i++)
         symbols += !tool_is_file(settings->files[i]);

@@ -29,6 +29,7 @@ struct view {
     struct need *needs;
     size_t need_count, need_capacity;
     const struct tn__arch *arch; /* NULL: of a machine that this linker does not know */
+    uint64_t flags;              /* of the archive: TN_INPUT_... */
     bool any;                    /* an object was read */
     uint64_t *relocs;            /* by type; one more for types that the linker does not know */
     struct inspect_sizes sizes;
@@ -283,9 +284,12 @@ static bool inspect_member(const struct tn__archive *archive, const struct tn__m
 
 static bool inspect_archive(const struct file *file, struct view *view)
 {
-    struct tn__archive archive = {
-        .name = (char *)file->name,
-        .input = {.size = sizeof archive.input, .name = file->name, .bytes = file->bytes, .length = file->size}};
+    struct tn__archive archive = {.name = (char *)file->name,
+                                  .input = {.size = sizeof archive.input,
+                                            .name = file->name,
+                                            .bytes = file->bytes,
+                                            .length = file->size,
+                                            .flags = view->flags}};
     struct tn__member member;
     struct tn_error error;
     size_t count = 0;
@@ -313,7 +317,7 @@ static bool inspect_archive(const struct file *file, struct view *view)
 static bool inspect(const char *name, const struct settings *settings)
 {
     struct file file;
-    struct view view = {0};
+    struct view view = {.flags = settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0};
     if (!tool_read(name, &file))
         return false;
     if (file.kind == FILE_IR)
@@ -341,6 +345,7 @@ static bool inspect(const char *name, const struct settings *settings)
 
 int command_inspect(struct settings *settings)
 {
+    tool_quote_output();
     int status = STATUS_OK;
     for (int i = 0; i < settings->file_count; i++) {
         if (i)

@@ -36,8 +36,12 @@ static void note_undefined(void *context, const char *symbol, const char *needed
     struct undefined *undefined = context;
     if (!undefined->stream)
         undefined->stream = open_memstream(&undefined->text, &undefined->size);
-    if (undefined->stream)
-        fprintf(undefined->stream, "  %s, needed by %s\n", symbol, needed_by);
+    long start = undefined->stream ? ftell(undefined->stream) : 0;
+    if (!undefined->stream || fprintf(undefined->stream, "  %s, needed by %s", symbol, needed_by) < 0)
+        return;
+    if (!fflush(undefined->stream)) /* names may contain anything, also line breaks */
+        tn__quote(undefined->text + start, undefined->size - (size_t)start);
+    putc('\n', undefined->stream);
 }
 
 static void report_link_error(const struct tn_error *error)
@@ -126,7 +130,7 @@ bool tool_program_add(const char *name, const struct settings *settings, uint64_
                              .bytes = file->bytes,
                              .length = file->size,
                              .release = release_file,
-                             .flags = flags,
+                             .flags = flags | (settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0),
                              .context = file};
     return add_input(&input, file->kind == FILE_ARCHIVE);
 }

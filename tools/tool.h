@@ -28,6 +28,7 @@ struct settings {
     int verify_sums;          /* of inspect */
     int gdb, perf;            /* perf: TN_PERF_... + 1; 0: none */
     const char *perf_folder;
+    int thin_anywhere;
     const char *trace_compile, *dump_stages, *dump_folder, *time_trace;
     const char *print_before, *print_after, *stop_before, *function;
     int time_passes, lazy, timings;
@@ -92,6 +93,9 @@ bool tool_each_option(unsigned command, const struct settings *settings, tool_vi
 /* ---- messages (main.c) ---- */
 
 /* Prints "tenon COMMAND: text" to stderr; returns `status`. */
+/* From now on, control characters other than line breaks and tabs are question marks on standard output. For commands that print
+ * names from files, and run no programs. */
+void tool_quote_output(void);
 int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- files (file.c) ---- */

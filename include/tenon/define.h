@@ -38,8 +38,9 @@ struct tn_input {
 };
 
 enum {
-    TN_INPUT_HIDDEN = 1, /* its definitions are visible only within the library */
-    TN_INPUT_WEAK = 2,   /* its definitions give way to others, as if they were weak */
+    TN_INPUT_HIDDEN = 1,     /* its definitions are visible only within the library */
+    TN_INPUT_WEAK = 2,       /* its definitions give way to others, as if they were weak */
+    TN_INPUT_ANY_FOLDER = 4, /* members of a thin archive may lie outside of the archive's folder */
 };
 
 /* Enters the definitions of a relocatable object (ELF, 64-bit, little-endian); the object is linked when something needs it.
@@ -48,10 +49,12 @@ enum {
 TN_API int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
 /* Enters the symbols of an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is needed.
- * Members of thin archives are read from files next to `name`. TN_EINVAL, TN_EFORMAT, TN_EREMOVED, TN_ENOMEM. */
+ * Members of thin archives are read from files in the folder of `name` and below it (symbolic links there are followed),
+ * unless TN_INPUT_ANY_FOLDER says otherwise; a member anywhere else is TN_EPERM when it is needed. TN_EINVAL, TN_EFORMAT, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
-/* Maps the file and adds it as an object or an archive, according to its first bytes. TN_EIO, and the errors above. */
+/* Reads the file and adds it as an object or an archive, according to its first bytes. A large file is mapped if only root and this
+ * user can write it; others are copied (doc/EMBEDDING.md). TN_EIO, and the errors above. */
 TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
 
 /* A section supplied by the client, as if an object contained it. */

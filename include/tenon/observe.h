@@ -108,7 +108,9 @@ enum tn_perf {
     TN_PERF_JITDUMP, /* jit-PID.dump: names, code, lines; for `perf record -k mono` and `perf inject --jit` */
 };
 
-/* Records everything linked from now on in a file for perf in `folder` (NULL: /tmp). After a fork, the child writes a file
+/* Records everything linked from now on in a file for perf in `folder`. NULL: /tmp for the map, where perf looks for it, and for
+ * jitdump /tmp/tenon-UID, which only this user can enter. Only this user can read the file; a file of the same name is replaced if
+ * it is this user's own, and else the call fails. After a fork, the child writes a file
  * of its own. perf applies the map only to anonymous memory, so for TN_PERF_MAP the session leaves TN_STRATEGY_DUAL, as for
  * tn_observe_gdb. TN_EINVAL (also, for the map: something is linked already), TN_ENOTSUP (memory of another process),
  * TN_EIO,

@@ -27,8 +27,15 @@ int tn__fail(struct tn_error *err, int code, const char *format, ...) TN_PRINTF(
 /* `return tn__no_argument(err)`: NULL was passed for a pointer that the public function needs. */
 #define tn__no_argument(err) tn__fail(err, TN_EINVAL, "%s: a required argument is NULL", __func__)
 
-/* Appends to the text of an error that is already filled in. */
+/* Appends to the text of an error that is already filled in. In both, control characters in arguments, names for example, become
+ * question marks. */
 void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);
+
+/* Appends a text that may have several lines: that of another error. Returns the error's code. */
+int tn__append_text(struct tn_error *err, const char *text);
+
+/* Replaces control characters in a name that is going to be printed. */
+void tn__quote(char *text, size_t length);
 
 /* ---- allocation (alloc.c) ---- */
 

@@ -74,8 +74,11 @@ void tn__os_close(int fd);
 
 /* ---- log files (os_linux_log.c) ---- */
 
-/* Creates or truncates a file for appending. Symbolic links are not followed. */
+/* Creates a file for appending, which only this user can read and write. One of the same name is replaced if it is this user's own,
+ * and else EEXIST. */
 int tn__os_create_log(const char *path, int *fd);
+/* A folder that only this user can enter, made if there is none. EACCES: something else is in its place. */
+int tn__os_own_folder(char *path, size_t size);
 int tn__os_append(int fd, const void *bytes, size_t size);
 /* Maps the first page executable, so that the file appears among the mappings of the process; this is how perf finds it. */
 int tn__os_map_marker(int fd, uint64_t *address);

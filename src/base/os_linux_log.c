@@ -4,20 +4,49 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "faults.h"
 #include "os.h"
 
+static int create(const char *path, int *fd)
+{
+    *fd = open(path, O_CREAT | O_EXCL | O_APPEND | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return *fd < 0 ? errno : 0;
+}
+
+/* A process with the same number may have left a file. It is removed if it is this user's own; anything else at that place, a link
+ * above all, may be a trap. */
 int tn__os_create_log(const char *path, int *fd)
 {
+    struct stat st;
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
-    *fd = open(path, O_CREAT | O_TRUNC | O_APPEND | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0644);
-    return *fd < 0 ? errno : 0;
+    int error = create(path, fd);
+    if (error != EEXIST || lstat(path, &st))
+        return error;
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH) || st.st_nlink != 1)
+        return EEXIST;
+    return unlink(path) ? errno : create(path, fd);
+}
+
+int tn__os_own_folder(char *path, size_t size)
+{
+    struct stat st;
+    int fault = tn__os_fault(false, NULL);
+    if (fault)
+        return fault;
+    snprintf(path, size, "/tmp/tenon-%lu", (unsigned long)geteuid());
+    if (mkdir(path, 0700) && errno != EEXIST)
+        return errno;
+    if (lstat(path, &st))
+        return errno;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IRWXG | S_IRWXO)) ? 0 : EACCES;
 }
 
 int tn__os_append(int fd, const void *bytes, size_t size)

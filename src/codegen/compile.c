@@ -154,7 +154,8 @@ static int emit_assembly(struct compilation *c)
     LLVMMemoryBufferRef buffer = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, c->unit->module, LLVMAssemblyFile, &message,
                                             &buffer)) {
-        tn__fail(c->err, TN_ECOMPILE, "%s: error: %s", c->name, message);
+        tn__fail(c->err, TN_ECOMPILE, "%s: error: ", c->name);
+        tn__append_text(c->err, message);
         LLVMDisposeMessage(message);
         return TN_ECOMPILE;
     }

@@ -15,7 +15,8 @@ void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigne
     tn__append(diagnostics->err, "%s:", file && *file ? file : diagnostics->name);
     if (line)
         tn__append(diagnostics->err, "%u:%u:", line, column);
-    tn__append(diagnostics->err, " error: %s", message);
+    tn__append(diagnostics->err, " error: ");
+    tn__append_text(diagnostics->err, message);
 }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)

@@ -46,7 +46,11 @@ int tn__image_choose(struct tn_image *image, const char *name, const struct tn_i
                         tn__image_arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
     struct tn_error why;
     code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, &why);
-    return code == TN_OK ? code : tn__fail(err, code, "%s: %s", name, why.text);
+    if (code == TN_OK)
+        return code;
+    tn__fail(err, code, "%s: ", name);
+    tn__append_text(err, why.text);
+    return code;
 }
 
 /* ---- dependencies ---- */

@@ -29,8 +29,11 @@ int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_l
     managed->code = range_of(&file->mapping, TN__PROT_RX);
     managed->data = range_of(&file->mapping, TN__PROT_RW);
     int code = options->managed->enter(managed, &why);
-    if (code != TN_OK)
-        return tn__fail(err, code, "%s: %s", file->mapping.name, why.text);
+    if (code != TN_OK) {
+        tn__fail(err, code, "%s: ", file->mapping.name);
+        tn__append_text(err, why.text);
+        return code;
+    }
     file->runtime = options->managed;
     return TN_OK;
 }

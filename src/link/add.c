@@ -439,7 +439,7 @@ int tn__library_take_input(const struct tn_library *library, const struct tn_inp
         return code;
     if (!input->name || (!input->bytes && input->length))
         return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
-    if (input->flags & ~(uint64_t)(TN_INPUT_HIDDEN | TN_INPUT_WEAK))
+    if (input->flags & ~(uint64_t)(TN_INPUT_HIDDEN | TN_INPUT_WEAK | TN_INPUT_ANY_FOLDER))
         return tn__fail(err, TN_EINVAL, "%s: unknown input flags %#llx", input->name, (unsigned long long)input->flags);
     if (input->owner && input->owner->library != library)
         return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", input->name);

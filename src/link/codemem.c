@@ -117,7 +117,9 @@ static int pick_strategy(struct tn__codemem *memory, uint64_t probe, size_t size
             code = TN_EPERM;
         tn__append(&refusals, "\n  %s: %s (usually %s)", strategies[i]->name, strerror(error), strategies[i]->policy);
     }
-    return tn__fail(err, code, "%s", refusals.text);
+    tn__fail(err, code, "%s", "");
+    tn__append_text(err, refusals.text);
+    return code;
 }
 
 /* A smaller window in reach of the program beats a larger one out of reach, whose code could not refer to the program's

@@ -202,7 +202,9 @@ static int tell(struct tn_session *session, const struct tn_linked_object *const
         int code = observer->linked ? observer->linked(observer->context, objects, count, &why) : 0;
         if (code) {
             tell_some_removed(observers, i, objects, count);
-            return tn__fail(err, code < 0 ? code : TN_EINVAL, "%s", why.text);
+            code = tn__fail(err, code < 0 ? code : TN_EINVAL, "%s", "");
+            tn__append_text(err, why.text);
+            return code;
         }
     }
     return 0;

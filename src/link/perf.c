@@ -58,6 +58,7 @@ static size_t write_map(struct log *log, const struct tn_function *function, con
         (size_t)snprintf(out, map_size(function, lines), "%" PRIx64 " %" PRIx64 " ", function->address, function->size);
     size_t name = strlen(function->name);
     memcpy(out + length, function->name, name);
+    tn__quote(out + length, name);
     out[length + name] = '\n';
     return length + name + 1;
 }
@@ -169,6 +170,7 @@ static size_t write_lines(const struct tn_function *function, const struct tn__l
                                            .line = line[i].line};
         memcpy(out + at, &entry, sizeof entry);
         tn__source_path(line[i].file, out + at + sizeof entry, line_bytes - sizeof entry);
+        tn__quote(out + at + sizeof entry, line_bytes - sizeof entry - 1);
         at += line_bytes;
         head.entry_count++;
     }
@@ -193,6 +195,7 @@ static size_t write_jitdump(struct log *log, const struct tn_function *function,
     out += lines_bytes;
     memcpy(out, &load, sizeof load);
     memcpy(out + sizeof load, function->name, name_size);
+    tn__quote(out + sizeof load, name_size - 1);
     memcpy(out + sizeof load + name_size, (const void *)(uintptr_t)function->address, function->size);
     return lines_bytes + load.record.total_size;
 }
@@ -358,17 +361,30 @@ static void closed(void *context)
     drop_log(context);
 }
 
+/* perf looks for maps in one place only. Everything else it finds by the mapping. */
+static int default_folder(enum tn_perf kind, char *folder, size_t size, struct tn_error *err)
+{
+    if (kind == TN_PERF_MAP)
+        return snprintf(folder, size, "/tmp") < 0;
+    int error = tn__os_own_folder(folder, size);
+    return error ? tn__fail(err, error == EACCES ? TN_EPERM : TN_EIO,
+                            "%s, which has to be a folder of this user's alone: %s", folder, strerror(error))
+                 : 0;
+}
+
 int tn_observe_perf(struct tn_session *session, enum tn_perf kind, const char *folder, struct tn_error *err)
 {
     if (!session)
         return tn__fail(err, TN_EINVAL, "no session given");
     if ((unsigned)kind >= TN_COUNT(kinds))
         return tn__fail(err, TN_EINVAL, "unknown kind of file for perf: %d", (int)kind);
-    if (!folder)
-        folder = "/tmp";
+    char own[64];
     int code = tn__session_check_here(session, "profilers", err);
+    if (!code && !folder)
+        code = default_folder(kind, own, sizeof own, err);
     if (code)
         return code;
+    folder = folder ? folder : own;
     tn__session_lock(session);
     struct log *log;
     code = kinds[kind].anonymous ? tn__codemem_make_private(&session->memory, err) : 0;

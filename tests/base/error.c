@@ -77,9 +77,34 @@ static void appending_cuts_in_the_same_way(void **state)
     assert_memory_equal(err.text, "undefined:\n  0\n  1\n", 19);
 }
 
+/* Line breaks of the format stay, those of names do not: also where the name has every character that could tell them apart. */
+static void arguments_are_quoted(void **state)
+{
+    (void)state;
+    char all[40] = "";
+    struct tn_error err;
+    for (int i = 1; i < 32; i++)
+        all[i - 1] = (char)i;
+    assert_int_equal(tn__fail(&err, TN_EINVAL, "a:\n  '%s' and %d\n", "x\n\x1b[31m\x7f", 7), TN_EINVAL);
+    assert_string_equal(err.text, "a:\n  'x??[31m?' and 7\n");
+    tn__append(&err, "\n%s",
+               "\xc2\x9b"
+               "b\xc3\xa4");
+    assert_string_equal(err.text, "a:\n  'x??[31m?' and 7\n\n??b\xc3\xa4");
+    tn__fail(&err, TN_EINVAL, "%s\n", all);
+    assert_string_equal(err.text, "????????????????????????????????");
+    tn__fail(&err, TN_EINVAL, "first");
+    assert_int_equal(tn__append_text(&err, "\nsecond\n"), TN_EINVAL);
+    assert_string_equal(err.text, "first\nsecond\n");
+    for (int i = 0; i < 1000; i++)
+        tn__append_text(&err, "0123456789");
+    assert_string_equal(err.text + sizeof err.text - 4, "...");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_quoted),
         cmocka_unit_test(list_has_names_and_texts),
         cmocka_unit_test(unknown_codes_have_a_text_too),
         cmocka_unit_test(fail_returns_the_code_with_and_without_a_place),

@@ -255,6 +255,50 @@ static void thin_members_that_are_gone(void **state)
     free(thin.at);
 }
 
+/* A thin archive of one member, whose path is in the table of long names. */
+static struct bytes thin_of(const char *member)
+{
+    char text[1024];
+    int size = snprintf(text, sizeof text, "!<thin>\n%-48s%-10zu`\n%s/\n%s%-48s%-10d`\n", "//", strlen(member) + 2,
+                        member, strlen(member) % 2 ? "\n" : "", "/0", 100);
+    struct bytes thin = {malloc((size_t)size), (size_t)size};
+    memcpy(thin.at, text, (size_t)size);
+    return thin;
+}
+
+/* Where the member is searched, nothing is found; elsewhere it is not searched. */
+static void thin_members_stay_in_their_folder(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *member;
+        bool leaves;
+    } rows[] = {
+        {"gone.o", false}, {"sub/gone.o", false}, {"..gone.o", false}, {"sub/..gone/x.o", false},
+        {"...", false},    {"/etc/passwd", true}, {"../gone.o", true}, {"sub/../gone.o", true},
+        {"..", true},      {"a/..", true},
+    };
+    struct tn_error err;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (int any = 0; any < 2; any++) {
+            struct fixture f = open_fixture(NULL);
+            struct bytes thin = thin_of(rows[i].member);
+            const char *path = scratch_file("leaving.a");
+            const struct tn_input input = {.size = sizeof input,
+                                           .name = path,
+                                           .bytes = thin.at,
+                                           .length = thin.size,
+                                           .flags = any ? TN_INPUT_ANY_FOLDER : 0};
+            int code = tn_add_archive(f.library, &input, &err); /* without an index, all members are read */
+            if (rows[i].leaves && !any)
+                assert_error(code, TN_EPERM, &err, path, rows[i].member, "outside of the archive's folder");
+            else if (strcmp(rows[i].member, "/etc/passwd") != 0)
+                assert_error(code, TN_EIO, &err, path);
+            close_fixture(&f);
+            free(thin.at);
+        }
+}
+
 static unsigned released;
 
 static void count_release(void *context, const void *bytes, size_t length)
@@ -442,6 +486,7 @@ int main(void)
         cmocka_unit_test(the_first_archive_that_has_it_serves),
         cmocka_unit_test(a_member_that_clashes_is_an_error_that_leaves_nothing),
         cmocka_unit_test(thin_members_that_are_gone),
+        cmocka_unit_test(thin_members_stay_in_their_folder),
         cmocka_unit_test(archives_are_borrowed_until_the_session_ends_and_objects_until_they_are_linked),
         cmocka_unit_test(offsets_in_the_index),
     };

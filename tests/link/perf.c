@@ -306,9 +306,93 @@ static void files_that_cannot_be_written_are_errors(void **state)
     free(object.at);
 }
 
+/* ---- files that are somebody else's ---- */
+
+static void traps_are_not_written_to(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"own", "link", "writable", "hard link", "folder"};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        char folder[4096], path[8192], other[8192];
+        snprintf(folder, sizeof folder, "%s", new_folder(kinds[i]));
+        snprintf(path, sizeof path, "%s/jit-%d.dump", folder, (int)getpid());
+        snprintf(other, sizeof other, "%s/other", folder);
+        write_bytes(other, "precious", 8);
+        if (i == 0 || i == 2)
+            write_bytes(path, "stale", 5);
+        if (i == 1)
+            assert_int_equal(symlink(other, path), 0);
+        if (i == 2)
+            assert_int_equal(chmod(path, 0666), 0);
+        if (i == 3)
+            assert_int_equal(link(other, path), 0);
+        if (i == 4)
+            assert_int_equal(mkdir(path, 0700), 0);
+        struct fixture f = open_fixture(NULL);
+        struct tn_error err;
+        int result = tn_observe_perf(f.session, TN_PERF_JITDUMP, folder, &err);
+        if (i)
+            assert_error(result, TN_EIO, &err, folder);
+        else
+            assert_ok(result, &err);
+        struct stat st;
+        if (!i) {
+            assert_int_equal(stat(path, &st), 0);
+            assert_int_equal(st.st_mode & 0777, 0600);
+        }
+        close_fixture(&f);
+        struct bytes kept = read_bytes(other);
+        assert_int_equal(kept.size, 8);
+        assert_memory_equal(kept.at, "precious", 8);
+        free(kept.at);
+    }
+}
+
+static void the_default_folder_is_private(void **state)
+{
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    struct stat st;
+    char folder[64], path[128];
+    snprintf(folder, sizeof folder, "/tmp/tenon-%u", (unsigned)geteuid());
+    snprintf(path, sizeof path, "%s/jit-%d.dump", folder, (int)getpid());
+    assert_ok(tn_observe_perf(f.session, TN_PERF_JITDUMP, NULL, &err), &err);
+    assert_int_equal(stat(folder, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(stat(path, &st), 0);
+    close_fixture(&f);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void names_are_quoted(void **state)
+{
+    (void)state;
+    static const char name[] = "f\n7f00 10 fake\x1b[2J\x7f\xc2\x9b!";
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    const char *folder = new_folder("quoted");
+    struct bytes object = simple_object(name, NULL);
+    assert_ok(tn_observe_perf(f.session, TN_PERF_MAP, folder, &err), &err);
+    add(&f, "quoted.o", object, NULL);
+    link_all(&f);
+    close_fixture(&f);
+    struct bytes log = read_log(folder, "perf-%d.map");
+    size_t lines = 0;
+    for (size_t i = 0; i < log.size; i++)
+        lines += log.at[i] == '\n';
+    assert_int_equal(lines, 1);
+    assert_non_null(memmem(log.at, log.size, "f?7f00 10 fake?[2J???!\n", 23));
+    free(log.at);
+    free(object.at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(traps_are_not_written_to),
+        cmocka_unit_test(the_default_folder_is_private),
+        cmocka_unit_test(names_are_quoted),
         cmocka_unit_test(map_has_a_line_for_each_function),
         cmocka_unit_test(map_names_stubs),
         cmocka_unit_test(jitdump_has_records_and_the_code),
