@@ -382,7 +382,10 @@ static void names_are_quoted(void **state)
     for (size_t i = 0; i < log.size; i++)
         lines += log.at[i] == '\n';
     assert_int_equal(lines, 1);
-    assert_non_null(memmem(log.at, log.size, "f?7f00 10 fake?[2J???!\n", 23));
+    assert_non_null(memmem(log.at, log.size,
+                           "f?7f00 10 fake?[2J??"
+                           "?!\n",
+                           23));
     free(log.at);
     free(object.at);
 }
