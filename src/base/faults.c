@@ -13,7 +13,7 @@ enum { MAX_WORDS = 96 };
 
 static struct {
     bool active;
-    bool refuse_executable;
+    bool refuse_executable, refuse_fences;
     uint64_t failing_alloc; /* counts down, on all threads, to the allocation that fails; 0: none */
     unsigned count, at;
     struct {
@@ -31,6 +31,9 @@ static bool parse_word(const char *word, size_t length)
         return word[1] >= '0' && word[1] <= '9' && end == word + length && plan.failing_alloc;
     case 'x':
         plan.refuse_executable = true;
+        return length == 1;
+    case 'm':
+        plan.refuse_fences = true;
         return length == 1;
     case '.':
     case 'h':
@@ -82,6 +85,11 @@ bool tn__os_alloc_fault(void)
            !__atomic_compare_exchange_n(&plan.failing_alloc, &left, left - 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     return left == 1;
+}
+
+bool tn__os_fence_fault(void)
+{
+    return plan.refuse_fences;
 }
 
 int tn__os_fault(bool executable, bool *ignore_hint)

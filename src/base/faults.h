@@ -10,4 +10,7 @@
 /* Takes the next word of the fault plan for one memory request: 0 to go ahead, else the errno to fail with. */
 TN_HIDDEN int tn__os_fault(bool executable, bool *ignore_hint);
 
+/* True if the plan refuses tn__os_fence_threads. */
+TN_HIDDEN bool tn__os_fence_fault(void);
+
 #endif

@@ -19,6 +19,7 @@
  *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
  *     a<N>  not a request: let the Nth heap allocation from now on fail (counted from 1), once
  *     x     not a request: from now on refuse every executable mapping with EACCES
+ *     m     not a request: from now on refuse tn__os_fence_threads with EPERM
  * A word followed by * (F*) applies to all further requests. Returns 0, or EINVAL for an unknown word. NULL clears the plan.
  * Not thread-safe: tests set the plan before they start. */
 int tn__os_set_faults(const char *plan);
@@ -161,6 +162,10 @@ size_t tn__os_cores(void); /* of the machine, at least 1; some may be offline */
 
 /* Runs `visit` once on each core that the calling thread may run on, and at least once in all. */
 void tn__os_visit_cores(void (*visit)(void *context), void *context);
+
+/* Makes every running thread of the process execute a full memory barrier, and the calling thread too: membarrier(2). Old
+ * kernels, sandboxes and emulators refuse it. */
+int tn__os_fence_threads(void);
 
 /* hwprobe(2) over all cores; only on RISC-V. Keys unknown to the kernel become -1. */
 struct tn__os_hwprobe {

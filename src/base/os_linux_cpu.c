@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "faults.h"
 #include "os.h"
 
 enum { CORES = 8192, SYS_HWPROBE = 258 };
+
+/* linux/membarrier.h, which musl's headers do not have. */
+enum { MEMBARRIER_PRIVATE_EXPEDITED = 8, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 16 };
 
 size_t tn__os_cores(void)
 {
@@ -37,6 +41,23 @@ void tn__os_visit_cores(void (*visit)(void *context), void *context)
     }
     if (!visited)
         visit(context);
+}
+
+static int membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0 ? 0 : errno;
+}
+
+/* The kernel says EPERM to processes that have not registered. Registering again does nothing. */
+int tn__os_fence_threads(void)
+{
+    if (tn__os_fence_fault())
+        return EPERM;
+    int saved = errno, error = membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
+    if (error == EPERM && !membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED))
+        error = membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
+    errno = saved;
+    return error;
 }
 
 int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count)

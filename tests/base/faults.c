@@ -24,10 +24,11 @@ static void words(void **state)
         const char *plan;
         int rc;
     } rows[] = {
-        {"", 0},         {" ", 0},        {".", 0},        {"h", 0},        {"F", 0},        {"P", 0},
-        {"x", 0},        {"a1", 0},       {"F*", 0},       {". F P h", 0},  {"  .  F ", 0},  {"a20 x F*", 0},
-        {"f", EINVAL},   {"FF", EINVAL},  {"F**", EINVAL}, {"x*", EINVAL},  {"a", EINVAL},   {"a0", EINVAL},
-        {"a1x", EINVAL}, {". q", EINVAL}, {"*", EINVAL},   {"a-1", EINVAL}, {"a+1", EINVAL},
+        {"", 0},         {" ", 0},        {".", 0},       {"h", 0},        {"F", 0},
+        {"P", 0},        {"x", 0},        {"m", 0},       {"m*", EINVAL},  {"a1", 0},
+        {"F*", 0},       {". F P h", 0},  {"  .  F ", 0}, {"a20 x F*", 0}, {"f", EINVAL},
+        {"FF", EINVAL},  {"F**", EINVAL}, {"x*", EINVAL}, {"a", EINVAL},   {"a0", EINVAL},
+        {"a1x", EINVAL}, {". q", EINVAL}, {"*", EINVAL},  {"a-1", EINVAL}, {"a+1", EINVAL},
     };
     for (size_t i = 0; i < TN_COUNT(rows); i++) {
         if (tn__os_set_faults(rows[i].plan) != rows[i].rc)

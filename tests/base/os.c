@@ -268,6 +268,20 @@ static void time_does_not_go_back(void **state)
     assert_true(tn__os_now_ns() >= before + 2000000);
 }
 
+/* Threads are fenced, also in a child, where nothing has registered again. */
+static void threads_are_fenced_unless_the_plan_refuses(void **state)
+{
+    (void)state;
+    if (tn__os_fence_threads()) /* an emulator, or a sandbox */
+        skip();
+    assert_int_equal(tn__os_fence_threads(), 0);
+    assert_int_equal(in_child(tn__os_fence_threads), 0);
+    assert_int_equal(tn__os_set_faults("m"), 0);
+    assert_int_equal(tn__os_fence_threads(), EPERM);
+    assert_int_equal(tn__os_set_faults(NULL), 0);
+    assert_int_equal(tn__os_fence_threads(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_file_that_cannot_be_mapped_has_no_size),
         cmocka_unit_test(the_program_range_holds_its_code_and_data),
         cmocka_unit_test(time_does_not_go_back),
+        cmocka_unit_test(threads_are_fenced_unless_the_plan_refuses),
     };
     return cmocka_run_group_tests_name("base/os", tests, NULL, NULL);
 }
