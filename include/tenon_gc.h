@@ -30,9 +30,11 @@
 #define TN_GC_BLOCK_BUMP     0
 #define TN_GC_BLOCK_LIMIT    8
 #define TN_GC_BLOCK_POLL     16
+#define TN_GC_BLOCK_FENCES   20
 #define TN_GC_BLOCK_TOP      24
 #define TN_GC_BLOCK_PGCSTACK 32
-#define TN_GC_BLOCK_RUNTIME  40 /* from here on private to the runtime */
+#define TN_GC_BLOCK_MEMORY   40
+#define TN_GC_BLOCK_RUNTIME  48 /* from here on private to the runtime */
 
 /* ---- anchors ---- */
 
@@ -41,7 +43,10 @@
 #define TN_GC_ANCHOR_RA   16
 #define TN_GC_ANCHOR_SIZE 24
 
-#define TN_GC_BARRIER (~0ull) /* an anchor's sp: while it is on top, collections do not wait for the thread */
+/* The lowest bits of an anchor's sp. */
+#define TN_GC_OUTSIDE 1 /* while the anchor is on top, collections do not wait for the thread */
+#define TN_GC_FENCED  2 /* and coming back, the thread executes a full fence before it reads `poll` */
+#define TN_GC_STATE   7 /* these bits, and one that is free */
 
 /* ---- stack maps: sections "tenon_maps" ---- */
 
@@ -74,8 +79,7 @@ extern "C" {
 
 /* Where managed code called unmanaged code: the collector walks the stack from here along frame pointers. */
 struct tn_gc_anchor {
-    uintptr_t
-        sp; /* at the call, so [sp] is the return address on x86-64; 0: no call out of this level; TN_GC_BARRIER */
+    uintptr_t sp; /* at the call, plus TN_GC_STATE; on x86-64 [sp] is the return address; 0: no call out of it */
     uintptr_t fp; /* frame pointer of the managed caller */
     uintptr_t ra; /* the return address; 0: it is at [sp] */
 };
@@ -85,10 +89,12 @@ struct tn_gc_block {
     char *bump;    /* where the next object's header will be */
     char *limit;   /* end of that space; 0 while a stop is requested; written atomically by other threads */
     uint32_t poll; /* not 0 while a stop is requested; written like `limit` */
-    uint32_t unused;
+    uint32_t
+        fences; /* not 0: after a change of `top`, a full fence comes before `poll` is read; written like `limit` */
     struct tn_gc_anchor *top; /* of the innermost level, see tn__gc_enter */
     void *pgcstack;           /* get_pgcstack of the IR contract returns the address of this word */
-    void *runtime[3];
+    uint64_t memory;          /* for tn__gc_call_outside_memory: bytes of arguments in memory, a multiple of 8 */
+    void *runtime[2];
 };
 
 /* A run of references in a global: its address relative to this field, and the number of words. */
@@ -125,7 +131,8 @@ void tn__gc_log(void *object, void *slot);
 void tn__gc_move(void *parent, void *to, const void *from, size_t size);
 
 /* The slow path of entering managed code: attaches the thread if necessary, drops levels whose frames were left by longjmp or a
- * throw, and returns the anchor of the calling level (doc/GC.md). `fp` is the entry's frame pointer. */
+ * throw, makes a new level the top, waits while the world is stopped, and returns the anchor of the calling level (doc/GC.md).
+ * `fp` is the entry's frame pointer. */
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp);
 
 /* In assembly. Fills in block->top (sp, fp, ra = 0) and jumps to the function in the register for `nest` arguments (r10;
@@ -133,12 +140,16 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp);
  * the function instead, with a copy of the arguments in memory, and collects afterwards. */
 void tn__gc_call_native(void);
 
-/* The same for functions that may return twice, such as setjmp. */
+/* The same for functions that may return twice, such as setjmp; tn__gc_return_twice is called after each return, because a
+ * longjmp may come from outside managed code. A safepoint; it needs no anchor. */
 void tn__gc_call_twice(void);
+void tn__gc_return_twice(void);
 
-/* The same for calls that may block: meanwhile the top anchor is a barrier, except while managed code that the function
- * calls is running, and it returns only while the world is running. Must not be left by longjmp or a throw. */
-void tn__gc_call_blocking(void);
+/* The same for a transition: during the call the thread is outside managed code, except while managed code that the function
+ * calls is running, and the call returns only while the world is running. Calls the function, from a frame of its own.
+ * The second one also copies the arguments in memory: the caller has stored their size in block->memory. */
+void tn__gc_call_outside(void);
+void tn__gc_call_outside_memory(void);
 
 #pragma GCC visibility pop
 

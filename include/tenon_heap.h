@@ -7,8 +7,17 @@
  * never delays a collection. Raw addresses are valid only while an object is pinned, or between tn_managed_begin and
  * tn_managed_end until the next safepoint.
  *
- * Threads: any function may be called from any thread at any time, including by callees of managed code and during blocking
- * calls. A handle may be used by only one thread at a time. Functions on another heap than that of the calling thread are
+ * Native functions called by managed code. Most such calls are transitions (doc/IR.md, "Transitions"): the thread is outside managed
+ * code meanwhile, and may block. The other ones pass references, or are marked gc-no-transition: collections wait for them.
+ * In a transition, a function
+ *   - refers to objects by handles, or by raw addresses of pinned objects;
+ *   - calls tn_managed_begin before it uses raw references, or memory that holds them (globals and stack variables of managed code);
+ *   - may call managed code, throw, and be unwound;
+ *   - may longjmp to a setjmp of managed code. If it jumps over managed frames to a setjmp of native code, it calls tn_managed_begin
+ *     before the jump, and tn_managed_end after it.
+ *
+ * Threads: any function may be called from any thread at any time, including by callees of managed code.
+ * A handle may be used by only one thread at a time. Functions on another heap than that of the calling thread are
  * safepoints. Errors as in tenon.h.
  *
  * Forks: fork waits until the threads of all heaps are stopped, as a collection does, and is a safepoint of the calling thread.
@@ -212,9 +221,9 @@ TN_API void *tn_handle_object(const struct tn_handle *handle); /* the raw refere
 TN_API void *tn_pin_object(void *object);
 TN_API void tn_unpin_object(void *address);
 
-/* For managed code: calls an unmanaged function of up to four words and returns its result. The function may block:
- * collections do not wait for this thread meanwhile. Objects passed to it must be pinned. It may call managed code, but
- * must not be left by longjmp or a throw. */
+/* A transition for code that would not make one: calls an unmanaged function of up to four words and returns its result.
+ * Objects passed to it must be pinned. It may call managed code; called by native code, it must not be left by longjmp or a throw.
+ * Managed code needs it only for functions that are marked gc-no-transition. */
 TN_API intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d);
 
 /* ---- stack overflow ---- */

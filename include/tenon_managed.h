@@ -26,6 +26,7 @@
 #ifdef TN_UNMANAGED
 #include <stdlib.h>
 #define tn_ref
+#define TN_NO_TRANSITION
 #else
 /* Other compilers ignore the attribute: their references would be ordinary pointers, of which the collector learns nothing. */
 #ifndef __has_attribute
@@ -34,7 +35,10 @@
 #if !__has_attribute(address_space)
 #error "collected C is compiled with clang (doc/IR.md); define TN_UNMANAGED for an ordinary program"
 #endif
-#define tn_ref __attribute__((address_space(10)))
+#define tn_ref           __attribute__((address_space(10)))
+/* Declares a native function during whose calls no collection happens on other threads either (doc/GC.md, "Transitions"): it does
+ * not block, or it takes references from memory that managed code has told it about. */
+#define TN_NO_TRANSITION __attribute__((annotate("gc-no-transition")))
 #endif
 
 /* ---- types ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* How a collector waits until the threads of a heap have stopped. Most stop within microseconds, so it looks often at first, and
- * then sleeps. Threads that stop in a slow path (a poll, an allocation, the end of a blocking call) find the request and wake
- * the collector. Those that stop in a fast path (the return of an entry, the beginning of a blocking call) do not look for
+ * then sleeps. Threads that stop in a slow path (a poll, an allocation, the end of a transition) find the request and wake
+ * the collector. Those that stop in a fast path (the return of an entry, the beginning of a transition) do not look for
  * a request, because that would slow down every call: so each sleep ends by itself after a fraction of the time that was
  * waited so far. That needs no further state, and a lost wakeup costs little. */
 
@@ -43,8 +43,7 @@ static uint64_t seen_in_level(const struct tn_gc_anchor *anchor)
 {
     uint64_t sp = __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED), fp = __atomic_load_n(&anchor->fp, __ATOMIC_RELAXED);
     uint64_t ra = __atomic_load_n(&anchor->ra, __ATOMIC_RELAXED);
-    if (sp == TN_GC_BARRIER)
-        return 0;
+    sp &= ~(uint64_t)TN_GC_STATE;
     if (!sp)
         return find_entry(fp);
     if (ra)

@@ -4,7 +4,7 @@
  *     type.c      sizes and references of objects
  *     space.c     chunks of address space, large objects
  *     heap.c      heaps, statistics; default.c: the heap of threads that did not choose one
- *     thread.c    attaching, entering managed code, stopping the world
+ *     thread.c    attaching, stopping the world; level.c: entering and leaving managed code
  *     allocate.c  the slow path of allocation
  *     collect.c   the collection: a stop-the-world copy of everything that is not pinned; weak.c: weak references, finalizers
  *     verify.c    checks the heap after a collection
@@ -214,6 +214,57 @@ static inline const void *tn__this_thread(void)
     return &tn__gc_block;
 }
 
+/* ---- levels (level.c) ---- */
+
+/* What an array of anchors begins with, above all frames: the second one is that of a thread outside managed code. */
+enum { TN__HIGHEST = -1, TN__NATIVE = -15 };
+_Static_assert((TN__HIGHEST & TN_GC_OUTSIDE) && (TN__NATIVE & TN_GC_STATE) == TN_GC_OUTSIDE &&
+                   (TN__NATIVE | TN_GC_STATE) < (TN__HIGHEST & ~TN_GC_STATE),
+               "two levels that no collection waits for");
+
+static inline struct tn_gc_anchor *tn__native_level(const struct tn__mutator *mutator)
+{
+    return mutator->anchors + 1;
+}
+
+static inline struct tn_gc_anchor *tn__top_of(const struct tn__mutator *mutator)
+{
+    return __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+}
+
+static inline void tn__set_top(struct tn__mutator *mutator, struct tn_gc_anchor *anchor)
+{
+    __atomic_store_n(&mutator->block->top, anchor, __ATOMIC_SEQ_CST);
+}
+
+/* Atomic, because a collector may be reading an anchor that was the top one a moment ago. */
+static inline void tn__set_sp(struct tn_gc_anchor *anchor, uintptr_t sp)
+{
+    __atomic_store_n(&anchor->sp, sp, __ATOMIC_RELEASE);
+}
+
+/* Without the state. */
+static inline uintptr_t tn__sp_of(const struct tn_gc_anchor *anchor)
+{
+    return __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & ~(uintptr_t)TN_GC_STATE;
+}
+
+static inline bool tn__is_outside(const struct tn_gc_anchor *anchor)
+{
+    return __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & TN_GC_OUTSIDE;
+}
+
+/* The thread leaves managed code, so no collection waits for it until tn__come_back is called with the returned level. NULL: it
+ * was outside before. `state`: TN_GC_OUTSIDE, with TN_GC_FENCED if it calls no managed code meanwhile. */
+struct tn_gc_anchor *tn__leave(struct tn__mutator *mutator, unsigned state);
+/* Goes from a level outside managed code to `to`, the same level or a new one. Returns only while the world runs. */
+void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struct tn_gc_anchor *to);
+
+/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level below. */
+struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp);
+
+/* ---- the lock and the world (thread.c) ---- */
+
 /* From now on the thread is outside of managed code, so that it may wait for locks: its references must be in frames or handles.
  * The result is for tn__outside_end, which returns only while its heap's world runs. */
 struct tn_gc_anchor *tn__outside_begin(void);
@@ -255,9 +306,17 @@ void tn__mutator_drop(struct tn__mutator *mutator);
 
 enum { TN__STOP = 1, TN__STRESS = 2 }; /* bits of `poll` */
 
-/* Called by assembly if `poll` is set: after blocking calls, and in stress mode after others. `results`: those of the call. */
-void tn__gc_after_blocking(void *const results[TN__RESULTS]);
+/* Called by assembly. `results`: the registers that may hold a call's result.
+ * In stress mode: after a native call; at the beginning of a transition. */
 void tn__gc_after_call(void *const results[TN__RESULTS]);
+void tn__gc_begin_transition(void *const results[TN__RESULTS]);
+/* If `poll` is set: at the end of a transition. */
+void tn__gc_end_transition(void *const results[TN__RESULTS]);
+/* After the second return of a function, if that came from a transition. */
+void tn__gc_after_jump(void);
+
+/* If the heap is in stress mode. */
+void tn__collect_in_stress(struct tn__mutator *mutator);
 
 /* Detects the processor features that assembly depends on. Before the first heap. */
 void tn__gc_look_at_machine(void);
@@ -278,6 +337,7 @@ struct tn_heap {
     struct tn__list listed; /* in the list of all heaps */
     bool locked_for_fork;   /* by fork.c */
     uint32_t asleep;        /* not 0: the thread that stops the world sleeps; see await.c */
+    bool fences;            /* the system refuses tn__os_fence_threads: threads use fences of their own */
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     struct tn_heap_options options;
     struct tn__space space;
@@ -442,7 +502,9 @@ static inline int32_t tn__map_slot(const struct tn__frame_map *map, const uint8_
     X(tn__gc_enter)                                                                                                    \
     X(tn__gc_call_native)                                                                                              \
     X(tn__gc_call_twice)                                                                                               \
-    X(tn__gc_call_blocking)                                                                                            \
+    X(tn__gc_return_twice)                                                                                             \
+    X(tn__gc_call_outside)                                                                                             \
+    X(tn__gc_call_outside_memory)                                                                                      \
     X(tn_weak_type)                                                                                                    \
     X(tn_ephemeron_type)                                                                                               \
     X(tn_call_blocking)                                                                                                \

@@ -75,6 +75,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     tn__list_init(&heap->handles);
     pthread_mutex_init(&heap->lock, NULL);
     pthread_mutex_init(&heap->roots_lock, NULL);
+    heap->fences = tn__os_fence_threads() != 0;
     tn__gc_look_at_machine();
     tn__watch_lazy_calls();
     tn__heaps_add(heap);

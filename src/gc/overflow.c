@@ -26,12 +26,12 @@ static bool leave_level(struct walk *w)
     for (;; w->anchor--) {
         if (w->anchor <= w->thread->anchors + 1)
             return false;
-        if (w->anchor->sp && w->anchor->sp != TN_GC_BARRIER && w->anchor->sp > w->fp)
+        if (tn__sp_of(w->anchor) > w->fp)
             break;
     }
     w->fp = w->anchor->fp;
     w->ra = w->anchor->ra;
-    return w->ra || tn__os_peek(w->anchor->sp, &w->ra);
+    return w->ra || tn__os_peek(tn__sp_of(w->anchor), &w->ra);
 }
 
 /* Goes on to the caller. */

@@ -7,14 +7,16 @@
 
 #include "gc.h"
 
-_Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_TOP == 24 && TN_GC_BLOCK_RUNTIME == 40 && TN__COLLECTED == 1,
+_Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK_TOP == 24 &&
+                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 48 && TN__COLLECTED == 1,
                "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
-_Static_assert(TN_GC_BARRIER == (uint64_t)-1 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_UNLOGGED == 2,
-               "values below");
+_Static_assert(TN_GC_OUTSIDE == 1 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_UNLOGGED == 2, "values below");
 _Static_assert(offsetof(struct tn_gc_block, top) == TN_GC_BLOCK_TOP &&
                    offsetof(struct tn_gc_block, poll) == TN_GC_BLOCK_POLL &&
+                   offsetof(struct tn_gc_block, fences) == TN_GC_BLOCK_FENCES &&
+                   offsetof(struct tn_gc_block, memory) == TN_GC_BLOCK_MEMORY &&
                    offsetof(struct tn_gc_block, runtime) == TN_GC_BLOCK_RUNTIME &&
                    offsetof(struct tn_gc_block, pgcstack) == TN_GC_BLOCK_PGCSTACK,
                "the block as compiled code knows it");
@@ -29,6 +31,16 @@ _Static_assert(offsetof(struct tn_gc_anchor, fp) == TN_GC_ANCHOR_FP && sizeof(st
     ".balign 16\n" name ":\n"                                                                                          \
     "    .cfi_startproc\n"                                                                                             \
     "    endbr64\n"
+#define FRAME                                                                                                          \
+    "    pushq %rbp\n"                                                                                                 \
+    "    .cfi_def_cfa_offset 16\n"                                                                                     \
+    "    .cfi_offset rbp, -16\n"                                                                                       \
+    "    movq %rsp, %rbp\n"                                                                                            \
+    "    .cfi_def_cfa_register rbp\n"
+#define RETURN                                                                                                         \
+    "    leave\n"                                                                                                      \
+    "    .cfi_def_cfa rsp, 8\n"                                                                                        \
+    "    ret\n"
 #define END(name)                                                                                                      \
     "    .cfi_endproc\n"                                                                                               \
     ".size " name ", .-" name "\n"                                                                                     \
@@ -49,12 +61,7 @@ __asm__(FUNCTION("tn__gc_call_native") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    testl $2, %fs:16(%r11)\n"
         "    jnz 1f\n" FILL_IN "    jmp *%r10\n"
-        "1:  movq $0, %fs:48(%r11)\n" FILL_IN "    pushq %rbp\n"
-        "    .cfi_def_cfa_offset 16\n"
-        "    .cfi_offset rbp, -16\n"
-        "    movq %rsp, %rbp\n"
-        "    .cfi_def_cfa_register rbp\n"
-        "    pushq %rdi\n"
+        "1:  movq $0, %fs:56(%r11)\n" FILL_IN FRAME "    pushq %rdi\n"
         "    pushq %rsi\n"
         "    pushq %rcx\n"
         "    leaq 16(%rbp), %rsi\n"
@@ -72,49 +79,103 @@ __asm__(FUNCTION("tn__gc_call_native") /* */
         "    movq -24(%rbp), %rcx\n"
         "    call *%r10\n"
         "    leaq tn__gc_after_call(%rip), %r11\n"
-        "    call tn__gc_keep_results\n"
-        "    leave\n"
-        "    .cfi_def_cfa rsp, 8\n"
-        "    ret\n" END("tn__gc_call_native"));
+        "    call tn__gc_keep_registers\n" RETURN END("tn__gc_call_native"));
 
 /* For functions that return twice (setjmp): jumps, because a frame of its own would be gone at the second return. */
 __asm__(FUNCTION("tn__gc_call_twice") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n" FILL_IN "    jmp *%r10\n" END("tn__gc_call_twice"));
 
-/* The function is called with the caller's stack pointer, because it may have arguments in memory: so the return address
- * moves to the anchor, and nothing else may be pushed. The next anchor becomes a barrier. After the call the barrier is
- * searched for: callees may have left other anchors on top. */
-__asm__(FUNCTION("tn__gc_call_blocking") /* */
+/* After a second return that came out of a transition, the thread is outside managed code, and a collector may be walking
+ * the frames that were left by the longjmp: they lie below the caller's frame, and above the stack pointer of the top anchor. So
+ * nothing is written there until no collector can be there any more: the stack continues below them. The call of this function
+ * has replaced the return address of the frame above it by one that is in the stack maps as well. */
+__asm__(FUNCTION("tn__gc_return_twice") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    movq %fs:24(%r11), %r11\n"
-        "    movq %rsp, (%r11)\n"
-        "    movq %rbp, 8(%r11)\n"
-        "    popq 16(%r11)\n"
-        "    .cfi_def_cfa_offset 0\n"
-        "    .cfi_undefined rip\n"
-        "    addq $24, %r11\n"
-        "    movq $-1, (%r11)\n"
-        "    pushq %r10\n"
-        "    movq tn__gc_block@gottpoff(%rip), %r10\n"
-        "    movq %r11, %fs:24(%r10)\n"
-        "    popq %r10\n"
-        "    call *%r10\n"
-        "    movq tn__gc_block@gottpoff(%rip), %r10\n"
-        "    movq %fs:24(%r10), %r11\n"
-        "0:  cmpq $-1, (%r11)\n"
-        "    leaq -24(%r11), %r11\n"
-        "    jne 0b\n"
-        "    pushq 16(%r11)\n"
-        "    .cfi_def_cfa_offset 8\n"
-        "    .cfi_offset rip, -8\n"
-        "    xchgq %r11, %fs:24(%r10)\n" /* a full barrier: `poll` is read only after it */
-        "    cmpl $0, %fs:16(%r10)\n"
-        "    jne 1f\n"
+        "    movq (%r11), %rcx\n"
+        "    testb $1, %cl\n"
+        "    jnz 1f\n"
         "    ret\n"
-        "1:  leaq tn__gc_after_blocking(%rip), %r11\n"
-        "    jmp tn__gc_keep_results\n" END("tn__gc_call_blocking"));
+        "1:  movq %rsp, %rdx\n"
+        "    .cfi_def_cfa rdx, 8\n"
+        "    cmpq %rsp, %rcx\n"
+        "    cmovb %rcx, %rsp\n"
+        "    andq $-16, %rsp\n"
+        "    pushq %rbx\n"
+        "    .cfi_undefined rbx\n"
+        "    pushq %rdx\n"
+        "    movq %rdx, %rbx\n"
+        "    .cfi_def_cfa rbx, 8\n"
+        "    call tn__gc_after_jump\n"
+        "    popq %rdx\n"
+        "    .cfi_def_cfa rdx, 8\n"
+        "    popq %rbx\n"
+        "    .cfi_restore rbx\n"
+        "    movq %rdx, %rsp\n"
+        "    .cfi_def_cfa rsp, 8\n"
+        "    ret\n" END("tn__gc_return_twice"));
 
-/* ---- results ---- */
+/* ---- transitions ---- */
+
+/* A throw that passes a transition ends it. No landing pad: the frames that the collector may be walking have to stay as they are
+ * until the thread is back in managed code. */
+#define PERSONALITY "    .cfi_personality 0x1b, tn__gc_unwind\n"
+
+/* The level's anchor is filled in before its lowest bit is set, which is when a collector may read it. Only rbp, r10 and r11 are
+ * free. */
+#define LEAVE                                                                                                          \
+    "    movq tn__gc_block@gottpoff(%rip), %r11\n"                                                                     \
+    "    movq %fs:24(%r11), %r11\n"                                                                                    \
+    "    movq %rbp, 8(%r11)\n"                                                                                         \
+    "    movq $0, 16(%r11)\n" FRAME "    pushq %r11\n"                                                                 \
+    "    pushq %r10\n"                                                                                                 \
+    "    leaq 9(%rbp), %r10\n"                                                                                         \
+    "    movq %r10, (%r11)\n"                                                                                          \
+    "    movq tn__gc_block@gottpoff(%rip), %r10\n"                                                                     \
+    "    testl $2, %fs:16(%r10)\n"                                                                                     \
+    "    jz 1f\n"                                                                                                      \
+    "    leaq tn__gc_begin_transition(%rip), %r11\n"                                                                   \
+    "    call tn__gc_keep_registers\n"                                                                                 \
+    "1:\n"
+
+/* Back at the same level, whatever callees have left on top of it. `poll` and `fences` are read together, after the store to
+ * `top`: the processor may exchange these two, which the collector's tn__os_fence_threads makes up for. */
+#define COME_BACK                                                                                                      \
+    "    movq -8(%rbp), %r11\n"                                                                                        \
+    "    leaq 8(%rbp), %r10\n"                                                                                         \
+    "    movq %r10, (%r11)\n"                                                                                          \
+    "    movq tn__gc_block@gottpoff(%rip), %r10\n"                                                                     \
+    "    movq %r11, %fs:24(%r10)\n"                                                                                    \
+    "    cmpq $0, %fs:16(%r10)\n"                                                                                      \
+    "    je 1f\n"                                                                                                      \
+    "    lock orl $0, (%rsp)\n"                                                                                        \
+    "    cmpl $0, %fs:16(%r10)\n"                                                                                      \
+    "    je 1f\n"                                                                                                      \
+    "    leaq tn__gc_end_transition(%rip), %r11\n"                                                                     \
+    "    call tn__gc_keep_registers\n"                                                                                 \
+    "1:\n" RETURN
+
+__asm__(FUNCTION("tn__gc_call_outside") PERSONALITY LEAVE /* */
+        "    call *-16(%rbp)\n" COME_BACK END("tn__gc_call_outside"));
+
+__asm__(FUNCTION("tn__gc_call_outside_memory") PERSONALITY LEAVE /* */
+        "    movq tn__gc_block@gottpoff(%rip), %r10\n"
+        "    pushq %rdi\n"
+        "    pushq %rsi\n"
+        "    pushq %rcx\n"
+        "    movq %fs:40(%r10), %rcx\n"
+        "    subq %rcx, %rsp\n"
+        "    andq $-16, %rsp\n"
+        "    movq %rsp, %rdi\n"
+        "    leaq 16(%rbp), %rsi\n"
+        "    shrq $3, %rcx\n"
+        "    rep movsq\n"
+        "    movq -24(%rbp), %rdi\n"
+        "    movq -32(%rbp), %rsi\n"
+        "    movq -40(%rbp), %rcx\n"
+        "    call *-16(%rbp)\n" COME_BACK END("tn__gc_call_outside_memory"));
+
+/* ---- registers ---- */
 
 enum { RESULT_COMPONENTS = 0x47, RESULT_AREA = 1664 };
 _Static_assert(RESULT_COMPONENTS == (1 | 2 | 4 | 64) && RESULT_AREA == 1152 + 512,
@@ -129,15 +190,14 @@ void tn__gc_look_at_machine(void)
     __atomic_store_n(&has_xsave, found, __ATOMIC_RELAXED);
 }
 
-/* Calls the function in r11 with the result registers among the general ones, and preserves every register that may hold a
- * result: calls may return long double, vectors or three words. An XSAVE area begins with the 512 bytes of FXSAVE (Intel SDM,
- * volume 1, section 13.4). */
-__asm__(FUNCTION("tn__gc_keep_results") /* */
-        "    pushq %rbp\n"
-        "    .cfi_def_cfa_offset 16\n"
-        "    .cfi_offset rbp, -16\n"
-        "    movq %rsp, %rbp\n"
-        "    .cfi_def_cfa_register rbp\n"
+/* Calls the function in r11 with the result registers among the general ones, and preserves every register that may hold an
+ * argument or a result: results may be long double, vectors or three words. An XSAVE area begins with the 512 bytes of FXSAVE
+ * (Intel SDM, volume 1, section 13.4). */
+__asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
+        "    pushq %rdi\n"
+        "    pushq %rsi\n"
+        "    pushq %r8\n"
+        "    pushq %r9\n"
         "    pushq %rcx\n"
         "    pushq %rdx\n"
         "    pushq %rax\n"
@@ -162,12 +222,13 @@ __asm__(FUNCTION("tn__gc_keep_results") /* */
         "1:  fxsave64 (%rsp)\n"
         "    call *%r11\n"
         "    fxrstor64 (%rsp)\n"
-        "2:  movq -24(%rbp), %rax\n"
-        "    movq -16(%rbp), %rdx\n"
-        "    movq -8(%rbp), %rcx\n"
-        "    leave\n"
-        "    .cfi_def_cfa rsp, 8\n"
-        "    ret\n" END("tn__gc_keep_results"));
+        "2:  movq -56(%rbp), %rax\n"
+        "    movq -48(%rbp), %rdx\n"
+        "    movq -40(%rbp), %rcx\n"
+        "    movq -32(%rbp), %r9\n"
+        "    movq -24(%rbp), %r8\n"
+        "    movq -16(%rbp), %rsi\n"
+        "    movq -8(%rbp), %rdi\n" RETURN END("tn__gc_keep_registers"));
 
 /* ---- the barrier ---- */
 

@@ -91,10 +91,12 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
     if (slot)
         visit_calls(mutator, slot, context);
     for (; anchor > mutator->anchors + 1; anchor--) {
-        if (!anchor->sp || anchor->sp == TN_GC_BARRIER || anchor->sp <= visited)
+        /* The thread may be trying to come back to managed code, so these bits may change. */
+        uintptr_t sp = __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & ~(uintptr_t)TN_GC_STATE;
+        if (!sp || sp <= visited)
             continue;
         struct frame frame = {.fp = anchor->fp};
-        uintptr_t ra = anchor->ra ? anchor->ra : word(anchor->sp);
+        uintptr_t ra = anchor->ra ? anchor->ra : word(sp);
         for (;;) {
             const struct tn__map *map = tn__maps_find(ra);
             if (!map)

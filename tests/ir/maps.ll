@@ -27,7 +27,7 @@ declare void @native()
 ; The body: place of the function, filled in by the linker; 1 safepoint; return address, 1 base, 0 derived; slot -1.
 ; The entry: 1 safepoint, with the entry's flag and nothing alive.
 ; CHECK: 0x00000000 00000000 01000000 18000000 0100ffff
-; CHECK: 0x00000010 00000000 01000000 37000080 0000
+; CHECK: 0x00000010 00000000 01000000 45000080 0000
 define i64 @one(ptr addrspace(10) %o) {
   call void @native()
   %v = load i64, ptr addrspace(10) %o

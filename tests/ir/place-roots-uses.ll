@@ -131,9 +131,9 @@ join:
   ret i64 %v
 }
 
-; A call that may block goes by its own way.
+; The bundle makes a transition of any call.
 ; CHECK-LABEL: define void @blocking(
-; CHECK: @tn__gc_call_blocking, i32 1, i32 0, ptr nest @native, i32 0, i32 0)
+; CHECK: @tn__gc_call_outside, i32 1, i32 0, ptr nest @native, i32 0, i32 0)
 ; CHECK-NOT: gc-transition
 ; CHECK: ret void
 define void @blocking() gc "tenon" {

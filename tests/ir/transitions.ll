@@ -94,13 +94,21 @@ define linkonce_odr i64 @shared(i64 %n) comdat {
 ; CHECK: [[OUTER:%.*]] = getelementptr i8, ptr [[TOP]], i64 -24
 ; CHECK: icmp ugt i64
 ; CHECK: icmp ugt i64
-; CHECK: slow:
-; CHECK: call ptr @tn__gc_enter(i64 %frame)
-; CHECK: go:
-; CHECK: [[LEVEL:%.*]] = phi ptr [ [[TOP]], %entry ], [ %{{.*}}, %slow ]
-; CHECK: [[NEXT:%.*]] = getelementptr i8, ptr [[LEVEL]], i64 24
+; CHECK: good:
+; CHECK: [[NEXT:%.*]] = getelementptr i8, ptr [[TOP]], i64 24
 ; CHECK: store i64 0, ptr [[NEXT]]
-; CHECK: store ptr [[NEXT]], ptr
+; CHECK: [[FRAME:%.*]] = getelementptr i8, ptr [[NEXT]], i64 8
+; CHECK: store i64 %frame, ptr [[FRAME]]
+; CHECK: store atomic ptr [[NEXT]], ptr %{{.*}} release
+; CHECK: fence syncscope("singlethread") seq_cst
+; CHECK: [[FIELD:%.*]] = getelementptr i8, ptr [[BLOCK]], i64 16
+; CHECK: [[WANTED:%.*]] = load atomic i64, ptr [[FIELD]] monotonic
+; CHECK: icmp eq i64 [[WANTED]], 0
+; CHECK: slow:
+; CHECK: store atomic ptr [[TOP]], ptr %{{.*}} release
+; CHECK: [[FOUND:%.*]] = call ptr @tn__gc_enter(i64 %frame)
+; CHECK: go:
+; CHECK: [[LEVEL:%.*]] = phi ptr [ [[TOP]], %good ], [ [[FOUND]], %slow ]
 ; CHECK: [[R:%.*]] = call i64 @public.m(i64 signext %0) #
 ; CHECK: store atomic ptr [[LEVEL]], ptr %{{.*}} release
 ; CHECK: ret i64 [[R]]

@@ -65,10 +65,13 @@ LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder)
 
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type)
 {
+    static const char own[] = "gc-no-transition"; /* it does what is needed itself */
     LLVMValueRef function = LLVMGetNamedFunction(gc->module, name);
     if (function)
         return function;
     function = LLVMAddFunction(gc->module, name, type);
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(gc->context, own, sizeof own - 1, "", 0));
     declare(gc, function);
     return function;
 }
@@ -166,7 +169,7 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMVal
             : LLVMBuildCallWithOperandBundles(builder, type, callee, arguments, count, bundles, bundle_count, "");
     for (unsigned i = 0; i < bundle_count; i++)
         LLVMDisposeOperandBundle(bundles[i]);
-    if (shift + LLVMGetNumArgOperands(call) == count)
+    if (shift < count && shift + LLVMGetNumArgOperands(call) <= count)
         tn__copy_abi_attributes(call, 0, LLVMGetNumArgOperands(call), made, shift);
     if (LLVMTypeOf(made) == LLVMTypeOf(call))
         LLVMReplaceAllUsesWith(call, made);

@@ -9,6 +9,7 @@
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/gc.h"
 #include "codegen/gc/llvm_gc.h"
+#include "codegen/gc/roots.h"
 #include "tenon_gc.h"
 
 #define LEAF "gc-leaf-function"
@@ -134,21 +135,31 @@ static void lower_resumes(struct tn__gc *gc, LLVMBuilderRef builder)
                 call_unwinder(gc, builder, LLVMGetBasicBlockTerminator(b));
 }
 
-/* ---- variable arguments ---- */
+/* ---- calls that LLVM has no statepoints for ---- */
 
-/* LLVM has no statepoint that calls with variable arguments and returns something, so a function of ours with a fixed number of
- * them does it: the callee comes first. */
-static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call)
+static bool holds_extended(LLVMTypeRef type)
 {
-    LLVMTypeRef type = LLVMGetCalledFunctionType(call);
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            if (holds_extended(LLVMStructGetTypeAtIndex(type, i)))
+                return true;
+    return LLVMGetTypeKind(type) == LLVMX86_FP80TypeKind;
+}
+
+/* A function of ours with a fixed number of arguments makes the call: the callee comes first. If `out`, it stores the result at
+ * its last argument. */
+static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool out)
+{
+    LLVMTypeRef type = LLVMGetCalledFunctionType(call), pointer = LLVMPointerTypeInContext(gc->context, 0);
     unsigned count = LLVMGetNumArgOperands(call);
-    LLVMTypeRef *types = tn__gc_array(gc, count + 1, sizeof(LLVMTypeRef));
-    LLVMValueRef *parameters = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
-    types[0] = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMTypeRef *types = tn__gc_array(gc, count + 2, sizeof(LLVMTypeRef));
+    LLVMValueRef *parameters = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
+    types[0] = types[count + 1] = pointer;
     for (unsigned i = 0; i < count; i++)
         types[i + 1] = LLVMTypeOf(LLVMGetOperand(call, i));
-    LLVMValueRef f = LLVMAddFunction(gc->module, "tn.variable_arguments",
-                                     LLVMFunctionType(LLVMGetReturnType(type), types, count + 1, 0));
+    LLVMTypeRef result_type = out ? LLVMVoidTypeInContext(gc->context) : LLVMGetReturnType(type);
+    LLVMValueRef f = LLVMAddFunction(gc->module, out ? "tn.extended_result" : "tn.variable_arguments",
+                                     LLVMFunctionType(result_type, types, count + 1 + out, 0));
     LLVMSetLinkage(f, LLVMInternalLinkage);
     set_text(gc, f, TN__MODULE_NAME, "");
     LLVMGetParams(f, parameters);
@@ -157,7 +168,9 @@ static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call)
     LLVMValueRef result = LLVMBuildCall2(builder, type, parameters[0], parameters + 1, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetInstructionCallConv(call));
     tn__copy_abi_attributes(call, 0, count, result, 0);
-    if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
+    if (out)
+        LLVMBuildStore(builder, result, parameters[count + 1]);
+    if (LLVMGetTypeKind(result_type) == LLVMVoidTypeKind)
         LLVMBuildRetVoid(builder);
     else
         LLVMBuildRet(builder, result);
@@ -165,32 +178,74 @@ static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call)
     return f;
 }
 
+static LLVMValueRef make_result_variable(LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    return LLVMBuildAlloca(builder, LLVMTypeOf(call), "result");
+}
+
 static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    LLVMValueRef forwarder = make_forwarder(gc, call);
+    bool out = holds_extended(LLVMTypeOf(call));
+    LLVMValueRef forwarder = make_forwarder(gc, call, out);
     unsigned count = LLVMGetNumArgOperands(call);
-    LLVMValueRef *arguments = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
+    LLVMValueRef *arguments = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
     arguments[0] = LLVMGetCalledValue(call);
     for (unsigned i = 0; i < count; i++)
         arguments[i + 1] = LLVMGetOperand(call, i);
-    tn__replace_call(gc, builder, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1, 1);
+    if (out) {
+        tn__split_invokes(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
+        arguments[count + 1] = make_result_variable(builder, call);
+        LLVMPositionBuilderBefore(builder, tn__place_behind(call));
+        LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(builder, LLVMTypeOf(call), arguments[count + 1], ""));
+    }
+    tn__replace_call(gc, builder, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1 + out, 1);
 }
 
-static void forward_variable_arguments(struct tn__gc *gc, LLVMBuilderRef builder)
+/* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an x87
+ * register, it emits another call. */
+static bool needs_forwarder(LLVMValueRef i)
+{
+    return tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
+           (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || holds_extended(LLVMTypeOf(i)));
+}
+
+static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
 {
     for (TN__EACH_FUNCTION(f, gc)) {
         if (!tn__is_managed_function(f))
             continue;
         if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)) && !LLVMIsDeclaration(f))
             tn__gc_reject(gc, NULL, f, "variable-arguments", "a managed function has a fixed number of arguments");
+        if (holds_extended(LLVMGetReturnType(LLVMGlobalGetValueType(f))) && !LLVMIsDeclaration(f))
+            tn__gc_reject(gc, NULL, f, "extended-result",
+                          "a managed function returns no long double; store it instead");
         for (TN__EACH_BLOCK(b, f))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
-                    LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)))
+                if (needs_forwarder(i))
                     forward(gc, builder, i);
             }
     }
+}
+
+/* ---- second returns ---- */
+
+static bool is_second_return(LLVMValueRef i)
+{
+    return tn__is_call(i) && tn__returns_twice(i) &&
+           tn__is_managed_function(LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)));
+}
+
+/* A longjmp may have come out of a transition. The runtime's function is called like a managed one: directly. */
+static void come_back(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), NULL, 0, 0);
+    LLVMValueRef function = tn__runtime_function(gc, "tn__gc_return_twice", type);
+    LLVMSetGC(function, TN__GC_STRATEGY);
+    LLVMPositionBuilderBefore(builder, tn__place_behind(call));
+    LLVMBuildCall2(builder, type, function, NULL, 0, "");
 }
 
 /* ---- entries ---- */
@@ -286,7 +341,7 @@ static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
     return entry;
 }
 
-/* Whether the level above this frame is as it was left: doc/GC.md says why these two comparisons tell. */
+/* Whether the level that called is as it was left: doc/GC.md says why these two comparisons tell. */
 static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef anchor, LLVMValueRef frame)
 {
     LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
@@ -297,27 +352,54 @@ static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMBuilderRef builder, LLV
                         LLVMBuildICmp(builder, LLVMIntUGT, outer, sp, ""), "");
 }
 
+static void set_top(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef level)
+{
+    LLVMValueRef store = LLVMBuildStore(builder, level, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
+    LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(store, 8);
+}
+
+/* A new level on top of `anchor`. If the caller was outside managed code, this ends a transition: so the store comes before the
+ * load of `poll`, for the compiler at least; `fences`, the second half of the word, says that the runtime has to order the
+ * processor too. Returns a condition: nothing is wanted of this thread. */
+static LLVMValueRef push_level(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef anchor,
+                               LLVMValueRef frame)
+{
+    _Static_assert(TN_GC_BLOCK_FENCES == TN_GC_BLOCK_POLL + 4 && TN_GC_BLOCK_POLL % 8 == 0, "one word");
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
+    LLVMValueRef next = tn__field(gc, builder, anchor, TN_GC_ANCHOR_SIZE);
+    LLVMBuildStore(builder, LLVMConstNull(word), next);
+    LLVMBuildStore(builder, frame, tn__field(gc, builder, next, TN_GC_ANCHOR_FP));
+    set_top(gc, builder, block, next);
+    LLVMBuildFence(builder, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+    LLVMValueRef wanted = LLVMBuildLoad2(builder, word, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "wanted");
+    LLVMSetOrdering(wanted, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(wanted, 8);
+    return LLVMBuildICmp(builder, LLVMIntEQ, wanted, LLVMConstNull(word), "");
+}
+
+/* Returns the anchor of the calling level. The slow path begins where the fast one did. */
 static LLVMValueRef enter(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef block)
 {
     LLVMContextRef context = gc->context;
     LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
-    LLVMBasicBlockRef start = LLVMGetInsertBlock(builder);
+    LLVMBasicBlockRef good = LLVMAppendBasicBlockInContext(context, entry, "good");
     LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context, entry, "slow");
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(context, entry, "go");
     LLVMValueRef anchor = LLVMBuildLoad2(builder, pointer, tn__field(gc, builder, block, TN_GC_BLOCK_TOP), "top");
     LLVMValueRef frame = LLVMBuildPtrToInt(builder, tn__frame_address(gc, builder), word, "frame");
-    tn__likely(gc, LLVMBuildCondBr(builder, level_is_good(gc, builder, anchor, frame), go, slow));
+    tn__likely(gc, LLVMBuildCondBr(builder, level_is_good(gc, builder, anchor, frame), good, slow));
+    LLVMPositionBuilderAtEnd(builder, good);
+    tn__likely(gc, LLVMBuildCondBr(builder, push_level(gc, builder, block, anchor, frame), go, slow));
     LLVMPositionBuilderAtEnd(builder, slow);
+    set_top(gc, builder, block, anchor);
     LLVMTypeRef type = LLVMFunctionType(pointer, &word, 1, 0);
     LLVMValueRef found = LLVMBuildCall2(builder, type, tn__runtime_leaf(gc, "tn__gc_enter", type), &frame, 1, "");
     LLVMBuildBr(builder, go);
     LLVMPositionBuilderAtEnd(builder, go);
     LLVMValueRef level = LLVMBuildPhi(builder, pointer, "level"), values[] = {anchor, found};
-    LLVMBasicBlockRef blocks[] = {start, slow};
+    LLVMBasicBlockRef blocks[] = {good, slow};
     LLVMAddIncoming(level, values, blocks, 2);
-    LLVMValueRef next = tn__field(gc, builder, level, TN_GC_ANCHOR_SIZE);
-    LLVMBuildStore(builder, LLVMConstNull(word), next);
-    LLVMBuildStore(builder, next, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
     return level;
 }
 
@@ -335,9 +417,7 @@ static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
         tn__copy_parameter_attributes(body, i, result, i);
     LLVMAddCallSiteAttribute(result, on_function,
                              LLVMCreateStringAttribute(gc->context, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1, "", 0));
-    LLVMValueRef leave = LLVMBuildStore(builder, level, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
-    LLVMSetOrdering(leave, LLVMAtomicOrderingRelease);
-    LLVMSetAlignment(leave, 8);
+    set_top(gc, builder, block, level);
     if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
         LLVMBuildRetVoid(builder);
     else
@@ -390,8 +470,9 @@ void tn__make_transitions(struct tn__gc *gc)
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     LLVMValueRef *functions = NULL;
     size_t count = 0;
+    tn__mark_native_functions(gc);
     lower_resumes(gc, builder);
-    forward_variable_arguments(gc, builder);
+    forward_calls(gc, builder);
     for (TN__EACH_FUNCTION(f, gc)) {
         functions = tn__gc_room(gc, functions, count, sizeof *functions);
         functions[count++] = f;
@@ -405,5 +486,6 @@ void tn__make_transitions(struct tn__gc *gc)
         else if (!LLVMIsDeclaration(f) && has_text(f, LEAF) && !is_local(f) && !may_be_replaced(f))
             name_leaf_body(gc, f);
     }
+    tn__each_call(gc, is_second_return, come_back);
     LLVMDisposeBuilder(builder);
 }

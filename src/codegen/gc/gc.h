@@ -18,6 +18,7 @@
  *     globals.c      tables of references in globals
  *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
  *     functions.c    which functions are managed; entries and bodies
+ *     outside.c      which calls are transitions
  *     blocks.c       pieces of IR that several passes build
  *     place.c        roots; its parts are listed in roots.h
  *     maps.cpp       stack maps
@@ -145,6 +146,9 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
 /* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that they throw nothing, which
  * of the contract's only `call`, `call2` and `call3` do: the others are called where they were invoked. */
 void tn__annotate_functions(struct tn__gc *gc);
+
+/* Marks declarations of native functions that no transition is made for (outside.c). */
+void tn__mark_native_functions(struct tn__gc *gc);
 
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/BasicBlock.h"
@@ -18,6 +19,8 @@
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+#include "codegen/llvm_compat.h"
 
 #include "codegen/gc/gc.h"
 #include "codegen/gc/llvm_gc.h"
@@ -216,6 +219,19 @@ void tn__llvm_promote(LLVMValueRef function_ref)
         return;
     DominatorTree dominators(*function);
     PromoteMemToReg(variables, dominators);
+}
+
+void tn__llvm_each_library_function(LLVMModuleRef module_ref, void (*visit)(void *context, LLVMValueRef function),
+                                    void *context)
+{
+    Module &module = *unwrap(module_ref);
+    TargetLibraryInfoImpl known(TN_MODULE_TRIPLE(module));
+    TargetLibraryInfo library(known);
+    for (Function &function : module) {
+        LibFunc which;
+        if (function.isDeclaration() && library.getLibFunc(function, which))
+            visit(context, wrap(&function));
+    }
 }
 
 void tn__llvm_remove_unreachable(LLVMValueRef function)

@@ -54,6 +54,10 @@ void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type);
 /* Local variables of managed pointer type become values, where their address is not taken. */
 void tn__llvm_promote(LLVMValueRef function);
 
+/* Calls `visit` for each declared function that LLVM knows the C library to have, with this name and type. */
+void tn__llvm_each_library_function(LLVMModuleRef module, void (*visit)(void *context, LLVMValueRef function),
+                                    void *context);
+
 /* Takes blocks away that no way leads to. */
 void tn__llvm_remove_unreachable(LLVMValueRef function);
 

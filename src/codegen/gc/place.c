@@ -232,6 +232,7 @@ static void place(struct tn__roots *roots)
     tn__find_stack_roots(roots);
     if (roots->gc->diagnostics->errors != errors_before)
         return;
+    tn__choose_calls(roots);
     tn__pin_owners(roots);
     tn__store_pins(roots);
     tn__make_statepoints(roots);

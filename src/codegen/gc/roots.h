@@ -9,6 +9,7 @@
  *     pins.c         what must not move at a safepoint
  *     alignment.c    variables that LLVM aligns to more than frames are
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
+ *     outside.c      which calls are transitions
  *     statepoint.c   a call becomes gc.statepoint, gc.result and gc.relocate
  *     repair.c       uses see the relocated values: SSA form again */
 
@@ -70,6 +71,9 @@ struct tn__safepoint {
     uint32_t *live, live_count; /* variables needed behind the call, each with its base */
     LLVMValueRef *pinned;       /* references whose objects must not move */
     uint32_t pinned_count;
+    bool passes_references;  /* an argument leads to memory that holds references, or to an object that is not pinned */
+    const char *through;     /* function of the runtime that makes the call; NULL: it is made directly */
+    uint64_t memory;         /* bytes of arguments that this function copies */
     LLVMValueRef result;     /* takes the call's place; NULL: it has none */
     LLVMValueRef *relocated; /* by `live` */
 };
@@ -174,6 +178,8 @@ bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_stack_roots(struct tn__roots *roots);
 void tn__clear_stack_roots(struct tn__roots *roots);
 
+/* Behind tn__find_pins and tn__find_stack_roots, while the calls are as they were. */
+void tn__choose_calls(struct tn__roots *roots);
 void tn__make_statepoints(struct tn__roots *roots);
 void tn__repair(struct tn__roots *roots);
 

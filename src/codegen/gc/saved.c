@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Where a function's arguments lie when it is called, as far as they are references: a lazy stub saves registers while the function
- * is compiled, and the collector has to find, and may change, the references among them (base/lazy_frame.h).
+/* Where a function's arguments lie when it is called. As far as they are references: a lazy stub saves registers while the function
+ * is compiled, and the collector has to find, and may change, the references among them (base/lazy_frame.h). And how much memory
+ * they take, which transitions copy.
  *
  * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general register, a vector register or words
  * in memory, of which every kind is handed out in order. */
@@ -119,32 +120,44 @@ static void place_memory(struct places *p, LLVMTypeRef type, uint64_t alignment)
 
 /* ---- attributes ---- */
 
-static LLVMAttributeRef attribute(LLVMValueRef function, unsigned parameter, const char *name)
+/* `of`: a function or a call, whose attributes are what counts for its arguments. */
+static LLVMAttributeRef attribute(LLVMValueRef of, unsigned parameter, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    return LLVMGetEnumAttributeAtIndex(function, parameter + 1, kind);
+    return LLVMIsAFunction(of) ? LLVMGetEnumAttributeAtIndex(of, parameter + 1, kind)
+                               : LLVMGetCallSiteEnumAttribute(of, parameter + 1, kind);
 }
 
-static bool has_odd_place(LLVMValueRef function, unsigned parameter)
+static bool has_odd_place(LLVMValueRef of, unsigned parameter)
 {
     static const char *const odd[] = {"inreg", "inalloca", "preallocated", "swiftself", "swiftasync", "swifterror"};
     for (size_t i = 0; i < TN_COUNT(odd); i++)
-        if (attribute(function, parameter, odd[i]))
+        if (attribute(of, parameter, odd[i]))
             return true;
     return false;
 }
 
-static void place_parameter(struct places *p, LLVMValueRef function, unsigned parameter)
+static LLVMTypeRef parameter_type(LLVMValueRef of, unsigned parameter)
 {
-    LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(function, parameter));
-    LLVMAttributeRef byval = attribute(function, parameter, "byval");
-    if (attribute(function, parameter, "nest")) {
+    return LLVMTypeOf(LLVMIsAFunction(of) ? LLVMGetParam(of, parameter) : LLVMGetOperand(of, parameter));
+}
+
+static uint64_t byval_alignment(LLVMValueRef of, unsigned parameter)
+{
+    LLVMAttributeRef alignment = attribute(of, parameter, "align");
+    return alignment ? LLVMGetEnumAttributeValue(alignment) : 8;
+}
+
+static void place_parameter(struct places *p, LLVMValueRef of, unsigned parameter)
+{
+    LLVMTypeRef type = parameter_type(of, parameter);
+    LLVMAttributeRef byval = attribute(of, parameter, "byval");
+    if (attribute(of, parameter, "nest")) {
         p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << NEST_BIT : 0;
     } else if (byval) {
-        LLVMAttributeRef alignment = attribute(function, parameter, "align");
-        place_memory(p, LLVMGetTypeAttributeValue(byval), alignment ? LLVMGetEnumAttributeValue(alignment) : 8);
+        place_memory(p, LLVMGetTypeAttributeValue(byval), byval_alignment(of, parameter));
     } else {
-        p->unknown |= has_odd_place(function, parameter);
+        p->unknown |= has_odd_place(of, parameter);
         place(p, type);
     }
 }
@@ -170,16 +183,46 @@ static bool may_be_demoted(LLVMTypeRef result)
     }
 }
 
-bool tn__gc_saved_references(LLVMValueRef function, struct tn__saved_references *out)
+static struct places place_all(LLVMModuleRef module, LLVMValueRef of, LLVMTypeRef result, unsigned convention,
+                               unsigned count)
 {
-    LLVMModuleRef module = LLVMGetGlobalParent(function);
-    unsigned convention = LLVMGetFunctionCallConv(function);
     struct places p = {.layout = LLVMGetModuleDataLayout(module)};
     p.unknown = strncmp(LLVMGetTarget(module), "x86_64", 6) != 0 ||
-                (convention != LLVMCCallConv && convention != LLVMFastCallConv) ||
-                may_be_demoted(LLVMGetReturnType(LLVMGlobalGetValueType(function)));
-    for (unsigned i = 0; i < LLVMCountParams(function); i++)
-        place_parameter(&p, function, i);
+                (convention != LLVMCCallConv && convention != LLVMFastCallConv) || may_be_demoted(result);
+    for (unsigned i = 0; i < count; i++)
+        place_parameter(&p, of, i);
+    return p;
+}
+
+bool tn__gc_saved_references(LLVMValueRef function, struct tn__saved_references *out)
+{
+    struct places p =
+        place_all(LLVMGetGlobalParent(function), function, LLVMGetReturnType(LLVMGlobalGetValueType(function)),
+                  LLVMGetFunctionCallConv(function), LLVMCountParams(function));
     *out = p.found;
     return !p.failed;
+}
+
+/* ---- memory ---- */
+
+/* As if no register were free. */
+static uint64_t bytes_at_most(LLVMTargetDataRef layout, LLVMValueRef call, unsigned argument)
+{
+    LLVMAttributeRef byval = attribute(call, argument, "byval");
+    LLVMTypeRef type = byval ? LLVMGetTypeAttributeValue(byval) : parameter_type(call, argument);
+    uint64_t alignment = byval ? byval_alignment(call, argument) : LLVMABIAlignmentOfType(layout, type);
+    return tn__align_up(LLVMABISizeOfType(layout, type), 8) + (alignment > 8 ? alignment : 0);
+}
+
+uint64_t tn__gc_argument_memory(LLVMValueRef call)
+{
+    unsigned count = LLVMGetNumArgOperands(call);
+    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
+    struct places p = place_all(module, call, LLVMTypeOf(call), LLVMGetInstructionCallConv(call), count);
+    uint64_t bytes = 0;
+    if (!p.unknown && !p.words_unknown)
+        return 8ull * p.words;
+    for (unsigned i = 0; i < count; i++)
+        bytes += bytes_at_most(p.layout, call, i);
+    return bytes;
 }

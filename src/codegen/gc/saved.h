@@ -23,6 +23,9 @@ struct tn__saved_references {
 
 bool tn__gc_saved_references(LLVMValueRef function, struct tn__saved_references *out);
 
+/* Bytes of the call's arguments in memory, at most; a multiple of 8. */
+uint64_t tn__gc_argument_memory(LLVMValueRef call);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value. Callees
- * that are not known to be managed go through tn__gc_call_native, with the callee as `nest` argument: its register survives, and
- * arguments on the stack stay where they are. The statepoint's arguments begin at index 5 with the callee's. */
+ * that are not known to be managed go through a function of the runtime, with the callee as `nest` argument: its register survives,
+ * and arguments on the stack stay where they are. The statepoint's arguments begin at index 5 with the callee's. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/roots.h"
+#include "tenon_gc.h"
 
 enum { FIRST_ARGUMENT = 5 };
 
@@ -37,18 +38,6 @@ struct call {
     unsigned argument_count;
 };
 
-static bool has_bundle(LLVMValueRef call, const char *wanted)
-{
-    bool found = false;
-    for (unsigned b = 0; b < LLVMGetNumOperandBundles(call); b++) {
-        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
-        size_t length;
-        found |= strcmp(LLVMGetOperandBundleTag(bundle, &length), wanted) == 0;
-        LLVMDisposeOperandBundle(bundle);
-    }
-    return found;
-}
-
 /* The type with one more parameter in front, a pointer. */
 static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
 {
@@ -59,25 +48,17 @@ static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
     return LLVMFunctionType(LLVMGetReturnType(type), parameters, count + 1, LLVMIsFunctionVarArg(type));
 }
 
-/* What calls native code and lets the collector find this frame meanwhile. */
-static const char *caller_of_native(LLVMValueRef call, bool blocking)
+static struct call describe(struct tn__roots *roots, const struct tn__safepoint *safepoint)
 {
-    if (blocking)
-        return "tn__gc_call_blocking";
-    return tn__returns_twice(call) ? "tn__gc_call_twice" : "tn__gc_call_native";
-}
-
-static struct call describe(struct tn__roots *roots, LLVMValueRef original)
-{
+    LLVMValueRef original = safepoint->call;
     struct call call = {.original = original,
                         .callee = LLVMGetCalledValue(original),
                         .type = LLVMGetCalledFunctionType(original),
                         .argument_count = LLVMGetNumArgOperands(original)};
-    bool blocking = has_bundle(original, "gc-transition");
-    if (tn__is_managed_function(call.callee) && !blocking)
+    if (!safepoint->through)
         return call;
     call.native = call.callee;
-    call.callee = tn__runtime_function(roots->gc, caller_of_native(original, blocking),
+    call.callee = tn__runtime_function(roots->gc, safepoint->through,
                                        LLVMFunctionType(LLVMVoidTypeInContext(roots->gc->context), NULL, 0, 0));
     call.type = with_pointer(roots->gc, call.type);
     return call;
@@ -236,10 +217,20 @@ static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepo
     }
 }
 
+/* Tells the runtime how much memory the arguments take that it has to copy. */
+static void store_memory(struct tn__roots *roots, uint64_t bytes)
+{
+    LLVMValueRef block = tn__thread_block(roots->gc, roots->builder);
+    LLVMValueRef value = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), bytes, 0);
+    LLVMBuildStore(roots->builder, value, tn__field(roots->gc, roots->builder, block, TN_GC_BLOCK_MEMORY));
+}
+
 static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint)
 {
-    struct call call = describe(roots, safepoint->call);
+    struct call call = describe(roots, safepoint);
     LLVMPositionBuilderBefore(roots->builder, call.original);
+    if (safepoint->memory)
+        store_memory(roots, safepoint->memory);
     LLVMBasicBlockRef normal = LLVMIsAInvokeInst(call.original) ? LLVMGetNormalDest(call.original) : NULL;
     LLVMValueRef statepoint = emit_statepoint(roots, &call, safepoint);
     annotate(roots, &call, statepoint);

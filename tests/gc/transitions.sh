@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Calls of native code from managed code (tests/gc/transitions), while another thread collects without a pause: at each optimisation level,
+# plain, verified and under stress, and where the system refuses membarrier, from the beginning or later.
+#
+# time limit: 600
+
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}" "${CXX:=g++}"
+source=tests/gc/transitions
+out=$BUILD/tests/gc/transitions
+mkdir -p "$out"
+"$LLVM_BIN/clang" -O1 -fexceptions -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $source/managed.c -o "$out/managed.bc" || exit 1
+
+# run NAME COMMAND...
+run() {
+    local name="gc/transitions $1"
+    shift
+    timeout 120 "$@" >"$out/got" 2>"$out/err"
+    case $? in
+    0) echo "ok $name" ;;
+    77) echo "ok $name # SKIP $(head -1 "$out/got")" ;;
+    124) echo "not ok $name: it hangs" ;;
+    *) echo "not ok $name: $(head -1 "$out/got") $(head -1 "$out/err")" ;;
+    esac
+}
+
+for level in 0 1 2 3; do
+    "$BUILD/tenon" compile -O$level "$out/managed.bc" -o "$out/managed.o" &&
+        "$BUILD/tenon" compile -O$level $source/catch.ll -o "$out/catch.o" &&
+        "$CXX" -O1 -Wall -Wextra -Iinclude $source/host.cpp "$out/managed.o" "$out/catch.o" "$BUILD/libtenon.a" -lpthread -o "$out/host" || exit 1
+    run "-O$level" "$out/host" 5000
+    run "-O$level, verified" env TENON_GC_VERIFY=1 "$out/host" 500
+    run "-O$level, stress" env TENON_GC_STRESS=1 "$out/host" 20
+done
+for how in refuse later; do
+    run "membarrier, $how" "$out/host" 5000 $how
+    run "membarrier, $how, stress" env TENON_GC_STRESS=1 "$out/host" 20 $how
+done

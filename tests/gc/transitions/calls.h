@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Between host.cpp and managed.c. */
+
+#ifdef __cplusplus
+extern "C" {
+#define COMPLEX __complex__ double
+#else
+#define COMPLEX _Complex double
+#endif
+
+struct large {
+    long words[7];
+};
+struct mixed {
+    long number;
+    double real;
+};
+struct pair {
+    long first, second;
+};
+typedef float four __attribute__((vector_size(16)));
+
+/* ---- of the host ---- */
+
+long in_registers(long a, long b, long c, long d, long e, long f, double g, double h);
+long in_memory(long a, long b, long c, long d, long e, long f, long g, long h, double i, double j, double k, double l,
+               double m, double n, double o, double p, double q, char r, struct large s, short t);
+long double extended(long double a, struct mixed b, long double c);
+struct large returned_large(struct large of);
+struct mixed returned_mixed(long number);
+struct pair returned_pair(long number);
+four returned_vector(four of);
+COMPLEX returned_complex(COMPLEX of);
+long double returned_extended(long number);
+float returned_float(long number);
+
+long call_back(long depth);
+void throw_below(long depth);
+void jump_below(void *target, long depth);
+
+/* ---- managed ---- */
+
+long work(long count);
+long pass_everything(void);
+long go_down(long depth);
+long be_thrown_through(long depth);
+long take_unwound(void);
+long be_jumped_to(long depth);
+long be_jumped_over(void *target, long depth);
+long be_caught(long depth); /* catch.ll */
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* For host.cpp: collected C whose calls of the host are transitions. Each function keeps a list meanwhile and returns what it makes of it
+ * and of what the host returned. Compiled with -fexceptions, so that throws pass landing pads. */
+
+#include <setjmp.h>
+
+#include "tenon_managed.h"
+#include "calls.h"
+
+struct node {
+    struct node tn_ref *next;
+    long value;
+};
+TN_TYPE(struct node, next);
+
+typedef struct node tn_ref *node;
+
+static node make_list(long count)
+{
+    node list = NULL;
+    while (count--) {
+        node n = tn_new(struct node);
+        n->value = count;
+        n->next = list;
+        list = n;
+    }
+    return list;
+}
+
+static long sum_of(node list)
+{
+    long sum = 0;
+    for (; list; list = list->next)
+        sum += list->value;
+    return sum;
+}
+
+long work(long count)
+{
+    return sum_of(make_list(count));
+}
+
+/* ---- arguments and results ---- */
+
+long pass_everything(void)
+{
+    node kept = make_list(10);
+    struct large large = {{1, 2, 3, 4, 5, 6, 7}};
+    struct mixed mixed = {8, 9.5};
+    long sum = in_registers(1, 2, 3, 4, 5, 6, 7.5, 8.5);
+    sum += in_memory(1, 2, 3, 4, 5, 6, 7, 8, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, (char)10, large, 11);
+    sum += (long)extended(1.5L, mixed, 2.5L);
+    struct large back = returned_large(large);
+    struct mixed both = returned_mixed(3);
+    struct pair two = returned_pair(4);
+    four vector = returned_vector((four){1, 2, 3, 4});
+    _Complex double complex = returned_complex(1 + 2i);
+    sum += back.words[0] + back.words[6] + both.number + (long)both.real + two.first + two.second;
+    sum += (long)(vector[0] + vector[3]) + (long)__real__ complex + (long)__imag__ complex;
+    sum += (long)returned_extended(5) + (long)returned_float(6);
+    return sum + sum_of(kept);
+}
+
+/* ---- calls back ---- */
+
+long go_down(long depth)
+{
+    node kept = make_list(depth + 3);
+    long below = depth ? call_back(depth - 1) : 0;
+    return below + sum_of(kept);
+}
+
+/* ---- throws ---- */
+
+static _Thread_local long unwound;
+
+static void note(node *list)
+{
+    unwound += sum_of(*list);
+    make_list(3);
+    unwound += sum_of(*list);
+}
+
+/* Each level adds what its landing pad finds. */
+long be_thrown_through(long depth)
+{
+    __attribute__((cleanup(note))) node kept = make_list(depth + 2);
+    throw_below(depth);
+    return sum_of(kept);
+}
+
+long take_unwound(void)
+{
+    long sum = unwound;
+    unwound = 0;
+    return sum;
+}
+
+/* ---- jumps ---- */
+
+/* The host leaves its call by longjmp, from native frames; a reference lives into the second return. */
+long be_jumped_to(long depth)
+{
+    jmp_buf here;
+    node kept = make_list(depth + 4);
+    volatile long before = sum_of(kept);
+    if (!setjmp(here))
+        jump_below(&here, depth);
+    return before == sum_of(kept) ? sum_of(make_list(depth + 1)) : -1;
+}
+
+/* Between the jump and its target. */
+long be_jumped_over(void *target, long depth)
+{
+    node kept = make_list(depth);
+    jump_below(target, depth);
+    return sum_of(kept);
+}
