@@ -19,7 +19,7 @@ lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 gc_names := bt gcbench lru young latency
-gc: $(out)/stop $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin))
+gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin))
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
 $(shell mkdir -p $(out)/gc)
@@ -63,9 +63,13 @@ $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 $(out)/stop: bench/gc/stop.c $(out)/loop.o bench/measure.c $(headers) $(BUILD)/libtenon.a
 	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
 
-$(out)/loop.o: bench/gc/loop.c include/tenon_managed.h $(BUILD)/tenon
+$(out)/call: bench/gc/call.c $(out)/caller.o $(out)/callee.o bench/measure.c $(headers) $(BUILD)/libtenon.a
+	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
+
+$(out)/loop.o: polls := --polls=loops
+$(out)/loop.o $(out)/caller.o $(out)/callee.o: $(out)/%.o: bench/gc/%.c include/tenon_managed.h $(BUILD)/tenon
 	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $< -o $@.bc
-	$(BUILD)/tenon compile -O2 --polls=loops $@.bc -o $@
+	$(BUILD)/tenon compile -O2 --cpu x86-64 $(polls) $@.bc -o $@
 
 # ---- the JIT, linked with LLVM's archives as a product would be, and its peer with LLVM's shared library ----
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What calls out of managed code cost: caller.c's loops, each of which calls an empty function, and one that calls nothing. In ns for each
+ * call, the least of several runs. */
+
+#include <stdio.h>
+
+#include "measure.h"
+#include "tenon_heap.h"
+
+enum { CALLS = 20 * 1000, RUNS = 5000 }; /* short runs: some are not interrupted */
+
+long call_nothing(long count), call_native(long count), call_no_transition(long count), call_module(long count),
+    call_body(long count);
+
+long empty_native(long n)
+{
+    return n;
+}
+
+long empty_no_transition(long n)
+{
+    return n;
+}
+
+static double measure(long (*loop)(long count))
+{
+    double least = 1e9;
+    for (int i = 0; i < RUNS; i++) {
+        const uint64_t start = now_ns();
+        loop(CALLS);
+        double ns = (double)(now_ns() - start) / CALLS;
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+int main(void)
+{
+    double nothing = measure(call_nothing);
+    printf("loop ns %.2f\n", nothing);
+    printf("body ns %.2f\n", measure(call_body) - nothing);
+    printf("no_transition ns %.2f\n", measure(call_no_transition) - nothing);
+    printf("native ns %.2f\n", measure(call_native) - nothing);
+    printf("module ns %.2f\n", measure(call_module) - nothing);
+    return 0;
+}
