@@ -4,6 +4,8 @@
  * finalizers from all of them; threads that attach and detach; threads for which no collection may wait. A failure here
  * is usually a hang. */
 
+#include "base/os.h"
+#include "gc/gc.h"
 #include "support.h"
 
 #include <semaphore.h>
@@ -270,6 +272,50 @@ static void blocked_threads_stop_nobody(void **state)
     close_meeting(&m);
 }
 
+/* Outside managed code, so that it might come back without a fence. */
+static void *wait_outside(void *argument)
+{
+    struct meeting *m = argument;
+    assert_int_equal(tn_heap_attach(m->heap, &err), 0);
+    wait_here(m);
+    return (void *)(uintptr_t)tn__gc_block.fences;
+}
+
+static void *fences_of_another(void *heap)
+{
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    return (void *)(uintptr_t)tn__gc_block.fences;
+}
+
+/* Where the system refuses to fence all threads, from now on or from the beginning, each thread has to do it. */
+static void threads_execute_the_fences_that_the_system_refuses(void **state)
+{
+    struct meeting m;
+    pthread_t thread;
+    void *fences;
+    if (tn__os_fence_threads())
+        skip();
+    open_meeting(&m, state);
+    assert_false(m.heap->fences);
+    assert_int_equal(pthread_create(&thread, NULL, wait_outside, &m), 0);
+    sem_wait(&m.arrived);
+    assert_int_equal(tn__os_set_faults("m"), 0);
+    tn_heap_collect(m.heap);
+    assert_true(m.heap->fences);
+    tn_heap_collect(m.heap);
+    sem_post(&m.go_on);
+    pthread_join(thread, &fences);
+    assert_non_null(fences);
+    assert_int_equal(pthread_create(&thread, NULL, fences_of_another, m.heap), 0);
+    pthread_join(thread, &fences);
+    assert_non_null(fences);
+    close_meeting(&m);
+    struct tn_heap *heap = make_heap(state, 0);
+    assert_true(heap->fences);
+    tn_heap_destroy(heap);
+    tn__os_set_faults(NULL);
+}
+
 /* A thread waiting for the heap's lock counts as stopped: all threads collect, and none waits for another. */
 static void *collect_often(void *argument)
 {
@@ -388,6 +434,7 @@ int main(void)
         BOTH(a_graph_is_shared),
         BOTH(threads_come_and_go),
         BOTH(blocked_threads_stop_nobody),
+        BOTH(threads_execute_the_fences_that_the_system_refuses),
         BOTH(all_collect),
         BOTH(raw_references_hold),
         BOTH(objects_outlive_threads),

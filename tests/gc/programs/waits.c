@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -143,6 +144,19 @@ static void *wait_in(void *argument)
     return (void *)(intptr_t)(sum_of(kept) + sum_of(after));
 }
 
+/* The child has one thread, which collects; the other ones are not there to wait for. */
+static int work_in_child(void)
+{
+    int status = -1;
+    node kept = make_list(10);
+    pid_t child = fork();
+    if (child == 0) {
+        collect();
+        _exit((int)(sum_of(kept) + sum_of(make_list(5))));
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 static void let_all_go(void)
 {
     pthread_mutex_unlock(&lock);
@@ -174,6 +188,8 @@ int main(void)
         make_list(100);
         collect();
     }
+    printf("child %d\n", work_in_child());
+    fflush(stdout);
     let_all_go();
     for (int i = 0; i < WAYS; i++) {
         void *result;

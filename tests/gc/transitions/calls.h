@@ -35,6 +35,10 @@ COMPLEX returned_complex(COMPLEX of);
 long double returned_extended(long number);
 float returned_float(long number);
 
+/* Not 0 while the world is stopped. wait_for_stop returns then, and the world goes on soon afterwards. */
+extern volatile int is_stopped;
+void wait_for_stop(void);
+
 long call_back(long depth);
 void throw_below(long depth);
 void jump_below(void *target, long depth);
@@ -48,7 +52,16 @@ long be_thrown_through(long depth);
 long take_unwound(void);
 long be_jumped_to(long depth);
 long be_jumped_over(void *target, long depth);
+struct tn_handle;
+long value_of(struct tn_handle *handle);
+void throw_in_stop(void);
+void jump_in_stop(void *target);
 long be_caught(long depth); /* catch.ll */
+long come_back(void);
+long return_from_stop(void);
+long be_thrown_in_stop(void), take_early(void);
+long be_jumped_to_in_stop(void);
+long read_through_handle(void);
 
 #ifdef __cplusplus
 }

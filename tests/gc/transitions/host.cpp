@@ -52,7 +52,9 @@ static void refuse_membarrier()
 
 // ---- a thread that collects ----
 
-static int done;
+static int done, wanted;
+
+static void stay(void *, void *, const tn_type *, size_t);
 
 static void *collect(void *)
 {
@@ -60,7 +62,7 @@ static void *collect(void *)
     tn_error err;
     if (tn_heap_default(&heap, &err) == 0)
         while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
-            tn_heap_collect(heap);
+            __atomic_load_n(&wanted, __ATOMIC_ACQUIRE) ? tn_heap_walk(heap, stay, nullptr) : tn_heap_collect(heap);
     return nullptr;
 }
 
@@ -196,6 +198,92 @@ static long jump_and_enter(long depth)
     return result;
 }
 
+// ---- while the world is stopped ----
+
+volatile int is_stopped;
+static pthread_mutex_t stops = PTHREAD_MUTEX_INITIALIZER;
+
+// Called for each object while no managed code may run: for the first one after somebody asked, long enough to be noticed.
+static void stay(void *, void *, const tn_type *, size_t)
+{
+    if (!__atomic_load_n(&wanted, __ATOMIC_ACQUIRE))
+        return;
+    is_stopped = 1;
+    __atomic_store_n(&wanted, 0, __ATOMIC_RELEASE);
+    usleep(5000);
+    is_stopped = 0;
+}
+
+void wait_for_stop()
+{
+    __atomic_store_n(&wanted, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&wanted, __ATOMIC_ACQUIRE))
+        usleep(50);
+}
+
+void throw_in_stop()
+{
+    wait_for_stop();
+    throw 9;
+}
+
+void jump_in_stop(void *target)
+{
+    wait_for_stop();
+    longjmp(*static_cast<jmp_buf *>(target), 1);
+}
+
+static long catch_in_stop()
+{
+    try {
+        be_thrown_in_stop();
+    } catch (int) {
+        tn_managed_end();
+        return take_early();
+    }
+    return 8;
+}
+
+static long enter_from_stop()
+{
+    wait_for_stop();
+    return come_back();
+}
+
+// One thread after the other: else one would see the other's stop end.
+static void check_stops()
+{
+    pthread_mutex_lock(&stops);
+    expect("a return from a stopped world", return_from_stop(), 0);
+    expect("a throw in a stopped world", catch_in_stop(), 0);
+    expect("a jump in a stopped world", be_jumped_to_in_stop(), 0);
+    expect("an entry in a stopped world", enter_from_stop(), 0);
+    pthread_mutex_unlock(&stops);
+}
+
+// ---- handles ----
+
+extern "C" tn_handle *make_handle(void *object)
+{
+    tn_handle *handle = nullptr;
+    tn_error err;
+    if (tn_handle_of(tn_heap_current(), object, &handle, &err))
+        puts(err.text);
+    return handle;
+}
+
+long value_of(tn_handle *handle)
+{
+    tn_handle *next = nullptr;
+    tn_error err;
+    long value = -1;
+    if (tn_handle_of(tn_heap_current(), nullptr, &next, &err) || tn_handle_load(handle, 0, next, &err) ||
+        tn_handle_read(next, 8, &value, sizeof value, &err))
+        puts(err.text);
+    tn_handle_free(next);
+    return value;
+}
+
 // ---- all of it ----
 
 static long sum_below(long n)
@@ -221,11 +309,13 @@ static void check_everything(long round)
     expect("a jump into managed code", be_jumped_to(depth), sum_below(depth + 1));
     expect("a jump into native code", jump_to_native_code(depth), sum_below(5));
     expect("a jump, and into managed code", jump_and_enter(depth), sum_below(6));
+    expect("a handle", read_through_handle(), 10);
     expect("work", work(20), sum_below(20));
 }
 
 static void *check_often(void *rounds)
 {
+    check_stops();
     for (long i = 0; i < reinterpret_cast<long>(rounds); i++)
         check_everything(i);
     return nullptr;
@@ -240,6 +330,10 @@ int main(int count, char **arguments)
     if (strcmp(how, "refuse") == 0)
         refuse_membarrier();
     work(1);
+    tn_handle *kept; // so that there is an object to visit
+    tn_error err;
+    if (tn_handle_new(tn_heap_current(), &tn_weak_type, 0, &kept, &err))
+        return puts(err.text), 1;
     if (pthread_create(&collector, nullptr, collect, nullptr))
         return 1;
     for (auto &thread : threads)

@@ -117,3 +117,73 @@ long be_jumped_over(void *target, long depth)
     jump_below(target, depth);
     return sum_of(kept);
 }
+
+/* ---- while the world is stopped ---- */
+
+/* Each of these is in a transition when the world stops; 1: it came back before that was over. */
+
+long come_back(void)
+{
+    long early = is_stopped;
+    make_list(1);
+    return early;
+}
+
+long return_from_stop(void)
+{
+    node kept = make_list(3);
+    wait_for_stop();
+    return is_stopped + (sum_of(kept) != 3);
+}
+
+static _Thread_local long early;
+
+static void note_early(node *list)
+{
+    early = is_stopped + (sum_of(*list) != 3);
+}
+
+static __attribute__((noinline)) void be_unwound(void)
+{
+    __attribute__((cleanup(note_early))) node kept = make_list(3);
+    throw_in_stop();
+    make_list(sum_of(kept));
+}
+
+long be_thrown_in_stop(void)
+{
+    early = 7;
+    be_unwound();
+    return early;
+}
+
+long take_early(void)
+{
+    return early;
+}
+
+long be_jumped_to_in_stop(void)
+{
+    jmp_buf here;
+    node kept = make_list(3);
+    if (!setjmp(here)) {
+        jump_in_stop(&here);
+        return 7;
+    }
+    long result = is_stopped;
+    return result + (sum_of(kept) != 3);
+}
+
+/* ---- handles ---- */
+
+struct tn_handle *make_handle(node object); /* of the host: passes a reference, so it is no transition */
+
+long read_through_handle(void)
+{
+    node list = make_list(5);
+    struct tn_handle *handle = make_handle(list);
+    make_list(10);
+    long value = value_of(handle);
+    tn_handle_free(handle);
+    return value * 10 + list->value;
+}
