@@ -289,6 +289,9 @@ struct tn_image_options {
     const struct tn_image_dependency *dependencies;
     size_t dependency_count;
     const char *image_targets; /* what "sysimage" means in `targets`: the targets of another image; NULL: nothing */
+    /* Called, before anything is compiled, with each name that what is kept of the inputs uses and does not define, unless it may
+     * stay undefined. Optimisation may remove the last use of some. NULL: not called. */
+    void (*undefined)(void *context, const char *name);
 };
 
 struct tn_image_stats {

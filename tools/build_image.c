@@ -50,6 +50,8 @@ static uint64_t wanted_outputs(const struct settings *settings)
 static void note_progress(void *context, const struct tn_image_progress *p)
 {
     const struct job *job = context;
+    if (!p->done)
+        tool_warn_undefined(job);
     tool_progress_parts(p->done, p->shards);
     if (!job->settings->timings)
         return;
@@ -194,6 +196,8 @@ static int build_image(struct job *job)
 {
     struct tn_error err;
     struct tn_image_stats stats = {.size = sizeof stats};
+    if (!tool_expect_stub(job))
+        return STATUS_FAILURE;
     if (tn_image_build(job->inputs, job->input_count, &job->options, job->out, &stats, &err))
         return tool_fail(STATUS_FAILURE, "%s", err.text);
     tool_warn_unknown_roots(job);
@@ -248,6 +252,7 @@ int command_build(struct settings *settings)
     for (int i = 0; job.files && i < settings->file_count; i++)
         if (job.files[i].bytes)
             tool_release(&job.files[i]);
+    tool_free_offer(&job);
     tool_free_roots(&job);
     tool_free_dependencies(&job);
     free(job.files);

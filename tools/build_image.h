@@ -2,7 +2,7 @@
 
 /* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_depends.c
  * what it depends on, build_ninja.c the work as a build file,
- * build_file.c what becomes of the image in the end. */
+ * build_undefined.c which executables cannot be built, build_file.c what becomes of the image in the end. */
 
 #ifndef TENON_TOOL_BUILD_IMAGE_H
 #define TENON_TOOL_BUILD_IMAGE_H
@@ -27,7 +27,8 @@ struct job {
     size_t dependency_count;
     char *image_targets; /* of the first one */
     struct tn_image_options options;
-    size_t shard; /* of --shard */
+    size_t shard;        /* of --shard */
+    struct offer *offer; /* of executables (build_undefined.c) */
     struct tn_buffer out[TN_IMAGE_OUTPUTS];
 };
 
@@ -60,6 +61,14 @@ bool tool_check_kind(const struct job *job);
 bool tool_take_object(struct job *job, const struct file *file);
 /* Makes of the archive that was built the file that was asked for. */
 bool tool_make_file(struct job *job);
+
+/* ---- build_undefined.c ---- */
+
+/* Lets names that no stub has be noted before code is compiled. False: an error was reported. */
+bool tool_expect_stub(struct job *job);
+/* Prints them, and what helps. */
+void tool_warn_undefined(const struct job *job);
+void tool_free_offer(struct job *job);
 
 /* ---- stubs.c ---- */
 

@@ -90,6 +90,33 @@ static int keep_roots(struct tn__image_build *b)
     return TN_OK;
 }
 
+/* Intrinsics are lowered. */
+static bool is_undefined(LLVMValueRef value, const char *name)
+{
+    static const char *const intrinsics[] = {"llvm.", "julia.", "tenon."};
+    for (size_t i = 0; i < TN_COUNT(intrinsics); i++)
+        if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
+            return false;
+    return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && LLVMGetLinkage(value) != LLVMExternalWeakLinkage;
+}
+
+static void tell_undefined(const struct tn__image_build *b, LLVMValueRef value)
+{
+    const char *name = LLVMGetValueName2(value, &(size_t){0});
+    if (is_undefined(value, name))
+        b->options.undefined(b->options.context, name);
+}
+
+static void tell_all_undefined(const struct tn__image_build *b)
+{
+    if (!b->options.undefined)
+        return;
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->unit.module); f; f = LLVMGetNextFunction(f))
+        tell_undefined(b, f);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(b->unit.module); g; g = LLVMGetNextGlobal(g))
+        tell_undefined(b, g);
+}
+
 /* Managed code is normalised and verified once, not version by version; so errors use the names of the input. */
 static int prepare_managed(struct tn__image_build *b)
 {
@@ -205,6 +232,7 @@ static int prepare(struct tn__image_build *b)
         code = prepare_managed(b);
     if (code != TN_OK)
         return code;
+    tell_all_undefined(b);
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
