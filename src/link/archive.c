@@ -337,13 +337,19 @@ static void unmap_member(void *unused, const void *bytes, size_t length)
     tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
 }
 
-/* True for a path that leads out of the folder it begins in. */
-static bool leads_out(const char *name, size_t length)
+/* True for a path that leads out of the folder it begins in. An absolute one begins in the archive's, if it names that. */
+static bool leads_out(const char *archive, const char *name, size_t length)
 {
+    const char *slash = strrchr(archive, '/');
+    size_t folder = slash ? (size_t)(slash - archive) + 1 : 0;
+    if (*archive == '/' && folder <= length && !memcmp(archive, name, folder)) {
+        name += folder;
+        length -= folder;
+    }
     bool out = length && name[0] == '/';
     for (size_t i = 0, next; i < length && !out; i = next + 1) {
-        const char *slash = memchr(name + i, '/', length - i);
-        next = slash ? (size_t)(slash - name) : length;
+        const char *end = memchr(name + i, '/', length - i);
+        next = end ? (size_t)(end - name) : length;
         out = next - i == 2 && !memcmp(name + i, "..", 2);
     }
     return out;
@@ -353,7 +359,7 @@ static bool leads_out(const char *name, size_t length)
 static int map_thin_member(const struct tn__archive *archive, const struct tn__member *member, struct tn_input *input,
                            struct tn_error *err)
 {
-    if (!(archive->input.flags & TN_INPUT_ANY_FOLDER) && leads_out(member->name, member->name_length))
+    if (!(archive->input.flags & TN_INPUT_ANY_FOLDER) && leads_out(archive->name, member->name, member->name_length))
         return tn__fail(err, TN_EPERM,
                         "%s: member %.*s lies outside of the archive's folder; TN_INPUT_ANY_FOLDER permits that",
                         archive->name, (int)tn__min64(member->name_length, 4096), member->name);

@@ -11,6 +11,9 @@
 #include "link/detached.h"
 #include "link/lazy.h"
 
+/* lazy_large.o takes more than the default. */
+TN_TLS_RESERVE(4096);
+
 struct row {
     const char *name;
     enum tn_strategy strategy;

@@ -125,8 +125,8 @@ static void input_flags(void **state)
         else
             assert_error(tn_lookup(f.library, "answer", &address, &err), TN_EUNDEF, &err, "'answer' is hidden");
         const struct tn_input unknown = {
-            .size = sizeof unknown, .name = "in.o", .bytes = objects[0].at, .length = objects[0].size, .flags = 4};
-        assert_error(tn_add_object(f.library, &unknown, &err), TN_EINVAL, &err, "in.o", "flags 0x4");
+            .size = sizeof unknown, .name = "in.o", .bytes = objects[0].at, .length = objects[0].size, .flags = 8};
+        assert_error(tn_add_object(f.library, &unknown, &err), TN_EINVAL, &err, "in.o", "flags 0x8");
         close_fixture(&f);
         free(objects[0].at), free(objects[1].at);
     }

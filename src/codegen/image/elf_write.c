@@ -340,7 +340,8 @@ static int write_to_memory(const struct tn__elf_file *f, const struct sections *
     error = good ? tn__os_map_open_file(fd, &file) : 0;
     tn__os_close(fd);
     if (!good || error)
-        return tn__fail(f->err, TN_EIO, "cannot write an ELF file: %s", good ? strerror(error) : elf_errmsg(-1));
+        return tn__fail(f->err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "cannot write an ELF file: %s",
+                        good ? strerror(error) : elf_errmsg(-1));
     int code = tn__buffer_fill(out, file.bytes, file.size)
                    ? TN_OK
                    : tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
