@@ -84,6 +84,15 @@ void tn__gc_after_jump(void)
     tn__come_back(mutator, mutator->block->top, mutator->block->top);
 }
 
+/* The level with this stack pointer. Entries drop levels below the one that they are called from, so that moves then. */
+static struct tn_gc_anchor *find_level(const struct tn__mutator *mutator, uintptr_t sp)
+{
+    struct tn_gc_anchor *level = mutator->block->top;
+    while (level > tn__native_level(mutator) && tn__sp_of(level) != sp)
+        level--;
+    return level;
+}
+
 /* A transition for code that can only make ordinary calls. */
 intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, intptr_t d)
 {
@@ -91,9 +100,10 @@ intptr_t tn_call_blocking(void *function, intptr_t a, intptr_t b, intptr_t c, in
     struct tn__mutator *mutator = tn__self();
     memcpy(&call, &function, sizeof call);
     struct tn_gc_anchor *level = mutator ? tn__leave(mutator, TN_GC_OUTSIDE) : NULL;
+    uintptr_t sp = level ? tn__sp_of(level) : 0;
     intptr_t result = call(a, b, c, d);
     if (level)
-        end_transition(mutator, level);
+        end_transition(mutator, sp ? find_level(mutator, sp) : level);
     return result;
 }
 
@@ -106,11 +116,12 @@ enum { URC_CONTINUE_UNWIND = 8, UA_CLEANUP_PHASE = 2, FRAME_POINTER = 6 };
 
 /* The level of the transition whose frame this is: its frame pointer is below the return address. If the unwinder was loaded
  * later than this program, the innermost level of a transition. */
-static struct tn_gc_anchor *find_level(const struct tn__mutator *mutator, struct _Unwind_Context *context)
+static struct tn_gc_anchor *level_of(const struct tn__mutator *mutator, struct _Unwind_Context *context)
 {
-    uintptr_t sp = _Unwind_GetGR ? _Unwind_GetGR(context, FRAME_POINTER) + sizeof(uintptr_t) : 0;
+    if (_Unwind_GetGR)
+        return find_level(mutator, _Unwind_GetGR(context, FRAME_POINTER) + sizeof(uintptr_t));
     struct tn_gc_anchor *level = mutator->block->top;
-    while (level > tn__native_level(mutator) && (sp ? tn__sp_of(level) != sp : !tn__is_outside(level)))
+    while (!tn__is_outside(level))
         level--;
     return level;
 }
@@ -122,7 +133,7 @@ int tn__gc_unwind(int version, int actions, uint64_t class, void *exception, str
     struct tn__mutator *mutator = tn__self();
     (void)version, (void)class, (void)exception;
     if (mutator && actions & UA_CLEANUP_PHASE) {
-        struct tn_gc_anchor *level = find_level(mutator, context);
+        struct tn_gc_anchor *level = level_of(mutator, context);
         if (level > tn__native_level(mutator))
             tn__come_back(mutator, level, level);
     }

@@ -12,7 +12,8 @@ _Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK
                "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
-_Static_assert(TN_GC_OUTSIDE == 1 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_UNLOGGED == 2, "values below");
+_Static_assert(TN_GC_OUTSIDE == 1 && TN_GC_STATE == 7 && TN__STRESS == 2 && TN__RESULTS == 3 && TN_GC_UNLOGGED == 2,
+               "values below");
 _Static_assert(offsetof(struct tn_gc_block, top) == TN_GC_BLOCK_TOP &&
                    offsetof(struct tn_gc_block, poll) == TN_GC_BLOCK_POLL &&
                    offsetof(struct tn_gc_block, fences) == TN_GC_BLOCK_FENCES &&
@@ -127,7 +128,7 @@ __asm__(FUNCTION("tn__gc_return_twice") /* */
     "    movq tn__gc_block@gottpoff(%rip), %r11\n"                                                                     \
     "    movq %fs:24(%r11), %r11\n"                                                                                    \
     "    movq %rbp, 8(%r11)\n"                                                                                         \
-    "    movq $0, 16(%r11)\n" FRAME "    pushq %r11\n"                                                                 \
+    "    movq $0, 16(%r11)\n" FRAME "    pushq %r10\n"                                                                 \
     "    pushq %r10\n"                                                                                                 \
     "    leaq 9(%rbp), %r10\n"                                                                                         \
     "    movq %r10, (%r11)\n"                                                                                          \
@@ -138,14 +139,18 @@ __asm__(FUNCTION("tn__gc_return_twice") /* */
     "    call tn__gc_keep_registers\n"                                                                                 \
     "1:\n"
 
-/* Back at the same level, whatever callees have left on top of it. `poll` and `fences` are read together, after the store to
- * `top`: the processor may exchange these two, which the collector's tn__os_fence_threads makes up for. */
+/* Back at the same level. It is the top one, unless callees left others there; and it need not be the anchor that it was, because
+ * entries drop abandoned levels below it. So it is known by its stack pointer. `poll` and `fences` are read together, after
+ * the level has changed: the processor may exchange these two, which the collector's tn__os_fence_threads makes up for. */
 #define COME_BACK                                                                                                      \
-    "    movq -8(%rbp), %r11\n"                                                                                        \
-    "    leaq 8(%rbp), %r10\n"                                                                                         \
-    "    movq %r10, (%r11)\n"                                                                                          \
+    "    leaq 8(%rbp), %rdi\n"                                                                                         \
     "    movq tn__gc_block@gottpoff(%rip), %r10\n"                                                                     \
-    "    movq %r11, %fs:24(%r10)\n"                                                                                    \
+    "    movq %fs:24(%r10), %r11\n"                                                                                    \
+    "    movq (%r11), %rsi\n"                                                                                          \
+    "    andq $-8, %rsi\n"                                                                                             \
+    "    cmpq %rdi, %rsi\n"                                                                                            \
+    "    jne 3f\n"                                                                                                     \
+    "2:  movq %rdi, (%r11)\n"                                                                                          \
     "    cmpq $0, %fs:16(%r10)\n"                                                                                      \
     "    je 1f\n"                                                                                                      \
     "    lock orl $0, (%rsp)\n"                                                                                        \
@@ -153,7 +158,14 @@ __asm__(FUNCTION("tn__gc_return_twice") /* */
     "    je 1f\n"                                                                                                      \
     "    leaq tn__gc_end_transition(%rip), %r11\n"                                                                     \
     "    call tn__gc_keep_registers\n"                                                                                 \
-    "1:\n" RETURN
+    "1:  .cfi_remember_state\n" RETURN "    .cfi_restore_state\n"                                                      \
+    "3:  subq $24, %r11\n"                                                                                             \
+    "    movq (%r11), %rsi\n"                                                                                          \
+    "    andq $-8, %rsi\n"                                                                                             \
+    "    cmpq %rdi, %rsi\n"                                                                                            \
+    "    jne 3b\n"                                                                                                     \
+    "    movq %r11, %fs:24(%r10)\n"                                                                                    \
+    "    jmp 2b\n"
 
 __asm__(FUNCTION("tn__gc_call_outside") PERSONALITY LEAVE /* */
         "    call *-16(%rbp)\n" COME_BACK END("tn__gc_call_outside"));

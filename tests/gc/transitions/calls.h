@@ -40,6 +40,7 @@ extern volatile int is_stopped;
 void wait_for_stop(void);
 
 long call_back(long depth);
+void call_function(void (*function)(void));
 void throw_below(long depth);
 void jump_below(void *target, long depth);
 
@@ -52,6 +53,7 @@ long be_thrown_through(long depth);
 long take_unwound(void);
 long be_jumped_to(long depth);
 long be_jumped_over(void *target, long depth);
+long jump_and_call(long depth);
 struct tn_handle;
 long value_of(struct tn_handle *handle);
 void throw_in_stop(void);

@@ -126,6 +126,11 @@ long call_back(long depth)
     return go_down(depth) + work(4);
 }
 
+void call_function(void (*function)(void))
+{
+    function();
+}
+
 // Overwrites the stack, as native code does.
 __attribute__((noinline)) static void trample()
 {
@@ -309,6 +314,7 @@ static void check_everything(long round)
     expect("a jump into managed code", be_jumped_to(depth), sum_below(depth + 1));
     expect("a jump into native code", jump_to_native_code(depth), sum_below(5));
     expect("a jump, and into managed code", jump_and_enter(depth), sum_below(6));
+    expect("calls after a jump", jump_and_call(depth), 2 * (down + sum_below(4)) + sum_below(3));
     expect("a handle", read_through_handle(), 10);
     expect("work", work(20), sum_below(20));
 }
