@@ -145,15 +145,20 @@ for program in 'bench/gc/bt.c 5' 'bench/gc/lru.c 20 1000' tests/gc/programs/{cor
     same "${1##*/}, executable, stress" env $stress "$work/program" "${@:2}"
 done
 
-# Generated ones, as in tests/gc/generate.sh.
+# Generated ones, as in tests/gc/generate.sh: each consists of two modules, of C and IR both.
 "$CC" -O1 tests/gc/generate/*.c -o "$work/generate" || exit 1
+options='-w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate'
 for seed in $(seq "$first" $((first + count - 1))); do
-    "$work/generate" $seed >"$work/$seed.c"
-    "$work/generate" $seed ir >"$work/$seed.ll"
-    options='-fexceptions -fdefer-ts -Iinclude -Itests/gc/generate'
-    "$LLVM_BIN/clang" -w $options -DTN_UNMANAGED "$work/$seed.c" -o "$work/plain" &&
-        managed $options "$work/$seed.c" -o "$work/$seed.bc" || exit 1
-    build -O$((seed % 4)) --shards $((1 + seed % 3)) -o "$work/image.a" "$work/$seed.bc" "$work/$seed.ll"
+    inputs=()
+    for module in c other; do
+        ir=$([ $module = c ] && echo ir || echo other-ir)
+        "$work/generate" $module $seed 1 >"$work/$module.c" && "$work/generate" $ir $seed 1 >"$work/$module.ll" &&
+            "$LLVM_BIN/clang" $options -DTN_UNMANAGED -c "$work/$module.c" -o "$work/$module.o" &&
+            managed $options "$work/$module.c" -o "$work/$module.bc" || exit 1
+        inputs+=("$work/$module.bc" "$work/$module.ll")
+    done
+    "$LLVM_BIN/clang" "$work/c.o" "$work/other.o" -lpthread -o "$work/plain" || exit 1
+    build -O$((seed % 4)) --shards $((1 + seed % 3)) -o "$work/image.a" "${inputs[@]}"
     everywhere "generated $seed"
 done
 

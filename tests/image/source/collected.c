@@ -22,7 +22,7 @@ TN_ARRAY_OF_REFERENCES(struct nodes, items);
 typedef struct node tn_ref *node;
 
 /* Of the program that the image is for. */
-int version_here(void);
+TN_NO_TRANSITION int version_here(void); /* looks at the address that it returns to */
 #ifdef TN_UNMANAGED
 #define have_fma() 0
 #else
