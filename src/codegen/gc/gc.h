@@ -147,7 +147,9 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
  * of the contract's only `call`, `call2` and `call3` do: the others are called where they were invoked. */
 void tn__annotate_functions(struct tn__gc *gc);
 
-/* Marks declarations of native functions that no transition is made for (outside.c). */
+/* Mark declarations of native functions that no transition is made for (outside.c): those that C annotates so, before a module is
+ * divided; those that LLVM knows by name. */
+void tn__mark_annotated_functions(struct tn__gc *gc);
 void tn__mark_native_functions(struct tn__gc *gc);
 
 /* True if a collection may happen in this call. */

@@ -73,8 +73,9 @@ static bool is_text(LLVMValueRef global, const char *wanted)
     return text && LLVMIsConstantString(text) && strcmp(LLVMGetAsString(text, &length), wanted) == 0;
 }
 
-/* Rows of function, text, and where that was written. */
-static void mark_annotated(struct tn__gc *gc)
+/* Rows of function, text, and where that was written. Attributes of functions come along when a module is divided, and this
+ * global does not. */
+void tn__mark_annotated_functions(struct tn__gc *gc)
 {
     LLVMValueRef global = LLVMGetNamedGlobal(gc->module, "llvm.global.annotations");
     LLVMValueRef rows = global ? LLVMGetInitializer(global) : NULL;
@@ -89,7 +90,6 @@ static void mark_annotated(struct tn__gc *gc)
 void tn__mark_native_functions(struct tn__gc *gc)
 {
     tn__llvm_each_library_function(gc->module, mark_leaf, gc);
-    mark_annotated(gc);
 }
 
 /* ---- what a call says ---- */

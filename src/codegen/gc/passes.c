@@ -91,6 +91,7 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
 {
     size_t length;
     tn__annotate_functions(gc);
+    tn__mark_annotated_functions(gc);
     for (const char *at = list; *at; at += length + (at[length] == ',')) {
         length = strcspn(at, ",");
         find(at, length)->run(gc);
