@@ -36,7 +36,7 @@ dependencies = -MMD -MP -MF $@.d
 
 compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
 compile_mimalloc := $(CC) -O2 -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden -w -DNDEBUG \
-	-I$(MIMALLOC_DIR)/include $(CFLAGS)
+	$(mimalloc_options) -I$(MIMALLOC_DIR)/include $(CFLAGS)
 
 ifdef with_llvm
 # LLVM_COMPONENTS, LLVM_DEFINES and LLVM_CXXFLAGS are files next to the code that needs them.
