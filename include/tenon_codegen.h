@@ -304,7 +304,7 @@ struct tn_image_stats {
  * tn_buffer_free; those not requested are empty, and all are after an error. `options` and `stats` may be NULL.
  * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged shard),
  * TN_EUNDEF (a root, or all of them), TN_EDUP (the input defines a symbol with the image's name), TN_ECOMPILE, TN_EFATAL,
- * TN_ENOTSUP (managed code for several targets), TN_ENOMEM. */
+ * TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 

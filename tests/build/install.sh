@@ -136,6 +136,10 @@ END
 some "it says what is wrong with a line" "$(printf 'f(x) = g(x)\n1 +\n' | "$calc" 2>&1 | paste -sd ' ' |
     grep -x 'calc: line 1: there is no such function calc: line 2: a number.* is missing')"
 rm -rf "${calc%/*}"
+collected=$root/share/doc/tenon/examples/collected
+succeeds "the example of collected C runs from there" \
+    env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
+rm -rf "$collected/out"
 
 # ---- and away again ----
 

@@ -34,12 +34,17 @@ lib/pkgconfig/tenon-musl.pc
 lib/pkgconfig/tenon.pc
 lib/tenon-musl/libtenon.a
 share/doc/tenon/CHANGELOG.md
-share/doc/tenon/CPU.md
-share/doc/tenon/EMBEDDING.md
-share/doc/tenon/IMAGE.md
 share/doc/tenon/LICENSE
 share/doc/tenon/LICENSE.mimalloc
 share/doc/tenon/README.md
+share/doc/tenon/doc/CPU.md
+share/doc/tenon/doc/DESIGN.md
+share/doc/tenon/doc/EMBEDDING.md
+share/doc/tenon/doc/GC.md
+share/doc/tenon/doc/IMAGE.md
+share/doc/tenon/doc/IR.md
+share/doc/tenon/doc/LINKER.md
+share/doc/tenon/doc/SESSION.md
 share/doc/tenon/examples/heap/Makefile
 share/doc/tenon/examples/heap/host.c
 share/doc/tenon/examples/plugin/Makefile
@@ -53,6 +58,8 @@ share/doc/tenon/examples/rules/price.c
 share/doc/tenon/examples/rules/shipping.c
 END
 ))"
+none "every page that README and the headers name is there" "$(grep -rhoE '\bdoc/[A-Z]+\.md' "$root/include" "$root/share/doc/tenon/README.md" |
+    sort -u | while read -r page; do [ -f "$root/share/doc/tenon/$page" ] || echo "$page"; done)"
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)" -e "$work/stage" "$root")"
 some "the archive that was built does" "$(grep -lF "$(pwd -P)" "$BUILD/libtenon.a")"
 none "every file can be read by all" "$(find "$root" -type f ! -perm -444)"

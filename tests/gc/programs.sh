@@ -30,7 +30,8 @@ check() {
     "$CC" -O1 -DTN_UNMANAGED -Iinclude "$source" -o "$out/$name.plain" -lpthread &&
         "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$source" -o "$out/$name.bc" ||
         { echo "not ok gc/programs $name: it does not compile"; return; }
-    timeout 120 "$out/$name.plain" "$@" >"$out/want" 2>/dev/null
+    timeout 120 "$out/$name.plain" "$@" >"$out/want" 2>/dev/null ||
+        { echo "not ok gc/programs $name: the plain program fails with status $?"; return; }
     for level in 0 1 2 3; do
         same "$name -O$level" "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
         same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
@@ -52,5 +53,5 @@ for source in tests/gc/programs/*.c; do
 done
 
 # A million frames, ten million nodes: without stress, which would walk all of them each time.
-timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want"
+timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want" || echo "not ok gc/programs deep, large: the plain program fails with status $?"
 same "deep, large" "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000

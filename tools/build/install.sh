@@ -121,8 +121,12 @@ put_archive "$BUILD/libtenon.a" "$LIBDIR"
 put_filled tenon.pc.in "$LIBDIR/pkgconfig" tenon.pc
 put_filled cmake/tenon-config.cmake.in "$LIBDIR/cmake/tenon" tenon-config.cmake
 put_filled cmake/tenon-config-version.cmake.in "$LIBDIR/cmake/tenon" tenon-config-version.cmake
-for document in README.md CHANGELOG.md LICENSE doc/EMBEDDING.md doc/CPU.md doc/IMAGE.md; do
+for document in README.md CHANGELOG.md LICENSE; do
     put 644 "$document" "$DOCDIR"
+done
+# Where README and the headers say that they are.
+for page in doc/*.md; do
+    put 644 "$page" "$DOCDIR/doc"
 done
 put 644 "$MIMALLOC_DIR/LICENSE" "$DOCDIR" LICENSE.mimalloc
 examples="plugin rules heap"
