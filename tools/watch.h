@@ -27,7 +27,7 @@ void tool_progress_phase(const char *module, enum tn_phase ended);
 void tool_progress_function(void);
 /* So many parts of so many are done: a bar takes the place of what happens to modules. */
 void tool_progress_parts(size_t done, size_t parts);
-/* Takes the line away until as many calls have released it as have held it: somebody else writes to the terminal. */
+/* Takes the line away until as many calls have released it as have held it: other output goes to the terminal. */
 void tool_progress_hold(void);
 void tool_progress_release(void);
 /* Takes the line away: the program runs. */

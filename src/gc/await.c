@@ -85,7 +85,7 @@ static void sleep_until_stopped(struct tn_heap *heap)
 {
     struct tn__delay delay = tn__delay_begin(heap->options.on_delay, heap->options.context);
     for (;;) {
-        __atomic_store_n(&heap->asleep, 1, __ATOMIC_SEQ_CST); /* before looking: whoever stops later wakes us */
+        __atomic_store_n(&heap->asleep, 1, __ATOMIC_SEQ_CST); /* before looking: threads that stop later wake us */
         const struct tn__mutator *running = find_running(heap);
         if (!running)
             break;

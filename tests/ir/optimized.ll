@@ -1,6 +1,6 @@
 ; SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-; IR that was optimised while references were integers to LLVM is refused, whoever did it. What clang makes without its passes is not, nor
+; IR that was optimised while references were integers to LLVM is refused, whichever tool did it. What clang makes without its passes is not, nor
 ; is what was optimised with the right data layout.
 
 ; RUN: rm -rf %t && split-file %s %t

@@ -208,7 +208,7 @@ static long jump_and_enter(long depth)
 volatile int is_stopped;
 static pthread_mutex_t stops = PTHREAD_MUTEX_INITIALIZER;
 
-// Called for each object while no managed code may run: for the first one after somebody asked, long enough to be noticed.
+// Called for each object while no managed code may run: for the first one after a request, long enough to be noticed.
 static void stay(void *, void *, const tn_type *, size_t)
 {
     if (!__atomic_load_n(&wanted, __ATOMIC_ACQUIRE))
