@@ -10,7 +10,7 @@
 
 #include "disasm.h"
 #include "elf_file.h"
-#include "link/link.h"
+#include "link/core/link.h"
 
 enum { BYTES_SHOWN = 10 };
 

@@ -6,7 +6,7 @@
 #define TENON_TOOL_DISASM_H
 
 #include "codegen/disasm.h"
-#include "link/lines.h"
+#include "link/observe/lines.h"
 #include "tool.h"
 
 enum { TEXT_SIZE = 1024 };

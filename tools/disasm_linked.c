@@ -8,8 +8,8 @@
 
 #include "codegen/inflate.h"
 #include "disasm.h"
-#include "link/object.h"
-#include "link/reloc.h"
+#include "link/format/object.h"
+#include "link/arch/reloc.h"
 
 static struct program_view {
     struct labels labels; /* of all objects */

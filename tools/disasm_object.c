@@ -7,8 +7,8 @@
 
 #include "codegen/inflate.h"
 #include "disasm.h"
-#include "link/object.h"
-#include "link/reloc.h"
+#include "link/format/object.h"
+#include "link/arch/reloc.h"
 
 struct object {
     struct tn__object_data data;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "link/link.h"
+#include "link/core/link.h"
 #include "tool.h"
 
 struct names {

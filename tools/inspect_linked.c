@@ -9,7 +9,7 @@
 
 #include "elf_file.h"
 #include "inspect.h"
-#include "link/reloc.h"
+#include "link/arch/reloc.h"
 
 /* ---- sizes of functions ---- */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "link/detached.h"
+#include "link/file/detached.h"
 #include "tool.h"
 
 /* Below 2 GiB, so that code of any kind can be linked there; as in usual programs, nothing lies at and near 0. */

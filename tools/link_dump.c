@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/link.h"
+#include "link/core/link.h"
 #include "tool.h"
 
 enum list { SECTIONS, LOCALS, GLOBALS, GOT, STUBS, IFUNCS, LISTS };

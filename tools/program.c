@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "link/detached.h"
+#include "link/file/detached.h"
 #include "watch.h"
 
 /* Thread-local variables of loaded programs, for each thread; 4096 bytes would be the default. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "link/reloc.h"
+#include "link/arch/reloc.h"
 #include "tool.h"
 
 static const char *const values[] = {

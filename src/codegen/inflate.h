@@ -5,7 +5,7 @@
 #ifndef TENON_INFLATE_H
 #define TENON_INFLATE_H
 
-#include "link/debug_image.h"
+#include "link/observe/debug_image.h"
 
 #pragma GCC visibility push(hidden)
 

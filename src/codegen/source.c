@@ -11,7 +11,7 @@
 #include "codegen/codegen.h"
 #include "codegen/inflate.h"
 #include "codegen/llvm.h"
-#include "link/observer.h"
+#include "link/observe/observer.h"
 
 struct batch {
     const struct tn_session *session;

@@ -10,8 +10,8 @@
 
 #include "base/os.h"
 #include "image/image.h"
-#include "link/jit_interface.h"
-#include "link/observer.h"
+#include "link/observe/jit_interface.h"
+#include "link/observe/observer.h"
 
 enum { OWN = 3 /* sections of ours: the empty one, the link, names */ };
 

@@ -21,8 +21,8 @@
 #include "base/base.h"
 #include "base/managed_file.h"
 #include "image/format.h"
-#include "link/tls.h"
-#include "link/unwind.h"
+#include "link/tls/tls.h"
+#include "link/unwind/unwind.h"
 #include "tenon_image.h"
 
 #pragma GCC visibility push(hidden)

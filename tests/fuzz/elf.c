@@ -4,7 +4,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/object.h"
+#include "link/format/object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

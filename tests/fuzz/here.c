@@ -10,7 +10,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/link.h"
+#include "link/core/link.h"
 #include "tenon_heap.h"
 
 extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));

@@ -7,7 +7,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/lines.h"
+#include "link/observe/lines.h"
 
 static void check(bool holds)
 {

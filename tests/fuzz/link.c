@@ -5,7 +5,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/detached.h"
+#include "link/file/detached.h"
 
 static void *anything(void *unused, const char *name)
 {

@@ -4,7 +4,7 @@
 
 #include "bounds.h"
 #include "fuzz.h"
-#include "link/output.h"
+#include "link/file/output.h"
 
 static void *anything(void *unused, const char *name)
 {

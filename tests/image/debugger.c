@@ -14,7 +14,7 @@
 
 #include "base/os.h"
 #include "image/image.h"
-#include "link/jit_interface.h"
+#include "link/observe/jit_interface.h"
 #include "sample.h"
 
 /* As debuggers see it. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "link/link.h"
+#include "link/core/link.h"
 
 struct counting {
     long blocks;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "link/detached.h"
+#include "link/file/detached.h"
 
 enum { PAGE = 4096 };
 

@@ -2,7 +2,7 @@
 
 /* Code instances under load: every tuple that a reader observes was published, and can be called. Code is simulated by
  * plain memory, and calls by reading it. Removed code is overwritten and freed, so that ThreadSanitizer detects each
- * missing order. Uses only src/link/instance.c and src/base, so that it also runs on other architectures
+ * missing order. Uses only src/link/instance/instance.c and src/base, so that it also runs on other architectures
  * (tests/models). */
 
 #include <pthread.h>

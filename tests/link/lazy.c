@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "link/detached.h"
-#include "link/lazy.h"
+#include "link/file/detached.h"
+#include "link/lazy/lazy.h"
 
 /* lazy_large.o takes more than the default. */
 TN_TLS_RESERVE(4096);

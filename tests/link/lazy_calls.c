@@ -12,8 +12,8 @@
 #include <ucontext.h>
 
 #include "data/lazy.h"
-#include "link/lazy.h"
-#include "link/lazy_x86_64.h"
+#include "link/lazy/lazy.h"
+#include "link/arch/x86_64/lazy.h"
 
 static const char *const unwind_ways[] = {WAYS};
 

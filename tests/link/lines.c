@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "link/lines.h"
+#include "link/observe/lines.h"
 
 /* ---- the bytes: see section 6.2.4 of DWARF 5 ---- */
 

@@ -15,7 +15,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "link/detached.h"
+#include "link/file/detached.h"
 
 enum { SECTIONS = 64, HOSTS = 3, WINDOW = 0x20000000 };
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/os.h"
-#include "link/output.h"
+#include "link/file/output.h"
 
 static const uint8_t code[64] = {0xc3};
 static const uint8_t words[64];

@@ -5,7 +5,7 @@
 #include "support.h"
 
 #include "base/os.h"
-#include "link/page_map.h"
+#include "link/memory/page_map.h"
 
 enum { PAGE = 4096, MOST = 1000 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/os.h"
-#include "link/ranges.h"
+#include "link/memory/ranges.h"
 
 enum { REGION = 1 << 20, GRANULES = REGION / TN__RANGE_GRANULE, LIVE = 300 };
 

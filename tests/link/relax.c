@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-#include "link/x86_64.h"
+#include "link/arch/x86_64/x86_64.h"
 
 enum { LONGEST = 16 };
 

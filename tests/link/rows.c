@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "link/reloc.h"
+#include "link/arch/reloc.h"
 
 enum { FIELD = 4, SECTION = 32, ABSOLUTE = 0x50, SYMBOL_SIZE = 0x30 };
 

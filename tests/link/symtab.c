@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/os.h"
-#include "link/link.h"
+#include "link/core/link.h"
 
 enum { NAMES = 20000 };
 

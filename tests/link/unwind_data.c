@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "link/unwind.h"
+#include "link/unwind/unwind.h"
 
 /* A common entry and a function of 24 bytes each, as gcc makes them: "zR", 4-byte relative addresses. */
 enum { COMMON = 0, FUNCTION = 24, SIZE = 48 };

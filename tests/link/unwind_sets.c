@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 
-#include "link/unwind.h"
+#include "link/unwind/unwind.h"
 
 enum {
     WINDOWS = 2,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The protocols of code instances (src/link/instance.c, tenon.h) for spin: writers, an updater, readers and a remover, in every
+/* The protocols of code instances (src/link/instance/instance.c, tenon.h) for spin: writers, an updater, readers and a remover, in every
  * interleaving. Every tuple that a reader gets has to be one that was published, with code that is still there; whoever
  * comes through `invoke` has to find a body of its own; nobody may wait forever. Addresses are reused with another kind of code.
  * Spin's memory is sequentially consistent: the orders of loads and stores are left to ThreadSanitizer and to AArch64.

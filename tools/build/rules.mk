@@ -14,7 +14,7 @@ with_llvm := $(filter-out 0,$(LLVM))
 # ---- sources ----
 
 runtime_parts := base cpu link gc image
-runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c))
+runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
 # Of src/cpu/host_*.c, only the one for the machine that is compiled for.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 runtime_src := $(filter-out src/cpu/host_%,$(runtime_src)) src/cpu/host_$(machine).c

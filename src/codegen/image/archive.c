@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "codegen/image/image.h"
-#include "link/object.h"
+#include "link/format/object.h"
 
 enum { MAGIC = 8, HEADER = 60 };
 

@@ -13,7 +13,7 @@
 #include <elf.h>
 
 #include "codegen/codegen.h"
-#include "link/output.h"
+#include "link/file/output.h"
 #include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)

@@ -8,7 +8,7 @@
 
 #include "codegen/image/stub.h"
 #include "image/format.h"
-#include "link/reloc.h"
+#include "link/arch/reloc.h"
 
 /* Not in the elf.h of every system. */
 enum { SHT_RELR_ = 19, DT_RELRSZ_ = 35, DT_RELR_ = 36, DT_RELRENT_ = 37 };

@@ -9,7 +9,7 @@
 #include "codegen/image/stub.h"
 #include "codegen/llvm.h"
 #include "image/format.h"
-#include "link/reloc.h"
+#include "link/arch/reloc.h"
 
 /* ---- segments ---- */
 

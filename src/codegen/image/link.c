@@ -5,7 +5,7 @@
 #include "base/managed_file.h"
 #include "codegen/codegen.h"
 #include "codegen/image/stub.h"
-#include "link/reloc.h"
+#include "link/arch/reloc.h"
 
 static int check(const struct tn_image_link_options *options, struct tn_error *err)
 {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "link/detached.h"
+#include "link/file/detached.h"
 
 enum { PER_SESSION = 256 };
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What loaded x86-64 code calls with conventions of its own. Only built for x86-64. */
+
+#include "link/tls/tls.h"
+
+/* TLS descriptor (Oliva and Araujo, "Thread-Local Storage Descriptors"): %rax points at {this function, offset}; answers the
+ * offset from the thread pointer in %rax and preserves every other register. */
+__asm__(".pushsection .text.tn__tls_descriptor,\"ax\",@progbits\n"
+        ".globl tn__tls_descriptor\n"
+        ".hidden tn__tls_descriptor\n"
+        ".type tn__tls_descriptor,@function\n"
+        ".balign 16\n"
+        "tn__tls_descriptor:\n"
+        "    .cfi_startproc\n"
+        "    endbr64\n"
+        "    movq 8(%rax), %rax\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size tn__tls_descriptor, .-tn__tls_descriptor\n"
+        ".popsection\n");

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Adding objects and archives: reading them and entering what they define. */
+
+#include <errno.h>
+
+#include "link/demand/promise.h"
+
+/* ---- definitions ---- */
+
+static bool is_building(const struct tn__object *object)
+{
+    return object && object->link && object->link->building;
+}
+
+/* What a link has laid out must not change under it, and if it fails, it takes back what it has changed. */
+bool tn__entry_is_held(const struct tn__entry *entry)
+{
+    return entry && (is_building(entry->object) || is_building(entry->group_owner));
+}
+
+bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
+{
+    if (!library->building)
+        return false;
+    bool held = false;
+    for (uint32_t i = 1; !held && i < data->symbol_count; i++)
+        if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
+            held =
+                tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->symbols[i].name, data->symbols[i].key));
+    for (uint32_t i = 0; !held && i < data->group_count; i++)
+        held = tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->groups[i].signature, data->groups[i].key));
+    return held;
+}
+
+static uint8_t strength_of(const struct tn__object *object, const struct tn__symbol *symbol)
+{
+    if (symbol->binding == TN__BIND_WEAK)
+        return TN__STRENGTH_WEAK;
+    if (symbol->place == TN__PLACE_COMMON)
+        return TN__STRENGTH_COMMON;
+    return object->data->input.flags & TN_INPUT_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+}
+
+static const char *owner_of(const struct tn__entry *entry)
+{
+    if (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED)
+        return entry->promise->name;
+    return entry->object ? entry->object->name : "the client";
+}
+
+/* Why another definition comes too late; NULL if it does not. */
+static const char *is_settled(const struct tn__entry *entry)
+{
+    if (entry->kind == TN__ENTRY_LINKED)
+        return "linked already";
+    if (!entry->strength)
+        return NULL;
+    if (entry->kind == TN__ENTRY_FAILED)
+        return "needed already, and has failed";
+    return entry->kind == TN__ENTRY_PROMISED && entry->promise->state == TN__PROMISE_RUNNING ? "being made already"
+                                                                                             : NULL;
+}
+
+int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err)
+{
+    entry->contested |= entry->strength != TN__STRENGTH_NONE;
+    if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
+        return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
+    *yields = strength > entry->strength;
+    const char *settled = *yields ? is_settled(entry) : NULL;
+    if (settled)
+        return tn__fail(err, TN_EDUP, "'%s' in %s would override the definition of %s, which is %s", entry->name, by,
+                        owner_of(entry), settled);
+    return 0;
+}
+
+/* Common definitions of one name share the largest size and alignment. */
+static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbol)
+{
+    uint8_t shift = (uint8_t)__builtin_ctzll(symbol->value); /* readers let only powers of two pass */
+    entry->common_size = tn__max64(entry->common_size, symbol->size);
+    if (entry->common_shift < shift)
+        entry->common_shift = shift;
+}
+
+static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *entry)
+{
+    return symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift;
+}
+
+/* The entry stands for this definition from now on. */
+static void take(struct tn__object *object, uint32_t index)
+{
+    struct tn__symbol *symbol = &object->data->symbols[index];
+    struct tn__entry *entry = symbol->entry;
+    entry->kind = TN__ENTRY_OBJECT;
+    entry->strength = strength_of(object, symbol);
+    entry->hidden = symbol->hidden || object->data->input.flags & TN_INPUT_HIDDEN;
+    entry->thread_local = symbol->type == TN__TYPE_TLS;
+    entry->object = object;
+    entry->symbol = index;
+    entry->common_size = entry->common_shift = 0;
+    if (entry->strength == TN__STRENGTH_COMMON)
+        merge_common(entry, symbol);
+    if (!symbol->listed)
+        object->entries[object->entry_count++] = entry;
+    symbol->listed = true;
+}
+
+/* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
+static int define(struct tn__object *object, uint32_t index, const struct tn_responsibility *keeps,
+                  struct tn__journal *journal, struct tn_error *err)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    struct tn__entry *entry = symbol->entry;
+    uint8_t strength = strength_of(object, symbol);
+    bool common = strength == TN__STRENGTH_COMMON;
+    bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;
+    int code = overrides ? 0 : tn__entry_yields(entry, strength, object->name, &overrides, err);
+    if (code)
+        return code;
+    bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
+    if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
+        return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
+                        object->name, owner_of(entry));
+    bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
+    if (!overrides && !merges)
+        return 0;
+    if (!tn__journal_note(journal, entry))
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+    if (merges)
+        merge_common(entry, symbol);
+    else
+        take(object, index);
+    return 0;
+}
+
+static void keep_group(struct tn__object *object, struct tn__entry *entry)
+{
+    entry->group_owner = object;
+    object->entries[object->entry_count++] = entry;
+}
+
+static void discard_group(struct tn__object *object, const struct tn__group *group, bool discarded)
+{
+    for (uint32_t m = 0; m < group->count; m++)
+        object->data->sections[group->members[m]].discarded = discarded;
+}
+
+/* A section that follows another one (SHF_LINK_ORDER) is about it, so it is discarded with it, in the same group or not. */
+static void discard_followers(const struct tn__object_data *data)
+{
+    for (uint32_t i = 1; i < data->section_count; i++)
+        if (data->sections[i].follows && data->sections[data->sections[i].follows].discarded)
+            data->sections[i].discarded = true;
+}
+
+/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
+static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
+                        struct tn_error *err)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < object->data->group_count; i++) {
+        const struct tn__group *group = &object->data->groups[i];
+        struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+        if (!entry->group_owner) {
+            if (!tn__journal_note(journal, entry))
+                return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+            keep_group(object, entry);
+            continue;
+        }
+        entry->contested = any = true;
+        discard_group(object, group, true);
+    }
+    if (any)
+        discard_followers(object->data);
+    return 0;
+}
+
+static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn_responsibility *keeps,
+                         struct tn__journal *journal, struct tn_error *err)
+{
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        struct tn__symbol *symbol = &object->data->symbols[i];
+        if (symbol->binding == TN__BIND_LOCAL)
+            continue;
+        symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
+        if (!symbol->entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+        if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
+            symbol->place = TN__PLACE_UNDEFINED;
+            symbol->dropped = true;
+            symbol->dropped_weak = symbol->binding == TN__BIND_WEAK;
+            symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
+        }
+        if (symbol->place == TN__PLACE_UNDEFINED)
+            continue;
+        int code = define(object, i, keeps, journal, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- objects ---- */
+
+void tn__object_release_data(struct tn__object *object)
+{
+    if (!object->data)
+        return;
+    const struct tn_input input = object->data->input;
+    struct tn__arena arena = object->data->arena; /* which the data lies in */
+    object->data = NULL;
+    tn__arena_free(&arena);
+    if (input.release)
+        input.release(input.context, input.bytes, input.length);
+}
+
+/* Entries that have to be looked at when the object is removed. */
+static size_t count_entries(const struct tn__object_data *data)
+{
+    size_t count = data->group_count;
+    for (uint32_t i = 1; i < data->symbol_count; i++)
+        count += data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED;
+    return count;
+}
+
+/* One block: the object, room for its entries, its name. The data moves into its own arena. */
+static struct tn__object *new_object(struct tn__object_data *data)
+{
+    size_t entries = count_entries(data) * sizeof(struct tn__entry *), name_size = strlen(data->name) + 1;
+    struct tn__object_data *kept = tn__arena_alloc(&data->arena, sizeof *kept);
+    struct tn__object *object = kept ? tn__alloc(data->arena.from, sizeof *object + entries + name_size) : NULL;
+    if (!object)
+        return NULL;
+    *object = (struct tn__object){.data = kept, .entries = (struct tn__entry **)(object + 1)};
+    object->name = memcpy((char *)(object + 1) + entries, data->name, name_size);
+    tn__list_init(&object->owned);
+    tn__list_init(&object->queued);
+    *kept = *data;
+    kept->name = object->name;
+    return object;
+}
+
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
+                     struct tn__object_data *data, struct tn_error *err)
+{
+    *data = (struct tn__object_data){.name = input->name,
+                                     .bytes = input->bytes,
+                                     .size = input->length,
+                                     .input = *input,
+                                     .may_change = may_change,
+                                     .with_unloaded = library->session->detached,
+                                     .arena.from = library->session->allocator};
+    int code = tn__object_read(data, err);
+    if (!code && !tn__object_find_keys(data, &library->session->seed))
+        code = tn__object_fail_names(data, err);
+    if (code)
+        tn__arena_free(&data->arena);
+    return code;
+}
+
+int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
+                    const struct tn_responsibility *keeps, struct tn__journal *journal, struct tn_error *err)
+{
+    struct tn_library *library = owner->library;
+    struct tn__object *object = new_object(data);
+    if (!object) {
+        tn__fail(err, TN_ENOMEM, "%s: out of memory", data->name);
+        tn__arena_free(&data->arena); /* the name may lie there */
+        return TN_ENOMEM;
+    }
+    object->owner = owner;
+    int code = claim_groups(library, object, journal, err);
+    if (!code)
+        code = enter_symbols(library, object, keeps, journal, err);
+    if (code) {
+        object->data->input.release = NULL; /* what was not added is still the caller's */
+        tn__object_release_data(object);
+        tn__free(library->session->allocator, object);
+        return code;
+    }
+    library->session->stats.sections += object->data->section_count;
+    library->session->stats.symbols += object->data->symbol_count;
+    tn__list_append(&owner->objects, &object->owned);
+    tn__list_append(queue, &object->queued);
+    return 0;
+}
+
+void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
+{
+    library->bereft |= entry->contested;
+    library->session->revision += entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_generated(entry);
+    entry->contested = false;
+    entry->kind = TN__ENTRY_UNDEFINED;
+    entry->strength = TN__STRENGTH_NONE;
+    entry->object = NULL;
+    entry->hidden = entry->thread_local = false;
+    entry->address = 0;
+}
+
+static void forget_definitions(const struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    for (uint32_t i = 0; i < object->entry_count; i++) {
+        struct tn__entry *entry = object->entries[i];
+        if (entry->group_owner == object) {
+            entry->group_owner = NULL;
+            library->bereft |= entry->contested;
+        }
+        if (entry->object == object)
+            tn__entry_forget(library, entry);
+    }
+}
+
+/* ---- falling back ---- */
+
+/* Every section is as the groups that it is a member of: those that nobody keeps any more are this object's now. */
+static void reclaim_groups(const struct tn_library *library, struct tn__object *object)
+{
+    const struct tn__object_data *data = object->data;
+    for (uint32_t i = 1; i < data->section_count; i++)
+        if (data->sections[i].follows)
+            data->sections[i].discarded = false;
+    for (uint32_t i = 0; i < data->group_count; i++) {
+        const struct tn__group *group = &data->groups[i];
+        struct tn__entry *entry = tn__symtab_find_key(&library->symtab, group->signature, group->key);
+        if (entry->group_owner)
+            continue;
+        keep_group(object, entry);
+        discard_group(object, group, false);
+    }
+    for (uint32_t i = 0; i < data->group_count; i++) {
+        const struct tn__group *group = &data->groups[i];
+        if (tn__symtab_find_key(&library->symtab, group->signature, group->key)->group_owner != object)
+            discard_group(object, group, true);
+    }
+    discard_followers(data);
+}
+
+/* Takes the entry of a definition if nobody has it, or a weaker one of a pending object. What the client defined or a
+ * materializer promised meanwhile stays: there is nobody who could be told of a clash. */
+static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    struct tn__entry *entry = symbol->entry;
+    uint8_t strength = strength_of(object, symbol);
+    bool is_pending = entry->kind == TN__ENTRY_OBJECT;
+    if (is_pending && entry->object == object)
+        return;
+    entry->contested |= entry->strength != TN__STRENGTH_NONE;
+    if (tn__entry_is_held(entry))
+        library->bereft = true; /* once more when that link has ended */
+    else if (strength > entry->strength && (is_pending || !entry->strength)) {
+        library->session->revision += tn__entry_leads_on(entry);
+        take(object, index);
+    } else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
+        merge_common(entry, symbol);
+}
+
+static void reenter_symbols(struct tn_library *library, struct tn__object *object)
+{
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        struct tn__symbol *symbol = &object->data->symbols[i];
+        if (symbol->dropped && tn__section_is_loaded(&object->data->sections[symbol->section])) {
+            symbol->dropped = false;
+            symbol->place = TN__PLACE_SECTION;
+            symbol->binding = symbol->dropped_weak ? TN__BIND_WEAK : TN__BIND_GLOBAL;
+        }
+        if (symbol->binding != TN__BIND_LOCAL && symbol->place != TN__PLACE_UNDEFINED)
+            reenter(library, object, i);
+    }
+}
+
+void tn__library_fall_back(struct tn_library *library)
+{
+    if (!library->bereft)
+        return;
+    library->bereft = false;
+    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
+        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
+        if (object->link) {
+            library->bereft = true;
+            continue;
+        }
+        reclaim_groups(library, object);
+        reenter_symbols(library, object);
+    }
+}
+
+void tn__object_hide(struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    if (object->has_calls) {
+        tn__calls_drop(&library->initializers, object);
+        tn__calls_drop(&library->waiting, object);
+    }
+    forget_definitions(object);
+    object->entry_count = 0; /* the names may go before the object */
+}
+
+void tn__object_remove(struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    tn__unwind_remove(&library->session->unwind, object->unwind);
+    if (object->has_calls) {
+        tn__calls_drop(&library->initializers, object);
+        tn__calls_drop(&library->waiting, object);
+        tn__calls_drop(&library->finalizers, object);
+        tn__exits_drop(&library->exits, object);
+    }
+    forget_definitions(object);
+    tn__object_give_back(object);
+    tn__object_release_data(object);
+    tn__list_remove(&object->owned);
+    tn__list_remove(&object->queued);
+    tn__free(library->session->allocator, object);
+}
+
+/* ---- public ---- */
+
+static char *copy_text(const struct tn_allocator *from, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = tn__alloc(from, size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
+                           struct tn_error *err)
+{
+    if (!library || !given)
+        return tn__fail(err, TN_EINVAL, "no library or no input given");
+    int code = tn__take_options(input, sizeof *input, given, "struct tn_input", err);
+    if (code)
+        return code;
+    if (!input->name || (!input->bytes && input->length))
+        return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
+    if (input->flags & ~(uint64_t)(TN_INPUT_HIDDEN | TN_INPUT_WEAK | TN_INPUT_ANY_FOLDER))
+        return tn__fail(err, TN_EINVAL, "%s: unknown input flags %#llx", input->name, (unsigned long long)input->flags);
+    if (input->owner && input->owner->library != library)
+        return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", input->name);
+    return 0;
+}
+
+static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
+{
+    struct tn__journal journal = {.arena.from = library->session->allocator};
+    struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
+    int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
+    if (code)
+        tn__journal_undo(&journal);
+    else
+        tn__promises_discard(library->session, &journal);
+    tn__journal_free(&journal);
+    return code;
+}
+
+static int enter_when_free(struct tn_library *library, struct tn__object_data *data, uint64_t start,
+                           struct tn_error *err)
+{
+    struct tn_session *session = library->session;
+    tn__session_lock(session);
+    while (tn__library_is_held(library, data))
+        pthread_cond_wait(&session->idle, &session->lock);
+    int code = tn__library_check(library, err);
+    if (code)
+        tn__arena_free(&data->arena);
+    else
+        code = enter_object(library, data, err);
+    tn__session_spent(session, &session->stats.read_ns, start);
+    tn__session_unlock(session);
+    return code;
+}
+
+int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
+{
+    return enter_when_free(library, data, tn__session_clock(library->session), err);
+}
+
+int tn__library_add_object(struct tn_library *library, const struct tn_input *given, struct tn__source source,
+                           struct tn_error *err)
+{
+    struct tn_input input;
+    struct tn__object_data data;
+    int code = tn__library_take_input(library, given, &input, err);
+    if (code)
+        return code;
+    uint64_t start = tn__session_clock(library->session);
+    code = tn__library_read(library, &input, source.may_change, &data, err);
+    return code ? code : enter_when_free(library, &data, start, err);
+}
+
+struct lazy_context {
+    struct tn_library *library;
+    struct tn__archive *archive;
+    struct tn__journal *journal;
+};
+
+static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err)
+{
+    const struct lazy_context *c = context;
+    struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
+    if (!entry)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
+    if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry) && !tn__entry_is_generated(entry))
+        return 0;
+    if (!tn__journal_note(c->journal, entry))
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
+    entry->kind = TN__ENTRY_LAZY;
+    entry->archive = c->archive;
+    entry->member = member;
+    return 0;
+}
+
+static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                         struct tn_error *err)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
+    struct tn__journal journal = {.arena.from = from};
+    if (!archive || !(archive->name = copy_text(from, input->name))) {
+        tn__free(from, archive);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+    }
+    uint64_t start = tn__session_clock(library->session);
+    archive->input = *input;
+    archive->source = source;
+    archive->from = from;
+    int code = tn__archive_open(archive, err);
+    if (!code)
+        code = tn__archive_symbols(archive, define_lazy, &(struct lazy_context){library, archive, &journal}, err);
+    if (code) {
+        tn__journal_undo(&journal);
+        tn__free(from, archive->name);
+        tn__free(from, archive);
+    } else {
+        archive->next = library->archives;
+        library->archives = archive;
+    }
+    tn__journal_free(&journal);
+    tn__session_spent(library->session, &library->session->stats.read_ns, start);
+    return code;
+}
+
+int tn__library_add_archive(struct tn_library *library, const struct tn_input *given, struct tn__source source,
+                            struct tn_error *err)
+{
+    struct tn_input input;
+    int code = tn__library_take_input(library, given, &input, err);
+    if (code)
+        return code;
+    tn__session_lock(library->session);
+    code = tn__library_check(library, err);
+    if (!code)
+        code = enter_archive(library, &input, source, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
+int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    return tn__library_add_object(library, input, (struct tn__source){0}, err);
+}
+
+int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
+{
+    return tn__library_add_archive(library, input, (struct tn__source){0}, err);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld, "Source Code
+ * Reference"). Programs build tables this way: each file adds entries, and one loop runs over all of them.
+ *
+ * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid: so these
+ * symbols belong to a single link. If something in it refers to them, the sections of that name in all objects of the link are
+ * placed one after the other, in link order, in a range of their own, and the symbols are its bounds. The objects share the
+ * range; the last one removed frees it. Lookups do not find the symbols.
+ *
+ * The entries have their kind only while a link is resolved, under the lock; their addresses are private to the link. */
+
+#include <stdlib.h>
+
+#include "link/core/link.h"
+
+/* No section is larger than any window; the sum of such sizes cannot overflow. */
+static const uint64_t LARGEST = 1ULL << 40;
+
+/* One range of gathered sections. */
+struct tn__gathering {
+    struct tn__gathering *next; /* in the link that made it */
+    const char *name;           /* during that link */
+    struct tn__window *window;
+    enum tn_zone zone;
+    struct tn__range *range;
+    bool low; /* one of the objects has to be below 2 GiB */
+    size_t size, alignment;
+    size_t users;
+};
+
+/* An object's share in a gathering. */
+struct tn__gathered {
+    struct tn__gathered *next;
+    struct tn__gathering *gathering;
+};
+
+/* A section of an object of the link. The first one of each name has the gathering of that name, if there is one. */
+struct tn__named_section {
+    struct tn__object *object;
+    struct tn__section *section;
+    size_t place; /* in link order */
+    struct tn__gathering *gathering;
+};
+
+static bool is_identifier(const char *name)
+{
+    if (!*name || (*name >= '0' && *name <= '9'))
+        return false;
+    for (; *name; name++)
+        if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') && !(*name >= '0' && *name <= '9') &&
+            *name != '_')
+            return false;
+    return true;
+}
+
+int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
+{
+    static const char start[] = "__start_", stop[] = "__stop_";
+    bool is_start = !strncmp(entry->name, start, sizeof start - 1);
+    const char *section = entry->name + (is_start ? sizeof start : sizeof stop) - 1;
+    *noted = false;
+    if ((!is_start && strncmp(entry->name, stop, sizeof stop - 1) != 0) || !is_identifier(section))
+        return 0;
+    struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
+    if (!bound)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0};
+    link->bounds = bound;
+    link->bound_count++;
+    entry->kind = TN__ENTRY_BOUND;
+    *noted = true;
+    return 0;
+}
+
+static bool is_gathered(const struct tn__section *section)
+{
+    return tn__section_is_loaded(section) && !tn__section_is_tls(section);
+}
+
+/* ---- the index: a link may have tens of thousands of bounds and of sections ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct tn__named_section *p = a, *q = b;
+    int names = strcmp(p->section->name, q->section->name);
+    return names ? names : p->place < q->place ? -1 : p->place > q->place;
+}
+
+static int by_entry(const void *a, const void *b)
+{
+    const struct tn__bound *p = *(struct tn__bound *const *)a, *q = *(struct tn__bound *const *)b;
+    return p->entry < q->entry ? -1 : p->entry > q->entry;
+}
+
+static int index_sections(struct tn__link *link)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < link->count; i++)
+        count += link->objects[i]->data->section_count;
+    link->named = tn__arena_array(&link->arena, count, sizeof *link->named);
+    if (!link->named)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++, link->named_count++)
+            link->named[link->named_count] = (struct tn__named_section){
+                link->objects[i], &link->objects[i]->data->sections[s], link->named_count, NULL};
+    qsort(link->named, link->named_count, sizeof *link->named, by_name);
+    return 0;
+}
+
+static int index_bounds(struct tn__link *link)
+{
+    link->bounds_by_entry = tn__arena_array(&link->arena, link->bound_count, sizeof(struct tn__bound *));
+    if (!link->bounds_by_entry)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    size_t count = 0;
+    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
+        link->bounds_by_entry[count++] = bound;
+    link->bound_count = count;
+    qsort(link->bounds_by_entry, count, sizeof(struct tn__bound *), by_entry);
+    return 0;
+}
+
+/* The first section of the name or, if there is none, of the next one. */
+static struct tn__named_section *first_named(const struct tn__link *link, const char *name)
+{
+    size_t low = 0, high = link->named_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(link->named[middle].section->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &link->named[low];
+}
+
+/* Goes to the next section, beginning at `at`, that is gathered under the name; NULL behind the last one. */
+static struct tn__named_section *gathered_from(const struct tn__link *link, struct tn__named_section *at,
+                                               const char *name)
+{
+    for (; at < link->named + link->named_count && !strcmp(at->section->name, name); at++)
+        if (is_gathered(at->section))
+            return at;
+    return NULL;
+}
+
+void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_gathered *visit, void *context)
+{
+    struct tn__named_section *at = first_named(link, name);
+    for (; (at = gathered_from(link, at, name)); at++)
+        visit(context, at->object, at->section);
+}
+
+int tn__link_settle_bounds(struct tn__link *link)
+{
+    int code = link->bounds ? index_sections(link) : 0;
+    for (struct tn__bound **at = &link->bounds, *bound; !code && (bound = *at);)
+        if (gathered_from(link, first_named(link, bound->section), bound->section)) {
+            at = &bound->next;
+        } else {
+            *at = bound->next;
+            tn__entry_reset(bound->entry);
+            tn__resolvers_ask(bound->library, bound->entry);
+        }
+    return code || !link->bounds ? code : index_bounds(link);
+}
+
+void tn__link_forget_bounds(struct tn__link *link)
+{
+    for (const struct tn__bound *bound = link->bounds; bound; bound = bound->next)
+        tn__entry_reset(bound->entry);
+}
+
+static const struct tn__bound *find_bound(const struct tn__link *link, const struct tn__entry *entry)
+{
+    size_t low = 0, high = link->bound_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (link->bounds_by_entry[middle]->entry <= entry)
+            low = middle;
+        else
+            high = middle;
+    }
+    return link->bounds_by_entry[low];
+}
+
+const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)
+{
+    return find_bound(link, entry)->section;
+}
+
+uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry)
+{
+    return find_bound(link, entry)->address;
+}
+
+/* ---- gathering ---- */
+
+static int add_section(struct tn__link *link, struct tn__gathering *gathering, const struct tn__object *object,
+                       struct tn__section *section)
+{
+    bool is_code = section->kind == TN__SECTION_CODE;
+    enum tn_zone zone = is_code ? TN_ZONE_CODE : section->kind == TN__SECTION_RODATA ? TN_ZONE_RODATA : TN_ZONE_DATA;
+    if (gathering->alignment && is_code != (gathering->zone == TN_ZONE_CODE))
+        return tn__fail(link->err, TN_ENOTSUP, "%s: sections %s of code and of data cannot lie together", object->name,
+                        section->name);
+    if (section->size > LARGEST || section->alignment > LARGEST || gathering->size > LARGEST)
+        return tn__fail(link->err, TN_ENOMEM, "%s: sections %s fit no window", object->name, section->name);
+    if (!gathering->alignment || zone == TN_ZONE_DATA)
+        gathering->zone = zone;
+    section->offset = tn__align_up(gathering->size, section->alignment);
+    int code =
+        gathering->alignment ? tn__object_count_gap(link, object, section, section->offset - gathering->size) : 0;
+    if (code)
+        return code;
+    gathering->size = section->offset + section->size;
+    gathering->alignment = tn__max64(gathering->alignment, section->alignment);
+    gathering->low |= object->plan->low;
+    section->pinned = true;
+    return 0;
+}
+
+static int add_user(struct tn__link *link, struct tn__gathering *gathering, struct tn__object *object)
+{
+    if (object->gathered && object->gathered->gathering == gathering)
+        return 0;
+    struct tn__gathered *part = tn__alloc(link->session->allocator, sizeof *part);
+    if (!part)
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+    *part = (struct tn__gathered){object->gathered, gathering};
+    object->gathered = part;
+    gathering->users++;
+    return 0;
+}
+
+static int collect(struct tn__link *link, struct tn__gathering *gathering, struct tn__named_section *at)
+{
+    int code = 0;
+    for (; !code && (at = gathered_from(link, at, gathering->name)); at++) {
+        code = add_user(link, gathering, at->object);
+        if (!code)
+            code = add_section(link, gathering, at->object, at->section);
+    }
+    return code;
+}
+
+static struct tn__gathering *find(const struct tn__link *link, const char *name)
+{
+    const struct tn__named_section *first = first_named(link, name);
+    return first < link->named + link->named_count && !strcmp(first->section->name, name) ? first->gathering : NULL;
+}
+
+/* What is allocated here belongs to the objects that take part, and is freed with them. */
+static int gather(struct tn__link *link, const char *name)
+{
+    struct tn__gathering *gathering = tn__alloc_zeroed(link->session->allocator, 1, sizeof *gathering);
+    if (!gathering)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    gathering->name = name;
+    struct tn__named_section *first = first_named(link, name);
+    int code = collect(link, gathering, first);
+    if (!gathering->users) {
+        tn__free(link->session->allocator, gathering);
+        return code;
+    }
+    gathering->next = link->gatherings;
+    link->gatherings = first->gathering = gathering;
+    return code;
+}
+
+int tn__link_gather(struct tn__link *link)
+{
+    int code = 0;
+    for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
+        if (!find(link, bound->section))
+            code = gather(link, bound->section);
+    return code;
+}
+
+void tn__link_size_gathered(const struct tn__link *link, tn__note_size *note, void *context)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
+        note(context, gathering->low, gathering->zone, gathering->size, gathering->alignment);
+}
+
+int tn__link_take_gathered(struct tn__link *link)
+{
+    struct tn__codemem *memory = &link->session->memory;
+    int code = 0;
+    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next) {
+        struct tn__backing backing;
+        gathering->window = &memory->windows[TN__WINDOW_NEAR];
+        if (gathering->low)
+            code = tn__codemem_low_window(memory, &gathering->window, link->err);
+        if (!code)
+            code = tn__codemem_take(gathering->window, gathering->zone, gathering->size ? gathering->size : 1,
+                                    gathering->alignment, 0, &gathering->range, &backing, link->err);
+    }
+    return code;
+}
+
+static void place(void *context, const struct tn__object *object, struct tn__section *section)
+{
+    const struct tn__range *range = context;
+    (void)object;
+    section->address = range->address + section->offset;
+    section->write = range->write + section->offset;
+}
+
+void tn__link_place_gathered(struct tn__link *link)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
+        tn__each_gathered(link, gathering->name, place, gathering->range);
+    for (struct tn__bound *bound = link->bounds; bound; bound = bound->next) {
+        const struct tn__gathering *gathering = find(link, bound->section);
+        if (gathering)
+            bound->address = gathering->range->address + (bound->is_end ? gathering->size : 0);
+    }
+}
+
+static void copy(void *context, const struct tn__object *object, struct tn__section *section)
+{
+    (void)context, (void)object;
+    if (section->bytes)
+        memcpy(section->write, section->bytes, section->size);
+}
+
+void tn__link_copy_gathered(const struct tn__link *link)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next) {
+        if (!gathering->range->fresh)
+            memset(gathering->range->write, 0, gathering->size);
+        tn__each_gathered(link, gathering->name, copy, NULL);
+    }
+}
+
+int tn__link_protect_gathered(struct tn__link *link)
+{
+    int code = 0;
+    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
+        code = tn__codemem_publish(gathering->window, gathering->range, link->err);
+    return code;
+}
+
+int tn__link_settle_gathered(struct tn__link *link)
+{
+    int code = 0;
+    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
+        code = tn__codemem_settle(gathering->range, link->err);
+    return code;
+}
+
+void tn__object_leave_gathered(struct tn__object *object)
+{
+    const struct tn_allocator *from = object->owner->library->session->allocator;
+    for (struct tn__gathered *part = object->gathered, *next; part; part = next) {
+        struct tn__gathering *gathering = part->gathering;
+        next = part->next;
+        tn__free(from, part);
+        if (--gathering->users)
+            continue;
+        if (gathering->range)
+            tn__codemem_give(gathering->window, gathering->range);
+        tn__free(from, gathering);
+    }
+    object->gathered = NULL;
+    for (uint32_t i = 1; object->data && i < object->data->section_count; i++)
+        object->data->sections[i].pinned = false;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* One link from start to end: the phases in order, each over all objects of the link, and the rollback on failure. */
+
+#include "link/file/detached.h"
+#include "link/observe/observer.h"
+#include "link/demand/promise.h"
+#include "link/tls/tls.h"
+
+typedef int object_phase(struct tn__link *link, struct tn__object *object);
+
+static int each_object(struct tn__link *link, object_phase *run)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = run(link, link->objects[i]);
+    return code;
+}
+
+static int bind_all(struct tn__link *link)
+{
+    link->low_window = link->session->memory.windows[TN__WINDOW_LOW].end != 0;
+    return each_object(link, tn__object_bind);
+}
+
+/* What is missing may be the program's: a library sees nothing of it by itself. */
+static int fail_undefined(struct tn__link *link)
+{
+    const struct tn_library *library = link->library;
+    if (!library->resolvers && !library->generators && !library->search_count)
+        tn__append(link->err,
+                   "\nnothing of the program is visible to library %s, which has no resolver (tn_add_resolver)",
+                   library->name);
+    return TN_EUNDEF;
+}
+
+static int scan_all(struct tn__link *link)
+{
+    int code = each_object(link, tn__object_scan);
+    if (code)
+        return code;
+    if (link->undefined)
+        return fail_undefined(link);
+    /* Objects in different windows may be out of each other's reach. */
+    bool low = link->low_window;
+    for (size_t i = 0; i < link->count; i++)
+        low |= link->objects[i]->plan->low;
+    low &= link->session->memory.windows[TN__WINDOW_NEAR].end > 1ULL << 31;
+    return low ? each_object(link, tn__object_scan_branches) : 0;
+}
+
+static int layout_all(struct tn__link *link)
+{
+    int code = tn__link_gather(link);
+    return code ? code : each_object(link, tn__object_layout);
+}
+
+/* What the objects will take of each window, in the order in which they do. */
+struct sums {
+    bool one_window; /* the near window is below 2 GiB */
+    size_t sizes[TN__WINDOWS][TN_ZONES], alignments[TN__WINDOWS][TN_ZONES];
+};
+
+static void add_to_sums(void *context, bool low, int zone, size_t size, size_t alignment)
+{
+    struct sums *sums = context;
+    int window = low && !sums->one_window ? TN__WINDOW_LOW : TN__WINDOW_NEAR;
+    size_t *sum = &sums->sizes[window][zone], *largest = &sums->alignments[window][zone];
+    *sum = tn__align_up(tn__align_up(*sum, alignment) + size, TN__RANGE_GRANULE);
+    *largest = tn__max64(*largest, alignment);
+}
+
+static struct sums sum_up(const struct tn__link *link)
+{
+    struct sums sums = {.one_window = link->session->memory.windows[TN__WINDOW_NEAR].end <= 1ULL << 31};
+    tn__link_size_gathered(link, add_to_sums, &sums);
+    for (size_t i = 0; i < link->count; i++) {
+        const struct tn__plan *plan = link->objects[i]->plan;
+        for (int zone = 0; zone < TN_ZONES; zone++)
+            if (plan->sizes[zone])
+                add_to_sums(&sums, plan->low, zone, plan->sizes[zone], plan->alignments[zone]);
+    }
+    return sums;
+}
+
+static void begin_runs(struct tn__link *link)
+{
+    struct tn__codemem *memory = &link->session->memory;
+    const struct sums sums = sum_up(link);
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int zone = 0; zone < TN_ZONES; zone++) {
+            struct tn__window *window = &memory->windows[i];
+            size_t size = sums.sizes[i][zone];
+            struct tn_error unused; /* taking the first object will fail for the same reason */
+            if (size && (i == TN__WINDOW_NEAR || !tn__codemem_low_window(memory, &window, &unused)))
+                tn__run_begin(window, zone, size, sums.alignments[i][zone], &link->runs[i][zone]);
+        }
+}
+
+static void end_runs(struct tn__link *link)
+{
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int zone = 0; zone < TN_ZONES; zone++)
+            tn__run_end(&link->session->memory.windows[i], zone);
+}
+
+static int publish_runs(struct tn__link *link)
+{
+    int code = 0;
+    for (int i = 0; i < TN__WINDOWS; i++)
+        for (int zone = 0; !code && zone < TN_ZONES; zone++)
+            code = tn__run_publish(&link->session->memory.windows[i], zone, &link->runs[i][zone], link->err);
+    return code;
+}
+
+static void add_size(void *context, bool low, int zone, size_t size, size_t alignment)
+{
+    size_t *sum = context;
+    (void)low, (void)alignment;
+    *sum += zone == TN_ZONE_DATA ? 0 : size;
+}
+
+static bool is_large(const struct tn__link *link)
+{
+    size_t sum = 0;
+    tn__link_size_gathered(link, add_size, &sum);
+    for (size_t i = 0; i < link->count; i++)
+        sum += link->objects[i]->plan->sizes[TN_ZONE_CODE] + link->objects[i]->plan->sizes[TN_ZONE_RODATA];
+    return sum >= TN__LARGE_LINK;
+}
+
+static int take_all(struct tn__link *link)
+{
+    link->large = is_large(link);
+    if (link->large)
+        begin_runs(link);
+    int code = tn__link_take_gathered(link);
+    if (!code)
+        code = each_object(link, tn__object_take);
+    if (link->large)
+        end_runs(link);
+    return code;
+}
+
+static int place_all(struct tn__link *link)
+{
+    tn__link_place_gathered(link);
+    int code = each_object(link, tn__object_place);
+    for (size_t i = 0; !code && i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    return code;
+}
+
+static int copy_all(struct tn__link *link)
+{
+    tn__link_copy_gathered(link);
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_copy(link->objects[i]);
+    return 0;
+}
+
+static int apply_all(struct tn__link *link)
+{
+    return each_object(link, tn__object_apply);
+}
+
+static int protect_all(struct tn__link *link)
+{
+    int code = link->large ? publish_runs(link) : 0;
+    if (!code)
+        code = tn__link_protect_gathered(link);
+    for (size_t i = 0; i < link->count; i++)
+        for (int zone = 0; !code && zone < TN_ZONES; zone++)
+            if (link->objects[i]->ranges[zone])
+                code = tn__codemem_publish(link->objects[i]->window, link->objects[i]->ranges[zone], link->err);
+    return code;
+}
+
+/* Nothing is written to the objects' code and constants any more. Under the lock. */
+static int settle_all(struct tn__link *link)
+{
+    int code = tn__link_settle_gathered(link);
+    for (size_t i = 0; i < link->count; i++)
+        for (int zone = 0; !code && zone < TN_ZONES; zone++)
+            code = tn__codemem_settle(link->objects[i]->ranges[zone], link->err);
+    return code || !link->large ? code : tn__codemem_seal(&link->session->memory, link->err);
+}
+
+/* ---- publish ---- */
+
+static int publish_tls(struct tn__link *link)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++) {
+        struct tn__object *object = link->objects[i];
+        if (object->ranges[TN__PART_TLS])
+            code = tn__tls_publish(object->ranges[TN__PART_TLS], object->plan->tls_image, object->plan->tls_zero_offset,
+                                   link->err);
+    }
+    return code;
+}
+
+static bool reserve_calls(struct tn__calls_list *list, size_t count)
+{
+    list->reserved += count;
+    return tn__grow(list->from, &list->items, &list->capacity, list->count + list->reserved, sizeof *list->items);
+}
+
+/* Makes room for what registering the objects needs, so that nothing can fail halfway. They may belong to several
+ * libraries. */
+static int reserve_lists(struct tn__link *link)
+{
+    size_t tables = 0, bytes = 0;
+    bool reserved = true;
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn_library *library = link->objects[i]->owner->library;
+        size_t counts[TN__ROLES] = {0};
+        for (uint32_t s = 0; s < link->objects[i]->data->section_count; s++) {
+            const struct tn__section *section = &link->objects[i]->data->sections[s];
+            counts[section->role]++;
+            bytes += section->role == TN__ROLE_UNWIND ? section->size : 0;
+        }
+        tables += counts[TN__ROLE_UNWIND];
+        reserved &= reserve_calls(&library->initializers, counts[TN__ROLE_INIT]) &&
+                    reserve_calls(&library->waiting, counts[TN__ROLE_FINI]);
+    }
+    for (size_t i = 0; i < link->count; i++) {
+        struct tn_library *library = link->objects[i]->owner->library;
+        library->initializers.reserved = library->waiting.reserved = 0;
+    }
+    if (reserved && tn__unwind_prepare(&link->session->unwind, tables, bytes, &link->tables))
+        return 0;
+    return tn__fail(link->err, TN_ENOMEM, "out of memory");
+}
+
+/* Where the object's code begins, gathered sections apart unless it has no other; 0: there is none. */
+static uint64_t code_of(const struct tn__object *object)
+{
+    if (object->ranges[TN_ZONE_CODE])
+        return object->ranges[TN_ZONE_CODE]->address;
+    uint64_t lowest = 0;
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        if (section->kind == TN__SECTION_CODE && section->address && section->address - 1 < lowest - 1)
+            lowest = section->address;
+    }
+    return lowest;
+}
+
+static void register_unwind(struct tn__link *link, struct tn__object *object, const struct tn__section *section)
+{
+    uint64_t code = code_of(object);
+    if (!code)
+        return; /* every entry is one of a discarded function */
+    struct tn__unwind_table *table = link->tables;
+    link->tables = table->next;
+    table->next = object->unwind;
+    object->unwind = table;
+    struct tn__unwind_table as = {
+        .address = section->address,
+        .code = code,
+        .size = section->size < UINT32_MAX ? (uint32_t)section->size : UINT32_MAX,
+        .window = (uint32_t)(object->window - link->session->memory.windows),
+    };
+    tn__unwind_register(&link->session->unwind, table, as);
+}
+
+static void register_calls(struct tn__calls_list *list, struct tn_library *library, struct tn__object *object,
+                           const struct tn__section *section)
+{
+    tn__calls_add(list, object, section, library->sequence++);
+    object->has_calls = true;
+}
+
+static void register_sections(struct tn__link *link, struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    if (tn__session_is_elsewhere(link->session)) /* nothing of it runs here */
+        return;
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        if (!tn__section_is_loaded(section) || !section->size)
+            continue;
+        if (section->role == TN__ROLE_INIT)
+            register_calls(&library->initializers, library, object, section);
+        else if (section->role == TN__ROLE_FINI)
+            register_calls(&library->waiting, library, object, section);
+        else if (section->role == TN__ROLE_UNWIND)
+            register_unwind(link, object, section);
+    }
+}
+
+static void publish_symbols(struct tn__object *object)
+{
+    for (uint32_t i = 0; i < object->entry_count; i++) {
+        struct tn__entry *entry = object->entries[i];
+        if (entry->kind == TN__ENTRY_OBJECT && entry->object == object) {
+            entry->kind = TN__ENTRY_LINKED;
+            entry->address = object->plan->addresses[entry->symbol];
+        }
+    }
+}
+
+static int count_relocs(const struct tn__object *object, uint64_t *count)
+{
+    for (uint32_t i = 0; i < object->data->section_count; i++)
+        if (tn__section_is_loaded(&object->data->sections[i]))
+            *count += object->data->sections[i].reloc_count;
+    return 0;
+}
+
+/* Frees the bytes of objects and the arrays made from them, which are no longer needed. */
+static void retire(struct tn__object *object)
+{
+    object->link = NULL;
+    tn__list_remove(&object->queued);
+    object->plan = NULL;
+    tn__object_release_data(object);
+}
+
+static void count(struct tn_stats *stats, const struct tn__object *object)
+{
+    stats->objects++;
+    stats->got_slots += object->plan->got_words;
+    stats->stubs += object->plan->stub_count;
+    count_relocs(object, &stats->relocations);
+}
+
+static int publish_all(struct tn__link *link)
+{
+    int code = reserve_lists(link);
+    if (!code)
+        code = publish_tls(link);
+    if (!code && link->session->watch)
+        code = link->session->watch->linked(link);
+    if (code)
+        return code;
+    for (size_t i = 0; i < link->count && !tn__session_is_elsewhere(link->session); i++)
+        tn__object_fill_ifuncs(link->objects[i]);
+    for (size_t i = 0; i < link->count; i++) {
+        count(&link->session->stats, link->objects[i]);
+        register_sections(link, link->objects[i]);
+        publish_symbols(link->objects[i]);
+    }
+    for (size_t i = 0; i < link->count; i++) {
+        if (link->session->on_linked)
+            link->session->on_linked(link->session->on_linked_context, link->objects[i]->owner->library,
+                                     link->objects[i]);
+        retire(link->objects[i]);
+    }
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+typedef int phase(struct tn__link *link);
+
+static int run_phase(struct tn__link *link, phase *run, int number)
+{
+    uint64_t start = tn__session_clock(link->session);
+    int code = run(link);
+    tn__session_spent(link->session, &link->ns[number], start);
+    return code;
+}
+
+/* Under the lock: decides which objects belong to this link, and binds their symbols. */
+static int resolve(struct tn__link *link)
+{
+    uint64_t start = tn__session_clock(link->session);
+    int code = tn__link_resolve(link);
+    if (!code && link->request->roots)
+        code = link->request->roots->strip(link);
+    if (!code)
+        code = bind_all(link);
+    tn__link_forget_bounds(link);
+    tn__session_spent(link->session, &link->ns[TN__LINK_RESOLVE], start);
+    return code;
+}
+
+/* Without the lock: computes how much memory is needed. */
+static int plan(struct tn__link *link)
+{
+    int code = run_phase(link, scan_all, TN__LINK_RESOLVE);
+    return code ? code : run_phase(link, layout_all, TN__LINK_LAYOUT);
+}
+
+/* Without the lock: computes the contents of that memory. */
+static int build(struct tn__link *link)
+{
+    int code = run_phase(link, place_all, TN__LINK_LAYOUT);
+    if (!code)
+        code = run_phase(link, copy_all, TN__LINK_COPY);
+    if (!code)
+        code = run_phase(link, apply_all, TN__LINK_APPLY);
+    return code ? code : run_phase(link, protect_all, TN__LINK_PUBLISH);
+}
+
+/* Touches only memory and arrays that are private to this link. */
+static int run_unlocked(struct tn__link *link, phase *run)
+{
+    pthread_mutex_unlock(&link->session->lock);
+    int code = run(link);
+    tn__session_lock(link->session);
+    return code;
+}
+
+/* Meanwhile, other threads leave alone what belongs to this link. */
+static void begin_building(struct tn__link *link)
+{
+    link->session->building++;
+    for (size_t i = 0; i < link->count; i++)
+        link->objects[i]->owner->library->building++;
+    link->building = true;
+}
+
+static void end_building(struct tn__link *link)
+{
+    link->session->building--;
+    for (size_t i = 0; i < link->count; i++)
+        link->objects[i]->owner->library->building--;
+    link->building = false;
+}
+
+/* Into the window's zones. */
+static int pack(struct tn__link *link)
+{
+    int code = run_unlocked(link, plan);
+    if (!code)
+        code = run_phase(link, take_all, TN__LINK_LAYOUT);
+    return code ? code : run_unlocked(link, build);
+}
+
+/* The alternative for a session with a layout of its own (detached.h). Without the lock. */
+static int arrange(struct tn__link *link)
+{
+    int code = scan_all(link);
+    if (!code)
+        code = link->session->detached->how->arrange(link);
+    if (code)
+        return code;
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    code = apply_all(link);
+    return code ? code : link->session->detached->how->finish(link);
+}
+
+/* From resolving to publishing. */
+static int make(struct tn__link *link)
+{
+    const struct tn__detached *detached = link->session->detached;
+    begin_building(link);
+    int code = detached && detached->how->arrange ? run_unlocked(link, arrange) : pack(link);
+    if (!code)
+        code = settle_all(link);
+    end_building(link);
+    return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
+}
+
+static void undo(struct tn__link *link)
+{
+    if (link->request->roots)
+        link->request->roots->unstrip(link);
+    tn__journal_undo(&link->journal); /* nobody else has changed these: see tn__library_is_held */
+    for (size_t i = 0; i < link->count; i++) {
+        tn__object_give_back(link->objects[i]);
+        tn__object_unbind(link->objects[i]);
+        link->objects[i]->plan = NULL;
+        link->objects[i]->link = NULL;
+    }
+    for (size_t i = 0; i < link->count; i++)
+        tn__library_fall_back(link->objects[i]->owner->library);
+    while (link->members.next != &link->members)
+        tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
+}
+
+/* A member that nothing needs, because the archive's index promised what it does not define, outlives the link's list. */
+static void release_members(struct tn__link *link)
+{
+    while (link->members.next != &link->members)
+        tn__list_remove(link->members.next);
+}
+
+static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES])
+{
+    stats->resolve_ns += ns[TN__LINK_RESOLVE];
+    stats->layout_ns += ns[TN__LINK_LAYOUT];
+    stats->copy_ns += ns[TN__LINK_COPY];
+    stats->relocate_ns += ns[TN__LINK_APPLY];
+    stats->publish_ns += ns[TN__LINK_PUBLISH];
+}
+
+static int run_once(struct tn__link *link)
+{
+    struct tn_session *session = link->session;
+    link->arena.from = link->journal.arena.from = session->allocator;
+    tn__list_init(&link->members);
+    int code = resolve(link);
+    if (!code && link->count)
+        code = make(link);
+    if (code)
+        undo(link);
+    release_members(link);
+    add_times(&session->stats, link->ns);
+    tn__unwind_remove(&session->unwind, link->tables);
+    tn__journal_free(&link->journal);
+    tn__arena_free(&link->arena);
+    tn__free(session->allocator, link->objects);
+    if (code != TN__BUSY)
+        pthread_cond_broadcast(&session->idle);
+    return code;
+}
+
+int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err)
+{
+    struct tn_session *session = request->library->session;
+    for (;;) {
+        struct tn__link link = {.number = ++session->links,
+                                .library = request->library,
+                                .session = session,
+                                .request = request,
+                                .needs = needs,
+                                .err = err};
+        needs->promise_count = needs->missing_count = needs->open_count = 0;
+        int code = run_once(&link);
+        if (code != TN__BUSY)
+            return code;
+        pthread_cond_wait(&session->idle, &session->lock);
+    }
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Finds the objects of a link: those asked for, and all that their references lead to, including archive members and objects of
+ * other libraries. A worklist visits each object and each reference once. */
+
+#include "link/demand/promise.h"
+
+static int need_object(struct tn__link *link, struct tn__object *object)
+{
+    if (object->link)
+        return object->link == link ? 0 : TN__BUSY;
+    if (!object->data)
+        return 0; /* linked */
+    if (link->needs->resume && object->explored == link->needs->query)
+        return 0;
+    if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
+        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+    object->link = link;
+    link->objects[link->count++] = object;
+    return 0;
+}
+
+static int load_member(struct tn__link *link, struct tn_library *library, struct tn__entry *entry)
+{
+    struct tn_input input;
+    char *name;
+    struct tn__archive *archive = entry->archive;
+    int code = tn__archive_load(archive, entry->member, &input, &name, link->err);
+    if (code)
+        return code;
+    struct tn__object_data data;
+    input.flags = archive->input.flags;
+    code = tn__library_read(library, &input, archive->source.may_change || archive->thin, &data, link->err);
+    if (!code && tn__library_is_held(library, &data)) {
+        tn__arena_free(&data.arena);
+        code = TN__BUSY;
+    }
+    if (!code)
+        code = tn__library_add(&library->own, &data, &link->members, NULL, &link->journal, link->err);
+    tn__free(link->session->allocator, name);
+    if (code) {
+        if (input.release)
+            input.release(input.context, input.bytes, input.length);
+        return code;
+    }
+    if (entry->kind == TN__ENTRY_LAZY)
+        tn__entry_reset(entry); /* the archive's index promised what the member does not define */
+    return 0;
+}
+
+/* The link has to wait until this promise is kept. Everything else that it lacks is still collected, so that all of it can be
+ * made in parallel. */
+static int wait_for(struct tn__link *link, struct tn__entry *entry)
+{
+    struct tn_responsibility *promise = entry->promise;
+    struct tn__needs *needs = link->needs;
+    entry->wanted = true;
+    if (promise->noted == link->number)
+        return 0;
+    if (!tn__grow(link->session->allocator, &needs->promises, &needs->promise_capacity, needs->promise_count + 1,
+                  sizeof(struct tn_responsibility *)))
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    promise->noted = link->number;
+    needs->promises[needs->promise_count++] = promise;
+    return 0;
+}
+
+/* Follows an alias, or has it searched anew if it is stale, and not what the last search came to. */
+static void follow_alias(struct tn_library **library, struct tn__entry **at, const struct tn__entry *searched)
+{
+    struct tn__entry *entry = *at;
+    if (entry != searched && tn__entry_is_stale(entry)) {
+        tn__entry_reset(entry);
+        return;
+    }
+    *library = entry->library;
+    *at = entry->target;
+}
+
+/* One look at an undefined entry, on the way from `open`; if it says nothing afterwards, nobody defines it. */
+static int find(struct tn__link *link, const struct tn__open *open, struct tn_library *library, struct tn__entry *entry)
+{
+    bool noted;
+    if (library->removed)
+        return 0;
+    int code = tn__link_note_bound(link, library, entry, &noted);
+    return code || noted ? code : tn__link_search(link, library, entry, open->how, open->entry);
+}
+
+static bool has_grown(const struct tn__needs *needs, const struct tn__needs *before)
+{
+    return needs->promise_count > before->promise_count || needs->missing_count > before->missing_count;
+}
+
+/* The next round begins here. */
+static int note_open(struct tn__link *link, const struct tn__open *open)
+{
+    struct tn__needs *needs = link->needs;
+    if (!tn__grow(link->session->allocator, &needs->open, &needs->open_capacity, needs->open_count + 1,
+                  sizeof *needs->open))
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    needs->open[needs->open_count++] = *open;
+    return 0;
+}
+
+static int need_entry(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how)
+{
+    const struct tn__open open = {library, entry, how};
+    const struct tn__needs before = *link->needs;
+    const struct tn__entry *searched = NULL; /* the last one: what it was bound to may have to be searched too */
+    for (int code = 0; !code;)
+        switch (entry->kind) {
+        case TN__ENTRY_ALIAS:
+            follow_alias(&library, &entry, searched);
+            break;
+        case TN__ENTRY_LAZY:
+            if (how & TN__NEED_WEAK)
+                return 0;
+            code = load_member(link, library, entry);
+            if (code)
+                return code;
+            break;
+        case TN__ENTRY_UNDEFINED:
+            if (searched == entry)
+                return has_grown(link->needs, &before) ? note_open(link, &open) : 0;
+            searched = entry;
+            code = find(link, &open, library, entry);
+            if (code)
+                return code;
+            break;
+        case TN__ENTRY_OBJECT:
+            return need_object(link, entry->object);
+        case TN__ENTRY_PROMISED:
+            code = wait_for(link, entry);
+            return code ? code : note_open(link, &open);
+        case TN__ENTRY_FAILED:
+            return tn__promise_fail_with(entry->promise, entry->name, link->err);
+        default:
+            return 0;
+        }
+    return 0;
+}
+
+/* Resolvers are not asked for these: they answer with addresses. */
+static bool is_variable(const struct tn__link *link, const struct tn__symbol *symbol)
+{
+    return symbol->type == TN__TYPE_TLS && !link->session->imports_tls;
+}
+
+static int resolve_object(struct tn__link *link, struct tn__object *object)
+{
+    struct tn_library *library = object->owner->library;
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
+        if (!symbol->entry)
+            continue;
+        bool open = symbol->place == TN__PLACE_UNDEFINED;
+        int code = need_entry(link, library, symbol->entry,
+                              (open && symbol->binding == TN__BIND_WEAK ? TN__NEED_WEAK : 0U) |
+                                  (open && is_variable(link, symbol) ? TN__NEED_TLS : 0U));
+        if (code)
+            return code;
+    }
+    object->explored = link->needs->query;
+    return 0;
+}
+
+/* ---- what is asked for ---- */
+
+static int need_queue(struct tn__link *link)
+{
+    int code = 0;
+    const struct tn__list *queue = &link->library->queue;
+    for (struct tn__list *node = queue->next; !code && node != queue; node = node->next)
+        code = need_object(link, tn__container_of(node, struct tn__object, queued));
+    return code;
+}
+
+static int need_name(struct tn__link *link, const char *name)
+{
+    struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
+    return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
+}
+
+/* Lookups do not find hidden symbols: see tn__request_check. */
+static int need_wanted(struct tn__link *link, const struct tn_wanted *wanted)
+{
+    const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, wanted->name);
+    return entry && !tn__wanted_sees(wanted, entry) ? 0 : need_name(link, wanted->name);
+}
+
+static int need_open(struct tn__link *link)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < link->needs->resume_count; i++) {
+        const struct tn__open *open = &link->needs->resume[i];
+        if (!open->library->removed)
+            code = need_entry(link, open->library, open->entry, open->how);
+    }
+    return code;
+}
+
+static int need_request(struct tn__link *link)
+{
+    if (link->needs->resume)
+        return need_open(link);
+    const struct tn__request *request = link->request;
+    int code = request->everything || request->roots ? need_queue(link) : 0;
+    for (size_t i = 0; !code && i < request->count; i++)
+        code = need_wanted(link, &request->symbols[i]);
+    for (size_t i = 0; !code && request->roots && i < request->roots->count; i++)
+        code = need_name(link, request->roots->names[i]);
+    return code;
+}
+
+int tn__link_resolve(struct tn__link *link)
+{
+    int code = need_request(link);
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = resolve_object(link, link->objects[i]);
+    if (code)
+        return code;
+    code = tn__link_settle_bounds(link);
+    if (code)
+        return code;
+    if (link->needs->promise_count || link->needs->missing_count)
+        return TN__WAIT;
+    return link->needs->resume ? TN__EXPLORED : tn__request_check(link->request, link->err);
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The life of promises, until objects keep them. See promise.h. */
+
+#include "base/shown_name.h"
+#include "link/demand/promise.h"
+
+/* ---- life ---- */
+
+void tn__promise_hold(struct tn_responsibility *promise)
+{
+    promise->users++;
+}
+
+void tn__promise_drop(struct tn_responsibility *promise)
+{
+    if (--promise->users)
+        return;
+    if (promise->generator)
+        tn__library_drop(promise->library);
+    tn__list_remove(&promise->owned);
+    tn__list_append(&promise->library->session->unused, &promise->owned);
+}
+
+static void free_staged(struct tn_responsibility *promise)
+{
+    for (struct tn__staged *staged = promise->staged; staged; staged = staged->next) {
+        const struct tn_input input = staged->data.input;
+        tn__arena_free(&staged->data.arena);
+        if (input.release)
+            input.release(input.context, input.bytes, input.length);
+    }
+    promise->staged = NULL;
+}
+
+static void free_promise(struct tn_responsibility *promise)
+{
+    const struct tn_allocator *from = promise->library->session->allocator;
+    free_staged(promise);
+    if (promise->client.destroy)
+        promise->client.destroy(promise->client.context);
+    tn__arena_free(&promise->arena);
+    tn__free(from, promise->failure);
+    tn__free(from, promise);
+}
+
+void tn__session_unlock(struct tn_session *session)
+{
+    struct tn__list unused;
+    tn__list_init(&unused);
+    while (session->unused.next != &session->unused) {
+        struct tn__list *node = session->unused.next;
+        tn__list_remove(node);
+        tn__list_append(&unused, node);
+    }
+    pthread_mutex_unlock(&session->lock);
+    while (unused.next != &unused) {
+        struct tn_responsibility *promise = tn__container_of(unused.next, struct tn_responsibility, owned);
+        tn__list_remove(&promise->owned);
+        free_promise(promise);
+    }
+}
+
+struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    struct tn_responsibility *promise = tn__alloc_zeroed(from, 1, sizeof *promise);
+    if (!promise)
+        return NULL;
+    promise->library = library;
+    promise->users = 1;
+    promise->arena.from = from;
+    tn__list_init(&promise->owned);
+    tn__list_init(&promise->waits);
+    tn__list_init(&promise->queries);
+    promise->name = tn__arena_text(&promise->arena, name, strlen(name));
+    promise->entries = tn__arena_array(&promise->arena, count, sizeof *promise->entries);
+    if (promise->name && promise->entries)
+        return promise;
+    tn__arena_free(&promise->arena);
+    tn__free(from, promise);
+    return NULL;
+}
+
+void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner)
+{
+    promise->owner = owner;
+    tn__list_append(&owner->promises, &promise->owned);
+}
+
+void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry)
+{
+    entry->kind = TN__ENTRY_PROMISED;
+    entry->promise = promise;
+    promise->entries[promise->count++] = entry;
+}
+
+/* Drops the symbols that it still owes. */
+static void release_entries(struct tn_responsibility *promise)
+{
+    for (size_t i = 0; i < promise->count; i++) {
+        struct tn__entry *entry = promise->entries[i];
+        if (!tn__promise_owes(promise, entry))
+            continue;
+        tn__entry_forget(promise->library, entry);
+        entry->wanted = false;
+    }
+    promise->count = 0;
+}
+
+/* ---- removed ---- */
+
+/* Wakes whoever waits for it. */
+static void remove_promise(struct tn_responsibility *promise)
+{
+    struct tn_session *session = promise->library->session;
+    release_entries(promise);
+    tn__list_remove(&promise->owned);
+    promise->owner = NULL;
+    tn__query_wake(promise);
+    if (promise->state == TN__PROMISE_RUNNING)
+        tn__list_append(&session->removed, &promise->owned); /* it goes when it ends */
+    else
+        tn__promise_drop(promise);
+}
+
+void tn__promises_remove(struct tn_tracker *owner)
+{
+    while (!tn__list_is_empty(&owner->promises))
+        remove_promise(tn__container_of(owner->promises.next, struct tn_responsibility, owned));
+}
+
+void tn__promises_drop_removed(struct tn_session *session)
+{
+    while (!tn__list_is_empty(&session->removed)) {
+        struct tn__list *node = session->removed.next;
+        tn__list_remove(node);
+        tn__promise_drop(tn__container_of(node, struct tn_responsibility, owned));
+    }
+}
+
+/* ---- running ---- */
+
+/* The innermost materializer that the calling thread runs. */
+static __thread struct tn_responsibility *current __attribute__((tls_model("initial-exec")));
+
+struct tn_responsibility *tn__promise_current(const struct tn_session *session)
+{
+    struct tn_responsibility *promise = current;
+    while (promise && promise->library->session != session)
+        promise = promise->below;
+    return promise;
+}
+
+bool tn__promise_claim(struct tn_responsibility *promise)
+{
+    if (promise->state != TN__PROMISE_NEW || !promise->owner)
+        return false;
+    promise->state = TN__PROMISE_RUNNING;
+    struct tn_responsibility *below = tn__promise_current(promise->library->session);
+    if (below)
+        below->above = promise;
+    promise->runner = pthread_self();
+    promise->on_stack = true;
+    tn__promise_hold(promise);
+    return true;
+}
+
+static int ask_generator(const struct tn_responsibility *promise, struct tn_error *err)
+{
+    const struct tn__generator *generator = promise->generator;
+    return generator->function(generator->context, promise->library, promise->names, promise->name_count, err);
+}
+
+static int call(struct tn_responsibility *promise, struct tn_error *err)
+{
+    promise->below = current;
+    current = promise;
+    int code = promise->generator ? ask_generator(promise, err)
+                                  : promise->client.materialize(promise->client.context, promise, err);
+    current = promise->below;
+    return code;
+}
+
+/* ---- running ---- */
+
+void tn__promise_run(struct tn_responsibility *promise)
+{
+    struct tn_session *session = promise->library->session;
+    struct tn_error err;
+    tn__fail(&err, TN_EINVAL, "no reason given");
+    int code = call(promise, &err);
+    if (!code) /* unless the materializer has said so itself */
+        tn_responsibility_ready(promise, NULL);
+    else if (code != TN_LATER || promise->generator) {
+        err.code = code < 0 ? code : TN_EINVAL;
+        tn_responsibility_fail(promise, &err);
+    }
+    tn__session_lock(session);
+    promise->on_stack = false;
+    struct tn_responsibility *below = tn__promise_current(session);
+    if (below)
+        below->above = NULL;
+    tn__promise_drop(promise);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+}
+
+struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
+                                               size_t count)
+{
+    struct tn_library *library = missing->library;
+    struct tn_responsibility *promise = tn__promise_new(library, library->name, count);
+    const char **names = promise ? tn__arena_array(&promise->arena, count, sizeof *names) : NULL;
+    if (!names) {
+        if (promise)
+            tn__promise_drop(promise);
+        return NULL;
+    }
+    tn__promise_give(promise, &library->own);
+    tn__library_hold(library);
+    promise->generator = generator;
+    promise->names = names;
+    for (size_t i = 0; i < count; i++)
+        if (tn__generator_for(&missing[i]) == generator) {
+            names[promise->name_count++] = missing[i].entry->name;
+            tn__promise_take(promise, missing[i].entry);
+        }
+    return promise;
+}
+
+/* ---- ending ---- */
+
+static void set_failure(struct tn_responsibility *promise, const struct tn_error *why)
+{
+    promise->failure = tn__alloc(promise->library->session->allocator, sizeof *promise->failure);
+    if (promise->failure)
+        *promise->failure = *why;
+}
+
+int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err)
+{
+    int length = (int)tn__shown_length(symbol);
+    if (!promise->failure)
+        return tn__fail(err, TN_ENOMEM, "'%.*s': %s has failed, and there was no memory to say why", length, symbol,
+                        promise->name);
+    return tn__fail(err, promise->failure->code, "'%.*s': %s has failed: %s", length, symbol, promise->name,
+                    promise->failure->text);
+}
+
+/* It owes nothing any more, and has no owner. */
+static void leave(struct tn_responsibility *promise, enum tn__promise_state state)
+{
+    release_entries(promise);
+    tn__list_remove(&promise->owned);
+    promise->owner = NULL;
+    promise->state = state;
+    tn__query_disown(promise);
+    tn__query_wake(promise);
+    tn__promise_drop(promise);
+}
+
+/* Its symbols fail, for good until its tracker is removed; a generator may be asked for its names again. */
+static void fail(struct tn_responsibility *promise, const struct tn_error *why)
+{
+    set_failure(promise, why);
+    if (promise->generator || !promise->owner) {
+        leave(promise, promise->owner ? TN__PROMISE_FAILED : TN__PROMISE_KEPT);
+        return;
+    }
+    for (size_t i = 0; i < promise->count; i++)
+        if (tn__promise_owes(promise, promise->entries[i]))
+            promise->entries[i]->kind = TN__ENTRY_FAILED;
+    promise->state = TN__PROMISE_FAILED;
+    tn__query_disown(promise);
+    tn__query_wake(promise);
+}
+
+static void keep(struct tn_responsibility *promise)
+{
+    for (size_t i = 0; i < promise->count; i++) /* what a generator did not know */
+        promise->entries[i]->asked += tn__promise_owes(promise, promise->entries[i]);
+    leave(promise, TN__PROMISE_KEPT);
+}
+
+static bool any_staged_held(const struct tn_responsibility *promise)
+{
+    for (const struct tn__staged *staged = promise->staged; staged; staged = staged->next)
+        if (tn__library_is_held(promise->library, &staged->data))
+            return true;
+    return false;
+}
+
+static int enter_staged(struct tn_responsibility *promise, struct tn__journal *journal, struct tn_error *err)
+{
+    int code = 0;
+    while (!code && promise->staged) {
+        struct tn__staged *staged = promise->staged;
+        const struct tn_input input = staged->data.input;
+        promise->staged = staged->next;
+        code = tn__library_add(promise->owner, &staged->data, &promise->library->queue, promise, journal, err);
+        if (code && input.release)
+            input.release(input.context, input.bytes, input.length);
+    }
+    return code;
+}
+
+static int check_kept(const struct tn_responsibility *promise, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; !promise->generator && i < promise->count; i++)
+        if (tn__promise_owes(promise, promise->entries[i])) {
+            if (!code)
+                code = tn__fail(err, TN_EUNDEF, "%s promised, and did not define:", promise->name);
+            tn__append(err, " '%s'", promise->entries[i]->name);
+        }
+    return code;
+}
+
+/* Under the lock, which is released while a link holds one of the names. All or nothing. */
+static int enter(struct tn_responsibility *promise, struct tn_error *err)
+{
+    struct tn_session *session = promise->library->session;
+    struct tn__journal journal = {.arena.from = session->allocator};
+    while (any_staged_held(promise))
+        pthread_cond_wait(&session->idle, &session->lock);
+    if (!promise->owner)
+        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->name);
+    struct tn__list *queue = &promise->library->queue, *last = queue->previous;
+    int code = enter_staged(promise, &journal, err);
+    if (!code)
+        code = check_kept(promise, err);
+    if (code) {
+        tn__journal_undo(&journal);
+        while (queue->previous != last)
+            tn__object_remove(tn__container_of(queue->previous, struct tn__object, queued));
+    } else
+        tn__promises_discard(session, &journal);
+    tn__journal_free(&journal);
+    return code;
+}
+
+int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *err)
+{
+    if (!promise)
+        return tn__fail(err, TN_EINVAL, "no responsibility given");
+    struct tn_session *session = promise->library->session;
+    struct tn_error why;
+    tn__session_lock(session);
+    if (promise->state != TN__PROMISE_RUNNING) {
+        pthread_mutex_unlock(&session->lock);
+        return tn__fail(err, TN_EINVAL, "%s has ended already", promise->name);
+    }
+    int code = enter(promise, &why);
+    bool unheard = code && tn__list_is_empty(&promise->waits);
+    if (code)
+        fail(promise, &why);
+    else
+        keep(promise);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    if (unheard)
+        tn__session_report(session, &why);
+    if (code && err)
+        *err = why;
+    return code;
+}
+
+void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_error *why)
+{
+    if (!promise)
+        return;
+    struct tn_session *session = promise->library->session;
+    struct tn_error error;
+    tn__fail(&error, why && why->code < 0 ? why->code : TN_EINVAL, "%s", why ? why->text : "no reason given");
+    tn__session_lock(session);
+    bool running = promise->state == TN__PROMISE_RUNNING;
+    bool unheard = running && tn__list_is_empty(&promise->waits);
+    if (running)
+        fail(promise, &error);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    if (unheard)
+        tn__session_report(session, &error);
+}
+
+/* ---- forks ---- */
+
+/* In the child of a fork: the thread that would end a running or postponed materializer may not exist here. */
+static void leave_behind(struct tn_responsibility *promise)
+{
+    bool by_this_thread = promise->on_stack && pthread_equal(promise->runner, pthread_self());
+    promise->left_behind = promise->state == TN__PROMISE_RUNNING && !by_this_thread;
+    if (!promise->on_stack || by_this_thread)
+        return;
+    promise->above = NULL;
+    promise->on_stack = false;
+    promise->staged = NULL; /* the other thread may have been changing it; lost with that thread */
+    tn__promise_drop(promise);
+}
+
+void tn__promises_after_fork(struct tn_session *session)
+{
+    for (struct tn_library *library = session->libraries; library; library = library->next)
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            for (struct tn__list *node = tracker->promises.next, *next; node != &tracker->promises; node = next) {
+                next = node->next;
+                leave_behind(tn__container_of(node, struct tn_responsibility, owned));
+            }
+}
+
+/* Stands in for the materializer of a delegated promise, which only the client knew how to keep. */
+static int give_up(void *unused, struct tn_responsibility *promise, struct tn_error *err)
+{
+    (void)unused, (void)promise;
+    return tn__fail(err, TN_EREMOVED, "it was delegated before a fork, to a thread that this process may lack");
+}
+
+static void hand_over(struct tn_responsibility *promise, struct tn_responsibility *to)
+{
+    to->client = promise->client;
+    if (!to->client.materialize)
+        to->client.materialize = give_up;
+    promise->client = (struct tn_materializer){0};
+    for (size_t i = 0; i < promise->count; i++)
+        if (tn__promise_owes(promise, promise->entries[i]))
+            tn__promise_take(to, promise->entries[i]);
+    tn__promise_give(to, promise->owner);
+}
+
+bool tn__promise_renew(struct tn_responsibility *promise)
+{
+    if (!promise->left_behind || promise->state != TN__PROMISE_RUNNING || !promise->owner)
+        return false;
+    struct tn_responsibility *to =
+        promise->generator ? NULL : tn__promise_new(promise->library, promise->name, promise->count);
+    promise->left_behind = false;
+    if (to)
+        hand_over(promise, to);
+    if (to || promise->generator) /* which is asked again like for the first time */
+        remove_promise(promise);  /* that is what it is for whoever may still come to end it */
+    else {
+        struct tn_error err;
+        tn__fail(&err, TN_ENOMEM, "out of memory");
+        fail(promise, &err);
+    }
+    return true;
+}

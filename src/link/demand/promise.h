@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Promises: definitions made on demand, and queries: the lookups that wait for them.
+ *
+ *     lodge      a link meets promised symbols and backs out; its query records what it waits for      query.c
+ *     dispatch   the materializers are run by the waiting thread, a pool, or the client's threads      dispatch.c
+ *     keep       they end by providing objects, which are entered like any others, or by failing       promise.c
+ *     again      the query links what is there now
+ *
+ * A link therefore never waits for a materializer, no lock is held while one runs, and no dependency graph is needed: a
+ * query links everything it can reach together, and waits for what it cannot reach yet. */
+
+#ifndef TENON_PROMISE_H
+#define TENON_PROMISE_H
+
+#include "link/core/link.h"
+
+#pragma GCC visibility push(hidden)
+
+enum tn__promise_state {
+    TN__PROMISE_NEW = 0, /* not needed yet */
+    TN__PROMISE_RUNNING, /* its materializer has been, or is about to be, called */
+    TN__PROMISE_KEPT,    /* fulfilled, or removed meanwhile */
+    TN__PROMISE_FAILED,  /* its symbols remain failed until its tracker is removed */
+};
+
+/* A promise: the symbols that a materializer still has to provide. Guarded by the session's lock, except `staged`, which
+ * belongs to the holder of the responsibility. */
+struct tn_responsibility {
+    struct tn_library *library;
+    struct tn_tracker *owner; /* NULL once removed or ended */
+    struct tn__list owned;    /* in the owner's promises */
+    uint8_t state;
+    uint32_t users; /* references: one until it is fulfilled or removed, and one for each holder */
+    struct tn_materializer client;
+    struct tn__generator *generator; /* set instead of `client`: it is asked for `names`, which nothing defines */
+    const char **names;
+    size_t name_count;
+    char *name;
+    struct tn__entry **entries; /* those of kind PROMISED or FAILED that point back here are owed */
+    size_t count;
+    uint64_t noted;                  /* the last link that has it in its list */
+    struct tn__list waits;           /* struct tn__wait: queries that wait for it */
+    struct tn__list queries;         /* struct tn__query: made by its materializer; disowned when it ends */
+    struct tn_responsibility *below; /* while running: the outer materializer on the thread's stack */
+    struct tn_responsibility *above; /* the inner materializer of this session, which it has to wait for */
+    pthread_t runner;                /* the thread that runs it, while on_stack */
+    bool on_stack;                   /* the materializer has not returned yet */
+    bool left_behind;                /* by a fork: the thread that would end it may not exist in this process */
+    struct tn_responsibility *visit; /* the worklist of searches for cycles */
+    uint64_t visited;
+    struct tn__staged *staged; /* objects that fulfil it */
+    struct tn__arena arena;    /* name, entries and what is staged */
+    struct tn_error *failure;  /* FAILED: the cause; NULL: out of memory */
+};
+
+static inline bool tn__promise_owes(const struct tn_responsibility *promise, const struct tn__entry *entry)
+{
+    return (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) && entry->promise == promise;
+}
+
+/* An object made by a materializer, until it is entered. */
+struct tn__staged {
+    struct tn__staged *next;
+    struct tn__object_data data;
+};
+
+/* A name that a link needs and that a generator has to be asked for. */
+struct tn__missing {
+    struct tn_library *library;
+    struct tn__entry *entry;
+};
+
+/* An open reference: one that a link could not follow to its end. */
+struct tn__open {
+    struct tn_library *library;
+    struct tn__entry *entry;
+    unsigned how;
+};
+
+/* What a link backed out for. The next round starts with the open references and skips objects that the query has explored
+ * before, so that a chain of promises takes linear, not quadratic time. Only when nothing is open any more is everything
+ * resolved again and linked. */
+struct tn__needs {
+    uint64_t query;                /* its number */
+    const struct tn__open *resume; /* start with these and link nothing; NULL: start with the request */
+    size_t resume_count;
+    struct tn__open *open;
+    size_t open_count, open_capacity;
+    struct tn_responsibility **promises;
+    size_t promise_count, promise_capacity;
+    struct tn__missing *missing;
+    size_t missing_count, missing_capacity;
+};
+
+/* What a query wants: exactly one of `symbols`, `everything`, `roots`. */
+struct tn__request {
+    struct tn_library *library;
+    struct tn_wanted *symbols; /* these symbols */
+    size_t count;
+    bool everything;               /* every object of the library */
+    const struct tn__roots *roots; /* every object, stripped of what these do not need */
+};
+
+static inline bool tn__wanted_sees(const struct tn_wanted *wanted, const struct tn__entry *entry)
+{
+    return !entry->hidden || wanted->flags & TN_WANTED_HIDDEN;
+}
+
+struct tn__wait {
+    struct tn__list listed; /* in the promise's waits */
+    struct tn_responsibility *promise;
+    struct tn__query *query;
+};
+
+/* A lookup from start to end. On the stack for blocking lookups, otherwise allocated. */
+struct tn__query {
+    struct tn_session *session;
+    struct tn__request request;
+    uint64_t number;
+    struct tn_responsibility *from; /* the promise whose materializer asks; NULL: none, or it has ended */
+    struct tn__list asked;          /* in the queries of `from` */
+    struct tn__open *open;          /* open references after the last round */
+    size_t open_count;
+    uint64_t revision; /* of the session at that time */
+    struct tn__wait *waits;
+    size_t wait_count, pending;   /* `pending` of them have not ended */
+    struct tn__missing *asked_of; /* names that generators have been asked for */
+    size_t asked_count, asked_capacity;
+    pthread_cond_t *settled; /* blocking lookups: signalled when nothing is pending */
+    pthread_t asker;         /* blocking lookups: the waiting thread */
+    struct tn__list listed;  /* in the session's queries */
+    /* Only lookups with a callback: */
+    struct tn__list runnable; /* in the session's list, when nothing is pending */
+    bool announced;           /* a task has been made to continue it or an earlier one */
+    tn_lookup_done *done;
+    void *context;
+};
+
+/* ---- promise.c ---- */
+
+/* A new promise without owner, with room for `count` symbols; needs no lock. NULL when memory is out. */
+struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count);
+/* Under the lock: sets its owner. */
+void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owner);
+/* Under the lock: makes it owe this entry. */
+void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry);
+void tn__promise_hold(struct tn_responsibility *promise);
+/* Under the lock; it is freed with the last reference. */
+void tn__promise_drop(struct tn_responsibility *promise);
+/* Under the lock: claims a new promise for the calling thread to run. False if another thread has. */
+bool tn__promise_claim(struct tn_responsibility *promise);
+/* Under the lock: replaces a promise left behind by a fork with a new one; queries that wait for it try again. False if it
+ * was not left behind. */
+bool tn__promise_renew(struct tn_responsibility *promise);
+/* Without the lock: calls the materializer of a claimed promise, which has then ended or will be ended later. */
+void tn__promise_run(struct tn_responsibility *promise);
+/* The innermost promise of this session whose materializer the calling thread is running; NULL: none. */
+struct tn_responsibility *tn__promise_current(const struct tn_session *session);
+/* Under the lock: a new promise that this generator is asked for those of the names for which it is next; it is for the
+ * first one. NULL when memory is out. */
+struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
+                                               size_t count);
+/* Under the lock: removes the tracker's promises; queries that wait for them try again. */
+void tn__promises_remove(struct tn_tracker *owner);
+/* At the end of the session: drops promises that were removed while being made. */
+void tn__promises_drop_removed(struct tn_session *session);
+/* In the child of a fork, under the lock: marks promises whose threads may not exist here. */
+void tn__promises_after_fork(struct tn_session *session);
+/* The error of a failed promise. */
+int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err);
+
+/* ---- materializer.c ---- */
+
+/* Copies and checks a client's materializer. */
+int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
+                          struct tn_materializer *m, struct tn_error *err);
+/* Under the lock, which is released meanwhile: tells materializers which of their symbols the changes in `journal` overrode. */
+void tn__promises_discard(struct tn_session *session, struct tn__journal *journal);
+
+/* ---- query.c ---- */
+
+/* Under the lock: TN_EUNDEF, naming all symbols that are undefined or hidden, before anything is linked for the others. */
+int tn__request_check(const struct tn__request *request, struct tn_error *err);
+
+/* Links what is requested on behalf of `from`, which may be NULL, waiting for materializers. Takes the lock. */
+int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err);
+/* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. */
+int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
+                    void *context, struct tn_error *err);
+/* lookup.c: runs a query on behalf of the materializer that the calling thread is running, if any. */
+int tn__query_link(const struct tn__request *request, struct tn_error *err);
+/* Under the lock: wakes the queries of a promise that has ended or given its symbols away. */
+void tn__query_wake(struct tn_responsibility *promise);
+/* Without the lock: does one round of the next runnable query, of this promise's materializer (NULL: of any). False if there is
+ * none. */
+bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of);
+/* Without the lock: continues runnable queries. Inside a materializer only its own, because others might have to wait for
+ * it. */
+void tn__query_continue(struct tn_session *session);
+/* Under the lock: its queries no longer belong to a promise. */
+void tn__query_disown(struct tn_responsibility *promise);
+/* In the child of a fork, under the lock: ends the lookups of threads that do not exist here. */
+void tn__queries_after_fork(struct tn_session *session);
+/* At the end of the session: fails all queries with a callback. */
+void tn__query_abandon(struct tn_session *session);
+
+/* ---- search.c ---- */
+
+/* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
+struct tn__generator *tn__generator_for(const struct tn__missing *missing);
+
+/* ---- dispatch.c ---- */
+
+/* Without the lock: has these promises run, by the session's threads or the client's if there are any. A caller that is
+ * going to wait runs some itself. The caller's references are consumed. */
+void tn__dispatch(struct tn_session *session, struct tn_responsibility *const *promises, size_t count, bool waits);
+/* Has a round of a runnable query run. False if the caller has to do that itself. */
+bool tn__dispatch_step(struct tn_session *session);
+int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *err);
+/* Around a fork; the child has none of the pool's threads, and starts new ones when needed. */
+void tn__pool_before_fork(struct tn__pool *pool);
+void tn__pool_after_fork(struct tn__pool *pool, bool in_child);
+/* Waits for running tasks and drops those not started. */
+void tn__pool_close(struct tn_session *session);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lookups: a query links what is there, waits for what is promised, and tries again. See promise.h.
+ *
+ * No wait can deadlock: a query made by a materializer is recorded with its promise, and before it waits, the chain of what
+ * it would wait for is followed. If that leads back to the promise, the query fails instead. Other queries cannot close a
+ * cycle. */
+
+#include "link/demand/promise.h"
+
+/* ---- what was asked for ---- */
+
+static bool has_address(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_LINKED || entry->kind == TN__ENTRY_ABSOLUTE || entry->kind == TN__ENTRY_HOST;
+}
+
+/* The entry that a symbol leads to; NULL if nothing does, or it is hidden. */
+static struct tn__entry *find(const struct tn__request *request, size_t i)
+{
+    struct tn__entry *entry = tn__symtab_find(&request->library->symtab, request->symbols[i].name);
+    return entry && tn__wanted_sees(&request->symbols[i], entry) ? entry : NULL;
+}
+
+/* True if it leads to an address, through aliases that are still valid. */
+static bool is_in_place(const struct tn__entry *entry)
+{
+    for (; entry->kind == TN__ENTRY_ALIAS; entry = entry->target)
+        if (tn__entry_is_astray(entry))
+            return false;
+    return has_address(entry);
+}
+
+static bool is_answered(const struct tn__request *request)
+{
+    for (size_t i = 0; i < request->count; i++) {
+        const struct tn__entry *entry = find(request, i);
+        if (!entry || !is_in_place(entry))
+            return false;
+    }
+    return request->count;
+}
+
+/* True if a generator, of this library or one behind it, has to be asked first. */
+static bool is_missing(const struct tn__needs *needs, const char *name)
+{
+    for (size_t i = 0; i < needs->missing_count; i++)
+        if (!strcmp(needs->missing[i].entry->name, name))
+            return true;
+    return false;
+}
+
+/* TN_EUNDEF, with all the names, if some of the symbols are nowhere, and no generator is left to be asked for them. */
+static int check_found(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < request->count; i++) {
+        const struct tn_wanted *symbol = &request->symbols[i];
+        struct tn__entry *entry = tn__symtab_find(&request->library->symtab, symbol->name);
+        const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
+        bool defined = target && target->kind != TN__ENTRY_UNDEFINED;
+        if (symbol->flags & TN_WANTED_WEAK || (defined && tn__wanted_sees(symbol, entry)) ||
+            is_missing(needs, symbol->name))
+            continue;
+        if (code)
+            tn__append(err, "\n");
+        else
+            code = tn__fail(err, TN_EUNDEF, "%s", "");
+        tn__append(err, "'%s' is %s in library %s", target ? target->name : symbol->name,
+                   defined ? "hidden" : "not defined", request->library->name);
+    }
+    return code;
+}
+
+int tn__request_check(const struct tn__request *request, struct tn_error *err)
+{
+    return check_found(request, &(struct tn__needs){0}, err);
+}
+
+/* Some symbols may have been removed while others were linked. */
+static int answer(const struct tn__request *request, struct tn_error *err)
+{
+    int code = tn__request_check(request, err);
+    for (size_t i = 0; !code && i < request->count; i++) {
+        struct tn__entry *entry = find(request, i);
+        const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
+        request->symbols[i].address = target && has_address(target) ? (void *)(uintptr_t)target->address : NULL;
+    }
+    return code;
+}
+
+/* ---- waiting: what for ---- */
+
+/* Of the names that generators have to be asked for, those that go to the same one become one promise. */
+static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+{
+    const struct tn_allocator *from = query->session->allocator;
+    size_t count = needs->missing_count;
+    if (!tn__grow(from, &query->asked_of, &query->asked_capacity, query->asked_count + count,
+                  sizeof *query->asked_of) ||
+        !tn__grow(from, &needs->promises, &needs->promise_capacity, needs->promise_count + count,
+                  sizeof(struct tn_responsibility *)))
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        struct tn__generator *generator = tn__generator_for(&needs->missing[i]);
+        query->asked_of[query->asked_count++] = needs->missing[i];
+        if (!generator)
+            continue; /* it is being asked, with one before */
+        struct tn_responsibility *promise = tn__promise_generate(generator, &needs->missing[i], count - i);
+        if (!promise)
+            return tn__fail(err, TN_ENOMEM, "out of memory");
+        needs->promises[needs->promise_count++] = promise;
+    }
+    return 0;
+}
+
+static void visit(struct tn_responsibility *promise, struct tn_responsibility **work, uint64_t number)
+{
+    if (promise->visited == number)
+        return;
+    promise->visited = number;
+    promise->visit = *work;
+    *work = promise;
+}
+
+/* Notes what the query waits for. */
+static void visit_waits(const struct tn__query *query, struct tn_responsibility **work, uint64_t number)
+{
+    for (size_t i = 0; i < query->wait_count; i++) {
+        if (!tn__list_is_empty(&query->waits[i].listed)) /* else it has ended */
+            visit(query->waits[i].promise, work, number);
+    }
+}
+
+/* Of what the query waits for, itself or through others, the first one that fits; NULL: none. */
+static struct tn_responsibility *find_behind(const struct tn__query *query,
+                                             bool (*fits)(const struct tn_responsibility *, const void *),
+                                             const void *context)
+{
+    struct tn_responsibility *work = NULL;
+    uint64_t number = ++query->session->visits;
+    visit_waits(query, &work, number);
+    while (work && !fits(work, context)) {
+        const struct tn_responsibility *promise = work;
+        work = promise->visit;
+        if (promise->above)
+            visit(promise->above, &work, number);
+        for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
+            visit_waits(tn__container_of(node, struct tn__query, asked), &work, number);
+    }
+    return work;
+}
+
+static bool is_same(const struct tn_responsibility *promise, const void *target)
+{
+    return promise == target;
+}
+
+/* Ends the waiting. A generator's failure is the query's: it leaves no failed symbols behind. */
+static int unlodge(struct tn__query *query, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < query->wait_count; i++) {
+        struct tn__wait *wait = &query->waits[i];
+        struct tn_responsibility *promise = wait->promise;
+        if (!code && promise->generator && promise->state == TN__PROMISE_FAILED)
+            code = tn__promise_fail_with(promise, promise->names[0], err);
+        tn__list_remove(&wait->listed);
+        tn__promise_drop(promise);
+    }
+    tn__free(query->session->allocator, query->waits);
+    query->waits = NULL;
+    query->wait_count = query->pending = 0;
+    return code;
+}
+
+/* Wakes the threads that wait, because they may have work to do now: see help. */
+static void wake_helpers(const struct tn_session *session)
+{
+    for (struct tn__list *node = session->queries.next; node != &session->queries; node = node->next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, listed);
+        if (query->settled)
+            pthread_cond_signal(query->settled);
+    }
+}
+
+static int lodge(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err)
+{
+    query->waits = tn__alloc(query->session->allocator, needs->promise_count * sizeof *query->waits);
+    if (!query->waits)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    for (; query->wait_count < needs->promise_count; query->wait_count++) {
+        struct tn__wait *wait = &query->waits[query->wait_count];
+        wait->promise = needs->promises[query->wait_count];
+        wait->query = query;
+        tn__promise_hold(wait->promise);
+        tn__list_append(&wait->promise->waits, &wait->listed);
+    }
+    query->pending = query->wait_count;
+    if (!query->from)
+        return 0;
+    if (!find_behind(query, is_same, query->from)) {
+        if (!query->settled)
+            wake_helpers(query->session);
+        return 0;
+    }
+    unlodge(query, NULL);
+    return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself", query->from->name);
+}
+
+static void stop_waiting(struct tn__query *query)
+{
+    for (size_t i = 0; i < query->wait_count; i++)
+        tn__list_remove(&query->waits[i].listed);
+    query->pending = 0;
+}
+
+void tn__query_wake(struct tn_responsibility *promise)
+{
+    struct tn_session *session = promise->library->session;
+    while (!tn__list_is_empty(&promise->waits)) {
+        struct tn__wait *wait = tn__container_of(promise->waits.next, struct tn__wait, listed);
+        struct tn__query *query = wait->query;
+        tn__list_remove(&wait->listed);
+        query->pending--;
+        if (promise->state == TN__PROMISE_FAILED)
+            stop_waiting(query); /* at once: for the rest it is too late */
+        if (query->pending)
+            continue;
+        if (query->settled)
+            pthread_cond_signal(query->settled);
+        else {
+            tn__list_append(&session->runnable, &query->runnable);
+            if (query->from)
+                wake_helpers(session);
+        }
+    }
+}
+
+/* ---- one round ---- */
+
+/* The references that the link could not follow are where the next round begins. */
+static void take_open(struct tn__query *query, struct tn__needs *needs)
+{
+    tn__free(query->session->allocator, query->open);
+    query->open = needs->open;
+    query->open_count = needs->open_count;
+    needs->open = NULL;
+    needs->open_count = needs->open_capacity = 0;
+}
+
+/* Follows what the last round left open; when all is there, links. */
+static int link_round(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+{
+    const struct tn_session *session = query->session;
+    if (query->revision == session->revision) { /* else they may be nobody's references any more */
+        needs->resume = query->open;
+        needs->resume_count = query->open_count;
+    }
+    query->revision = session->revision;
+    int code = needs->resume ? tn__link_run(&query->request, needs, err) : TN__EXPLORED;
+    if (code == TN__EXPLORED) {
+        needs->resume = NULL;
+        code = tn__link_run(&query->request, needs, err);
+    }
+    take_open(query, needs);
+    return code;
+}
+
+/* Under the lock. TN__WAIT: the query is lodged, and `needs` lists, held, what it waits for. */
+static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
+{
+    const struct tn__request *request = &query->request;
+    *needs = (struct tn__needs){.query = query->number};
+    int code = tn__library_check(request->library, err);
+    if (!code && !is_answered(request))
+        code = link_round(query, needs, err);
+    if (!code)
+        return answer(request, err);
+    if (code != TN__WAIT)
+        return code;
+    code = needs->resume ? 0 : check_found(request, needs, err); /* all names were looked at */
+    if (!code)
+        code = generate(query, needs, err);
+    if (!code)
+        code = lodge(query, needs, err);
+    for (size_t i = 0; !code && i < needs->promise_count; i++)
+        tn__promise_hold(needs->promises[i]);
+    return code ? code : TN__WAIT;
+}
+
+static void free_needs(struct tn_session *session, struct tn__needs *needs)
+{
+    tn__free(session->allocator, needs->promises);
+    tn__free(session->allocator, needs->missing);
+}
+
+/* Under the lock: the query is one of the session's, and its materializer's. */
+static void begin(struct tn__query *query)
+{
+    query->number = ++query->session->links;
+    tn__list_append(&query->session->queries, &query->listed);
+    if (query->from)
+        tn__list_append(&query->from->queries, &query->asked);
+}
+
+void tn__query_disown(struct tn_responsibility *promise)
+{
+    while (!tn__list_is_empty(&promise->queries)) {
+        struct tn__query *query = tn__container_of(promise->queries.next, struct tn__query, asked);
+        tn__list_remove(&query->asked);
+        query->from = NULL;
+    }
+}
+
+/* Under the lock. Generators may be asked again by the next query. */
+static void end(struct tn__query *query)
+{
+    tn__list_remove(&query->listed);
+    tn__list_remove(&query->asked);
+    tn__free(query->session->allocator, query->open);
+    for (size_t i = 0; i < query->asked_count; i++)
+        if (!query->asked_of[i].library->removed)
+            query->asked_of[i].entry->asked = 0;
+    tn__free(query->session->allocator, query->asked_of);
+}
+
+/* Names that were looked for in vain have entries, too. */
+static void sweep_after(const struct tn__request *request, int code)
+{
+    if (code)
+        request->library->symtab.swept_revision = UINT64_MAX;
+    tn__library_sweep_if_due(request->library);
+}
+
+/* ---- going on ---- */
+
+static void step(struct tn__query *query);
+
+/* Where the calling thread goes on with queries. What becomes runnable meanwhile is left to the loop that is running: so the
+ * stack does not grow with the number of rounds. */
+static __thread struct level {
+    const struct tn_session *session;
+    const struct tn_responsibility *inside;
+    struct level *outer;
+} * level __attribute__((tls_model("initial-exec")));
+
+static struct tn__query *find_runnable(struct tn_session *session, const struct tn_responsibility *only_of)
+{
+    if (!only_of)
+        return tn__list_is_empty(&session->runnable)
+                   ? NULL
+                   : tn__container_of(session->runnable.next, struct tn__query, runnable);
+    for (struct tn__list *node = only_of->queries.next; node != &only_of->queries; node = node->next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, asked);
+        if (!tn__list_is_empty(&query->runnable))
+            return query;
+    }
+    return NULL;
+}
+
+bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of)
+{
+    tn__session_lock(session);
+    struct tn__query *query = find_runnable(session, only_of);
+    if (query)
+        tn__list_remove(&query->runnable);
+    pthread_mutex_unlock(&session->lock);
+    if (query)
+        step(query);
+    return query;
+}
+
+/* Queries that nobody was told of yet: a task is not for one of them, it takes the next, so it may come late. */
+static size_t announce_all(struct tn_session *session)
+{
+    size_t count = 0;
+    tn__session_lock(session);
+    for (struct tn__list *node = session->runnable.next; node != &session->runnable; node = node->next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, runnable);
+        count += !query->announced;
+        query->announced = true;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return count;
+}
+
+static void go_on(struct tn_session *session, const struct tn_responsibility *inside, bool own_only)
+{
+    struct level here = {session, inside, level};
+    level = &here;
+    bool shared = session->dispatch || session->pool;
+    for (size_t count = shared ? announce_all(session) : 0; count; count--)
+        if (!tn__dispatch_step(session))
+            tn__query_step_one(session, NULL);
+    while (!shared && tn__query_step_one(session, own_only ? inside : NULL))
+        ;
+    level = here.outer;
+}
+
+/* Under the lock, which is given up meanwhile: a thread that is going to wait leaves nothing to loops further down. */
+static void go_on_before_waiting(struct tn_session *session)
+{
+    if (tn__list_is_empty(&session->runnable))
+        return;
+    tn__session_unlock(session);
+    go_on(session, tn__promise_current(session), false);
+    tn__session_lock(session);
+}
+
+/* ---- blocking ---- */
+
+static bool has_work(const struct tn_responsibility *promise, const void *unused)
+{
+    (void)unused;
+    for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
+        if (!tn__list_is_empty(&tn__container_of(node, struct tn__query, asked)->runnable))
+            return true;
+    return promise->state == TN__PROMISE_NEW || (promise->state == TN__PROMISE_RUNNING && promise->left_behind);
+}
+
+/* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be waiting
+ * themselves. Under the lock, which is given up meanwhile; false if there is nothing to do. */
+static bool help(const struct tn__query *query)
+{
+    struct tn_session *session = query->session;
+    struct tn_responsibility *promise = find_behind(query, has_work, NULL);
+    if (!promise)
+        return false;
+    if (tn__promise_renew(promise))
+        return true;
+    bool claimed = tn__promise_claim(promise);
+    if (!claimed)
+        tn__promise_hold(promise);
+    tn__session_unlock(session);
+    if (claimed)
+        tn__promise_run(promise);
+    else
+        tn__query_step_one(session, promise);
+    tn__session_lock(session);
+    if (!claimed)
+        tn__promise_drop(promise);
+    return true;
+}
+
+/* What it waits for has ended, or was taken away. */
+static int wait_until_settled(struct tn__query *query, struct tn_error *err)
+{
+    if (query->pending)
+        go_on_before_waiting(query->session);
+    while (query->pending)
+        if (!help(query))
+            pthread_cond_wait(query->settled, &query->session->lock);
+    return unlodge(query, err);
+}
+
+int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err)
+{
+    struct tn_session *session = request->library->session;
+    pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
+    struct tn__query query = {
+        .session = session, .request = *request, .from = from, .settled = &settled, .asker = pthread_self()};
+    tn__list_init(&query.asked);
+    tn__list_init(&query.runnable);
+    tn__session_lock(session);
+    begin(&query);
+    int code;
+    do {
+        struct tn__needs needs;
+        code = attempt(&query, &needs, err);
+        if (code == TN__WAIT) {
+            tn__session_unlock(session);
+            tn__dispatch(session, needs.promises, needs.promise_count, true);
+            tn__session_lock(session);
+            int failed = wait_until_settled(&query, err);
+            code = failed ? failed : code;
+        }
+        free_needs(session, &needs);
+    } while (code == TN__WAIT);
+    end(&query);
+    sweep_after(request, code);
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    pthread_cond_destroy(&settled);
+    return code;
+}
+
+/* ---- with a callback ---- */
+
+static void finish(struct tn__query *query, int code, const struct tn_error *err)
+{
+    query->done(query->context, query->request.symbols, query->request.count, code ? err : NULL);
+    tn__free(query->session->allocator, query);
+}
+
+static void step(struct tn__query *query)
+{
+    struct tn_session *session = query->session;
+    struct tn__needs needs;
+    struct tn_error err;
+    tn__session_lock(session);
+    query->announced = false;
+    int code = unlodge(query, &err);
+    if (!code)
+        code = attempt(query, &needs, &err);
+    else
+        needs = (struct tn__needs){0};
+    if (code != TN__WAIT) {
+        end(query);
+        sweep_after(&query->request, code);
+    }
+    tn__session_unlock(session);
+    if (code == TN__WAIT)
+        tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
+    else
+        finish(query, code, &err);
+    free_needs(session, &needs);
+}
+
+void tn__query_continue(struct tn_session *session)
+{
+    const struct tn_responsibility *inside = tn__promise_current(session);
+    if (!level || level->session != session || level->inside != inside)
+        go_on(session, inside, inside && !session->pool && !session->dispatch);
+}
+
+void tn__queries_after_fork(struct tn_session *session)
+{
+    for (struct tn__list *node = session->queries.next, *next; node != &session->queries; node = next) {
+        struct tn__query *query = tn__container_of(node, struct tn__query, listed);
+        next = node->next;
+        if (!query->settled || pthread_equal(query->asker, pthread_self()))
+            continue;
+        unlodge(query, NULL);
+        end(query);
+    }
+}
+
+void tn__query_abandon(struct tn_session *session)
+{
+    while (!tn__list_is_empty(&session->queries)) {
+        struct tn__query *query = tn__container_of(session->queries.next, struct tn__query, listed);
+        struct tn_error err;
+        tn__fail(&err, TN_EREMOVED, "the session ends");
+        tn__list_remove(&query->runnable);
+        unlodge(query, NULL);
+        end(query);
+        finish(query, TN_EREMOVED, &err);
+    }
+}
+
+int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
+                    void *context, struct tn_error *err)
+{
+    struct tn_session *session = request->library->session;
+    struct tn__query *query = tn__alloc_zeroed(session->allocator, 1, sizeof *query);
+    if (!query)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    query->session = session;
+    query->request = *request;
+    query->from = from;
+    query->done = done;
+    query->context = context;
+    tn__list_init(&query->asked);
+    tn__list_init(&query->runnable);
+    tn__session_lock(session);
+    begin(query);
+    pthread_mutex_unlock(&session->lock);
+    struct level here = {session, tn__promise_current(session), level};
+    level = &here;
+    step(query);
+    level = here.outer;
+    tn__query_continue(session);
+    return 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a section is to the linker. Its flags and type say what kind of bytes it has, its name says what these are for. Both are
+ * checked together, because later phases rely on the pair: a table that is read in memory must have an address there. */
+
+#include "link/format/elf_reader.h"
+
+/* ---- types ---- */
+
+/* The types of sections that are loaded as they are (gABI, "Section Types"; psABI; GNU). All others with SHF_ALLOC are refused:
+ * what they would need is not known. */
+static bool is_loadable(uint32_t type)
+{
+    static const uint32_t loadable[] = {SHT_PROGBITS,   SHT_NOBITS,     TN__SHT_X86_64_UNWIND, SHT_NOTE,
+                                        SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY,     TN__SHT_GNU_SFRAME};
+    for (size_t i = 0; i < TN_COUNT(loadable); i++)
+        if (type == loadable[i])
+            return true;
+    return false;
+}
+
+/* ---- names ---- */
+
+struct naming {
+    const char *name;
+    uint8_t role;
+    bool has_suffixes; /* name.anything is the same */
+    bool reversed;
+    bool counts_down; /* .ctors.N has priority 65535 - N */
+};
+
+static const struct naming namings[] = {
+    {".eh_frame", TN__ROLE_UNWIND, false, false, false},    {"tenon_maps", TN__ROLE_MANAGED, false, false, false},
+    {"tenon_roots", TN__ROLE_MANAGED, false, false, false}, {".preinit_array", TN__ROLE_INIT, true, false, false},
+    {".init_array", TN__ROLE_INIT, true, false, false},     {".ctors", TN__ROLE_INIT, true, true, true},
+    {".fini_array", TN__ROLE_FINI, true, true, false},      {".dtors", TN__ROLE_FINI, true, false, true},
+};
+
+/* True for `name` itself and, with `suffixes`, for name.anything. */
+static bool is_called(const char *name, const char *base, bool suffixes)
+{
+    size_t length = strlen(base);
+    return !strncmp(name, base, length) && (name[length] == '\0' || (suffixes && name[length] == '.'));
+}
+
+static uint32_t priority_of(const char *name, const struct naming *naming)
+{
+    if (!strcmp(naming->name, ".preinit_array"))
+        return TN__PRIORITY_FIRST;
+    const char *digits = name + strlen(naming->name);
+    if (*digits != '.')
+        return TN__PRIORITY_LAST;
+    enum { DIGITS = 10 }; /* at most: any number of sections may have one long name */
+    const uint32_t numbers = TN__PRIORITY_UNNUMBERED / 2;
+    const char *end = ++digits;
+    uint32_t value = 0;
+    for (; *end >= '0' && *end <= '9' && value < numbers && end < digits + DIGITS; end++)
+        value = value * 10 + (uint32_t)(*end - '0');
+    if (end == digits || *end || value >= numbers)
+        return TN__PRIORITY_UNNUMBERED;
+    return naming->counts_down ? 2 * (numbers - 1 - value) : 2 * value + 1;
+}
+
+/* Whether the second letter is one of those in `namings`, which most sections' is not. */
+static bool may_have_role(const char *name)
+{
+#define LETTER(letter) (1U << ((letter) - 'a'))
+    const uint32_t letters = LETTER('e') | LETTER('p') | LETTER('i') | LETTER('c') | LETTER('f') | LETTER('d');
+#undef LETTER
+    unsigned letter = *name ? (unsigned)name[1] - 'a' : 32;
+    return letter < 32 && letters >> letter & 1;
+}
+
+static void set_role(struct tn__section *section, uint32_t type)
+{
+    if (type == TN__SHT_X86_64_UNWIND) {
+        section->role = TN__ROLE_UNWIND;
+        return;
+    }
+    if (!may_have_role(section->name))
+        return;
+    for (size_t i = 0; i < TN_COUNT(namings); i++)
+        if (is_called(section->name, namings[i].name, namings[i].has_suffixes)) {
+            section->role = namings[i].role;
+            section->reversed = namings[i].reversed;
+            if (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI)
+                section->priority = priority_of(section->name, &namings[i]);
+            return;
+        }
+}
+
+/* ---- kinds ---- */
+
+/* What flags and type alone say. TN__SECTION_UNLOADED: what they say makes no sense. */
+static uint8_t flags_kind(const Elf64_Shdr *header)
+{
+    bool zeros = header->sh_type == SHT_NOBITS;
+    switch (header->sh_flags & (SHF_TLS | SHF_EXECINSTR | SHF_WRITE)) {
+    case SHF_TLS:
+    case SHF_TLS | SHF_WRITE:
+        return zeros ? TN__SECTION_TLS_ZERO : TN__SECTION_TLS;
+    case SHF_WRITE:
+        return zeros ? TN__SECTION_ZERO : TN__SECTION_DATA;
+    case 0:
+        return zeros ? TN__SECTION_UNLOADED : TN__SECTION_RODATA;
+    case SHF_EXECINSTR:
+    case SHF_EXECINSTR | SHF_WRITE:
+        return zeros ? TN__SECTION_UNLOADED : TN__SECTION_CODE;
+    default:
+        return TN__SECTION_UNLOADED; /* thread-local code */
+    }
+}
+
+/* What each pair of role and kind is loaded as; where nothing is said, it is refused. What the linker and its observers read is
+ * read-only once relocated. */
+static const uint8_t loaded_as[TN__ROLES][TN__SECTION_KINDS] = {
+    [TN__ROLE_NONE] = {[TN__SECTION_CODE] = TN__SECTION_CODE,
+                       [TN__SECTION_RODATA] = TN__SECTION_RODATA,
+                       [TN__SECTION_DATA] = TN__SECTION_DATA,
+                       [TN__SECTION_ZERO] = TN__SECTION_ZERO,
+                       [TN__SECTION_TLS] = TN__SECTION_TLS,
+                       [TN__SECTION_TLS_ZERO] = TN__SECTION_TLS_ZERO},
+    [TN__ROLE_INIT] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
+    [TN__ROLE_FINI] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
+    [TN__ROLE_UNWIND] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
+    [TN__ROLE_MANAGED] = {[TN__SECTION_RODATA] = TN__SECTION_RODATA, [TN__SECTION_DATA] = TN__SECTION_RODATA},
+};
+
+static const char *const role_names[TN__ROLES] = {
+    [TN__ROLE_NONE] = "a section",
+    [TN__ROLE_INIT] = "an array of initializers",
+    [TN__ROLE_FINI] = "an array of finalizers",
+    [TN__ROLE_UNWIND] = "an unwind table",
+    [TN__ROLE_MANAGED] = "a table of managed code",
+};
+
+static const char *const kind_names[TN__SECTION_KINDS] = {
+    [TN__SECTION_UNLOADED] = "code or constants without bytes",
+    [TN__SECTION_CODE] = "code",
+    [TN__SECTION_ZERO] = "data without bytes",
+    [TN__SECTION_TLS] = "thread-local data",
+    [TN__SECTION_TLS_ZERO] = "thread-local data without bytes",
+};
+
+bool tn__elf_set_kind(struct tn__section *section, const Elf64_Shdr *header)
+{
+    if (!is_loadable(header->sh_type))
+        return header->sh_type == SHT_NULL;
+    section->note = header->sh_type == SHT_NOTE;
+    if (section->note)
+        return true;
+    set_role(section, header->sh_type);
+    section->kind = loaded_as[section->role][flags_kind(header)];
+    if (section->kind == TN__SECTION_DATA && is_called(section->name, ".data.rel.ro", true))
+        section->kind = TN__SECTION_RODATA;
+    return section->kind != TN__SECTION_UNLOADED && !section->compressed;
+}
+
+int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header)
+{
+    const char *file = r->object->name;
+    const struct tn__section *section = &r->object->sections[index];
+    if (!is_loadable(header->sh_type))
+        return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): sections of type %#x cannot be loaded", file, index,
+                        section->name, header->sh_type);
+    if (section->kind)
+        return TN__ELF_FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", file, index,
+                            section->name);
+    if ((header->sh_flags & SHF_TLS) && (header->sh_flags & SHF_EXECINSTR))
+        return TN__ELF_FAIL(r, "%s: section %u (%s): thread-local code", file, index, section->name);
+    return TN__ELF_FAIL(r, "%s: section %u (%s): %s cannot be %s", file, index, section->name,
+                        role_names[section->role], kind_names[flags_kind(header)]);
+}
+
+/* GNU's way to say that the object's code runs on the stack (functions within functions, whose address is taken). */
+static bool wants_executable_stack(const struct tn__section *section, const Elf64_Shdr *header)
+{
+    return header->sh_flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
+}
+
+/* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a flag says
+ * that there is nothing else (GCC, struct lto_section; before version 10, there was a symbol instead). */
+static bool has_no_code(const struct tn__section *section)
+{
+    enum { SLIM = 4 };
+    static const char prefix[] = ".gnu.lto_.lto.";
+    return !strncmp(section->name, prefix, sizeof prefix - 1) && section->size > SLIM && section->bytes &&
+           section->bytes[SLIM];
+}
+
+int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header)
+{
+    const struct tn__section *section = &r->object->sections[index];
+    if (wants_executable_stack(section, header) && !r->object->any_machine)
+        return tn__fail(
+            r->err, TN_ENOTSUP,
+            "%s: needs an executable stack (%s), which it does not get; the usual cause is the address of a "
+            "function within a function",
+            r->object->name, section->name);
+    if (has_no_code(section) && !r->object->any_machine)
+        return tn__fail(r->err, TN_ENOTSUP,
+                        "%s: GCC LTO without code: compile with -ffat-lto-objects, or without -flto", r->object->name);
+    return 0;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lazy and redirectable functions: their definition, the first call of a lazy one, and later redirection.
+ *
+ * Slots are written under the session's lock only, and never so that stubs form a cycle. */
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "base/shown_name.h"
+#include "link/lazy/lazy.h"
+#include "link/demand/promise.h"
+
+/* Functions that were defined together. */
+struct tn__lazy_batch {
+    struct tn__list owned; /* in the owner's list; once removed, in the pool's */
+    struct tn_library *library, *targets;
+    uint64_t on_failure;
+    size_t calls; /* that are looking one of its functions up */
+    bool removed;
+    bool hidden; /* the names are gone */
+    size_t count;
+    struct tn__lazy_record records[];
+};
+
+/* ---- where stubs lead ---- */
+
+static uint64_t target_of(const struct tn__lazy_slot *slot)
+{
+    return atomic_load_explicit(&slot->target, memory_order_relaxed);
+}
+
+static void set_target(struct tn__lazy_slot *slot, uint64_t target)
+{
+    atomic_store_explicit(&slot->target, target, memory_order_release);
+}
+
+/* True if a call of `address` would reach this slot, possibly through other stubs. These form no cycle so far. */
+static bool leads_to(const struct tn__lazy_pool *pool, uint64_t address, const struct tn__lazy_slot *slot)
+{
+    for (;;) {
+        const struct tn__lazy_slot *next = tn__lazy_slot_at(pool, address);
+        if (!next || next == slot)
+            return next != NULL;
+        address = target_of(next);
+    }
+}
+
+static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot, uint64_t address, struct tn_error *err)
+{
+    if (leads_to(pool, address, slot))
+        return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", slot->record->entry->name);
+    set_target(slot, address);
+    return 0;
+}
+
+/* ---- calls that wait for their function ---- */
+
+/* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless somebody was
+ * faster. *address is where to go on. */
+static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch, int code, uint64_t *address,
+                  struct tn_error *err)
+{
+    const struct tn__lazy_pool *pool = batch->library->session->lazy;
+    if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
+        return code;
+    if (target_of(slot) == pool->entry)
+        return code ? code : lead_to(pool, slot, *address, err);
+    *address = target_of(slot);
+    return 0;
+}
+
+static int look_up(const struct tn__lazy_record *record, uint64_t *address, struct tn_error *err)
+{
+    void *found;
+    if (!record->target)
+        return tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
+    int code = tn_lookup(record->batch->targets, record->target, &found, err);
+    if (!code)
+        *address = (uintptr_t)found;
+    return code;
+}
+
+static const char *name_of(const struct tn__lazy_record *record)
+{
+    return record->target ? record->target : record->entry->name;
+}
+
+/* Ends a call's use of the batch. */
+static void leave(struct tn__lazy_batch *batch)
+{
+    if (--batch->calls || !batch->removed)
+        return;
+    tn__list_remove(&batch->owned);
+    tn__free(batch->library->session->allocator, batch);
+}
+
+static uint64_t resolve(struct tn__lazy_slot *slot)
+{
+    const struct tn__lazy_record *record = slot->record;
+    struct tn__lazy_batch *batch = record->batch;
+    struct tn_session *session = batch->library->session;
+    struct tn_error err;
+    uint64_t on_failure = batch->on_failure;
+    tn__session_lock(session);
+    uint64_t address = target_of(slot);
+    bool wanting = address == session->lazy->entry;
+    batch->calls += wanting;
+    pthread_mutex_unlock(&session->lock);
+    if (!wanting)
+        return address;
+    int code = look_up(record, &address, &err);
+    tn__session_lock(session);
+    code = settle(slot, batch, code, &address, &err);
+    if (code)
+        tn__append(&err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(record)), name_of(record));
+    leave(batch);
+    pthread_mutex_unlock(&session->lock);
+    if (!code)
+        return address;
+    tn__session_report(session, &err);
+    return on_failure;
+}
+
+/* The collector is notified without a lock, because it may run then. */
+static uint64_t resolve_watched(struct tn__lazy_frame *frame)
+{
+    const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
+    bool watched = watch && watch->begin(frame);
+    uint64_t address = resolve(frame->slot);
+    if (watched)
+        watch->end(frame);
+    return address;
+}
+
+uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
+{
+    const struct tn__lazy_record *record = frame->slot->record;
+    int kept = errno; /* the function that was called may want to know */
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* nobody expects the end of the thread in here */
+    frame->managed_registers = record->managed_registers;
+    frame->managed_stack = record->managed_stack;
+    uint64_t address = resolve_watched(frame);
+    pthread_setcancelstate(cancel, NULL);
+    errno = kept;
+    return address;
+}
+
+/* ---- definitions ---- */
+
+/* False if the name has another definition by now, because this one was weak. */
+static bool is_defined(const struct tn__lazy_record *record)
+{
+    return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
+}
+
+/* Last to first, so that adjacent stubs are adjacent again when they are reused. */
+static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
+{
+    for (size_t i = batch->count; i--;)
+        if (batch->records[i].stub)
+            tn__lazy_give(pool, batch->records[i].stub);
+}
+
+static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
+{
+    tn__lazy_tell_removed(batch->library, batch->records, batch->count);
+    for (size_t i = 0; i < batch->count; i++)
+        if (is_defined(&batch->records[i]))
+            tn__entry_forget(batch->library, batch->records[i].entry);
+    return_stubs(pool, batch);
+    batch->removed = true;
+    tn__list_remove(&batch->owned);
+    if (batch->calls)
+        tn__list_append(&pool->removed, &batch->owned);
+    else
+        tn__free(batch->library->session->allocator, batch);
+}
+
+static void forget(struct tn_tracker *owner)
+{
+    while (!tn__list_is_empty(&owner->lazy))
+        forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct tn__lazy_batch, owned));
+}
+
+static void hide(struct tn_tracker *owner)
+{
+    for (struct tn__list *node = owner->lazy.next; node != &owner->lazy; node = node->next) {
+        struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
+        batch->hidden = true;
+        for (size_t i = 0; i < batch->count; i++)
+            if (is_defined(&batch->records[i]))
+                tn__entry_forget(batch->library, batch->records[i].entry);
+    }
+}
+
+static bool has_function(const struct tn__lazy_slot *slot)
+{
+    return target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
+}
+
+static bool holds(const struct tn__places *places, uint64_t address)
+{
+    size_t below = TN_COUNT_UP_TO(places->items, places->count, address, address);
+    return below && address - places->items[below - 1].address < places->items[below - 1].size;
+}
+
+/* One that is hidden itself works as long as what it leads to is there; one that may not fail is the client's business. */
+static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
+                           const struct tn__places *places)
+{
+    if (!has_function(slot) || slot->record->batch->hidden || !slot->record->batch->on_failure)
+        return false;
+    const struct tn__lazy_slot *next = tn__lazy_slot_at(pool, target_of(slot));
+    bool leads = next ? has_function(next) && next->record->batch->hidden : holds(places, target_of(slot));
+    if (leads)
+        set_target(slot, pool->entry);
+    return leads;
+}
+
+static bool lead_away(const struct tn__lazy_pool *pool, const struct tn__places *places)
+{
+    return tn__lazy_each(pool, lead_slot_away, places);
+}
+
+static void each_of(const struct tn__list *batches, const struct tn_library *library, tn__lazy_name *visit,
+                    void *context)
+{
+    for (struct tn__list *node = batches->next; node != batches; node = node->next) {
+        const struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
+        for (size_t i = 0; batch->library == library && i < batch->count; i++)
+            visit(context, batch->records[i].entry);
+    }
+}
+
+static void each_name(const struct tn__lazy_pool *pool, struct tn_library *library, tn__lazy_name *visit, void *context)
+{
+    each_of(&pool->removed, library, visit, context);
+    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        each_of(&tracker->lazy, library, visit, context);
+}
+
+/* The trackers are empty already; calls that a fork has ended may have left batches behind. */
+static void close_pool(struct tn_session *session)
+{
+    struct tn__lazy_pool *pool = session->lazy;
+    while (!tn__list_is_empty(&pool->removed)) {
+        struct tn__lazy_batch *batch = tn__container_of(pool->removed.next, struct tn__lazy_batch, owned);
+        tn__list_remove(&batch->owned);
+        tn__free(session->allocator, batch);
+    }
+    tn__lazy_free_blocks(session);
+    tn__free(session->allocator, pool);
+    session->lazy = NULL;
+}
+
+static int open_pool(struct tn_session *session, struct tn_error *err)
+{
+    if (session->lazy)
+        return 0;
+    struct tn__lazy_pool *pool = tn__alloc_zeroed(session->allocator, 1, sizeof *pool);
+    if (!pool)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    pool->forget = forget;
+    pool->hide = hide;
+    pool->lead_away = lead_away;
+    pool->each_name = each_name;
+    pool->close = close_pool;
+    pool->entry = (uintptr_t)tn__lazy_machine.entry();
+    tn__list_init(&pool->removed);
+    session->lazy = pool;
+    return 0;
+}
+
+static int check_libraries(const struct tn__lazy_batch *batch, struct tn_error *err)
+{
+    int code = tn__library_check(batch->library, err);
+    return code || !batch->targets ? code : tn__library_check(batch->targets, err);
+}
+
+/* Until no link holds any of the names; on return, the lock was not released since that was checked. */
+static int wait_for_names(const struct tn__lazy_batch *batch, struct tn_error *err)
+{
+    struct tn_session *session = batch->library->session;
+    int code = 0;
+    tn__library_hold(batch->library); /* the names stay where they are while the lock is given up */
+    for (size_t i = 0; !code && i < batch->count;) {
+        bool held = tn__entry_is_held(batch->records[i].entry);
+        if (held) {
+            pthread_cond_wait(&session->idle, &session->lock);
+            code = check_libraries(batch, err);
+        }
+        i = held ? 0 : i + 1;
+    }
+    tn__library_drop(batch->library);
+    return code;
+}
+
+static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
+{
+    int code = check_libraries(batch, err);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        batch->records[i].entry = tn__symtab_intern(&batch->library->symtab, symbols[i].name);
+        if (!batch->records[i].entry)
+            code = tn__fail(err, TN_ENOMEM, "'%s': out of memory", symbols[i].name);
+    }
+    return code;
+}
+
+/* Takes the names that are free, all or none; those it has taken are marked with a stub of 1. */
+static int take_names(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn__journal *journal,
+                      struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        bool taken;
+        code = tn__entry_define(batch->records[i].entry, symbols[i].flags, journal, &taken, err);
+        batch->records[i].stub = !code && taken;
+    }
+    if (code)
+        tn__journal_undo(journal);
+    return code;
+}
+
+/* Observers may refuse; then all is as before. */
+static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__journal *journal, struct tn_error *err)
+{
+    struct tn__lazy_pool *pool = batch->library->session->lazy;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct tn__lazy_record *record = &batch->records[i];
+        if (record->stub)
+            record->stub = record->entry->address = tn__lazy_take(pool, record, target ? target : pool->entry);
+    }
+    int code = tn__lazy_tell_defined(batch->library, batch->records, batch->count, err);
+    if (code) {
+        return_stubs(pool, batch);
+        tn__journal_undo(journal);
+    }
+    return code;
+}
+
+/* Under the lock. */
+static int define_all(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                      struct tn_tracker *owner, struct tn_error *err)
+{
+    struct tn_session *session = batch->library->session;
+    struct tn__journal journal = {.arena.from = session->allocator};
+    int code = find_entries(batch, symbols, err);
+    if (!code)
+        code = wait_for_names(batch, err);
+    if (!code)
+        code = open_pool(session, err);
+    if (!code)
+        code = tn__lazy_reserve(session, batch->count, err);
+    if (!code)
+        code = take_names(batch, symbols, &journal, err);
+    if (!code)
+        code = take_stubs(batch, target, &journal, err);
+    if (!code) {
+        tn__list_append(&owner->lazy, &batch->owned);
+        tn__promises_discard(session, &journal);
+    }
+    tn__journal_free(&journal);
+    return code;
+}
+
+/* Enters the batch or frees it. */
+static int define_batch(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, uint64_t target,
+                        struct tn_tracker *owner, struct tn_error *err)
+{
+    struct tn_session *session = batch->library->session;
+    tn__session_lock(session);
+    int code = define_all(batch, symbols, target, owner ? owner : &batch->library->own, err);
+    tn__session_unlock(session);
+    if (code)
+        tn__free(session->allocator, batch);
+    return code;
+}
+
+/* ---- public ---- */
+
+enum { MOST_REGISTERS = TN__LAZY_REGISTERS - 1 };
+
+static int take_options(const struct tn_library *library, const struct tn_stub_options *given, bool may_fail,
+                        struct tn_stub_options *options, struct tn_error *err)
+{
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_stub_options", err);
+    if (code)
+        return code;
+    if (options->owner && options->owner->library != library)
+        return tn__fail(err, TN_EINVAL, "the tracker belongs to another library");
+    if (may_fail && !options->on_failure)
+        return tn__fail(err, TN_EINVAL, "no function to call when there is none");
+    return tn__session_check_here(library->session, "stubs", err);
+}
+
+static int check_symbol(const struct tn_library *library, const struct tn_library *targets,
+                        const struct tn_lazy_symbol *symbol, struct tn_error *err)
+{
+    if (!symbol->name || !*symbol->name || (symbol->target && !*symbol->target))
+        return tn__fail(err, TN_EINVAL, "a lazy function without a name");
+    if (targets == library && (!symbol->target || !strcmp(symbol->name, symbol->target)))
+        return tn__fail(err, TN_EINVAL, "'%s' would lead to itself", symbol->name);
+    if (symbol->flags & ~(uint64_t)(TN_SYMBOL_WEAK | TN_SYMBOL_HIDDEN))
+        return tn__fail(err, TN_EINVAL, "'%s': unknown flags %#llx", symbol->name, (unsigned long long)symbol->flags);
+    if (symbol->managed_registers >> MOST_REGISTERS)
+        return tn__fail(err, TN_EINVAL, "'%s': unknown managed registers %#x", symbol->name, symbol->managed_registers);
+    return 0;
+}
+
+/* With room for the names of targets after the records. NULL: out of memory. */
+static struct tn__lazy_batch *new_batch(struct tn_library *library, const struct tn_stub_options *options, size_t count,
+                                        size_t text)
+{
+    size_t fixed = sizeof(struct tn__lazy_batch) + text, each = sizeof(struct tn__lazy_record);
+    if (count > (SIZE_MAX - fixed) / each)
+        return NULL;
+    struct tn__lazy_batch *batch = tn__alloc_zeroed(library->session->allocator, 1, fixed + count * each);
+    if (!batch)
+        return NULL;
+    batch->library = library;
+    batch->on_failure = (uintptr_t)options->on_failure;
+    batch->count = count;
+    for (size_t i = 0; i < count; i++)
+        batch->records[i].batch = batch;
+    return batch;
+}
+
+static const char *target_name(const struct tn_lazy_symbol *symbol)
+{
+    return symbol->target ? symbol->target : symbol->name;
+}
+
+static char *copy_symbol(struct tn__lazy_record *record, const struct tn_lazy_symbol *symbol, char *text)
+{
+    size_t size = strlen(target_name(symbol)) + 1;
+    record->target = memcpy(text, target_name(symbol), size);
+    record->managed_registers = symbol->managed_registers;
+    record->managed_stack = symbol->managed_stack;
+    return text + size;
+}
+
+int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
+                   struct tn_library *targets, const struct tn_stub_options *given, struct tn_error *err)
+{
+    struct tn_stub_options options;
+    if (!library || !targets || (count && !symbols))
+        return tn__fail(err, TN_EINVAL, "lazy functions need a library and one with what they lead to");
+    if (targets->session != library->session)
+        return tn__fail(err, TN_EINVAL, "library %s is of another session", targets->name);
+    int code = take_options(library, given, true, &options, err);
+    size_t text = 0;
+    for (size_t i = 0; !code && i < count; i++) {
+        code = check_symbol(library, targets, &symbols[i], err);
+        text += code ? 0 : strlen(target_name(&symbols[i])) + 1;
+    }
+    if (code || !count)
+        return code;
+    struct tn__lazy_batch *batch = new_batch(library, &options, count, text);
+    if (!batch)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    batch->targets = targets;
+    char *at = (char *)&batch->records[count];
+    for (size_t i = 0; i < count; i++)
+        at = copy_symbol(&batch->records[i], &symbols[i], at);
+    return define_batch(batch, symbols, 0, options.owner, err);
+}
+
+int tn_define_redirectable(struct tn_library *library, const char *name, const void *address,
+                           const struct tn_stub_options *given, struct tn_error *err)
+{
+    struct tn_stub_options options;
+    if (!library || !name || !*name)
+        return tn__fail(err, TN_EINVAL, "a redirectable function needs a library and a name");
+    int code = take_options(library, given, !address, &options, err);
+    if (code)
+        return code;
+    struct tn__lazy_batch *batch = new_batch(library, &options, 1, 0);
+    if (!batch)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    return define_batch(batch, &(struct tn_lazy_symbol){.name = name}, (uintptr_t)address, options.owner, err);
+}
+
+/* NULL if it is another definition, perhaps one with the address of a stub. */
+static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const struct tn__entry *entry)
+{
+    struct tn__lazy_slot *slot = entry->kind == TN__ENTRY_ABSOLUTE ? tn__lazy_slot_at(pool, entry->address) : NULL;
+    bool used = slot && target_of(slot) != (uintptr_t)tn__lazy_machine.removed;
+    return used && slot->record->entry == entry ? slot : NULL;
+}
+
+static int redirect(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
+{
+    const struct tn__lazy_pool *pool = library->session->lazy;
+    struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
+    entry = entry ? tn__entry_target(entry) : NULL;
+    if (!entry || entry->kind == TN__ENTRY_UNDEFINED)
+        return tn__fail(err, TN_EUNDEF, "'%s' is not defined in library %s", name, library->name);
+    struct tn__lazy_slot *slot = pool ? slot_of(pool, entry) : NULL;
+    if (!slot)
+        return tn__fail(err, TN_EINVAL, "'%s' is not redirectable", name);
+    if (!address && !slot->record->batch->on_failure)
+        return tn__fail(err, TN_EINVAL, "'%s' has no function to call when there is none", name);
+    return lead_to(pool, slot, address ? address : pool->entry, err);
+}
+
+int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err)
+{
+    if (!library || !name)
+        return tn__fail(err, TN_EINVAL, "no library or no name given");
+    tn__session_lock(library->session);
+    int code = tn__library_check(library, err);
+    if (!code)
+        code = redirect(library, name, (uintptr_t)address, err);
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Lazy stubs and redirectable functions.
+ *
+ * A stub is immutable code that jumps through its own slot in writable data, so only data ever changes. The slot of a
+ * function that has not been looked up leads to the entry, a part of the runtime written per architecture: it saves every
+ * register that may hold an argument, asks tn__lazy_resolve where the call goes, and continues there as if it had never
+ * intervened. Stubs are made in blocks; they are handed out and taken back one by one (lazy_pool.c).
+ *
+ * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry restores
+ * what the frame holds in the end, so who moves objects changes it there.
+ *
+ * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
+
+#ifndef TENON_LAZY_H
+#define TENON_LAZY_H
+
+#include "base/lazy_frame.h"
+#include "base/tree.h"
+#include "link/core/link.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Called by the entry: links the function whose stub was called, and answers the address at which the call goes on, that of
+ * the failure handler if there is no function. May call lazy stubs itself. */
+uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame);
+
+/* ---- architectures ---- */
+
+/* Everything specific to the processor. */
+struct tn__lazy_machine {
+    size_t stub_size;
+    /* Writes a jump through the slot that also passes the slot's address to the entry. */
+    void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t slot);
+    /* The entry for this processor. */
+    const void *(*entry)(void);
+    const void *removed; /* target of stubs without a function: stops the program, with the stack as at the call */
+    /* The contents of an unwind table's common entry, from its version on: how to unwind from a stub. */
+    const uint8_t *unwind;
+    size_t unwind_size;
+};
+
+extern const struct tn__lazy_machine tn__lazy_machine;
+
+/* ---- stubs and their slots (lazy_pool.c) ---- */
+
+struct tn__lazy_batch;
+
+/* One function. */
+struct tn__lazy_record {
+    struct tn__lazy_batch *batch; /* that it was defined with */
+    struct tn__entry *entry;
+    uint64_t stub;      /* 0: weak, and there was a definition already */
+    const char *target; /* NULL: nobody but tn_redirect knows where it leads */
+    uint32_t managed_registers, managed_stack;
+};
+
+struct tn__lazy_slot {
+    _Atomic uint64_t target;
+    union {
+        struct tn__lazy_record *record;
+        uint64_t next; /* without a function: the next free stub, or 0 */
+    };
+};
+
+typedef void tn__lazy_name(void *context, struct tn__entry *entry);
+
+struct tn__lazy_pool {
+    void (*forget)(struct tn_tracker *owner); /* what it owns is no longer defined */
+    void (*hide)(struct tn_tracker *owner);   /* nor is this, but its stubs still work */
+    /* Lets what leads to these places, or to stubs that are hidden, lead to where it led at first. True if something did. */
+    bool (*lead_away)(const struct tn__lazy_pool *pool, const struct tn__places *places);
+    /* Calls `visit` for the names that definitions of this library, and calls of theirs that go on, still look at. */
+    void (*each_name)(const struct tn__lazy_pool *pool, struct tn_library *library, tn__lazy_name *visit,
+                      void *context);
+    void (*close)(struct tn_session *session); /* frees the pool */
+    uint64_t entry;                            /* the target of unresolved slots */
+    struct tn__tree *blocks;                   /* by address of the first stub */
+    uint64_t free;                             /* the first free stub, or 0 */
+    size_t free_count, count;
+    struct tn__list removed; /* removed definitions that a call in another thread still uses */
+};
+
+/* All under the session's lock. */
+
+/* Ensures that `count` stubs are free. TN_ENOMEM, TN_EPERM. */
+int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err);
+/* Takes a free stub, which must exist, for the function of the record. Returns its address. */
+uint64_t tn__lazy_take(struct tn__lazy_pool *pool, struct tn__lazy_record *record, uint64_t target);
+void tn__lazy_give(struct tn__lazy_pool *pool, uint64_t stub);
+/* The slot of the stub at this address; NULL if there is no stub. */
+struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_t address);
+/* Calls `visit` for every slot; true if any of the calls returned true. */
+typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
+                            const struct tn__places *places);
+bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);
+/* Gives all blocks back. */
+void tn__lazy_free_blocks(struct tn_session *session);
+
+/* ---- what observers are told (lazy_names.c) ---- */
+
+/* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an observer
+ * answers; then it is as if none had been told. */
+int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__lazy_record *records, size_t count,
+                          struct tn_error *err);
+/* They are about to be given back. */
+void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__lazy_record *records, size_t count);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Tries addresses; the system says which of them are free. Asking it costs a microsecond a try, while reading the memory map would
+ * need /proc. First come a few random places, then all at growing distance. */
+
+#include <errno.h>
+
+#include "link/memory/placement.h"
+
+enum {
+    STEP = 32 << 20,
+    GRAIN = 64 << 10, /* of places at growing distance */
+    PAGE = 4 << 10,   /* of random places */
+    GAP =
+        128 << 20, /* kept free behind a program for its brk heap, which begins up to 1 GiB away: before it is better */
+    RANDOM_PLACES = 8,
+};
+
+static const uint64_t REACH = 1ULL << 31, LOWEST = 64 << 10, LOWEST_RANDOM = 16 << 20, HIGHEST = 1ULL << 47;
+
+static uint64_t page_up(uint64_t address)
+{
+    return tn__align_up(address, GRAIN);
+}
+
+static bool try(uint64_t at, size_t size, int *error, uint64_t *address)
+{
+    *error = tn__os_reserve(at, size, true, address);
+    return *error != EEXIST; /* taken: it is a place, or a refusal that other places will meet as well */
+}
+
+/* Tries some of the places from `lowest` to `highest`. */
+static bool try_random(uint64_t lowest, uint64_t highest, size_t size, uint64_t bits, int *error, uint64_t *address)
+{
+    uint64_t page = tn__max64(PAGE, tn__os_page_size()), first = tn__align_up(lowest, page) / page;
+    for (int i = 0; i < RANDOM_PLACES && first < highest / page; i++) {
+        if (try((first + bits % (highest / page - first)) * page, size, error, address))
+            return true;
+        bits = bits * 6364136223846793005U + 1442695040888963407U; /* elsewhere, by the generator of Knuth's MMIX */
+        bits ^= bits >> 32;
+    }
+    return false;
+}
+
+/* The places before and behind the program, from the lowest to the highest. */
+struct side {
+    uint64_t lowest, highest;
+};
+
+static struct side side_before(uint64_t start, size_t size, uint64_t slack)
+{
+    uint64_t highest = start > size + STEP ? start - size - STEP : 0, extent = slack - STEP;
+    return (struct side){highest > LOWEST_RANDOM + extent ? highest - extent : LOWEST_RANDOM, highest};
+}
+
+static struct side side_behind(uint64_t end, size_t size, uint64_t slack)
+{
+    uint64_t highest = end < HIGHEST - size - slack ? end + slack : HIGHEST - size;
+    return (struct side){end + (GAP < slack ? GAP : 0), highest};
+}
+
+int tn__place_near(uint64_t start, uint64_t end, size_t size, uint64_t bits, uint64_t *address)
+{
+    int error;
+    uint64_t span = end - start;
+    if (size >= REACH || span >= REACH - size)
+        return EEXIST;
+    uint64_t slack = REACH - size - span;
+    if (slack > 2 * STEP) {
+        uint64_t distance = slack - GRAIN; /* not the very last page */
+        struct side before = side_before(start, size, distance), behind = side_behind(end, size, distance);
+        if (try_random(before.lowest, before.highest, size, bits, &error, address) ||
+            try_random(behind.lowest, behind.highest, size, bits, &error, address))
+            return error;
+    }
+    for (uint64_t gap = STEP; gap < slack && start > LOWEST + size + gap; gap += STEP)
+        if (try((start - gap - size) & -(uint64_t)GRAIN, size, &error, address))
+            return error;
+    for (uint64_t gap = GAP < slack ? GAP : 0; gap < slack; gap += STEP)
+        if (page_up(end + gap) + size < HIGHEST && try(page_up(end + gap), size, &error, address))
+            return error;
+    return EEXIST;
+}
+
+int tn__place_low(size_t size, uint64_t bits, uint64_t *address)
+{
+    int error;
+    if (size < REACH - STEP && try_random(STEP, REACH - size, size, bits, &error, address))
+        return error;
+    for (uint64_t at = STEP; size < REACH && at < REACH - size; at += STEP)
+        if (try(at, size, &error, address))
+            return error;
+    return ENOMEM;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Describes linked objects to observers. The descriptions live in the link's arena. */
+
+#include <stdlib.h>
+
+#include "base/fork.h"
+#include "link/observe/observer.h"
+
+struct observers {
+    struct tn__watch watch;
+    struct tn_observer *items;
+    size_t count, capacity;
+};
+
+static struct observers *observers_of(struct tn_session *session)
+{
+    return session->watch ? tn__container_of(session->watch, struct observers, watch) : NULL;
+}
+
+/* ---- functions ---- */
+
+struct found {
+    const char *name;
+    uint64_t address, size, limit; /* limit: the end of its section */
+    uint32_t index;
+    uint8_t rank; /* of several names for one address the highest is taken */
+};
+
+/* Assemblers' marks for data in code, and labels of compilers. */
+static bool is_label(const char *name)
+{
+    return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
+}
+
+/* Untyped symbols count as functions too: assembly often has no types. */
+static bool is_function(const struct tn__object_data *data, const struct tn__symbol *symbol)
+{
+    if (symbol->place != TN__PLACE_SECTION || !*symbol->name || symbol->type == TN__TYPE_SECTION)
+        return false;
+    const struct tn__section *section = &data->sections[symbol->section];
+    return section->kind == TN__SECTION_CODE && !section->discarded &&
+           (symbol->type != TN__TYPE_OTHER || !is_label(symbol->name));
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* A stub is a function too: NAME@stub. Of a symbol without a name there is none to tell. False when memory is out. */
+static bool find_stubs(struct tn__link *link, const struct tn__object *object, struct found *found, size_t *count)
+{
+    const struct tn__object_data *data = object->data;
+    for (uint32_t i = 1; object->plan->stub_count && i < data->symbol_count; i++) {
+        const char *name = data->symbols[i].name;
+        if (!object->plan->stub_index[i] || !*name)
+            continue;
+        char *text = tn__stub_name(&link->arena, name);
+        if (!text)
+            return false;
+        uint64_t address = tn__stub_address(object, i), size = data->arch->stub_size;
+        found[(*count)++] =
+            (struct found){.name = text, .address = address, .size = size, .limit = address + size, .index = i};
+    }
+    return true;
+}
+
+static size_t find_functions(const struct tn__object_data *data, struct found *found)
+{
+    size_t count = 0;
+    for (uint32_t i = 1; i < data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &data->symbols[i];
+        if (!is_function(data, symbol))
+            continue;
+        const struct tn__section *section = &data->sections[symbol->section];
+        found[count++] = (struct found){
+            .name = symbol->name,
+            .address = section->address + symbol->value,
+            .size = tn__symbol_size(data, symbol),
+            .limit = section->address + section->size,
+            .index = i,
+            .rank = (uint8_t)((symbol->type != TN__TYPE_OTHER) * 4 + (symbol->size != 0) * 2 +
+                              (symbol->binding != TN__BIND_LOCAL)),
+        };
+    }
+    return count;
+}
+
+/* Functions may overlap, but not so that they are much longer in sum than the code: observers look at all bytes of each. */
+static uint64_t most_of(const struct tn__object_data *data)
+{
+    enum { FACTOR = 8 };
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < data->section_count; i++)
+        size += data->sections[i].kind == TN__SECTION_CODE ? data->sections[i].size : 0;
+    return FACTOR * size;
+}
+
+static bool has_plain_names(const struct tn__object_data *data, const struct found *found, size_t count)
+{
+    uint64_t sum = 0, most = tn__names_limit(data);
+    for (size_t i = 0; i < count && sum <= most; i++)
+        sum += strlen(found[i].name) + 1;
+    return sum <= most;
+}
+
+/* One name for each address; a label without a size reaches as far as the next one, and so does one inside a function. */
+static size_t settle_functions(const struct found *found, size_t count, uint64_t most, struct tn_function *functions)
+{
+    size_t kept = 0;
+    uint64_t outer = 0; /* the furthest end so far */
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && found[next].address == found[i].address; next++)
+            ;
+        uint64_t bound = next < count ? tn__min64(found[next].address, found[i].limit) : found[i].limit;
+        uint64_t end = found[i].size ? tn__min64(found[i].address + found[i].size, found[i].limit) : bound;
+        if (outer > end)
+            end = tn__min64(bound, outer);
+        if (end - found[i].address > most)
+            end = bound;
+        most -= tn__min64(most, end - found[i].address);
+        outer = tn__max64(outer, end);
+        functions[kept++] = (struct tn_function){found[i].name, found[i].address, end - found[i].address};
+    }
+    return kept;
+}
+
+/* ---- descriptions ---- */
+
+static void describe_place(const struct tn__object *object, struct tn_linked_object *out)
+{
+    *out = (struct tn_linked_object){
+        .size = sizeof *out, .id = (uintptr_t)object, .library = object->owner->library->name, .name = object->name};
+    for (int zone = 0; zone < TN_ZONES; zone++)
+        if (object->ranges[zone])
+            out->zones[zone] = (struct tn_range){object->ranges[zone]->address, object->ranges[zone]->size};
+}
+
+static int describe(struct tn__link *link, const struct tn__object *object, struct tn_linked_object *out)
+{
+    const struct tn__object_data *data = object->data;
+    uint64_t *sections = tn__arena_array(&link->arena, data->section_count, sizeof *sections);
+    size_t most = (size_t)data->symbol_count + object->plan->stub_count;
+    struct found *found = tn__arena_array(&link->arena, most, sizeof *found);
+    struct tn_function *functions = tn__arena_array(&link->arena, most, sizeof *functions);
+    if (!sections || !found || !functions)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    size_t count = find_functions(data, found);
+    if (!has_plain_names(data, found, count))
+        return tn__object_fail_names(data, link->err);
+    if (!find_stubs(link, object, found, &count))
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    if (count)
+        qsort(found, count, sizeof *found, by_address);
+    for (uint32_t i = 0; i < data->section_count; i++)
+        sections[i] = data->sections[i].discarded ? TN_SECTION_DISCARDED
+                      : data->sections[i].kind    ? data->sections[i].address
+                                                  : 0;
+    describe_place(object, out);
+    out->bytes = data->bytes;
+    out->length = data->size;
+    out->functions = functions;
+    out->function_count = settle_functions(found, count, most_of(data), functions);
+    out->section_addresses = sections;
+    out->section_count = data->section_count;
+    out->symbol_addresses = object->plan->addresses;
+    out->symbol_count = data->symbol_count;
+    return 0;
+}
+
+/* ---- telling ---- */
+
+/* The observers that were added before `end`, last to first. */
+static void tell_some_removed(const struct observers *observers, size_t end,
+                              const struct tn_linked_object *const *objects, size_t count)
+{
+    while (end-- > 0)
+        if (observers->items[end].removed)
+            observers->items[end].removed(observers->items[end].context, objects, count);
+}
+
+static void tell_removed(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count)
+{
+    const struct observers *observers = observers_of(session);
+    tell_some_removed(observers, observers->count, objects, count);
+}
+
+static int tell(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count,
+                struct tn_error *err)
+{
+    const struct observers *observers = observers_of(session);
+    for (size_t i = 0; i < observers->count; i++) {
+        const struct tn_observer *observer = &observers->items[i];
+        struct tn_error why;
+        tn__fail(&why, 0, "an observer refused it");
+        int code = observer->linked ? observer->linked(observer->context, objects, count, &why) : 0;
+        if (code) {
+            tell_some_removed(observers, i, objects, count);
+            code = tn__fail(err, code < 0 ? code : TN_EINVAL, "%s", "");
+            tn__append_text(err, why.text);
+            return code;
+        }
+    }
+    return 0;
+}
+
+static int tell_linked(struct tn__link *link)
+{
+    struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
+    const struct tn_linked_object **objects = tn__arena_array(&link->arena, link->count, sizeof *objects);
+    if (!all || !objects)
+        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < link->count; i++) {
+        int code = describe(link, link->objects[i], &all[i]);
+        if (code)
+            return code;
+        objects[i] = &all[i];
+    }
+    return tell(link->session, objects, link->count, link->err);
+}
+
+/* Removal must not fail for lack of memory: then, objects are reported in portions. */
+struct removal {
+    struct tn_session *session;
+    struct tn_linked_object *all;
+    const struct tn_linked_object **objects;
+    size_t count, capacity;
+};
+
+static void tell_portion(struct removal *removal)
+{
+    if (removal->count)
+        tell_removed(removal->session, removal->objects, removal->count);
+    removal->count = 0;
+}
+
+static void tell_each(struct removal *removal, const struct tn_tracker *owner)
+{
+    for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next) {
+        const struct tn__object *object = tn__container_of(node, struct tn__object, owned);
+        if (object->data || !object->window)
+            continue; /* not linked */
+        if (removal->count == removal->capacity)
+            tell_portion(removal);
+        struct tn_linked_object *out = &removal->all[removal->count];
+        describe_place(object, out);
+        removal->objects[removal->count++] = out;
+    }
+    tell_portion(removal);
+}
+
+static void tell_tracker_removed(struct tn_tracker *owner)
+{
+    enum { FEW = 16 };
+    struct tn_linked_object few[FEW];
+    const struct tn_linked_object *few_objects[FEW];
+    struct tn_session *session = owner->library->session;
+    size_t count = 0;
+    for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next)
+        count++;
+    struct removal removal = {.session = session, .capacity = count};
+    removal.all = tn__alloc_zeroed(session->allocator, count, sizeof *removal.all);
+    removal.objects = tn__alloc_zeroed(session->allocator, count, sizeof *removal.objects);
+    struct tn_linked_object *all = removal.all;
+    const struct tn_linked_object **objects = removal.objects;
+    if (!all || !objects) {
+        removal.all = few;
+        removal.objects = few_objects;
+        removal.capacity = FEW;
+    }
+    tell_each(&removal, owner);
+    tn__free(session->allocator, objects);
+    tn__free(session->allocator, all);
+}
+
+static void tell_closed(struct tn_session *session)
+{
+    struct observers *observers = observers_of(session);
+    for (size_t i = observers->count; i-- > 0;)
+        if (observers->items[i].closed)
+            observers->items[i].closed(observers->items[i].context);
+    session->watch = NULL;
+    tn__free(session->allocator, observers->items);
+    tn__free(session->allocator, observers);
+}
+
+/* ---- adding ---- */
+
+static bool add(struct tn_session *session, const struct tn_observer *observer)
+{
+    struct observers *observers = observers_of(session);
+    if (!observers) {
+        observers = tn__alloc_zeroed(session->allocator, 1, sizeof *observers);
+        if (!observers)
+            return false;
+        observers->watch = (struct tn__watch){tell_linked, tell_tracker_removed, tell, tell_removed, tell_closed};
+        session->watch = &observers->watch;
+    }
+    if (!tn__grow(session->allocator, &observers->items, &observers->capacity, observers->count + 1,
+                  sizeof *observers->items))
+        return false;
+    observers->items[observers->count++] = *observer;
+    return true;
+}
+
+int tn_add_observer(struct tn_session *session, const struct tn_observer *given, struct tn_error *err)
+{
+    struct tn_observer observer;
+    if (!session || !given)
+        return tn__fail(err, TN_EINVAL, "no session or no observer given");
+    int code = tn__take_options(&observer, sizeof observer, given, "struct tn_observer", err);
+    if (code)
+        return code;
+    tn__session_lock(session);
+    bool added = add(session, &observer);
+    pthread_mutex_unlock(&session->lock);
+    return added ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+}
+
+bool tn__is_observed(struct tn_session *session,
+                     int (*linked)(void *, const struct tn_linked_object *const *, size_t, struct tn_error *))
+{
+    bool found = false;
+    tn__session_lock(session);
+    const struct observers *observers = observers_of(session);
+    for (size_t i = 0; observers && i < observers->count; i++)
+        found |= observers->items[i].linked == linked;
+    pthread_mutex_unlock(&session->lock);
+    return found;
+}
+
+/* ---- the lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tn__observers_lock(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_OBSERVERS, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
+void tn__observers_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Adding a file by its name. Large archives that others may write are read part by part; everything else is there at once. */
+
+#include <errno.h>
+
+#include "base/partial_file.h"
+#include "link/core/link.h"
+
+static void close_partial(void *partial, const void *bytes, size_t length)
+{
+    (void)bytes, (void)length;
+    tn__partial_file_close(partial);
+}
+
+static void unmap(void *unused, const void *bytes, size_t length)
+{
+    (void)unused;
+    tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
+}
+
+static int add(struct tn_library *library, const struct tn_input *input, struct tn__source source, struct tn_error *err)
+{
+    int code = tn__archive_claims(input->bytes, input->length) ? tn__library_add_archive(library, input, source, err)
+                                                               : tn__library_add_object(library, input, source, err);
+    if (code)
+        input->release(input->context, input->bytes, input->length);
+    return code;
+}
+
+static int fail(int error, const char *path, struct tn_error *err)
+{
+    return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
+}
+
+/* Of an object all parts are needed. */
+static int add_partial(struct tn_library *library, struct tn_input *input, struct tn__partial_file *partial,
+                       struct tn_error *err)
+{
+    enum { MAGIC = 8 }; /* the file is larger */
+    int error = tn__partial_file_need(partial, 0, MAGIC);
+    if (!error && !tn__archive_claims(input->bytes, input->length))
+        error = tn__partial_file_need(partial, 0, input->length);
+    if (error) {
+        tn__partial_file_close(partial);
+        return fail(error, input->name, err);
+    }
+    input->release = close_partial;
+    input->context = partial;
+    return add(library, input, (struct tn__source){.partial = partial}, err);
+}
+
+static int add_open(struct tn_library *library, const char *path, int fd, struct tn_error *err)
+{
+    struct tn_input input = {.size = sizeof input, .name = path, .release = unmap};
+    struct tn__partial_file *partial;
+    const uint8_t *bytes;
+    int error = tn__partial_file_open(fd, library->session->allocator, &partial, &bytes, &input.length);
+    if (!error && partial) {
+        input.bytes = bytes;
+        return add_partial(library, &input, partial, err);
+    }
+    struct tn__os_file file = {0};
+    if (!error)
+        error = tn__os_map_open_file(fd, &file);
+    tn__os_close(fd);
+    if (error)
+        return fail(error, path, err);
+    input.bytes = file.bytes;
+    input.length = file.size;
+    return add(library, &input, (struct tn__source){.may_change = file.is_mapped}, err);
+}
+
+int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err)
+{
+    if (!library || !path)
+        return tn__fail(err, TN_EINVAL, "no library or no path given");
+    int fd, error = tn__os_open(path, &fd);
+    return error ? fail(error, path, err) : add_open(library, path, fd, err);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Initializers and finalizers: .init_array, .ctors and their opposites (gABI, chapter 5, "Initialization and Termination
+ * Functions"; priorities as GNU ld sorts them). */
+
+#include <stdlib.h>
+
+#include "link/core/link.h"
+
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
+                   uint32_t sequence)
+{
+    list->items[list->count++] = (struct tn__calls){
+        .object = object,
+        .address = section->address,
+        .count = section->size / sizeof(uint64_t),
+        .priority = section->priority,
+        .sequence = sequence,
+        .reversed = section->reversed,
+    };
+}
+
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].object != object)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct tn__calls *x = a, *y = b;
+    if (x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : 1;
+}
+
+static void call_array(const struct tn__calls *calls, int argc, char **argv, char **envp)
+{
+    for (uint64_t i = 0; i < calls->count; i++) {
+        uint64_t at = calls->address + (calls->reversed ? calls->count - 1 - i : i) * sizeof(uint64_t);
+        uint64_t function = tn__get64((const void *)(uintptr_t)at);
+        if (function != 0 && function != UINT64_MAX) /* what .ctors begins and ends with */
+            ((void (*)(int, char **, char **))(uintptr_t)function)(argc, argv, envp);
+    }
+}
+
+/* Takes the list away from the library, so that it can be run without the lock. */
+static struct tn__calls_list take(struct tn__calls_list *list)
+{
+    struct tn__calls_list taken = *list;
+    *list = (struct tn__calls_list){.from = list->from};
+    return taken;
+}
+
+static void run(struct tn__calls_list *list, bool backwards, int argc, char **argv, char **envp)
+{
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_priority);
+    for (size_t i = 0; i < list->count; i++)
+        call_array(&list->items[backwards ? list->count - 1 - i : i], argc, argv, envp);
+}
+
+/* What is initialised from now on will have to be finalised. False when memory is out. */
+static bool arm_finalizers(struct tn_library *library)
+{
+    struct tn__calls_list *armed = &library->finalizers, *waiting = &library->waiting;
+    if (!tn__grow(armed->from, &armed->items, &armed->capacity, armed->count + waiting->count, sizeof *armed->items))
+        return false;
+    for (size_t i = 0; i < waiting->count; i++)
+        armed->items[armed->count++] = waiting->items[i];
+    waiting->count = 0;
+    return true;
+}
+
+int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn__calls_list initializers;
+    tn__session_lock(library->session);
+    bool armed = arm_finalizers(library);
+    if (armed)
+        initializers = take(&library->initializers);
+    pthread_mutex_unlock(&library->session->lock);
+    if (!armed)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+    run(&initializers, false, argc, argv, envp);
+    tn__free(initializers.from, initializers.items);
+    return 0;
+}
+
+/* Moves what belongs to the owner's objects from one list to the other. False when memory is out. */
+static bool move_owned(struct tn__calls_list *list, const struct tn_tracker *owner, struct tn__calls_list *taken)
+{
+    size_t kept = 0;
+    if (!tn__grow(taken->from, &taken->items, &taken->capacity, list->count, sizeof *taken->items))
+        return false;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].object->owner == owner)
+            taken->items[taken->count++] = list->items[i];
+        else
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+    return true;
+}
+
+bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken)
+{
+    struct tn__calls_list *finalizers = &owner->library->finalizers;
+    return !finalizers->count || move_owned(finalizers, owner, taken);
+}
+
+void tn__calls_run(struct tn__calls_list *taken)
+{
+    run(taken, true, 0, NULL, NULL);
+    tn__free(taken->from, taken->items);
+}
+
+void tn_run_finalizers(struct tn_library *library)
+{
+    if (!library)
+        return;
+    tn__thread_exits_run(library, NULL);
+    tn__exits_run(library, NULL);
+    tn__session_lock(library->session);
+    struct tn__calls_list finalizers = take(&library->finalizers);
+    pthread_mutex_unlock(&library->session->lock);
+    tn__calls_run(&finalizers);
+    tn__thread_exits_run(library, NULL); /* of what these made */
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The life of libraries, from creation to removal. */
+
+#include "link/instance/instance.h"
+#include "link/demand/promise.h"
+#include "link/tls/tls.h"
+
+int tn__library_check(const struct tn_library *library, struct tn_error *err)
+{
+    return library->removed ? tn__fail(err, TN_EREMOVED, "library %s was removed", library->name) : 0;
+}
+
+/* ---- removal ---- */
+
+static void free_archives(struct tn_library *library)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    for (struct tn__archive *archive = library->archives, *next; archive; archive = next) {
+        next = archive->next;
+        if (archive->input.release)
+            archive->input.release(archive->input.context, archive->input.bytes, archive->input.length);
+        tn__free(from, archive->name);
+        tn__free(from, archive);
+    }
+    library->archives = NULL;
+}
+
+/* Until no object of the library is part of a link. The search starts over after each wait: meanwhile others may have added
+ * objects, or destroyed the tracker. */
+static void wait_for_links(struct tn_library *library)
+{
+    const struct tn_tracker *tracker = NULL;
+    while ((tracker = tn__library_next_tracker(library, tracker)))
+        if (tn__tracker_is_busy(tracker)) {
+            pthread_cond_wait(&library->session->idle, &library->session->lock);
+            tracker = NULL;
+        }
+}
+
+static bool is_own(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_GOT || entry->kind == TN__ENTRY_HANDLE ||
+           (entry->kind == TN__ENTRY_ABSOLUTE && entry->hidden && tn__is_own_name(entry->name));
+}
+
+/* Removes definitions without an owner, the promises of archives' indexes, and what was found elsewhere. */
+static void forget_entries(struct tn_library *library)
+{
+    for (size_t i = 0; library->symtab.slots && i <= library->symtab.mask; i++) {
+        struct tn__entry *entry = library->symtab.slots[i];
+        if (entry && !is_own(entry))
+            tn__entry_forget(library, entry);
+    }
+}
+
+static bool withdraw_instances(struct tn_library *library)
+{
+    bool any = false;
+    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+        any |= tn__tracker_withdraw(tracker);
+    return any;
+}
+
+/* Under the lock, which is released while threads may be running what code instances published. */
+static void withdraw_code(struct tn_library *library)
+{
+    while (withdraw_instances(library)) {
+        pthread_mutex_unlock(&library->session->lock);
+        tn__session_quiesce(library->session);
+        pthread_mutex_lock(&library->session->lock);
+        for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
+            tn__instances()->clear(tracker);
+    }
+}
+
+/* Under the lock, which is released while links need some of it. TN_ENOMEM: nothing was removed. */
+static int clear(struct tn_library *library, struct tn_error *err)
+{
+    wait_for_links(library);
+    int code = tn__library_dispose(library, NULL, err);
+    if (code)
+        return code;
+    forget_entries(library);
+    free_archives(library);
+    return 0;
+}
+
+void tn__library_empty(struct tn_library *library)
+{
+    if (library->removed) /* except for what lingers */
+        tn__library_dispose(library, NULL, NULL);
+    else
+        clear(library, NULL);
+}
+
+/* Without the lock: closing may run client code. */
+static void free_resolvers(const struct tn_allocator *from, struct tn__resolver *resolvers)
+{
+    for (struct tn__resolver *resolver = resolvers, *next; resolver; resolver = next) {
+        next = resolver->next;
+        if (resolver->close)
+            resolver->close(resolver->context);
+        tn__free(from, resolver);
+    }
+}
+
+static void free_names(struct tn_library *library)
+{
+    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
+        next = generator->next;
+        tn__free(library->session->allocator, generator);
+    }
+    library->generators = NULL;
+    tn__symtab_free(&library->symtab);
+}
+
+void tn__library_hold(struct tn_library *library)
+{
+    library->readers++;
+}
+
+void tn__library_drop(struct tn_library *library)
+{
+    if (!--library->readers && library->removed && !library->is_being_removed)
+        free_names(library);
+}
+
+static void free_lists(struct tn_library *library)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    tn__free(from, library->search);
+    tn__free(from, library->initializers.items);
+    tn__free(from, library->finalizers.items);
+    tn__free(from, library->waiting.items);
+    tn__free(from, library->exits.items);
+    library->search = NULL;
+    library->search_count = 0;
+    library->exits = (struct tn__exits){0};
+    library->initializers = library->finalizers = library->waiting = (struct tn__calls_list){.from = from};
+}
+
+void tn__library_free(struct tn_library *library)
+{
+    const struct tn_allocator *from = library->session->allocator;
+    free_lists(library);
+    free_names(library);
+    free_resolvers(from, library->resolvers);
+    while (!tn__list_is_empty(&library->trackers)) {
+        struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
+        tn__list_remove(&tracker->listed);
+        tn__free(from, tracker);
+    }
+    tn__free(from, library->name);
+    tn__free(from, library);
+}
+
+int tn_library_clear(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn_session *session = library->session;
+    tn_run_finalizers(library);
+    tn__session_lock(session);
+    int code = tn__library_check(library, err);
+    if (!code) {
+        withdraw_code(library);
+        code = clear(library, err);
+        tn__library_sweep_if_due(library);
+        tn__session_sweep_lost(session);
+    }
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    return code;
+}
+
+/* Nothing in this library leads to `removed` any more. */
+static void cut(struct tn_library *library, const struct tn_library *removed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < library->search_count; i++)
+        if (library->search[i].library != removed)
+            library->search[kept++] = library->search[i];
+    library->search_count = kept;
+    for (size_t i = 0; removed->found_by_others && library->symtab.slots && i <= library->symtab.mask; i++) {
+        struct tn__entry *entry = library->symtab.slots[i];
+        if (entry && entry->kind == TN__ENTRY_ALIAS && entry->library == removed)
+            tn__entry_forget(library, entry);
+    }
+    tn__library_fall_back(library);
+}
+
+int tn_library_remove(struct tn_library *library, struct tn_error *err)
+{
+    if (!library)
+        return tn__fail(err, TN_EINVAL, "no library given");
+    struct tn_session *session = library->session;
+    struct tn__resolver *resolvers = NULL;
+    tn_run_finalizers(library);
+    tn__session_lock(session);
+    int code = tn__library_check(library, err);
+    if (!code) {
+        library->removed = library->is_being_removed = true; /* nobody adds to it or searches it from here on */
+        withdraw_code(library);
+        code = clear(library, err);
+        if (code)
+            library->removed = library->is_being_removed = false;
+    }
+    if (!code) {
+        resolvers = library->resolvers;
+        while (session->building) /* links may be looking at its symbols */
+            pthread_cond_wait(&session->idle, &session->lock);
+        for (struct tn_library *other = session->libraries; other; other = other->next)
+            cut(other, library);
+        free_lists(library);
+        library->resolvers = NULL;
+        library->is_being_removed = false;
+        if (!library->readers)
+            free_names(library);
+        tn__session_sweep_lost(session);
+    }
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    free_resolvers(session->allocator, resolvers);
+    return code;
+}
+
+/* ---- creation ---- */
+
+enum {
+    OWN_THREAD_LOCAL = 1,
+    OWN_OF_PROCESS = 2, /* a function of ours: there is none in another address space */
+    OWN_WEAK = 4,       /* objects and clients may have their own */
+};
+
+/* Names that every library has, and that only its own objects see. */
+static const struct {
+    const char *name;
+    const void *address;
+    uint8_t kind, flags;
+} own_names[] = {
+    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, 0},
+    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
+    /* Distances are counted from the thread pointer itself. */
+    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
+    {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    /* What C++ destructors are registered under. */
+    {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
+    /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers and
+     * tn_run_finalizers: both names of a pair are one address, so the arrays are empty. */
+    {"__preinit_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__preinit_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__init_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__init_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__fini_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__fini_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+};
+
+bool tn__is_own_name(const char *name)
+{
+    for (size_t i = 0; i < TN_COUNT(own_names); i++)
+        if (!strcmp(own_names[i].name, name))
+            return true;
+    return false;
+}
+
+static int define_own_names(struct tn_library *library, struct tn_error *err)
+{
+    for (size_t i = 0; i < TN_COUNT(own_names); i++) {
+        if (own_names[i].flags & OWN_OF_PROCESS && tn__session_is_elsewhere(library->session))
+            continue;
+        struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+        entry->kind = own_names[i].kind;
+        entry->strength = own_names[i].flags & OWN_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+        entry->hidden = true;
+        entry->thread_local = own_names[i].flags & OWN_THREAD_LOCAL;
+        entry->address = (uintptr_t)own_names[i].address;
+    }
+    return 0;
+}
+
+static int create_library(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    struct tn_library *library = tn__alloc_zeroed(session->allocator, 1, sizeof *library);
+    size_t name_size = strlen(name) + 1;
+    char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
+    if (!copy) {
+        tn__free(session->allocator, library);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    }
+    library->name = memcpy(copy, name, name_size);
+    library->session = session;
+    library->symtab.arena.from = session->allocator;
+    library->symtab.seed = session->seed;
+    library->symtab.sweep_at = TN__SWEEP_LEAST;
+    library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
+    tn__tracker_init(&library->own, library);
+    tn__list_init(&library->trackers);
+    tn__list_init(&library->queue);
+    library->resolvers_end = &library->resolvers;
+    library->generators_end = &library->generators;
+    int code = define_own_names(library, err);
+    if (code) {
+        tn__library_empty(library);
+        tn__library_free(library);
+        return code;
+    }
+    library->number = session->library_count++;
+    library->next = session->libraries;
+    session->libraries = library;
+    *out = library;
+    return 0;
+}
+
+int tn_library_create(struct tn_session *session, const char *name, struct tn_library **out, struct tn_error *err)
+{
+    if (!session || !name || !out)
+        return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
+    tn__session_lock(session);
+    int code = create_library(session, name, out, err);
+    pthread_mutex_unlock(&session->lock);
+    return code;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What a running materializer does with its responsibility: stages what it makes, or hands symbols on. */
+
+#include "link/demand/promise.h"
+
+struct tn_library *tn_responsibility_library(const struct tn_responsibility *responsibility)
+{
+    return responsibility->library;
+}
+
+/* ---- staging ---- */
+
+static int stage(struct tn_responsibility *promise, const struct tn__object_data *data, struct tn_error *err)
+{
+    struct tn__staged *staged = tn__arena_alloc(&promise->arena, sizeof *staged);
+    if (!staged)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
+    *staged = (struct tn__staged){NULL, *data};
+    struct tn__staged **end = &promise->staged;
+    while (*end)
+        end = &(*end)->next;
+    *end = staged;
+    return 0;
+}
+
+int tn_responsibility_add_object(struct tn_responsibility *promise, const struct tn_input *given, struct tn_error *err)
+{
+    if (!promise)
+        return tn__fail(err, TN_EINVAL, "no responsibility given");
+    struct tn_input input;
+    struct tn__object_data data;
+    int code = tn__library_take_input(promise->library, given, &input, err);
+    input.owner = NULL;
+    if (!code)
+        code = tn__library_read(promise->library, &input, false, &data, err);
+    if (!code && (code = stage(promise, &data, err)))
+        tn__arena_free(&data.arena);
+    return code;
+}
+
+int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_definition *definitions, size_t count,
+                             const char *const *needs, size_t need_count, struct tn_error *err)
+{
+    if (!promise || (count && !definitions) || (need_count && !needs))
+        return tn__fail(err, TN_EINVAL, "no responsibility or no definitions given");
+    struct tn__object_data data;
+    int code = tn__inject_addresses(promise->library, promise->name, definitions, count, needs, need_count, &data, err);
+    if (!code && (code = stage(promise, &data, err)))
+        tn__arena_free(&data.arena);
+    return code;
+}
+
+/* ---- handing on ---- */
+
+static struct tn__entry *find_owed(const struct tn_responsibility *promise, const char *name)
+{
+    struct tn__entry *entry = tn__symtab_find(&promise->library->symtab, name);
+    return entry && entry->kind == TN__ENTRY_PROMISED && entry->promise == promise ? entry : NULL;
+}
+
+int tn_responsibility_is_wanted(const struct tn_responsibility *promise, const char *symbol)
+{
+    struct tn_session *session = promise->library->session;
+    tn__session_lock(session);
+    const struct tn__entry *entry = find_owed(promise, symbol);
+    bool wanted = entry && entry->wanted;
+    pthread_mutex_unlock(&session->lock);
+    return wanted;
+}
+
+/* Under the lock: these symbols belong to `to` from now on; whoever waits for them looks again. All or none. */
+static int hand_on(struct tn_responsibility *promise, struct tn_responsibility *to, const char *const *names,
+                   size_t count, struct tn_error *err)
+{
+    if (!promise->owner)
+        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->name);
+    for (size_t i = 0; i < count; i++)
+        if (!names[i] || !find_owed(promise, names[i]))
+            return tn__fail(err, TN_EINVAL, "%s does not owe '%s'", promise->name, names[i] ? names[i] : "");
+    for (size_t i = 0; i < count; i++) {
+        struct tn__entry *entry = find_owed(promise, names[i]);
+        if (entry) /* else it was named twice */
+            tn__promise_take(to, entry);
+    }
+    tn__promise_give(to, promise->owner);
+    tn__query_wake(promise);
+    return 0;
+}
+
+static int hand_to_new(struct tn_responsibility *promise, const struct tn_materializer *client,
+                       const char *const *names, size_t count, struct tn_responsibility **out, struct tn_error *err)
+{
+    struct tn_session *session = promise->library->session;
+    struct tn_responsibility *to = tn__promise_new(promise->library, client ? client->name : promise->name, count);
+    if (!to)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
+    tn__session_lock(session);
+    int code = hand_on(promise, to, names, count, err);
+    if (code)
+        tn__promise_drop(to);
+    else if (client)
+        to->client = *client;
+    else
+        to->state = TN__PROMISE_RUNNING;
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    if (!code && out)
+        *out = to;
+    return code;
+}
+
+int tn_responsibility_delegate(struct tn_responsibility *promise, const char *const *symbols, size_t count,
+                               struct tn_responsibility **out, struct tn_error *err)
+{
+    if (!promise || (count && !symbols) || !out)
+        return tn__fail(err, TN_EINVAL, "no responsibility, no symbols or nowhere to put the new one given");
+    return hand_to_new(promise, NULL, symbols, count, out, err);
+}
+
+int tn_responsibility_replace(struct tn_responsibility *promise, const struct tn_materializer *given,
+                              struct tn_error *err)
+{
+    if (!promise || !given)
+        return tn__fail(err, TN_EINVAL, "no responsibility or no materializer given");
+    struct tn_materializer m;
+    int code = tn__materializer_take(promise->library, given, &m, err);
+    if (code)
+        return code;
+    const struct tn_allocator *from = promise->library->session->allocator;
+    const char **names = tn__alloc_zeroed(from, m.count + 1, sizeof *names);
+    if (!names)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", m.name);
+    for (size_t i = 0; i < m.count; i++)
+        names[i] = m.symbols[i].name;
+    code = hand_to_new(promise, &m, names, m.count, NULL, err);
+    tn__free(from, (void *)names);
+    return code;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Dead stripping: which sections the roots of a link lead to. What static linkers keep is kept:
+ *
+ *  - the sections that define the roots, and whatever a kept section's relocations refer to;
+ *  - arrays of initializers and finalizers, and sections that say so themselves (SHF_GNU_RETAIN);
+ *  - sections that are framed by __start_ and __stop_ symbols of a kept one (gather.c);
+ *  - the other members of a kept section's COMDAT group, and sections that follow a kept one (SHF_LINK_ORDER).
+ *
+ * .eh_frame is kept and keeps nothing by itself: an entry counts, with what it refers to, once its function does.
+ *
+ * Runs before the scan, so relocations have not been checked yet: what makes no sense is passed over here and found there,
+ * if it matters. */
+
+#include "link/demand/promise.h"
+
+struct place {
+    const struct tn__object *object;
+    struct tn__section *section;
+};
+
+struct marker {
+    struct tn__link *link;
+    struct place *work; /* live, and their relocations not looked at */
+    size_t count, capacity;
+    bool failed;  /* out of memory */
+    bool changed; /* something became live */
+};
+
+static bool is_code(const struct tn__section *section)
+{
+    return section->kind == TN__SECTION_CODE;
+}
+
+static void mark(struct marker *marker, struct place place)
+{
+    if (!place.section || place.section->live || !tn__section_is_loaded(place.section))
+        return;
+    const struct tn_allocator *from = marker->link->session->allocator;
+    if (!tn__grow(from, &marker->work, &marker->capacity, marker->count + 1, sizeof *marker->work)) {
+        marker->failed = true;
+        return;
+    }
+    place.section->live = marker->changed = true;
+    marker->work[marker->count++] = place;
+}
+
+/* ---- references ---- */
+
+static struct place place_of(const struct tn__object *object, uint32_t index)
+{
+    struct place none = {0};
+    if (index >= object->data->symbol_count)
+        return none;
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    if (symbol->entry) {
+        const struct tn__entry *entry = tn__entry_target(symbol->entry);
+        if (entry->kind != TN__ENTRY_OBJECT)
+            return none;
+        object = entry->object;
+        symbol = &object->data->symbols[entry->symbol];
+    }
+    if (symbol->place != TN__PLACE_SECTION)
+        return none;
+    return (struct place){object, &object->data->sections[symbol->section]};
+}
+
+typedef void visit_reloc(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context);
+
+static void for_each_reloc(struct marker *marker, const struct place *from, visit_reloc *visit, void *context)
+{
+    struct tn__relocs relocs;
+    tn__relocs_begin(&relocs, from->object->data, from->section);
+    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
+        visit(marker, from, reloc, context);
+}
+
+static void mark_gathered(void *marker, const struct tn__object *object, struct tn__section *section)
+{
+    mark(marker, (struct place){object, section});
+}
+
+static void follow(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
+{
+    (void)unused;
+    struct tn__entry *entry =
+        reloc->symbol < from->object->data->symbol_count ? from->object->data->symbols[reloc->symbol].entry : NULL;
+    if (entry && tn__entry_target(entry)->kind == TN__ENTRY_BOUND)
+        tn__each_gathered(marker->link, tn__bound_section(marker->link, tn__entry_target(entry)), mark_gathered,
+                          marker);
+    else
+        mark(marker, place_of(from->object, reloc->symbol));
+}
+
+/* Empties the worklist. */
+static void follow_all(struct marker *marker)
+{
+    while (marker->count) {
+        struct place place = marker->work[--marker->count];
+        if (place.section->role != TN__ROLE_UNWIND)
+            for_each_reloc(marker, &place, follow, NULL);
+    }
+}
+
+/* ---- unwind tables ---- */
+
+/* The record that relocations are being visited in; they stand in order of their offsets. */
+struct record {
+    uint64_t start, end;
+    bool is_cie;
+    bool counts; /* its function is live */
+};
+
+enum { EH_LENGTH = 4, EH_FUNCTION = 8 };
+
+static bool find_record(const struct tn__section *section, uint64_t offset, struct record *record)
+{
+    if (offset < record->start)
+        return false;
+    while (offset >= record->end) {
+        uint64_t start = record->end;
+        if (!tn__inside(start, EH_FUNCTION, section->size))
+            return false;
+        uint64_t length = tn__get32(section->bytes + start);
+        if (!length || !tn__inside(start + EH_LENGTH, length, section->size))
+            return false;
+        *record = (struct record){.start = start,
+                                  .end = start + EH_LENGTH + length,
+                                  .is_cie = !tn__get32(section->bytes + start + EH_LENGTH)};
+    }
+    return true;
+}
+
+/* An unreadable table keeps everything that it refers to. */
+static void follow_unwind(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context)
+{
+    struct record *record = context;
+    struct place to = place_of(from->object, reloc->symbol);
+    bool known = from->section->bytes && find_record(from->section, reloc->offset, record);
+    if (known && !record->is_cie && reloc->offset == record->start + EH_FUNCTION && to.section && is_code(to.section))
+        record->counts = to.section->live;
+    else if (!known || record->is_cie || record->counts)
+        mark(marker, to);
+}
+
+/* ---- what follows from what is live ---- */
+
+static void mark_groups(struct marker *marker, const struct tn__object *object)
+{
+    for (uint32_t i = 0; i < object->data->group_count; i++) {
+        const struct tn__group *group = &object->data->groups[i];
+        bool live = false;
+        for (uint32_t m = 0; m < group->count; m++)
+            live |= object->data->sections[group->members[m]].live;
+        for (uint32_t m = 0; live && m < group->count; m++)
+            mark(marker, (struct place){object, &object->data->sections[group->members[m]]});
+    }
+}
+
+static void mark_dependents(struct marker *marker, const struct tn__object *object)
+{
+    mark_groups(marker, object);
+    for (uint32_t i = 1; i < object->data->section_count; i++) {
+        struct tn__section *section = &object->data->sections[i];
+        struct place place = {object, section};
+        if (section->follows && object->data->sections[section->follows].live)
+            mark(marker, place);
+        if (section->role == TN__ROLE_UNWIND && section->live)
+            for_each_reloc(marker, &place, follow_unwind, &(struct record){0});
+    }
+}
+
+/* Objects of other libraries are kept whole: nobody asked for these to be stripped. */
+static void mark_kept(struct marker *marker, const struct tn__object *object)
+{
+    bool whole = object->owner->library != marker->link->library;
+    for (uint32_t i = 1; i < object->data->section_count; i++) {
+        struct tn__section *section = &object->data->sections[i];
+        if (whole || (section->role != TN__ROLE_NONE && section->role != TN__ROLE_MANAGED) || section->retained)
+            mark(marker, (struct place){object, section});
+    }
+}
+
+static int mark_roots(struct marker *marker, const struct tn__roots *roots)
+{
+    struct tn__link *link = marker->link;
+    for (size_t i = 0; i < roots->count; i++) {
+        struct tn__entry *entry = tn__symtab_find(&link->library->symtab, roots->names[i]);
+        entry = entry ? tn__entry_target(entry) : NULL;
+        if (!entry || entry->kind == TN__ENTRY_UNDEFINED || entry->kind == TN__ENTRY_LAZY)
+            return tn__fail(link->err, TN_EUNDEF, "the root '%s' is not defined in library %s", roots->names[i],
+                            link->library->name);
+        if (entry->kind != TN__ENTRY_OBJECT)
+            continue;
+        const struct tn__symbol *symbol = &entry->object->data->symbols[entry->symbol];
+        if (symbol->place == TN__PLACE_SECTION)
+            mark(marker, (struct place){entry->object, &entry->object->data->sections[symbol->section]});
+    }
+    return 0;
+}
+
+/* ---- taking the rest away ---- */
+
+static void strip_sections(struct tn__object *object)
+{
+    for (uint32_t i = 1; i < object->data->section_count; i++) {
+        struct tn__section *section = &object->data->sections[i];
+        if (tn__section_is_loaded(section) && !section->live)
+            section->discarded = section->stripped = true;
+        section->live = false;
+    }
+}
+
+/* Removes the definitions that lay in stripped sections. */
+static int strip_symbols(struct tn__link *link, struct tn__object *object)
+{
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
+        struct tn__entry *entry = symbol->entry;
+        if (!entry || symbol->place != TN__PLACE_SECTION || !object->data->sections[symbol->section].stripped ||
+            entry->kind != TN__ENTRY_OBJECT || entry->object != object || entry->symbol != i)
+            continue;
+        if (!tn__journal_note(&link->journal, entry))
+            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+        entry->kind = TN__ENTRY_UNDEFINED;
+        entry->strength = TN__STRENGTH_NONE;
+        entry->thread_local = false; /* `object` stays: it tells whose link has to restore the entry if it fails */
+    }
+    return 0;
+}
+
+static void mark_all(struct marker *marker)
+{
+    for (size_t i = 0; i < marker->link->count; i++)
+        mark_kept(marker, marker->link->objects[i]);
+    do {
+        follow_all(marker);
+        marker->changed = false;
+        for (size_t i = 0; i < marker->link->count; i++)
+            mark_dependents(marker, marker->link->objects[i]);
+    } while (marker->changed && !marker->failed);
+}
+
+static int strip(struct tn__link *link)
+{
+    struct marker marker = {.link = link};
+    int code = mark_roots(&marker, link->request->roots);
+    if (!code)
+        mark_all(&marker);
+    if (!code && marker.failed)
+        code = tn__fail(link->err, TN_ENOMEM, "out of memory");
+    tn__free(link->session->allocator, marker.work);
+    for (size_t i = 0; i < link->count; i++)
+        strip_sections(link->objects[i]);
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = strip_symbols(link, link->objects[i]);
+    return code;
+}
+
+static void unstrip(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
+            struct tn__section *section = &link->objects[i]->data->sections[s];
+            if (section->stripped)
+                section->discarded = section->stripped = false;
+        }
+}
+
+int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
+{
+    if (!library || (count && !roots))
+        return tn__fail(err, TN_EINVAL, "no library or no roots given");
+    const struct tn__roots kept = {roots, count, strip, unstrip};
+    return tn__query_link(&(struct tn__request){.library = library, .roots = &kept}, err);
+}

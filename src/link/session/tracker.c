@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Trackers own objects, definitions and promises, so that some of a library's can be removed together. */
+
+#include "link/instance/instance.h"
+#include "link/lazy/lazy.h"
+#include "link/observe/observer.h"
+#include "link/demand/promise.h"
+
+void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
+{
+    *tracker = (struct tn_tracker){.library = library};
+    tn__list_init(&tracker->listed);
+    tn__list_init(&tracker->objects);
+    tn__list_init(&tracker->lazy);
+    tn__list_init(&tracker->promises);
+}
+
+struct tn_tracker *tn__tracker_make(struct tn_library *library)
+{
+    struct tn_tracker *tracker = tn__alloc(library->session->allocator, sizeof *tracker);
+    if (!tracker)
+        return NULL;
+    tn__tracker_init(tracker, library);
+    tn__list_append(&library->trackers, &tracker->listed);
+    return tracker;
+}
+
+int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struct tn_error *err)
+{
+    if (!library || !out)
+        return tn__fail(err, TN_EINVAL, "a tracker needs a library");
+    struct tn_tracker *tracker = NULL;
+    tn__session_lock(library->session);
+    int code = tn__library_check(library, err);
+    if (!code && !(tracker = tn__tracker_make(library)))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
+    if (!code)
+        *out = tracker;
+    pthread_mutex_unlock(&library->session->lock);
+    return code;
+}
+
+struct tn_tracker *tn_library_tracker(struct tn_library *library)
+{
+    return library ? &library->own : NULL;
+}
+
+struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const struct tn_tracker *tracker)
+{
+    if (!tracker)
+        return &library->own;
+    struct tn__list *next = tracker == &library->own ? library->trackers.next : tracker->listed.next;
+    return next == &library->trackers ? NULL : tn__container_of(next, struct tn_tracker, listed);
+}
+
+bool tn__tracker_withdraw(struct tn_tracker *tracker)
+{
+    const struct tn__instances *instances = tn__instances();
+    return instances && instances->withdraw(tracker);
+}
+
+bool tn__tracker_is_busy(const struct tn_tracker *tracker)
+{
+    for (const struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
+        if (tn__container_of(node, struct tn__object, owned)->link)
+            return true;
+    return false;
+}
+
+void tn__tracker_wait(struct tn_tracker *tracker)
+{
+    struct tn_session *session = tracker->library->session;
+    while (tn__tracker_is_busy(tracker))
+        pthread_cond_wait(&session->idle, &session->lock);
+}
+
+void tn__tracker_empty(struct tn_tracker *tracker)
+{
+    const struct tn__watch *watch = tracker->library->session->watch;
+    tn__tracker_wait(tracker);
+    if (tn__tracker_withdraw(tracker)) /* only where the session ends: nobody runs its code */
+        tn__instances()->clear(tracker);
+    if (watch)
+        watch->removed(tracker);
+    while (tracker->objects.next != &tracker->objects)
+        tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
+    if (tracker->library->session->lazy)
+        tracker->library->session->lazy->forget(tracker);
+    tn__promises_remove(tracker);
+}
+
+/* False when memory is out: no finalizer has run. */
+static bool finalize(struct tn_tracker *tracker)
+{
+    struct tn_library *library = tracker->library;
+    struct tn__calls_list finalizers = {.from = library->session->allocator};
+    tn__session_lock(library->session);
+    bool taken = tn__calls_take(tracker, &finalizers);
+    bool registered = library->exits.count;
+    pthread_mutex_unlock(&library->session->lock);
+    if (!taken)
+        return false;
+    tn__thread_exits_run(library, tracker);
+    if (registered)
+        tn__exits_run(library, tracker);
+    if (finalizers.items)
+        tn__calls_run(&finalizers);
+    tn__thread_exits_run(library, tracker); /* of what these made */
+    return true;
+}
+
+int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
+{
+    if (!tracker)
+        return tn__fail(err, TN_EINVAL, "no tracker given");
+    struct tn_session *session = tracker->library->session;
+    while (tn__tracker_withdraw(tracker)) { /* again if code was published while we waited */
+        tn__session_quiesce(session);
+        tn__instances()->clear(tracker);
+    }
+    if (!finalize(tracker))
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    tn__session_lock(session);
+    int code = tn__library_check(tracker->library, err);
+    if (!code) {
+        tn__tracker_wait(tracker);
+        code = tn__library_dispose(tracker->library, tracker, err);
+        tn__library_fall_back(tracker->library);
+        tn__library_sweep_if_due(tracker->library);
+        tn__session_sweep_lost(session);
+    }
+    tn__session_unlock(session);
+    tn__query_continue(session);
+    return code;
+}
+
+static void append_all(struct tn__list *to, struct tn__list *from)
+{
+    while (!tn__list_is_empty(from)) {
+        struct tn__list *node = from->next;
+        tn__list_remove(node);
+        tn__list_append(to, node);
+    }
+}
+
+void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
+{
+    for (struct tn__list *node = from->objects.next; node != &from->objects; node = node->next)
+        tn__container_of(node, struct tn__object, owned)->owner = to;
+    append_all(&to->objects, &from->objects);
+    append_all(&to->lazy, &from->lazy);
+}
+
+/* Under the lock. */
+static void transfer(struct tn_tracker *from, struct tn_tracker *to)
+{
+    for (struct tn__list *node = from->promises.next; node != &from->promises; node = node->next)
+        tn__container_of(node, struct tn_responsibility, owned)->owner = to;
+    append_all(&to->promises, &from->promises);
+    tn__tracker_give(from, to);
+    if (tn__instances())
+        tn__instances()->move(from, to);
+}
+
+int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct tn_error *err)
+{
+    if (!from || !to || from->library != to->library)
+        return tn__fail(err, TN_EINVAL, "a transfer needs two trackers of one library");
+    tn__session_lock(from->library->session);
+    int code = tn__library_check(from->library, err);
+    if (!code && from != to)
+        transfer(from, to);
+    pthread_mutex_unlock(&from->library->session->lock);
+    return code;
+}
+
+void tn_tracker_destroy(struct tn_tracker *tracker)
+{
+    if (!tracker || tracker == &tracker->library->own)
+        return;
+    struct tn_library *library = tracker->library;
+    tn__session_lock(library->session);
+    transfer(tracker, &library->own);
+    tn__list_remove(&tracker->listed);
+    tn__free(library->session->allocator, tracker);
+    pthread_mutex_unlock(&library->session->lock);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <elf.h>
+#include <errno.h>
+
+#include "base/os.h"
+#include "base/thread.h"
+#include "link/tls/tls.h"
+
+/* Objects linked into the reserve are numbered; the number of the newest is part of the reserve itself, so every thread
+ * knows which of them its block was made with. */
+struct reserve {
+    uint64_t magic;
+    uint64_t newest;
+};
+
+struct block {
+    struct block *next;
+    struct tn__range *range;
+    uint64_t number;
+};
+
+/* All guarded by the threads' lock. */
+static struct {
+    bool looked, found;
+    bool read_only;        /* the image has to be opened for writing */
+    struct reserve *image; /* the reserve's part of the initialisation image */
+    struct tn__range_pool pool;
+    struct tn__ranges space;
+    struct block *blocks;
+} tls;
+
+static uint64_t reserve_offset(void)
+{
+    return (uint64_t)((uint8_t *)tn_tls_reserve - tn__thread_pointer());
+}
+
+/* Ranges of the reserve count from its beginning. */
+static uint8_t *bytes_of(struct reserve *reserve, const struct tn__range *range)
+{
+    return (uint8_t *)reserve + range->address;
+}
+
+static struct reserve *reserve_of(const struct tn__thread *thread)
+{
+    return (struct reserve *)(thread->thread_pointer + reserve_offset());
+}
+
+/* ---- the initialisation image ---- */
+
+/* An array of unknown length: the program headers lie behind the ELF header. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+static const Elf64_Phdr *find_segment(uint32_t type)
+{
+    const Elf64_Ehdr *elf = (const void *)__ehdr_start;
+    const Elf64_Phdr *headers = (const void *)(__ehdr_start + elf->e_phoff);
+    for (unsigned i = 0; i < elf->e_phnum; i++)
+        if (headers[i].p_type == type)
+            return &headers[i];
+    return NULL;
+}
+
+/* The segment's image begins like every thread's block does, so the reserve lies as far into the one as into the other; but
+ * where a block begins is known to the C library only. The magic number, which nothing else in the image has, tells. */
+_Static_assert(sizeof(struct reserve) % TN__RANGE_GRANULE == 0, "ranges are aligned");
+
+static bool find_image(void)
+{
+    const Elf64_Phdr *segment = find_segment(PT_TLS), *first = find_segment(PT_LOAD);
+    const Elf64_Phdr *relro = find_segment(PT_GNU_RELRO);
+    if (!segment || !first)
+        return false;
+    const struct reserve *mine = (const void *)tn_tls_reserve;
+    uint64_t bias = (uintptr_t)__ehdr_start - (first->p_vaddr - first->p_offset);
+    uint8_t *image = (uint8_t *)(uintptr_t)(bias + segment->p_vaddr);
+    for (uint64_t at = 0; tn__inside(at, tn_tls_reserve_size, segment->p_filesz); at += 8)
+        if (tn__get64(image + at) == mine->magic) {
+            tls.image = (struct reserve *)(void *)(image + at);
+            tls.read_only =
+                relro && segment->p_vaddr >= relro->p_vaddr && segment->p_vaddr + at < relro->p_vaddr + relro->p_memsz;
+            return true;
+        }
+    return false;
+}
+
+static int open_image(enum tn__prot prot)
+{
+    uint64_t page = tn__os_page_size(), start = (uintptr_t)tls.image & -page;
+    uint64_t end = tn__align_up((uintptr_t)tls.image + tn_tls_reserve_size, page);
+    return tls.read_only ? tn__os_protect(start, end - start, prot) : 0;
+}
+
+/* ---- threads ---- */
+
+static void update(struct reserve *mine)
+{
+    for (const struct block *block = tls.blocks; block && block->number > mine->newest; block = block->next)
+        memcpy(bytes_of(mine, block->range), bytes_of(tls.image, block->range), block->range->size);
+    mine->newest = tls.image->newest;
+}
+
+static void on_attach(struct tn__thread *thread)
+{
+    update(reserve_of(thread));
+}
+
+static void update_all(void)
+{
+    update((struct reserve *)(void *)tn_tls_reserve);
+    for (struct tn__thread *thread = tn__threads_first(); thread; thread = thread->next)
+        update(reserve_of(thread));
+}
+
+/* ---- ranges ---- */
+
+static int find_reserve(struct tn_error *err)
+{
+    if (!tls.looked) {
+        tls.looked = true;
+        tls.found = find_image();
+    }
+    if (!tls.found)
+        return tn__fail(err, TN_ENOTSUP,
+                        "thread-local storage: the program's TLS segment holds no reserve for loaded "
+                        "objects");
+    if (!tls.space.class_bits && !tls.space.used &&
+        !tn__ranges_open(&tls.space, &tls.pool, sizeof(struct reserve),
+                         (tn_tls_reserve_size - sizeof(struct reserve)) & -(size_t)TN__RANGE_GRANULE,
+                         (uint8_t *)(tls.image + 1)))
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    tn__threads_on_attach(on_attach);
+    return 0;
+}
+
+static int take(size_t size, size_t alignment, struct tn__range **range, struct tn_error *err)
+{
+    bool no_memory;
+    int code = find_reserve(err);
+    if (code)
+        return code;
+    /* Offsets are aligned as addresses are: the reserve itself is aligned to TN_TLS_RESERVE_ALIGNMENT. */
+    if (alignment > TN_TLS_RESERVE_ALIGNMENT)
+        return tn__fail(err, TN_ENOTSUP, "thread-local storage aligned to %zu bytes; at most %d are supported",
+                        alignment, TN_TLS_RESERVE_ALIGNMENT);
+    *range = tn__ranges_take(&tls.space, size, alignment, &no_memory);
+    if (*range)
+        return 0;
+    if (no_memory)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    return tn__fail(
+        err, TN_ENOMEM,
+        "%zu bytes of thread-local storage do not fit the reserve of %zu, of which %zu are in use; define a "
+        "larger one in the program with TN_TLS_RESERVE",
+        size, tn_tls_reserve_size, (size_t)tls.space.used);
+}
+
+int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err)
+{
+    tn__threads_lock();
+    int code = take(size, alignment, range, err);
+    if (!code)
+        *offset = reserve_offset() + (*range)->address;
+    tn__threads_unlock();
+    return code;
+}
+
+static int publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
+{
+    struct block *block = tn__alloc(NULL, sizeof *block);
+    if (!block)
+        return tn__fail(err, TN_ENOMEM, "out of memory");
+    int error = open_image(TN__PROT_RW);
+    if (error) {
+        tn__free(NULL, block);
+        return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EPERM, "the program's TLS image cannot be written: %s",
+                        strerror(error));
+    }
+    *block = (struct block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
+    tls.blocks = block;
+    memcpy(range->write, initial, size);
+    memset(range->write + size, 0, range->size - size);
+    tls.image->newest = block->number;
+    open_image(TN__PROT_R); /* what was permitted before is permitted again; if not, it only stays writable */
+    update_all();
+    return 0;
+}
+
+int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
+{
+    tn__threads_lock();
+    int code = publish(range, initial, size, err);
+    tn__threads_unlock();
+    return code;
+}
+
+void tn__tls_give(struct tn__range *range)
+{
+    tn__threads_lock();
+    for (struct block **at = &tls.blocks; *at; at = &(*at)->next)
+        if ((*at)->range == range) {
+            struct block *block = *at;
+            *at = block->next;
+            tn__free(NULL, block);
+            break;
+        }
+    tn__ranges_give(&tls.space, range);
+    if (!tls.space.used) { /* nothing of the process stays allocated when nothing is loaded */
+        tn__arena_free(&tls.pool.descriptors);
+        tls.pool = (struct tn__range_pool){0};
+        tls.space = (struct tn__ranges){0};
+    }
+    tn__threads_unlock();
+}
+
+void *tn__tls_get_addr(const uint64_t index[2])
+{
+    return tn__thread_pointer() + index[1];
+}

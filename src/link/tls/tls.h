@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Thread-local storage of loaded objects.
+ *
+ * Stock compilers use the local-exec and initial-exec models even under -fPIC, so a loaded variable needs a fixed distance
+ * from the thread pointer in every thread. Such space exists only in the program's own TLS segment: a block of it is
+ * reserved there (tls_reserve.c) and handed out to objects. The initial values are written into the segment's
+ * initialisation image, from which the C library fills the block of every thread it creates, into the block of the calling
+ * thread, and into those of the threads that are attached. Works alike in glibc and musl, dynamic and static. */
+
+#ifndef TENON_TLS_H
+#define TENON_TLS_H
+
+#include "link/memory/ranges.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Takes a part of the reserve; *offset is its distance from the thread pointer. TN_ENOMEM (the text names the reserve's
+ * size), TN_ENOTSUP (no reserve can be found in this program). */
+int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err);
+
+/* Sets the initial values in all present and future threads: `size` bytes, and zeros up to the size of the range. TN_ENOMEM,
+ * TN_EPERM (the system refuses to make the image writable). */
+int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err);
+
+void tn__tls_give(struct tn__range *range);
+
+/* Called by loaded code instead of the C library's __tls_get_addr; index[1] is a distance from the thread pointer. */
+void *tn__tls_get_addr(const uint64_t index[2]);
+
+/* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host, run_*.c. */
+extern const char tn__tls_descriptor[];
+
+#pragma GCC visibility pop
+#endif
