@@ -4,10 +4,13 @@
 #     tests/gc/generate.sh [FIRST [COUNT [LEVELS [KIND]]]]
 # LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
 # Several programs are compiled and run as one, of two modules; if they fail, each by itself.
+# SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which is an error if they find
+# something, for then the generator is wrong; if programs fail, under each of them.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
 out=$BUILD/tests/gc/generate
+read -ra sanitizers <<<"${SANITIZERS:-none}"
 mkdir -p "$out"
 clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"
 
@@ -19,16 +22,19 @@ generate() {
 # module STEM C IR FIRST COUNT: makes STEM.bc and the ordinary object STEM.o of the generator's languages C and IR
 module() {
     generate "$2" "$4" "$5" >"$1.c" && generate "$3" "$4" "$5" >"$1.ll" &&
-        $clang -O0 -DTN_UNMANAGED -c "$1.c" -o "$1.o" &&
+        $clang $sanitized -O0 -DTN_UNMANAGED -c "$1.c" -o "$1.o" &&
         $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
         "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
 }
 
-# build STEM FIRST COUNT: makes STEM.want, the expected output, and two modules; or prints what went wrong
+# build STEM FIRST COUNT SANITIZER: makes STEM.want, the expected output, and two modules; or prints what went wrong
 build() {
+    local sanitized="-fsanitize=$4,undefined -fno-sanitize-recover=undefined"
+    [ "$4" != none ] || sanitized=
     module "$1" c ir "$2" "$3" && module "$1.other" other other-ir "$2" "$3" || return
-    $clang "$1.o" "$1.other.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
-    timeout 60 "$1.plain" >"$1.want" || { echo "the plain program fails"; return 1; }
+    $clang $sanitized "$1.o" "$1.other.o" -lpthread -o "$1.plain" || { echo "it does not link"; return 1; }
+    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 timeout 60 "$1.plain" >"$1.want" 2>"$1.err" ||
+        { echo "the plain program fails: $(grep -m 1 -E 'runtime error|SUMMARY' "$1.err")"; return 1; }
 }
 
 # differs STEM LEVEL: prints how the program's output differs from the expected one, or nothing.
@@ -40,10 +46,10 @@ differs() {
     cmp -s "$1.want" "$1.got" || echo "-O$2: $(head -1 "$1.got"), not $(head -1 "$1.want")"
 }
 
-# try FIRST COUNT: prints what is wrong with these programs at their levels
+# try FIRST COUNT [SANITIZER]: prints what is wrong with these programs at their levels
 try() {
     local stem=$out/$1.$2 level wrong
-    wrong=$(build "$stem" "$@" || exit
+    wrong=$(build "$stem" "$1" "$2" "${3:-${sanitizers[$1 / together % ${#sanitizers[@]}]}}" || exit
         for level in ${levels:-$(($1 / together % 4))}; do
             differs "$stem" "$level"
         done)
@@ -53,10 +59,12 @@ try() {
 
 # try_each FIRST COUNT: prints a line for each program that fails
 try_each() {
-    local seed wrong
+    local seed sanitizer wrong
     for seed in $(seq "$1" $(($1 + $2 - 1))); do
-        wrong=$(try "$seed" 1)
-        [ -z "$wrong" ] || echo "not ok gc/generate: seed $seed $wrong"
+        for sanitizer in "${sanitizers[@]}"; do
+            wrong=$(try "$seed" 1 "$sanitizer")
+            [ -z "$wrong" ] || echo "not ok gc/generate: seed $seed $wrong"
+        done
     done
 }
 

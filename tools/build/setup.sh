@@ -40,7 +40,8 @@ packages_of() {
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
         "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build ;;
-    slow-*) echo spin ;;
+    slow-0) echo spin ;;
+    slow-*) echo spin "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl valgrind "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;

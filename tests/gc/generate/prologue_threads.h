@@ -20,7 +20,7 @@ STATE node given[THREADS][2], results[THREADS];
 STATE unsigned long traces[THREADS];
 STATE pthread_mutex_t lock;
 STATE node shared;
-STATE int starts;
+STATE int starts, running;
 
 static __attribute__((noinline)) node copy(node list)
 {
@@ -71,12 +71,14 @@ static void *run_task(void *argument)
     return NULL;
 }
 
-/* Runs a function in all threads. The others get copies of the lists, for functions change them. */
+/* Runs a function in all threads, unless they are running one already. The others get copies of the lists, for
+ * functions change them. */
 static __attribute__((noinline)) node together(work *function, node a, node b, long x)
 {
     pthread_t threads[THREADS];
-    if (self || starts++ >= STARTS)
+    if (self || running || starts++ >= STARTS)
         return b;
+    running = 1;
     task = function, task_number = x;
     for (unsigned i = 1; i < THREADS; i++) {
         given[i][0] = copy(a), given[i][1] = copy(b);
@@ -93,6 +95,7 @@ static __attribute__((noinline)) node together(work *function, node a, node b, l
         result->other = results[i];
         results[i] = NULL;
     }
+    running = 0;
     note(sum_shared());
     return result;
 }
