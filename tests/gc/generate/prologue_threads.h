@@ -22,6 +22,34 @@ STATE pthread_mutex_t lock;
 STATE node shared;
 STATE int starts, running;
 
+/* Native code that waits is called in both ways: like any other function, and by tn_call_blocking. `how` says which. */
+static void acquire(long how)
+{
+    switch (how & 3) {
+    case 0:
+        pthread_mutex_lock(&lock);
+        break;
+    case 1:
+        tn_call_blocking((void *)pthread_mutex_lock, (intptr_t)&lock, 0, 0, 0);
+        break;
+    case 2:
+        while (pthread_mutex_trylock(&lock))
+            sched_yield();
+        break;
+    default:
+        while (pthread_mutex_trylock(&lock))
+            tn_call_blocking((void *)sched_yield, 0, 0, 0, 0);
+    }
+}
+
+static void join(pthread_t thread, long how)
+{
+    if (how & 1)
+        pthread_join(thread, NULL);
+    else
+        tn_call_blocking((void *)pthread_join, (intptr_t)thread, 0, 0, 0);
+}
+
 static __attribute__((noinline)) node copy(node list)
 {
     node first = NULL;
@@ -34,11 +62,7 @@ static __attribute__((noinline)) node copy(node list)
 static __attribute__((noinline)) void share(node list, long number)
 {
     node mine = copy(list);
-    if (number & 1)
-        tn_call_blocking((void *)pthread_mutex_lock, (intptr_t)&lock, 0, 0, 0);
-    else
-        while (pthread_mutex_trylock(&lock))
-            tn_call_blocking((void *)sched_yield, 0, 0, 0, 0);
+    acquire(number);
     shared = cons(number, shared);
     shared->other = mine;
     pthread_mutex_unlock(&lock);
@@ -88,7 +112,7 @@ static __attribute__((noinline)) node together(work *function, node a, node b, l
     }
     node result = function(a, b, x);
     for (unsigned i = 1; i < THREADS; i++) {
-        tn_call_blocking((void *)pthread_join, (intptr_t)threads[i], 0, 0, 0);
+        join(threads[i], x + i);
         note((long)traces[i]);
         note(sum(results[i]));
         result = cons(i, result);
@@ -105,12 +129,17 @@ static __attribute__((noinline)) node together(work *function, node a, node b, l
 STATE node mailbox;
 STATE int question[2], answer[2];
 
-static void wait_for(int file)
+static void wait_for(int file, long how)
 {
     char byte;
     struct pollfd polled = {file, POLLIN, 0};
-    tn_call_blocking((void *)poll, (intptr_t)&polled, 1, -1, 0);
-    tn_call_blocking((void *)read, file, (intptr_t)&byte, 1, 0);
+    if (how & 1) {
+        poll(&polled, 1, -1);
+        read(file, &byte, 1);
+    } else {
+        tn_call_blocking((void *)poll, (intptr_t)&polled, 1, -1, 0);
+        tn_call_blocking((void *)read, file, (intptr_t)&byte, 1, 0);
+    }
 }
 
 static void wake(int file)
@@ -124,7 +153,7 @@ static void *answer_all(void *argument)
     node kept = cons((long)(intptr_t)argument, NULL);
     self = 1;
     for (intptr_t i = (intptr_t)argument; i; i--) {
-        wait_for(question[0]);
+        wait_for(question[0], i >> 1);
         kept = cons(sum(mailbox), kept);
         mailbox = cons(sum(kept), mailbox);
         wake(answer[1]);
@@ -143,10 +172,10 @@ static __attribute__((noinline)) node through_thread(node list, long count)
         mailbox = cons(i, list);
         wake(question[1]);
         node meanwhile = cons(i, list);
-        wait_for(answer[0]);
+        wait_for(answer[0], i);
         list = cons(sum(meanwhile), mailbox);
     }
-    tn_call_blocking((void *)pthread_join, (intptr_t)thread, 0, 0, 0);
+    join(thread, count);
     for (int i = 0; i < 2; i++)
         close(question[i]), close(answer[i]);
     mailbox = NULL;
@@ -157,6 +186,9 @@ static __attribute__((noinline)) long wait_a_little(node list, long count)
 {
     struct timespec time = {0, 1000};
     while (count--)
-        tn_call_blocking((void *)nanosleep, (intptr_t)&time, 0, 0, 0);
+        if (count & 1)
+            nanosleep(&time, NULL);
+        else
+            tn_call_blocking((void *)nanosleep, (intptr_t)&time, 0, 0, 0);
     return sum(list);
 }
