@@ -465,7 +465,7 @@ static int enter_when_free(struct tn_library *library, struct tn__object_data *d
     struct tn_session *session = library->session;
     tn__session_lock(session);
     while (tn__library_is_held(library, data))
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
     int code = tn__library_check(library, err);
     if (code)
         tn__arena_free(&data->arena);
@@ -557,7 +557,7 @@ int tn__library_add_archive(struct tn_library *library, const struct tn_input *g
     code = tn__library_check(library, err);
     if (!code)
         code = enter_archive(library, &input, source, err);
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     return code;
 }
 

@@ -398,7 +398,7 @@ static int build(struct tn__link *link)
 /* Touches only memory and arrays that are private to this link. */
 static int run_unlocked(struct tn__link *link, phase *run)
 {
-    pthread_mutex_unlock(&link->session->lock);
+    tn__session_pause(link->session);
     int code = run(link);
     tn__session_lock(link->session);
     return code;
@@ -524,6 +524,6 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
         int code = run_once(&link);
         if (code != TN__BUSY)
             return code;
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
     }
 }

@@ -154,7 +154,7 @@ void tn__link_report_undefined(struct tn__link *link, struct tn__object *object,
     tn__session_lock(link->session); /* clients are called by one thread at a time */
     if (link->session->on_undefined)
         link->session->on_undefined(link->session->context, name, by.text);
-    pthread_mutex_unlock(&link->session->lock);
+    tn__session_pause(link->session);
     if (!link->undefined++)
         tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
     tn__append(link->err, "\n  '%.*s' needed by %s%s", (int)tn__shown_length(name), name, by.text,

@@ -172,7 +172,7 @@ int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, 
         *library->resolvers_end = resolver;
         library->resolvers_end = &resolver->next;
     }
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return code;
 }
 
@@ -198,7 +198,7 @@ int tn_add_generator(struct tn_library *library, tn_generate *function, void *co
         *library->generators_end = generator;
         library->generators_end = &generator->next;
     }
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return code;
 }
 
@@ -235,6 +235,6 @@ int tn_library_search(struct tn_library *library, const struct tn_search *others
         library->search = copy;
         library->search_count = count;
     }
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return code;
 }

@@ -353,6 +353,12 @@ struct tn_library {
     uint32_t sequence; /* of arrays of initializers and finalizers, in link order */
 };
 
+/* Part of something that is freed by calling the client, which must not be done under the lock. */
+struct tn__deferred {
+    struct tn__deferred *next;
+    void (*free)(struct tn__deferred *deferred);
+};
+
 struct tn__detached;
 struct tn__lazy_pool;
 struct tn__pool;
@@ -380,7 +386,7 @@ struct tn_session {
     struct tn__pool *pool;         /* NULL: no threads of its own */
     struct tn__list queries;       /* those with a callback */
     struct tn__list runnable;      /* queries with a callback that can continue */
-    struct tn__list unused;        /* promises without users, to be freed */
+    struct tn__deferred *deferred; /* to be freed once the lock is released */
     struct tn__list removed;       /* promises removed while being made */
     uint64_t links;                /* begun so far */
     uint64_t visits;               /* searches for cycles so far */
@@ -414,11 +420,19 @@ int tn__session_check_here(const struct tn_session *session, const char *what, s
 
 /* Reports a failure that no caller is waiting for to the client. Called without the lock. */
 void tn__session_report(const struct tn_session *session, const struct tn_error *error);
+/* lock.c */
 /* Takes the lock, after retrying for a while: it is held for microseconds at a time, and waking up a sleeping thread takes
  * longer. */
 void tn__session_lock(struct tn_session *session);
-/* Releases the lock, and then frees the promises that are no longer used. */
+/* Releases the lock at the end of an operation, and then frees what was deferred until now. */
 void tn__session_unlock(struct tn_session *session);
+/* Releases the lock in the middle of an operation. Nothing is freed: the client's functions that are told of it might wait for this
+ * operation. */
+void tn__session_pause(struct tn_session *session);
+/* Waits until a link has ended; the lock is released meanwhile. */
+void tn__session_wait(struct tn_session *session);
+/* Under the lock: has `deferred->free` called once the lock is released. */
+void tn__session_defer(struct tn_session *session, struct tn__deferred *deferred);
 
 /* Iterate over all sessions of the process, under a lock that is taken before theirs. NULL starts and ends the iteration. */
 /* tn_quiesce for a removal in this session; no lock may be held. */

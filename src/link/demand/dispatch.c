@@ -169,12 +169,12 @@ static void offer(struct tn_session *session, struct tn_responsibility *promise)
 {
     tn__session_lock(session);
     tn__promise_hold(promise);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     if (hand_out(session, promise))
         return;
     tn__session_lock(session);
     tn__promise_drop(promise); /* not the last one: the caller holds it too */
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
 }
 
 void tn__dispatch(struct tn_session *session, struct tn_responsibility *const *promises, size_t count, bool waits)

@@ -45,7 +45,7 @@ static int intern_symbols(struct tn_library *library, const struct tn_materializ
             code = tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
     tn__library_hold(library); /* the names stay where they are while the lock is given up */
     while (!code && any_held(entries, m->count)) {
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
         code = tn__library_check(library, err);
     }
     tn__library_drop(library);
@@ -155,7 +155,7 @@ void tn__promises_discard(struct tn_session *session, struct tn__journal *journa
     hold_losers(session, journal);
     for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
         struct tn_responsibility *promise = record->old.promise;
-        pthread_mutex_unlock(&session->lock);
+        tn__session_pause(session);
         promise->client.discard(promise->client.context, record->entry->name);
         tn__session_lock(session);
         tn__library_drop(promise->library);

@@ -12,16 +12,6 @@ void tn__promise_hold(struct tn_responsibility *promise)
     promise->users++;
 }
 
-void tn__promise_drop(struct tn_responsibility *promise)
-{
-    if (--promise->users)
-        return;
-    if (promise->generator)
-        tn__library_drop(promise->library);
-    tn__list_remove(&promise->owned);
-    tn__list_append(&promise->library->session->unused, &promise->owned);
-}
-
 static void free_staged(struct tn_responsibility *promise)
 {
     for (struct tn__staged *staged = promise->staged; staged; staged = staged->next) {
@@ -33,8 +23,9 @@ static void free_staged(struct tn_responsibility *promise)
     promise->staged = NULL;
 }
 
-static void free_promise(struct tn_responsibility *promise)
+static void free_promise(struct tn__deferred *deferred)
 {
+    struct tn_responsibility *promise = tn__container_of(deferred, struct tn_responsibility, deferred);
     const struct tn_allocator *from = promise->library->session->allocator;
     free_staged(promise);
     if (promise->client.destroy)
@@ -44,21 +35,15 @@ static void free_promise(struct tn_responsibility *promise)
     tn__free(from, promise);
 }
 
-void tn__session_unlock(struct tn_session *session)
+void tn__promise_drop(struct tn_responsibility *promise)
 {
-    struct tn__list unused;
-    tn__list_init(&unused);
-    while (session->unused.next != &session->unused) {
-        struct tn__list *node = session->unused.next;
-        tn__list_remove(node);
-        tn__list_append(&unused, node);
-    }
-    pthread_mutex_unlock(&session->lock);
-    while (unused.next != &unused) {
-        struct tn_responsibility *promise = tn__container_of(unused.next, struct tn_responsibility, owned);
-        tn__list_remove(&promise->owned);
-        free_promise(promise);
-    }
+    if (--promise->users)
+        return;
+    if (promise->generator)
+        tn__library_drop(promise->library);
+    tn__list_remove(&promise->owned);
+    promise->deferred.free = free_promise;
+    tn__session_defer(promise->library->session, &promise->deferred);
 }
 
 struct tn_responsibility *tn__promise_new(struct tn_library *library, const char *name, size_t count)
@@ -323,7 +308,7 @@ static int enter(struct tn_responsibility *promise, struct tn_error *err)
     struct tn_session *session = promise->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
     while (any_staged_held(promise))
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
     if (!promise->owner)
         return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->name);
     struct tn__list *queue = &promise->library->queue, *last = queue->previous;
@@ -348,7 +333,7 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
     struct tn_error why;
     tn__session_lock(session);
     if (promise->state != TN__PROMISE_RUNNING) {
-        pthread_mutex_unlock(&session->lock);
+        tn__session_unlock(session);
         return tn__fail(err, TN_EINVAL, "%s has ended already", promise->name);
     }
     int code = enter(promise, &why);

@@ -31,7 +31,8 @@ struct tn_responsibility {
     struct tn_tracker *owner; /* NULL once removed or ended */
     struct tn__list owned;    /* in the owner's promises */
     uint8_t state;
-    uint32_t users; /* references: one until it is fulfilled or removed, and one for each holder */
+    struct tn__deferred deferred; /* without references it is freed */
+    uint32_t users;               /* references: one until it is fulfilled or removed, and one for each holder */
     struct tn_materializer client;
     struct tn__generator *generator; /* set instead of `client`: it is asked for `names`, which nothing defines */
     const char **names;

@@ -365,7 +365,7 @@ bool tn__query_step_one(struct tn_session *session, const struct tn_responsibili
     struct tn__query *query = find_runnable(session, only_of);
     if (query)
         tn__list_remove(&query->runnable);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     if (query)
         step(query);
     return query;
@@ -381,7 +381,7 @@ static size_t announce_all(struct tn_session *session)
         count += !query->announced;
         query->announced = true;
     }
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return count;
 }
 
@@ -565,7 +565,7 @@ int tn__query_start(const struct tn__request *request, struct tn_responsibility 
     tn__list_init(&query->runnable);
     tn__session_lock(session);
     begin(query);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     struct level here = {session, tn__promise_current(session), level};
     level = &here;
     step(query);

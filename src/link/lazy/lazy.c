@@ -106,7 +106,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     uint64_t address = target_of(slot);
     bool wanting = address == session->lazy->entry;
     batch->calls += wanting;
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     if (!wanting)
         return address;
     int code = look_up(record, &address, &err);
@@ -115,7 +115,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     if (code)
         tn__append(&err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(record)), name_of(record));
     leave(batch);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     if (!code)
         return address;
     tn__session_report(session, &err);
@@ -288,7 +288,7 @@ static int wait_for_names(const struct tn__lazy_batch *batch, struct tn_error *e
     for (size_t i = 0; !code && i < batch->count;) {
         bool held = tn__entry_is_held(batch->records[i].entry);
         if (held) {
-            pthread_cond_wait(&session->idle, &session->lock);
+            tn__session_wait(session);
             code = check_libraries(batch, err);
         }
         i = held ? 0 : i + 1;
@@ -513,6 +513,6 @@ int tn_redirect(struct tn_library *library, const char *name, const void *addres
     int code = tn__library_check(library, err);
     if (!code)
         code = redirect(library, name, (uintptr_t)address, err);
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     return code;
 }

@@ -135,7 +135,7 @@ int tn_observe_gdb(struct tn_session *session, struct tn_error *err)
         return code;
     tn__session_lock(session);
     code = tn__codemem_make_private(&session->memory, err);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     if (code)
         return code;
     struct gdb *gdb = tn__alloc_zeroed(session->allocator, 1, sizeof *gdb);

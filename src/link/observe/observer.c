@@ -319,7 +319,7 @@ int tn_add_observer(struct tn_session *session, const struct tn_observer *given,
         return code;
     tn__session_lock(session);
     bool added = add(session, &observer);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return added ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
 }
 
@@ -331,7 +331,7 @@ bool tn__is_observed(struct tn_session *session,
     const struct observers *observers = observers_of(session);
     for (size_t i = 0; observers && i < observers->count; i++)
         found |= observers->items[i].linked == linked;
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return found;
 }
 

@@ -390,7 +390,7 @@ int tn_observe_perf(struct tn_session *session, enum tn_perf kind, const char *f
     code = kinds[kind].anonymous ? tn__codemem_make_private(&session->memory, err) : 0;
     if (!code)
         code = use_log(&kinds[kind], folder, &log, err);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     if (code)
         return code;
     const struct tn_observer observer = {.size = sizeof observer, .context = log, .linked = linked, .closed = closed};

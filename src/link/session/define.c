@@ -124,7 +124,7 @@ static int enter_all(const struct definitions *all, struct tn_error *err)
     int code = check_libraries(all, err);
     hold(all);
     while (!code && any_held(all)) {
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
         code = check_libraries(all, err); /* a removed one defines nothing */
     }
     drop(all);

@@ -54,9 +54,9 @@ static int keep_somewhere(const void *address, const struct tn__exit *what, bool
     int code = 1;
     tn__sessions_lock();
     for (struct tn_session *session = NULL; code > 0 && (session = tn__sessions_next(session));) {
-        pthread_mutex_lock(&session->lock);
+        tn__session_lock(session);
         code = keep_in(session, address, what, of_thread);
-        pthread_mutex_unlock(&session->lock);
+        tn__session_pause(session);
     }
     tn__sessions_unlock();
     return code;
@@ -89,7 +89,7 @@ static bool take(struct tn_library *library, const struct tn_tracker *owner, str
 {
     struct tn__exits *exits = &library->exits;
     bool found = false;
-    pthread_mutex_lock(&library->session->lock);
+    tn__session_lock(library->session);
     for (size_t i = exits->count; !found && i-- > 0;) {
         if (owner && exits->items[i].object->owner != owner)
             continue;
@@ -97,7 +97,7 @@ static bool take(struct tn_library *library, const struct tn_tracker *owner, str
         *what = exits->items[i];
         memmove(&exits->items[i], &exits->items[i + 1], (--exits->count - i) * sizeof *exits->items);
     }
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     return found;
 }
 

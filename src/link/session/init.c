@@ -84,7 +84,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     bool armed = arm_finalizers(library);
     if (armed)
         initializers = take(&library->initializers);
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     if (!armed)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
     run(&initializers, false, argc, argv, envp);
@@ -127,7 +127,7 @@ void tn_run_finalizers(struct tn_library *library)
     tn__exits_run(library, NULL);
     tn__session_lock(library->session);
     struct tn__calls_list finalizers = take(&library->finalizers);
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     tn__calls_run(&finalizers);
     tn__thread_exits_run(library, NULL); /* of what these made */
 }

@@ -33,7 +33,7 @@ static void wait_for_links(struct tn_library *library)
     const struct tn_tracker *tracker = NULL;
     while ((tracker = tn__library_next_tracker(library, tracker)))
         if (tn__tracker_is_busy(tracker)) {
-            pthread_cond_wait(&library->session->idle, &library->session->lock);
+            tn__session_wait(library->session);
             tracker = NULL;
         }
 }
@@ -66,9 +66,9 @@ static bool withdraw_instances(struct tn_library *library)
 static void withdraw_code(struct tn_library *library)
 {
     while (withdraw_instances(library)) {
-        pthread_mutex_unlock(&library->session->lock);
+        tn__session_pause(library->session);
         tn__session_quiesce(library->session);
-        pthread_mutex_lock(&library->session->lock);
+        tn__session_lock(library->session);
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
             tn__instances()->clear(tracker);
     }
@@ -209,7 +209,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     if (!code) {
         resolvers = library->resolvers;
         while (session->building) /* links may be looking at its symbols */
-            pthread_cond_wait(&session->idle, &session->lock);
+            tn__session_wait(session);
         for (struct tn_library *other = session->libraries; other; other = other->next)
             cut(other, library);
         free_lists(library);
@@ -323,6 +323,6 @@ int tn_library_create(struct tn_session *session, const char *name, struct tn_li
         return tn__fail(err, TN_EINVAL, "a library needs a session and a name");
     tn__session_lock(session);
     int code = create_library(session, name, out, err);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return code;
 }

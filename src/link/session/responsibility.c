@@ -65,7 +65,7 @@ int tn_responsibility_is_wanted(const struct tn_responsibility *promise, const c
     tn__session_lock(session);
     const struct tn__entry *entry = find_owed(promise, symbol);
     bool wanted = entry && entry->wanted;
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return wanted;
 }
 

@@ -82,7 +82,7 @@ static bool lead_away(const struct retirement *r)
     bool any = tn__tracker_withdraw(r->tracker);
     tn__session_lock(session);
     any |= session->lazy && session->lazy->lead_away(session->lazy, &r->places);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     return any;
 }
 

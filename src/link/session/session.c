@@ -102,23 +102,6 @@ static void unlist_session(struct tn_session *session)
     pthread_mutex_unlock(&all_lock);
 }
 
-/* ---- the lock ---- */
-
-enum { PATIENCE_NS = 50000 };
-
-void tn__session_lock(struct tn_session *session)
-{
-    for (uint64_t until = 0; pthread_mutex_trylock(&session->lock);) {
-        uint64_t now = tn__os_now_ns(); /* which also keeps the tries apart */
-        if (!until)
-            until = now + PATIENCE_NS;
-        if (now >= until) {
-            pthread_mutex_lock(&session->lock);
-            return;
-        }
-    }
-}
-
 /* ---- sessions ---- */
 
 static int open_memory(struct tn_session *session, const struct tn_session_options *options, struct tn_error *err)
@@ -152,7 +135,6 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__os_seed(session->seed.numbers);
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
-    tn__list_init(&session->unused);
     tn__list_init(&session->removed);
     code = open_memory(session, &options, err);
     if (!code && options.threads)
@@ -217,7 +199,7 @@ int tn_session_seal(struct tn_session *session, struct tn_error *err)
         return tn__no_argument(err);
     tn__session_lock(session);
     while (session->building)
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
     int code = tn__codemem_seal(&session->memory, err);
     tn__session_unlock(session);
     return code;
@@ -244,7 +226,7 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
         stats.data_bytes += tn__window_used(window, TN_ZONE_DATA);
     }
     tn__session_count_lingering(session, &stats);
-    pthread_mutex_unlock(&session->lock);
+    tn__session_unlock(session);
     tn__give_stats(out, sizeof stats, &stats);
 }
 

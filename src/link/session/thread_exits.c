@@ -89,7 +89,7 @@ void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *o
     for (struct tn__thread_end *end;;) {
         tn__session_lock(session); /* which guards owners */
         end = tn__thread_end_take(&session->thread_exits, is_selected, &selection);
-        pthread_mutex_unlock(&session->lock);
+        tn__session_unlock(session);
         if (!end)
             return;
         tn__thread_end_run(end);

@@ -37,7 +37,7 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (!code)
         *out = tracker;
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     return code;
 }
 
@@ -72,7 +72,7 @@ void tn__tracker_wait(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
     while (tn__tracker_is_busy(tracker))
-        pthread_cond_wait(&session->idle, &session->lock);
+        tn__session_wait(session);
 }
 
 void tn__tracker_empty(struct tn_tracker *tracker)
@@ -98,7 +98,7 @@ static bool finalize(struct tn_tracker *tracker)
     tn__session_lock(library->session);
     bool taken = tn__calls_take(tracker, &finalizers);
     bool registered = library->exits.count;
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
     if (!taken)
         return false;
     tn__thread_exits_run(library, tracker);
@@ -171,7 +171,7 @@ int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, struct t
     int code = tn__library_check(from->library, err);
     if (!code && from != to)
         transfer(from, to);
-    pthread_mutex_unlock(&from->library->session->lock);
+    tn__session_unlock(from->library->session);
     return code;
 }
 
@@ -184,5 +184,5 @@ void tn_tracker_destroy(struct tn_tracker *tracker)
     transfer(tracker, &library->own);
     tn__list_remove(&tracker->listed);
     tn__free(library->session->allocator, tracker);
-    pthread_mutex_unlock(&library->session->lock);
+    tn__session_unlock(library->session);
 }
