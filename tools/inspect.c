@@ -14,7 +14,7 @@
 #include "image/image.h"
 #include "elf_file.h"
 #include "inspect.h"
-#include "link/core/link.h"
+#include "link/session/contents.h"
 
 /* A reference to a symbol that its own object does not define. */
 struct need {

@@ -14,7 +14,7 @@
  *     fork.c      all heaps, and forks
  *     overflow.c  reports of full stacks
  *     handles.c   handles and pins; access.c: objects by handles; roots.c: root ranges
- *     run_x86_64.c  entries that compiled code calls with special calling conventions
+ *     host_x86_64.c  entries that compiled code calls with special calling conventions
  * A heap's lock guards all of it, except what a thread does with its own chunk. The collecting thread holds the lock from the
  * stop request until the world runs again, so a thread that waits for the lock waits for the collection. */
 

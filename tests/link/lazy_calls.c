@@ -13,7 +13,7 @@
 
 #include "data/lazy.h"
 #include "link/lazy/lazy.h"
-#include "link/arch/x86_64/lazy.h"
+#include "link/lazy/host_x86_64.h"
 
 static const char *const unwind_ways[] = {WAYS};
 

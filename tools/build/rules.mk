@@ -15,9 +15,9 @@ with_llvm := $(filter-out 0,$(LLVM))
 
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
-# Of src/cpu/host_*.c, only the one for the machine that is compiled for.
+# Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-runtime_src := $(filter-out src/cpu/host_%,$(runtime_src)) src/cpu/host_$(machine).c
+runtime_src := $(foreach src,$(runtime_src),$(if $(filter-out host_$(machine).c,$(filter host_%,$(notdir $(src)))),,$(src)))
 codegen_src := $(wildcard src/codegen/*.c src/codegen/*/*.c)
 codegen_cxx := $(filter-out src/codegen/absent/%,$(wildcard src/codegen/*.cpp src/codegen/*/*.cpp))
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)

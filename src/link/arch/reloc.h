@@ -6,7 +6,7 @@
 #ifndef TENON_RELOC_H
 #define TENON_RELOC_H
 
-#include "link/format/object.h"
+#include "base/base.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -35,6 +35,11 @@ enum tn__slot {
     TN__SLOT_TLS_DESC,  /* two words: a function, S */
     TN__SLOTS,
 };
+
+static inline uint32_t tn__slot_words(enum tn__slot slot)
+{
+    return slot <= TN__SLOT_ADDRESS ? 1 : 2;
+}
 
 enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
 
@@ -74,7 +79,6 @@ struct tn__arch {
     uint16_t elf_machine;
     const struct tn__row *rows;
     uint32_t row_count;
-    const void *tls_descriptor; /* the function that TLS descriptors call */
     /* Rewrites the instruction around a field whose row has TN__R_RELAX so that it needs no GOT slot; `before` is the number of
      * bytes in the section before the field. False, without any change, if it cannot or the values do not fit. */
     bool (*relax)(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
@@ -84,6 +88,9 @@ struct tn__arch {
 };
 
 extern const struct tn__arch tn__arch_x86_64;
+
+/* That of this process. */
+extern const struct tn__arch *const tn__arch_host;
 
 /* NULL after the last one. */
 const struct tn__arch *tn__arch_at(size_t index);

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "link/file/detached.h"
+#include "link/core/link.h"
 #include "link/tls/tls.h"
 
 enum { UNWIND_END = 4, GOT_ALIGNMENT = 8, BATCH = 512 };

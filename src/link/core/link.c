@@ -2,9 +2,7 @@
 
 /* One link from start to end: the phases in order, each over all objects of the link, and the rollback on failure. */
 
-#include "link/file/detached.h"
-#include "link/observe/observer.h"
-#include "link/demand/promise.h"
+#include "link/core/link.h"
 #include "link/tls/tls.h"
 
 typedef int object_phase(struct tn__link *link, struct tn__object *object);
@@ -200,12 +198,6 @@ static int publish_tls(struct tn__link *link)
     return code;
 }
 
-static bool reserve_calls(struct tn__calls_list *list, size_t count)
-{
-    list->reserved += count;
-    return tn__grow(list->from, &list->items, &list->capacity, list->count + list->reserved, sizeof *list->items);
-}
-
 /* Makes room for what registering the objects needs, so that nothing can fail halfway. They may belong to several
  * libraries. */
 static int reserve_lists(struct tn__link *link)
@@ -221,8 +213,8 @@ static int reserve_lists(struct tn__link *link)
             bytes += section->role == TN__ROLE_UNWIND ? section->size : 0;
         }
         tables += counts[TN__ROLE_UNWIND];
-        reserved &= reserve_calls(&library->initializers, counts[TN__ROLE_INIT]) &&
-                    reserve_calls(&library->waiting, counts[TN__ROLE_FINI]);
+        reserved &= tn__calls_reserve(&library->initializers, counts[TN__ROLE_INIT]) &&
+                    tn__calls_reserve(&library->waiting, counts[TN__ROLE_FINI]);
     }
     for (size_t i = 0; i < link->count; i++) {
         struct tn_library *library = link->objects[i]->owner->library;

@@ -27,21 +27,19 @@
 
 enum { TN__LINK_RESOLVE, TN__LINK_LAYOUT, TN__LINK_COPY, TN__LINK_APPLY, TN__LINK_PUBLISH, TN__LINK_PHASES };
 
-/* Result of resolving if another link is working on something that this one needs. */
-enum { TN__BUSY = 1 };
-
-/* Result of a link that needs symbols which are only promised; see promise.h. */
-enum { TN__WAIT = 2 };
-
-/* Result of a link that was only to find out whether any references are still open, if none are. */
-enum { TN__EXPLORED = 3 };
-
-struct tn__needs;
-struct tn__request;
+/* What resolving comes to besides success (0) and errors (negative). */
+enum tn__outcome {
+    TN__BUSY = 1, /* another link is working on something that this one needs */
+    TN__WAIT,     /* it needs symbols that are only promised; see demand/promise.h */
+    TN__EXPLORED, /* it was only to find out whether any references are still open, and none are */
+    TN__FAILED,   /* a promise that it needs has failed: that of `needs->failed` */
+};
 
 /* How a symbol is needed: a weak reference uses what is there, but loads no archive member (gABI, archive files); for a
  * thread-local symbol no resolver is asked, because that would return the address in one thread only. */
 enum { TN__NEED_WEAK = 1, TN__NEED_TLS = 2 };
+
+struct tn__link;
 
 /* What a link must keep; the rest is stripped. The functions are those of strip.c, which only programs that use it contain. */
 struct tn__roots {
@@ -50,6 +48,49 @@ struct tn__roots {
     int (*strip)(struct tn__link *link);
     void (*unstrip)(struct tn__link *link); /* if the link fails */
 };
+
+/* A name that a link needs and that a generator has to be asked for. */
+struct tn__missing {
+    struct tn_library *library;
+    struct tn__entry *entry;
+};
+
+/* An open reference: one that a link could not follow to its end. */
+struct tn__open {
+    struct tn_library *library;
+    struct tn__entry *entry;
+    unsigned how;
+};
+
+/* What a link backed out for. The next round starts with the open references and skips objects that the query has explored
+ * before, so that a chain of promises takes linear, not quadratic time. Only when nothing is open any more is everything
+ * resolved again and linked. */
+struct tn__needs {
+    uint64_t query;                /* its number */
+    const struct tn__open *resume; /* start with these and link nothing; NULL: start with the request */
+    size_t resume_count;
+    struct tn__open *open;
+    size_t open_count, open_capacity;
+    struct tn__promise **promises;
+    size_t promise_count, promise_capacity;
+    struct tn__missing *missing;
+    size_t missing_count, missing_capacity;
+    const struct tn__entry *failed;
+};
+
+/* What a query wants: exactly one of `symbols`, `everything`, `roots`. */
+struct tn__request {
+    struct tn_library *library;
+    struct tn_wanted *symbols; /* these symbols */
+    size_t count;
+    bool everything;               /* every object of the library */
+    const struct tn__roots *roots; /* every object, stripped of what these do not need */
+};
+
+static inline bool tn__wanted_sees(const struct tn_wanted *wanted, const struct tn__entry *entry)
+{
+    return !entry->hidden || wanted->flags & TN_WANTED_HIDDEN;
+}
 
 struct tn__link {
     struct tn_library *library;
@@ -84,12 +125,12 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
 
 /* resolve.c */
 int tn__link_resolve(struct tn__link *link);
+/* Under the lock: TN_EUNDEF with all names of the request that are nowhere or hidden, and that no generator in `needs` is left to be
+ * asked for; before anything is linked for the others. */
+int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err);
 
-/* search.c */
-int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
-                             void (*close)(void *context), struct tn_error *err);
-/* True if a resolver of the library knows the entry's name; the entry then has the address. */
-bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
+/* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
+struct tn__generator *tn__generator_for(const struct tn__missing *missing);
 /* Looks up an entry that its library does not define: in its resolvers and generators, then in the libraries of its search
  * order, and makes the entry lead there. Names that generators have to be asked for are added to the link's needs. `first`
  * is the entry from which aliases led here. TN_ENOMEM. */
@@ -162,61 +203,6 @@ void tn__object_give_back(struct tn__object *object);
 /* Counts a gap ahead of a section. TN_ENOTSUP: they are out of proportion to the object's file. */
 int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,
                          uint64_t gap);
-
-/* exits.c: atexit and __cxa_atexit as seen by loaded code. Return 0, or -1 if memory is out or no object contains the
- * function. */
-int tn__atexit(void (*function)(void));
-int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
-/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without the
- * lock. */
-void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
-void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
-/* Keeps what loaded code has registered with its object, which is that of `handle` or, if that is none, of the function or the
- * argument. `of_thread`: until the calling thread ends. Returns 0 or -1 as above. */
-int tn__exit_keep(const struct tn__exit *what, const void *handle, bool of_thread);
-
-/* thread_exits.c: destructors of loaded code's thread_local objects. Registering one returns 0 or -1 as above. */
-int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
-int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what);
-void tn__session_init_thread_exits(struct tn_session *session);
-/* Runs what the calling thread would run at its end, as tn__exits_run does. */
-void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *owner);
-/* The following are called under the session's lock. Moves what a tracker owns to `going` and removes its names and promises, and
- * objects that are not linked. */
-void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going);
-/* True if the code of a hidden tracker has to stay until threads have ended; it is freed after that, and `going` with it. */
-bool tn__tracker_linger(struct tn_tracker *going);
-/* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing has
- * changed. */
-int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err);
-/* Frees what stayed for threads that a fork has left behind. */
-void tn__session_sweep_lost(struct tn_session *session);
-void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats);
-
-/* init.c */
-void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
-                   uint32_t sequence);
-void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
-/* Under the lock: moves the finalizers of a tracker's objects to `taken`. False when memory is out. */
-bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken);
-/* Runs them and frees the list. Called without the lock. */
-void tn__calls_run(struct tn__calls_list *taken);
-
-/* The places of code to be removed; sorted, without overlaps. */
-struct tn__places {
-    struct tn_range *items;
-    size_t count;
-};
-
-static inline bool tn__section_is_loaded(const struct tn__section *section)
-{
-    return section->kind != TN__SECTION_UNLOADED && !section->discarded;
-}
-
-static inline bool tn__section_is_tls(const struct tn__section *section)
-{
-    return section->kind == TN__SECTION_TLS || section->kind == TN__SECTION_TLS_ZERO;
-}
 
 #pragma GCC visibility pop
 #endif

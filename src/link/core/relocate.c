@@ -7,6 +7,7 @@
 
 #include "base/shown_name.h"
 #include "link/core/link.h"
+#include "link/tls/tls.h"
 
 /* One relocation, for the rare cases: messages, slots, stubs. */
 struct site {
@@ -195,8 +196,6 @@ static int need_table(struct tn__link *link, const struct tn__object *object, ui
 /* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */
 static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
-    static const uint8_t words[TN__SLOTS] = {
-        [TN__SLOT_ADDRESS] = 1, [TN__SLOT_TLS_INDEX] = 2, [TN__SLOT_TLS_BASE] = 2, [TN__SLOT_TLS_DESC] = 2};
     if (kind == TN__SLOT_TLS_DESC && tn__session_is_elsewhere(link->session))
         return tn__fail(link->err, TN_ENOTSUP, "%s: TLS descriptors call a function of the process they are linked in",
                         object->name);
@@ -204,7 +203,7 @@ static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__
     int code = need_table(link, object, &plan->slots[kind]);
     if (!code && !plan->slots[kind][symbol]) {
         plan->slots[kind][symbol] = plan->got_words + 1;
-        plan->got_words += words[kind];
+        plan->got_words += tn__slot_words(kind);
     }
     return code;
 }
@@ -494,22 +493,10 @@ static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint3
 {
     uint8_t *at = object->plan->got_write + (size_t)(object->plan->slots[kind][symbol] - 1) * 8;
     uint64_t S = object->plan->addresses[symbol];
-    switch (kind) {
-    case TN__SLOT_TLS_INDEX:
-        tn__put64(at, 1);
-        tn__put64(at + 8, S);
-        break;
-    case TN__SLOT_TLS_BASE:
-        tn__put64(at, 1);
-        tn__put64(at + 8, 0);
-        break;
-    case TN__SLOT_TLS_DESC:
-        tn__put64(at, (uintptr_t)object->data->arch->tls_descriptor);
-        tn__put64(at + 8, S);
-        break;
-    default:
+    if (kind == TN__SLOT_ADDRESS)
         tn__put64(at, S);
-    }
+    else
+        tn__tls_fill_slot(at, kind, S);
 }
 
 static void fill_got(const struct tn__object *object)

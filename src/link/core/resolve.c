@@ -3,7 +3,7 @@
 /* Finds the objects of a link: those asked for, and all that their references lead to, including archive members and objects of
  * other libraries. A worklist visits each object and each reference once. */
 
-#include "link/demand/promise.h"
+#include "link/core/link.h"
 
 static int need_object(struct tn__link *link, struct tn__object *object)
 {
@@ -52,13 +52,13 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
  * made in parallel. */
 static int wait_for(struct tn__link *link, struct tn__entry *entry)
 {
-    struct tn_responsibility *promise = entry->promise;
+    struct tn__promise *promise = entry->promise;
     struct tn__needs *needs = link->needs;
     entry->wanted = true;
     if (promise->noted == link->number)
         return 0;
     if (!tn__grow(link->session->allocator, &needs->promises, &needs->promise_capacity, needs->promise_count + 1,
-                  sizeof(struct tn_responsibility *)))
+                  sizeof(struct tn__promise *)))
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
     promise->noted = link->number;
     needs->promises[needs->promise_count++] = promise;
@@ -134,7 +134,8 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
             code = wait_for(link, entry);
             return code ? code : note_open(link, &open);
         case TN__ENTRY_FAILED:
-            return tn__promise_fail_with(entry->promise, entry->name, link->err);
+            link->needs->failed = entry;
+            return TN__FAILED;
         default:
             return 0;
         }
@@ -213,6 +214,37 @@ static int need_request(struct tn__link *link)
     return code;
 }
 
+/* True if a generator, of this library or one behind it, has to be asked first. */
+static bool is_missing(const struct tn__needs *needs, const char *name)
+{
+    for (size_t i = 0; i < needs->missing_count; i++)
+        if (!strcmp(needs->missing[i].entry->name, name))
+            return true;
+    return false;
+}
+
+/* TN_EUNDEF, with all the names, if some of the symbols are nowhere, and no generator is left to be asked for them. */
+int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err)
+{
+    int code = 0;
+    for (size_t i = 0; i < request->count; i++) {
+        const struct tn_wanted *symbol = &request->symbols[i];
+        struct tn__entry *entry = tn__symtab_find(&request->library->symtab, symbol->name);
+        const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
+        bool defined = target && target->kind != TN__ENTRY_UNDEFINED;
+        if (symbol->flags & TN_WANTED_WEAK || (defined && tn__wanted_sees(symbol, entry)) ||
+            is_missing(needs, symbol->name))
+            continue;
+        if (code)
+            tn__append(err, "\n");
+        else
+            code = tn__fail(err, TN_EUNDEF, "%s", "");
+        tn__append(err, "'%s' is %s in library %s", target ? target->name : symbol->name,
+                   defined ? "hidden" : "not defined", request->library->name);
+    }
+    return code;
+}
+
 int tn__link_resolve(struct tn__link *link)
 {
     int code = need_request(link);
@@ -225,5 +257,5 @@ int tn__link_resolve(struct tn__link *link)
         return code;
     if (link->needs->promise_count || link->needs->missing_count)
         return TN__WAIT;
-    return link->needs->resume ? TN__EXPLORED : tn__request_check(link->request, link->err);
+    return link->needs->resume ? TN__EXPLORED : tn__request_check(link->request, link->needs, link->err);
 }

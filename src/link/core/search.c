@@ -3,7 +3,7 @@
 /* Where a library looks for what it does not define: resolvers, generators, other libraries. What is found elsewhere leaves
  * an alias without strength in the library's own table: the next link has it at once, and any definition overrides it. */
 
-#include "link/demand/promise.h"
+#include "link/core/link.h"
 
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry)
 {

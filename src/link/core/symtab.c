@@ -3,7 +3,7 @@
 /* The symbol table of a library. Every name that its objects define or mention has one entry, found by one hash probe
  * when the object is added. All later phases hold pointers to entries, which never move. */
 
-#include "link/core/link.h"
+#include "link/core/symtab.h"
 
 /* The product of a secret odd factor, folded: without the factor, no two names are known to have one hash. */
 static uint64_t fold(uint64_t value, uint64_t factor)

@@ -177,12 +177,12 @@ static void offer(struct tn_session *session, struct tn_responsibility *promise)
     tn__session_unlock(session);
 }
 
-void tn__dispatch(struct tn_session *session, struct tn_responsibility *const *promises, size_t count, bool waits)
+void tn__dispatch(struct tn_session *session, struct tn__promise *const *promises, size_t count, bool waits)
 {
     bool shared = session->dispatch || session->pool;
     for (size_t i = 1; waits && shared && i < count; i++)
-        offer(session, promises[i]);
+        offer(session, tn__promise_of(promises[i]));
     for (size_t i = 0; i < count; i++)
-        if (waits || !hand_out(session, promises[i]))
-            run_promise(promises[i]);
+        if (waits || !hand_out(session, tn__promise_of(promises[i])))
+            run_promise(tn__promise_of(promises[i]));
 }

@@ -58,7 +58,7 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
 {
     for (size_t i = 0; i < m->count; i++) {
         bool yields;
-        int code = tn__entry_yields(entries[i], strength_of(&m->symbols[i]), promise->name, &yields, err);
+        int code = tn__entry_yields(entries[i], strength_of(&m->symbols[i]), promise->seen.name, &yields, err);
         if (code)
             return code;
         if (!yields) {
@@ -66,7 +66,7 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
             continue;
         }
         if (!tn__journal_note(journal, entries[i]))
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
+            return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
         entries[i]->strength = strength_of(&m->symbols[i]);
         entries[i]->hidden = m->symbols[i].flags & TN_SYMBOL_HIDDEN;
         entries[i]->thread_local = entries[i]->wanted = false;
@@ -132,8 +132,8 @@ int tn_add_materializer(struct tn_library *library, const struct tn_materializer
 static bool lost(const struct tn__journal_record *record)
 {
     const struct tn__entry *old = &record->old;
-    return old->kind == TN__ENTRY_PROMISED && old->strength && old->promise->client.discard &&
-           old->promise->state == TN__PROMISE_NEW && !tn__promise_owes(old->promise, record->entry);
+    return old->kind == TN__ENTRY_PROMISED && old->strength && tn__promise_of(old->promise)->client.discard &&
+           old->promise->state == TN__PROMISE_NEW && !tn__promise_owes(tn__promise_of(old->promise), record->entry);
 }
 
 /* Removes those that lost no symbol; the promises of the others stay until they have been notified. */
@@ -142,8 +142,8 @@ static void hold_losers(struct tn_session *session, struct tn__journal *journal)
     for (struct tn__journal_record **at = &journal->last; *at;) {
         session->revision += tn__entry_leads_on(&(*at)->old);
         if (lost(*at)) {
-            tn__promise_hold((*at)->old.promise);
-            tn__library_hold((*at)->old.promise->library);
+            tn__promise_hold(tn__promise_of((*at)->old.promise));
+            tn__library_hold(tn__promise_of((*at)->old.promise)->library);
             at = &(*at)->before;
         } else
             *at = (*at)->before;
@@ -154,7 +154,7 @@ void tn__promises_discard(struct tn_session *session, struct tn__journal *journa
 {
     hold_losers(session, journal);
     for (const struct tn__journal_record *record = journal->last; record; record = record->before) {
-        struct tn_responsibility *promise = record->old.promise;
+        struct tn_responsibility *promise = tn__promise_of(record->old.promise);
         tn__session_pause(session);
         promise->client.discard(promise->client.context, record->entry->name);
         tn__session_lock(session);

@@ -58,9 +58,9 @@ struct tn_responsibility *tn__promise_new(struct tn_library *library, const char
     tn__list_init(&promise->owned);
     tn__list_init(&promise->waits);
     tn__list_init(&promise->queries);
-    promise->name = tn__arena_text(&promise->arena, name, strlen(name));
+    promise->seen.name = tn__arena_text(&promise->arena, name, strlen(name));
     promise->entries = tn__arena_array(&promise->arena, count, sizeof *promise->entries);
-    if (promise->name && promise->entries)
+    if (promise->seen.name && promise->entries)
         return promise;
     tn__arena_free(&promise->arena);
     tn__free(from, promise);
@@ -76,7 +76,7 @@ void tn__promise_give(struct tn_responsibility *promise, struct tn_tracker *owne
 void tn__promise_take(struct tn_responsibility *promise, struct tn__entry *entry)
 {
     entry->kind = TN__ENTRY_PROMISED;
-    entry->promise = promise;
+    entry->promise = &promise->seen;
     promise->entries[promise->count++] = entry;
 }
 
@@ -103,7 +103,7 @@ static void remove_promise(struct tn_responsibility *promise)
     tn__list_remove(&promise->owned);
     promise->owner = NULL;
     tn__query_wake(promise);
-    if (promise->state == TN__PROMISE_RUNNING)
+    if (promise->seen.state == TN__PROMISE_RUNNING)
         tn__list_append(&session->removed, &promise->owned); /* it goes when it ends */
     else
         tn__promise_drop(promise);
@@ -139,9 +139,9 @@ struct tn_responsibility *tn__promise_current(const struct tn_session *session)
 
 bool tn__promise_claim(struct tn_responsibility *promise)
 {
-    if (promise->state != TN__PROMISE_NEW || !promise->owner)
+    if (promise->seen.state != TN__PROMISE_NEW || !promise->owner)
         return false;
-    promise->state = TN__PROMISE_RUNNING;
+    promise->seen.state = TN__PROMISE_RUNNING;
     struct tn_responsibility *below = tn__promise_current(promise->library->session);
     if (below)
         below->above = promise;
@@ -228,8 +228,8 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
     int length = (int)tn__shown_length(symbol);
     if (!promise->failure)
         return tn__fail(err, TN_ENOMEM, "'%.*s': %s has failed, and there was no memory to say why", length, symbol,
-                        promise->name);
-    return tn__fail(err, promise->failure->code, "'%.*s': %s has failed: %s", length, symbol, promise->name,
+                        promise->seen.name);
+    return tn__fail(err, promise->failure->code, "'%.*s': %s has failed: %s", length, symbol, promise->seen.name,
                     promise->failure->text);
 }
 
@@ -239,7 +239,7 @@ static void leave(struct tn_responsibility *promise, enum tn__promise_state stat
     release_entries(promise);
     tn__list_remove(&promise->owned);
     promise->owner = NULL;
-    promise->state = state;
+    promise->seen.state = state;
     tn__query_disown(promise);
     tn__query_wake(promise);
     tn__promise_drop(promise);
@@ -256,7 +256,7 @@ static void fail(struct tn_responsibility *promise, const struct tn_error *why)
     for (size_t i = 0; i < promise->count; i++)
         if (tn__promise_owes(promise, promise->entries[i]))
             promise->entries[i]->kind = TN__ENTRY_FAILED;
-    promise->state = TN__PROMISE_FAILED;
+    promise->seen.state = TN__PROMISE_FAILED;
     tn__query_disown(promise);
     tn__query_wake(promise);
 }
@@ -283,7 +283,7 @@ static int enter_staged(struct tn_responsibility *promise, struct tn__journal *j
         struct tn__staged *staged = promise->staged;
         const struct tn_input input = staged->data.input;
         promise->staged = staged->next;
-        code = tn__library_add(promise->owner, &staged->data, &promise->library->queue, promise, journal, err);
+        code = tn__library_add(promise->owner, &staged->data, &promise->library->queue, &promise->seen, journal, err);
         if (code && input.release)
             input.release(input.context, input.bytes, input.length);
     }
@@ -296,7 +296,7 @@ static int check_kept(const struct tn_responsibility *promise, struct tn_error *
     for (size_t i = 0; !promise->generator && i < promise->count; i++)
         if (tn__promise_owes(promise, promise->entries[i])) {
             if (!code)
-                code = tn__fail(err, TN_EUNDEF, "%s promised, and did not define:", promise->name);
+                code = tn__fail(err, TN_EUNDEF, "%s promised, and did not define:", promise->seen.name);
             tn__append(err, " '%s'", promise->entries[i]->name);
         }
     return code;
@@ -310,7 +310,7 @@ static int enter(struct tn_responsibility *promise, struct tn_error *err)
     while (any_staged_held(promise))
         tn__session_wait(session);
     if (!promise->owner)
-        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->name);
+        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->seen.name);
     struct tn__list *queue = &promise->library->queue, *last = queue->previous;
     int code = enter_staged(promise, &journal, err);
     if (!code)
@@ -332,9 +332,9 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
     struct tn_session *session = promise->library->session;
     struct tn_error why;
     tn__session_lock(session);
-    if (promise->state != TN__PROMISE_RUNNING) {
+    if (promise->seen.state != TN__PROMISE_RUNNING) {
         tn__session_unlock(session);
-        return tn__fail(err, TN_EINVAL, "%s has ended already", promise->name);
+        return tn__fail(err, TN_EINVAL, "%s has ended already", promise->seen.name);
     }
     int code = enter(promise, &why);
     bool unheard = code && tn__list_is_empty(&promise->waits);
@@ -359,7 +359,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     struct tn_error error;
     tn__fail(&error, why && why->code < 0 ? why->code : TN_EINVAL, "%s", why ? why->text : "no reason given");
     tn__session_lock(session);
-    bool running = promise->state == TN__PROMISE_RUNNING;
+    bool running = promise->seen.state == TN__PROMISE_RUNNING;
     bool unheard = running && tn__list_is_empty(&promise->waits);
     if (running)
         fail(promise, &error);
@@ -375,7 +375,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
 static void leave_behind(struct tn_responsibility *promise)
 {
     bool by_this_thread = promise->on_stack && pthread_equal(promise->runner, pthread_self());
-    promise->left_behind = promise->state == TN__PROMISE_RUNNING && !by_this_thread;
+    promise->left_behind = promise->seen.state == TN__PROMISE_RUNNING && !by_this_thread;
     if (!promise->on_stack || by_this_thread)
         return;
     promise->above = NULL;
@@ -415,10 +415,10 @@ static void hand_over(struct tn_responsibility *promise, struct tn_responsibilit
 
 bool tn__promise_renew(struct tn_responsibility *promise)
 {
-    if (!promise->left_behind || promise->state != TN__PROMISE_RUNNING || !promise->owner)
+    if (!promise->left_behind || promise->seen.state != TN__PROMISE_RUNNING || !promise->owner)
         return false;
     struct tn_responsibility *to =
-        promise->generator ? NULL : tn__promise_new(promise->library, promise->name, promise->count);
+        promise->generator ? NULL : tn__promise_new(promise->library, promise->seen.name, promise->count);
     promise->left_behind = false;
     if (to)
         hand_over(promise, to);

@@ -17,30 +17,21 @@
 
 #pragma GCC visibility push(hidden)
 
-enum tn__promise_state {
-    TN__PROMISE_NEW = 0, /* not needed yet */
-    TN__PROMISE_RUNNING, /* its materializer has been, or is about to be, called */
-    TN__PROMISE_KEPT,    /* fulfilled, or removed meanwhile */
-    TN__PROMISE_FAILED,  /* its symbols remain failed until its tracker is removed */
-};
-
 /* A promise: the symbols that a materializer still has to provide. Guarded by the session's lock, except `staged`, which
  * belongs to the holder of the responsibility. */
 struct tn_responsibility {
+    struct tn__promise seen;
     struct tn_library *library;
-    struct tn_tracker *owner; /* NULL once removed or ended */
-    struct tn__list owned;    /* in the owner's promises */
-    uint8_t state;
+    struct tn_tracker *owner;     /* NULL once removed or ended */
+    struct tn__list owned;        /* in the owner's promises */
     struct tn__deferred deferred; /* without references it is freed */
     uint32_t users;               /* references: one until it is fulfilled or removed, and one for each holder */
     struct tn_materializer client;
     struct tn__generator *generator; /* set instead of `client`: it is asked for `names`, which nothing defines */
     const char **names;
     size_t name_count;
-    char *name;
     struct tn__entry **entries; /* those of kind PROMISED or FAILED that point back here are owed */
     size_t count;
-    uint64_t noted;                  /* the last link that has it in its list */
     struct tn__list waits;           /* struct tn__wait: queries that wait for it */
     struct tn__list queries;         /* struct tn__query: made by its materializer; disowned when it ends */
     struct tn_responsibility *below; /* while running: the outer materializer on the thread's stack */
@@ -57,7 +48,12 @@ struct tn_responsibility {
 
 static inline bool tn__promise_owes(const struct tn_responsibility *promise, const struct tn__entry *entry)
 {
-    return (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) && entry->promise == promise;
+    return (entry->kind == TN__ENTRY_PROMISED || entry->kind == TN__ENTRY_FAILED) && entry->promise == &promise->seen;
+}
+
+static inline struct tn_responsibility *tn__promise_of(struct tn__promise *seen)
+{
+    return tn__container_of(seen, struct tn_responsibility, seen);
 }
 
 /* An object made by a materializer, until it is entered. */
@@ -65,48 +61,6 @@ struct tn__staged {
     struct tn__staged *next;
     struct tn__object_data data;
 };
-
-/* A name that a link needs and that a generator has to be asked for. */
-struct tn__missing {
-    struct tn_library *library;
-    struct tn__entry *entry;
-};
-
-/* An open reference: one that a link could not follow to its end. */
-struct tn__open {
-    struct tn_library *library;
-    struct tn__entry *entry;
-    unsigned how;
-};
-
-/* What a link backed out for. The next round starts with the open references and skips objects that the query has explored
- * before, so that a chain of promises takes linear, not quadratic time. Only when nothing is open any more is everything
- * resolved again and linked. */
-struct tn__needs {
-    uint64_t query;                /* its number */
-    const struct tn__open *resume; /* start with these and link nothing; NULL: start with the request */
-    size_t resume_count;
-    struct tn__open *open;
-    size_t open_count, open_capacity;
-    struct tn_responsibility **promises;
-    size_t promise_count, promise_capacity;
-    struct tn__missing *missing;
-    size_t missing_count, missing_capacity;
-};
-
-/* What a query wants: exactly one of `symbols`, `everything`, `roots`. */
-struct tn__request {
-    struct tn_library *library;
-    struct tn_wanted *symbols; /* these symbols */
-    size_t count;
-    bool everything;               /* every object of the library */
-    const struct tn__roots *roots; /* every object, stripped of what these do not need */
-};
-
-static inline bool tn__wanted_sees(const struct tn_wanted *wanted, const struct tn__entry *entry)
-{
-    return !entry->hidden || wanted->flags & TN_WANTED_HIDDEN;
-}
 
 struct tn__wait {
     struct tn__list listed; /* in the promise's waits */
@@ -181,14 +135,21 @@ void tn__promises_discard(struct tn_session *session, struct tn__journal *journa
 
 /* ---- query.c ---- */
 
-/* Under the lock: TN_EUNDEF, naming all symbols that are undefined or hidden, before anything is linked for the others. */
-int tn__request_check(const struct tn__request *request, struct tn_error *err);
-
 /* Links what is requested on behalf of `from`, which may be NULL, waiting for materializers. Takes the lock. */
 int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err);
 /* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. */
 int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
                     void *context, struct tn_error *err);
+/* sweep.c: removes unused names from the library's table. Under the lock, by a thread that holds no pointers to its entries. */
+void tn__library_sweep(struct tn_library *library);
+
+static inline void tn__library_sweep_if_due(struct tn_library *library)
+{
+    const struct tn__symtab *table = &library->symtab;
+    if (table->count >= table->sweep_at && table->swept_revision != library->session->revision)
+        tn__library_sweep(library);
+}
+
 /* lookup.c: runs a query on behalf of the materializer that the calling thread is running, if any. */
 int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* Under the lock: wakes the queries of a promise that has ended or given its symbols away. */
@@ -206,16 +167,11 @@ void tn__queries_after_fork(struct tn_session *session);
 /* At the end of the session: fails all queries with a callback. */
 void tn__query_abandon(struct tn_session *session);
 
-/* ---- search.c ---- */
-
-/* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
-struct tn__generator *tn__generator_for(const struct tn__missing *missing);
-
 /* ---- dispatch.c ---- */
 
 /* Without the lock: has these promises run, by the session's threads or the client's if there are any. A caller that is
  * going to wait runs some itself. The caller's references are consumed. */
-void tn__dispatch(struct tn_session *session, struct tn_responsibility *const *promises, size_t count, bool waits);
+void tn__dispatch(struct tn_session *session, struct tn__promise *const *promises, size_t count, bool waits);
 /* Has a round of a runnable query run. False if the caller has to do that itself. */
 bool tn__dispatch_step(struct tn_session *session);
 int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *err);

@@ -41,46 +41,10 @@ static bool is_answered(const struct tn__request *request)
     return request->count;
 }
 
-/* True if a generator, of this library or one behind it, has to be asked first. */
-static bool is_missing(const struct tn__needs *needs, const char *name)
-{
-    for (size_t i = 0; i < needs->missing_count; i++)
-        if (!strcmp(needs->missing[i].entry->name, name))
-            return true;
-    return false;
-}
-
-/* TN_EUNDEF, with all the names, if some of the symbols are nowhere, and no generator is left to be asked for them. */
-static int check_found(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err)
-{
-    int code = 0;
-    for (size_t i = 0; i < request->count; i++) {
-        const struct tn_wanted *symbol = &request->symbols[i];
-        struct tn__entry *entry = tn__symtab_find(&request->library->symtab, symbol->name);
-        const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
-        bool defined = target && target->kind != TN__ENTRY_UNDEFINED;
-        if (symbol->flags & TN_WANTED_WEAK || (defined && tn__wanted_sees(symbol, entry)) ||
-            is_missing(needs, symbol->name))
-            continue;
-        if (code)
-            tn__append(err, "\n");
-        else
-            code = tn__fail(err, TN_EUNDEF, "%s", "");
-        tn__append(err, "'%s' is %s in library %s", target ? target->name : symbol->name,
-                   defined ? "hidden" : "not defined", request->library->name);
-    }
-    return code;
-}
-
-int tn__request_check(const struct tn__request *request, struct tn_error *err)
-{
-    return check_found(request, &(struct tn__needs){0}, err);
-}
-
 /* Some symbols may have been removed while others were linked. */
 static int answer(const struct tn__request *request, struct tn_error *err)
 {
-    int code = tn__request_check(request, err);
+    int code = tn__request_check(request, &(struct tn__needs){0}, err);
     for (size_t i = 0; !code && i < request->count; i++) {
         struct tn__entry *entry = find(request, i);
         const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
@@ -99,7 +63,7 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
     if (!tn__grow(from, &query->asked_of, &query->asked_capacity, query->asked_count + count,
                   sizeof *query->asked_of) ||
         !tn__grow(from, &needs->promises, &needs->promise_capacity, needs->promise_count + count,
-                  sizeof(struct tn_responsibility *)))
+                  sizeof(struct tn__promise *)))
         return tn__fail(err, TN_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
         struct tn__generator *generator = tn__generator_for(&needs->missing[i]);
@@ -109,7 +73,7 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
         struct tn_responsibility *promise = tn__promise_generate(generator, &needs->missing[i], count - i);
         if (!promise)
             return tn__fail(err, TN_ENOMEM, "out of memory");
-        needs->promises[needs->promise_count++] = promise;
+        needs->promises[needs->promise_count++] = &promise->seen;
     }
     return 0;
 }
@@ -163,7 +127,7 @@ static int unlodge(struct tn__query *query, struct tn_error *err)
     for (size_t i = 0; i < query->wait_count; i++) {
         struct tn__wait *wait = &query->waits[i];
         struct tn_responsibility *promise = wait->promise;
-        if (!code && promise->generator && promise->state == TN__PROMISE_FAILED)
+        if (!code && promise->generator && promise->seen.state == TN__PROMISE_FAILED)
             code = tn__promise_fail_with(promise, promise->names[0], err);
         tn__list_remove(&wait->listed);
         tn__promise_drop(promise);
@@ -191,7 +155,7 @@ static int lodge(struct tn__query *query, const struct tn__needs *needs, struct 
         return tn__fail(err, TN_ENOMEM, "out of memory");
     for (; query->wait_count < needs->promise_count; query->wait_count++) {
         struct tn__wait *wait = &query->waits[query->wait_count];
-        wait->promise = needs->promises[query->wait_count];
+        wait->promise = tn__promise_of(needs->promises[query->wait_count]);
         wait->query = query;
         tn__promise_hold(wait->promise);
         tn__list_append(&wait->promise->waits, &wait->listed);
@@ -205,7 +169,8 @@ static int lodge(struct tn__query *query, const struct tn__needs *needs, struct 
         return 0;
     }
     unlodge(query, NULL);
-    return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself", query->from->name);
+    return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself",
+                    query->from->seen.name);
 }
 
 static void stop_waiting(struct tn__query *query)
@@ -223,7 +188,7 @@ void tn__query_wake(struct tn_responsibility *promise)
         struct tn__query *query = wait->query;
         tn__list_remove(&wait->listed);
         query->pending--;
-        if (promise->state == TN__PROMISE_FAILED)
+        if (promise->seen.state == TN__PROMISE_FAILED)
             stop_waiting(query); /* at once: for the rest it is too late */
         if (query->pending)
             continue;
@@ -277,15 +242,17 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
         code = link_round(query, needs, err);
     if (!code)
         return answer(request, err);
+    if (code == TN__FAILED)
+        return tn__promise_fail_with(tn__promise_of(needs->failed->promise), needs->failed->name, err);
     if (code != TN__WAIT)
         return code;
-    code = needs->resume ? 0 : check_found(request, needs, err); /* all names were looked at */
+    code = needs->resume ? 0 : tn__request_check(request, needs, err); /* all names were looked at */
     if (!code)
         code = generate(query, needs, err);
     if (!code)
         code = lodge(query, needs, err);
     for (size_t i = 0; !code && i < needs->promise_count; i++)
-        tn__promise_hold(needs->promises[i]);
+        tn__promise_hold(tn__promise_of(needs->promises[i]));
     return code ? code : TN__WAIT;
 }
 
@@ -416,7 +383,8 @@ static bool has_work(const struct tn_responsibility *promise, const void *unused
     for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
         if (!tn__list_is_empty(&tn__container_of(node, struct tn__query, asked)->runnable))
             return true;
-    return promise->state == TN__PROMISE_NEW || (promise->state == TN__PROMISE_RUNNING && promise->left_behind);
+    return promise->seen.state == TN__PROMISE_NEW ||
+           (promise->seen.state == TN__PROMISE_RUNNING && promise->left_behind);
 }
 
 /* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be waiting

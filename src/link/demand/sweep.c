@@ -5,7 +5,6 @@
  * and definitions were removed meanwhile, all entries still in use are marked and the others freed for new names. So entering
  * names costs nothing extra, and removing them little. */
 
-#include "link/lazy/lazy.h"
 #include "link/demand/promise.h"
 
 /* The library being swept, and how much work that was. */
@@ -82,7 +81,7 @@ static void mark_all(struct sweep *s)
     for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
         mark_tracker(s, tracker);
     if (session->lazy)
-        session->lazy->each_name(session->lazy, library, mark_name, s);
+        session->lazy->each_name(library, mark_name, s);
     mark_queries(s);
     for (const struct tn_library *other = session->libraries; other; other = other->next)
         if (other == library || library->found_by_others)

@@ -23,31 +23,6 @@ struct tn__pin {
     uint64_t address;
 };
 
-struct tn__detached;
-
-/* What such a session does differently. Reached through pointers, so that programs which link only for themselves contain none
- * of it. */
-struct tn__elsewhere {
-    /* Gives pinned sections their addresses, and memory for their bytes that lasts as long as the link. TN_ENOMEM. */
-    int (*pin)(struct tn__link *link, struct tn__object *object);
-    /* Allocates thread-local storage for an object. */
-    void (*take_tls)(struct tn__detached *where, struct tn__plan *plan);
-    /* May be NULL. Lays out all objects of the link at once instead of packing each into the window's zones: afterwards every
-     * section, GOT, stub and common symbol has its place and its bytes. */
-    int (*arrange)(struct tn__link *link);
-    /* Called after that with all relocations applied. */
-    int (*finish)(struct tn__link *link);
-};
-
-struct tn__detached {
-    uint64_t address; /* of the window */
-    size_t size, page_size;
-    const struct tn__pin *pins;
-    size_t pin_count;
-    uint64_t tls_size;               /* handed out so far */
-    const struct tn__elsewhere *how; /* NULL: as for this process, except for pins */
-};
-
 /* `where` must outlive the session; options concerning the window are ignored. Errors as for tn_session_create. */
 int tn__session_create_detached(const struct tn_session_options *options, struct tn__detached *where,
                                 struct tn_session **out, struct tn_error *err);

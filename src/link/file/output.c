@@ -8,11 +8,6 @@
 static const uint64_t ANYWHERE = 1ULL << 46;
 enum { WINDOW = 1 << 30, PAGE = 4096 };
 
-int tn__output_no_memory(const struct tn__output_link *o)
-{
-    return tn__fail(o->err, TN_ENOMEM, "%s: out of memory", o->options->name);
-}
-
 static struct tn__output_link *output_of(const struct tn__link *link)
 {
     return tn__container_of(link->session->detached, struct tn__output_link, where);
@@ -223,12 +218,4 @@ void tn__output_free(struct tn__output *output)
         return;
     tn__arena_free(&output->arena);
     tn__free(NULL, output);
-}
-
-const struct tn__output_section *tn__output_find(const struct tn__output *output, const char *name)
-{
-    for (size_t i = 0; i < output->section_count; i++)
-        if (!strcmp(output->sections[i].name, name))
-            return &output->sections[i];
-    return NULL;
 }

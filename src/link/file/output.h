@@ -160,7 +160,13 @@ void tn__output_free(struct tn__output *output);
 size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room);
 
 /* The section of this name, or NULL. */
-const struct tn__output_section *tn__output_find(const struct tn__output *output, const char *name);
+static inline const struct tn__output_section *tn__output_find(const struct tn__output *output, const char *name)
+{
+    for (size_t i = 0; i < output->section_count; i++)
+        if (!strcmp(output->sections[i].name, name))
+            return &output->sections[i];
+    return NULL;
+}
 
 #pragma GCC visibility pop
 #endif

@@ -91,7 +91,10 @@ struct tn__output_link {
     struct tn__arena arena;
 };
 
-int tn__output_no_memory(const struct tn__output_link *o);
+static inline int tn__output_no_memory(const struct tn__output_link *o)
+{
+    return tn__fail(o->err, TN_ENOMEM, "%s: out of memory", o->options->name);
+}
 
 /* Thread-local data is addressed relative to the thread pointer if its distance from it is known, else to the beginning of its
  * block. The block ends at the thread pointer (variant II of the TLS ABI). */

@@ -6,7 +6,8 @@
 #include <errno.h>
 
 #include "base/partial_file.h"
-#include "link/core/link.h"
+#include "link/format/archive.h"
+#include "link/format/object.h"
 
 enum { MAGIC = 8, HEADER = 60, NAME = 16, SIZE_AT = 48, SIZE_DIGITS = 10, END_AT = 58 };
 

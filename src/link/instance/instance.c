@@ -25,8 +25,7 @@
 
 #include "base/fork.h"
 #include "base/thread.h"
-#include "link/instance/instance.h"
-#include "link/core/link.h"
+#include "link/session/contents.h"
 
 /* Generated code uses these offsets. */
 _Static_assert(offsetof(struct tn_instance, invoke) == 0 && offsetof(struct tn_instance, specptr) == 8 &&

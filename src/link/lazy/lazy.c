@@ -9,7 +9,7 @@
 
 #include "base/shown_name.h"
 #include "link/lazy/lazy.h"
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 /* Functions that were defined together. */
 struct tn__lazy_batch {
@@ -61,7 +61,7 @@ static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
 static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch, int code, uint64_t *address,
                   struct tn_error *err)
 {
-    const struct tn__lazy_pool *pool = batch->library->session->lazy;
+    const struct tn__lazy_pool *pool = tn__lazy_pool_of(batch->library->session);
     if (batch->removed) /* its stub may have another function by now; this call still has the one it was meant for */
         return code;
     if (target_of(slot) == pool->entry)
@@ -104,7 +104,7 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     uint64_t on_failure = batch->on_failure;
     tn__session_lock(session);
     uint64_t address = target_of(slot);
-    bool wanting = address == session->lazy->entry;
+    bool wanting = address == tn__lazy_pool_of(session)->entry;
     batch->calls += wanting;
     tn__session_unlock(session);
     if (!wanting)
@@ -181,7 +181,8 @@ static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
 static void forget(struct tn_tracker *owner)
 {
     while (!tn__list_is_empty(&owner->lazy))
-        forget_batch(owner->library->session->lazy, tn__container_of(owner->lazy.next, struct tn__lazy_batch, owned));
+        forget_batch(tn__lazy_pool_of(owner->library->session),
+                     tn__container_of(owner->lazy.next, struct tn__lazy_batch, owned));
 }
 
 static void hide(struct tn_tracker *owner)
@@ -219,9 +220,9 @@ static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slo
     return leads;
 }
 
-static bool lead_away(const struct tn__lazy_pool *pool, const struct tn__places *places)
+static bool lead_away(struct tn_session *session, const struct tn__places *places)
 {
-    return tn__lazy_each(pool, lead_slot_away, places);
+    return tn__lazy_each(tn__lazy_pool_of(session), lead_slot_away, places);
 }
 
 static void each_of(const struct tn__list *batches, const struct tn_library *library, tn__lazy_name *visit,
@@ -234,9 +235,9 @@ static void each_of(const struct tn__list *batches, const struct tn_library *lib
     }
 }
 
-static void each_name(const struct tn__lazy_pool *pool, struct tn_library *library, tn__lazy_name *visit, void *context)
+static void each_name(struct tn_library *library, tn__lazy_name *visit, void *context)
 {
-    each_of(&pool->removed, library, visit, context);
+    each_of(&tn__lazy_pool_of(library->session)->removed, library, visit, context);
     for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
         each_of(&tracker->lazy, library, visit, context);
 }
@@ -244,7 +245,7 @@ static void each_name(const struct tn__lazy_pool *pool, struct tn_library *libra
 /* The trackers are empty already; calls that a fork has ended may have left batches behind. */
 static void close_pool(struct tn_session *session)
 {
-    struct tn__lazy_pool *pool = session->lazy;
+    struct tn__lazy_pool *pool = tn__lazy_pool_of(session);
     while (!tn__list_is_empty(&pool->removed)) {
         struct tn__lazy_batch *batch = tn__container_of(pool->removed.next, struct tn__lazy_batch, owned);
         tn__list_remove(&batch->owned);
@@ -262,14 +263,10 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     struct tn__lazy_pool *pool = tn__alloc_zeroed(session->allocator, 1, sizeof *pool);
     if (!pool)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    pool->forget = forget;
-    pool->hide = hide;
-    pool->lead_away = lead_away;
-    pool->each_name = each_name;
-    pool->close = close_pool;
+    pool->hooks = (struct tn__lazy_hooks){forget, hide, lead_away, each_name, close_pool};
     pool->entry = (uintptr_t)tn__lazy_machine.entry();
     tn__list_init(&pool->removed);
-    session->lazy = pool;
+    session->lazy = &pool->hooks;
     return 0;
 }
 
@@ -326,7 +323,7 @@ static int take_names(struct tn__lazy_batch *batch, const struct tn_lazy_symbol 
 /* Observers may refuse; then all is as before. */
 static int take_stubs(struct tn__lazy_batch *batch, uint64_t target, struct tn__journal *journal, struct tn_error *err)
 {
-    struct tn__lazy_pool *pool = batch->library->session->lazy;
+    struct tn__lazy_pool *pool = tn__lazy_pool_of(batch->library->session);
     for (size_t i = 0; i < batch->count; i++) {
         struct tn__lazy_record *record = &batch->records[i];
         if (record->stub)
@@ -492,7 +489,7 @@ static struct tn__lazy_slot *slot_of(const struct tn__lazy_pool *pool, const str
 
 static int redirect(struct tn_library *library, const char *name, uint64_t address, struct tn_error *err)
 {
-    const struct tn__lazy_pool *pool = library->session->lazy;
+    const struct tn__lazy_pool *pool = library->session->lazy ? tn__lazy_pool_of(library->session) : NULL;
     struct tn__entry *entry = tn__symtab_find(&library->symtab, name);
     entry = entry ? tn__entry_target(entry) : NULL;
     if (!entry || entry->kind == TN__ENTRY_UNDEFINED)

@@ -63,23 +63,20 @@ struct tn__lazy_slot {
     };
 };
 
-typedef void tn__lazy_name(void *context, struct tn__entry *entry);
-
 struct tn__lazy_pool {
-    void (*forget)(struct tn_tracker *owner); /* what it owns is no longer defined */
-    void (*hide)(struct tn_tracker *owner);   /* nor is this, but its stubs still work */
-    /* Lets what leads to these places, or to stubs that are hidden, lead to where it led at first. True if something did. */
-    bool (*lead_away)(const struct tn__lazy_pool *pool, const struct tn__places *places);
-    /* Calls `visit` for the names that definitions of this library, and calls of theirs that go on, still look at. */
-    void (*each_name)(const struct tn__lazy_pool *pool, struct tn_library *library, tn__lazy_name *visit,
-                      void *context);
-    void (*close)(struct tn_session *session); /* frees the pool */
-    uint64_t entry;                            /* the target of unresolved slots */
-    struct tn__tree *blocks;                   /* by address of the first stub */
-    uint64_t free;                             /* the first free stub, or 0 */
+    struct tn__lazy_hooks hooks;
+    uint64_t entry;          /* the target of unresolved slots */
+    struct tn__tree *blocks; /* by address of the first stub */
+    uint64_t free;           /* the first free stub, or 0 */
     size_t free_count, count;
     struct tn__list removed; /* removed definitions that a call in another thread still uses */
 };
+
+/* The session's, which exists. */
+static inline struct tn__lazy_pool *tn__lazy_pool_of(const struct tn_session *session)
+{
+    return tn__container_of(session->lazy, struct tn__lazy_pool, hooks);
+}
 
 /* All under the session's lock. */
 

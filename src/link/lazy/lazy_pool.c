@@ -142,7 +142,7 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
 
 static int add_block(struct tn_session *session, size_t count, struct tn_error *err)
 {
-    struct tn__lazy_pool *pool = session->lazy;
+    struct tn__lazy_pool *pool = tn__lazy_pool_of(session);
     struct block *block = tn__alloc_zeroed(session->allocator, 1, sizeof *block);
     if (!block)
         return tn__fail(err, TN_ENOMEM, "out of memory");
@@ -169,7 +169,7 @@ static size_t block_size(const struct tn__lazy_pool *pool)
 
 int tn__lazy_reserve(struct tn_session *session, size_t count, struct tn_error *err)
 {
-    struct tn__lazy_pool *pool = session->lazy;
+    struct tn__lazy_pool *pool = tn__lazy_pool_of(session);
     int code = 0;
     while (!code && pool->free_count < count)
         code = add_block(session, block_size(pool), err);
@@ -204,5 +204,5 @@ static void free_blocks(struct tn_session *session, struct tn__tree *node)
 
 void tn__lazy_free_blocks(struct tn_session *session)
 {
-    free_blocks(session, session->lazy->blocks);
+    free_blocks(session, tn__lazy_pool_of(session)->blocks);
 }

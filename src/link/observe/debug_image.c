@@ -207,7 +207,7 @@ static int read_source(struct builder *b, struct source *source)
                                             .arena.from = b->image->from};
     b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
     if (!object->length) { /* added by tn_add_section, or stubs */
-        source->data.arch = tn__arch_at(0);
+        source->data.arch = tn__arch_host;
         return count_symbols(b, source);
     }
     int code = tn__object_read(&source->data, b->err);

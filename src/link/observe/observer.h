@@ -10,17 +10,6 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What a session with observers calls, under its lock. */
-struct tn__watch {
-    int (*linked)(struct tn__link *link); /* everything is in place; its failure is the link's */
-    void (*removed)(struct tn_tracker *owner);
-    /* The same for code that belongs to no object: who defines it describes it. */
-    int (*tell)(struct tn_session *session, const struct tn_linked_object *const *all, size_t count,
-                struct tn_error *err);
-    void (*tell_removed)(struct tn_session *session, const struct tn_linked_object *const *all, size_t count);
-    void (*closed)(struct tn_session *session);
-};
-
 /* Suffix of the names of stubs. */
 #define TN__STUB_SUFFIX "@stub"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/partial_file.h"
-#include "link/core/link.h"
+#include "link/session/contents.h"
 
 static void close_partial(void *partial, const void *bytes, size_t length)
 {

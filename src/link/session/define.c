@@ -3,7 +3,7 @@
 /* Definitions that are in no object file: addresses, aliases, and re-exports of another library's symbols. Those that a tracker
  * owns belong to an object without data, so that they are removed like everything else. */
 
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 /* One definition, whatever the call that makes it. */
 struct definition {

@@ -4,7 +4,7 @@
  * __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that dangle once a library is removed, so
  * loaded code gets these instead: what it registers is kept with its library and runs before the library's finalizers. */
 
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 static bool holds(const struct tn__object *object, uint64_t address)
 {
@@ -64,7 +64,7 @@ static int keep_somewhere(const void *address, const struct tn__exit *what, bool
 
 /* The object that registers a function is known by its handle. The function itself, for example a destructor of the C++
  * library, may be another object's, which may be removed later. */
-int tn__exit_keep(const struct tn__exit *what, const void *handle, bool of_thread)
+static int keep_what(const struct tn__exit *what, const void *handle, bool of_thread)
 {
     const void *const clues[] = {handle, (const void *)(uintptr_t)what->function, what->argument};
     int code = 1;
@@ -75,7 +75,12 @@ int tn__exit_keep(const struct tn__exit *what, const void *handle, bool of_threa
 
 int tn__cxa_atexit(void (*function)(void *), void *argument, void *handle)
 {
-    return tn__exit_keep(&(struct tn__exit){.function = function, .argument = argument}, handle, false);
+    return keep_what(&(struct tn__exit){.function = function, .argument = argument}, handle, false);
+}
+
+int tn__cxa_thread_atexit(void (*function)(void *), void *argument, void *handle)
+{
+    return keep_what(&(struct tn__exit){.function = function, .argument = argument}, handle, true);
 }
 
 int tn__atexit(void (*function)(void))
@@ -105,13 +110,4 @@ void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner)
 {
     for (struct tn__exit what; take(library, owner, &what);) /* they may register more */
         what.function(what.argument);
-}
-
-void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < exits->count; i++)
-        if (exits->items[i].object != object)
-            exits->items[kept++] = exits->items[i];
-    exits->count = kept;
 }

@@ -5,29 +5,7 @@
 
 #include <stdlib.h>
 
-#include "link/core/link.h"
-
-void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
-                   uint32_t sequence)
-{
-    list->items[list->count++] = (struct tn__calls){
-        .object = object,
-        .address = section->address,
-        .count = section->size / sizeof(uint64_t),
-        .priority = section->priority,
-        .sequence = sequence,
-        .reversed = section->reversed,
-    };
-}
-
-void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].object != object)
-            list->items[kept++] = list->items[i];
-    list->count = kept;
-}
+#include "link/session/contents.h"
 
 static int by_priority(const void *a, const void *b)
 {

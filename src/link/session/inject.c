@@ -2,7 +2,7 @@
 
 /* Objects made from memory instead of a file: a section of the client's with its symbols, or addresses only. */
 
-#include "link/core/link.h"
+#include "link/session/contents.h"
 
 static const uint8_t kinds[] = {[TN_SECTION_READ_ONLY] = TN__SECTION_RODATA,
                                 [TN_SECTION_DATA] = TN__SECTION_DATA,
@@ -62,7 +62,7 @@ static bool fill_symbols(struct tn__object_data *data, const struct tn_section *
 static bool make_object(const struct tn_library *library, const char *name, size_t sections, size_t symbols,
                         struct tn__object_data *data)
 {
-    *data = (struct tn__object_data){.arch = tn__arch_at(0), /* without relocations any will do */
+    *data = (struct tn__object_data){.arch = tn__arch_host, /* without relocations any will do */
                                      .section_count = (uint32_t)sections + 1,
                                      .symbol_count = (uint32_t)symbols + 1,
                                      .arena.from = library->session->allocator};

@@ -2,13 +2,49 @@
 
 /* The life of libraries, from creation to removal. */
 
-#include "link/instance/instance.h"
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 #include "link/tls/tls.h"
 
-int tn__library_check(const struct tn_library *library, struct tn_error *err)
+/* ---- names that every library has ---- */
+
+enum {
+    OWN_THREAD_LOCAL = 1,
+    OWN_OF_PROCESS = 2, /* a function of ours: there is none in another address space */
+    OWN_WEAK = 4,       /* objects and clients may have their own */
+};
+
+/* Names that every library has, and that only its own objects see. */
+static const struct {
+    const char *name;
+    const void *address;
+    uint8_t kind, flags;
+} own_names[] = {
+    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, 0},
+    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
+    /* Distances are counted from the thread pointer itself. */
+    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
+    {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
+    /* What C++ destructors are registered under. */
+    {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
+    /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers and
+     * tn_run_finalizers: both names of a pair are one address, so the arrays are empty. */
+    {"__preinit_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__preinit_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__init_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__init_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__fini_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+    {"__fini_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
+};
+
+bool tn__is_own_name(const char *name)
 {
-    return library->removed ? tn__fail(err, TN_EREMOVED, "library %s was removed", library->name) : 0;
+    for (size_t i = 0; i < TN_COUNT(own_names); i++)
+        if (!strcmp(own_names[i].name, name))
+            return true;
+    return false;
 }
 
 /* ---- removal ---- */
@@ -105,27 +141,6 @@ static void free_resolvers(const struct tn_allocator *from, struct tn__resolver 
     }
 }
 
-static void free_names(struct tn_library *library)
-{
-    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
-        next = generator->next;
-        tn__free(library->session->allocator, generator);
-    }
-    library->generators = NULL;
-    tn__symtab_free(&library->symtab);
-}
-
-void tn__library_hold(struct tn_library *library)
-{
-    library->readers++;
-}
-
-void tn__library_drop(struct tn_library *library)
-{
-    if (!--library->readers && library->removed && !library->is_being_removed)
-        free_names(library);
-}
-
 static void free_lists(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
@@ -144,7 +159,7 @@ void tn__library_free(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
     free_lists(library);
-    free_names(library);
+    tn__library_free_names(library);
     free_resolvers(from, library->resolvers);
     while (!tn__list_is_empty(&library->trackers)) {
         struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
@@ -216,7 +231,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
         library->resolvers = NULL;
         library->is_being_removed = false;
         if (!library->readers)
-            free_names(library);
+            tn__library_free_names(library);
         tn__session_sweep_lost(session);
     }
     tn__session_unlock(session);
@@ -226,46 +241,6 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
 }
 
 /* ---- creation ---- */
-
-enum {
-    OWN_THREAD_LOCAL = 1,
-    OWN_OF_PROCESS = 2, /* a function of ours: there is none in another address space */
-    OWN_WEAK = 4,       /* objects and clients may have their own */
-};
-
-/* Names that every library has, and that only its own objects see. */
-static const struct {
-    const char *name;
-    const void *address;
-    uint8_t kind, flags;
-} own_names[] = {
-    {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, 0},
-    {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
-    /* Distances are counted from the thread pointer itself. */
-    {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
-    {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
-    {"__cxa_atexit", (const void *)tn__cxa_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
-    {"__cxa_thread_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
-    {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
-    /* What C++ destructors are registered under. */
-    {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
-    /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers and
-     * tn_run_finalizers: both names of a pair are one address, so the arrays are empty. */
-    {"__preinit_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
-    {"__preinit_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
-    {"__init_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
-    {"__init_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
-    {"__fini_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
-    {"__fini_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
-};
-
-bool tn__is_own_name(const char *name)
-{
-    for (size_t i = 0; i < TN_COUNT(own_names); i++)
-        if (!strcmp(own_names[i].name, name))
-            return true;
-    return false;
-}
 
 static int define_own_names(struct tn_library *library, struct tn_error *err)
 {

@@ -2,7 +2,7 @@
 
 /* What a running materializer does with its responsibility: stages what it makes, or hands symbols on. */
 
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 struct tn_library *tn_responsibility_library(const struct tn_responsibility *responsibility)
 {
@@ -15,7 +15,7 @@ static int stage(struct tn_responsibility *promise, const struct tn__object_data
 {
     struct tn__staged *staged = tn__arena_alloc(&promise->arena, sizeof *staged);
     if (!staged)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
     *staged = (struct tn__staged){NULL, *data};
     struct tn__staged **end = &promise->staged;
     while (*end)
@@ -45,7 +45,8 @@ int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_
     if (!promise || (count && !definitions) || (need_count && !needs))
         return tn__fail(err, TN_EINVAL, "no responsibility or no definitions given");
     struct tn__object_data data;
-    int code = tn__inject_addresses(promise->library, promise->name, definitions, count, needs, need_count, &data, err);
+    int code =
+        tn__inject_addresses(promise->library, promise->seen.name, definitions, count, needs, need_count, &data, err);
     if (!code && (code = stage(promise, &data, err)))
         tn__arena_free(&data.arena);
     return code;
@@ -56,7 +57,7 @@ int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_
 static struct tn__entry *find_owed(const struct tn_responsibility *promise, const char *name)
 {
     struct tn__entry *entry = tn__symtab_find(&promise->library->symtab, name);
-    return entry && entry->kind == TN__ENTRY_PROMISED && entry->promise == promise ? entry : NULL;
+    return entry && entry->kind == TN__ENTRY_PROMISED && entry->promise == &promise->seen ? entry : NULL;
 }
 
 int tn_responsibility_is_wanted(const struct tn_responsibility *promise, const char *symbol)
@@ -74,10 +75,10 @@ static int hand_on(struct tn_responsibility *promise, struct tn_responsibility *
                    size_t count, struct tn_error *err)
 {
     if (!promise->owner)
-        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->name);
+        return tn__fail(err, TN_EREMOVED, "%s was removed meanwhile", promise->seen.name);
     for (size_t i = 0; i < count; i++)
         if (!names[i] || !find_owed(promise, names[i]))
-            return tn__fail(err, TN_EINVAL, "%s does not owe '%s'", promise->name, names[i] ? names[i] : "");
+            return tn__fail(err, TN_EINVAL, "%s does not owe '%s'", promise->seen.name, names[i] ? names[i] : "");
     for (size_t i = 0; i < count; i++) {
         struct tn__entry *entry = find_owed(promise, names[i]);
         if (entry) /* else it was named twice */
@@ -92,9 +93,9 @@ static int hand_to_new(struct tn_responsibility *promise, const struct tn_materi
                        const char *const *names, size_t count, struct tn_responsibility **out, struct tn_error *err)
 {
     struct tn_session *session = promise->library->session;
-    struct tn_responsibility *to = tn__promise_new(promise->library, client ? client->name : promise->name, count);
+    struct tn_responsibility *to = tn__promise_new(promise->library, client ? client->name : promise->seen.name, count);
     if (!to)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->name);
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
     tn__session_lock(session);
     int code = hand_on(promise, to, names, count, err);
     if (code)
@@ -102,7 +103,7 @@ static int hand_to_new(struct tn_responsibility *promise, const struct tn_materi
     else if (client)
         to->client = *client;
     else
-        to->state = TN__PROMISE_RUNNING;
+        to->seen.state = TN__PROMISE_RUNNING;
     tn__session_unlock(session);
     tn__query_continue(session);
     if (!code && out)

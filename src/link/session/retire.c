@@ -10,9 +10,7 @@
 
 #include <stdlib.h>
 
-#include "link/instance/instance.h"
-#include "link/lazy/lazy.h"
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 struct retirement {
     struct tn_tracker *tracker; /* the client's */
@@ -81,7 +79,7 @@ static bool lead_away(const struct retirement *r)
     struct tn_session *session = r->tracker->library->session;
     bool any = tn__tracker_withdraw(r->tracker);
     tn__session_lock(session);
-    any |= session->lazy && session->lazy->lead_away(session->lazy, &r->places);
+    any |= session->lazy && session->lazy->lead_away(session, &r->places);
     tn__session_unlock(session);
     return any;
 }

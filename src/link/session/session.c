@@ -2,67 +2,12 @@
 
 /* The life of sessions, and their queries and statistics. */
 
-#include "base/fork.h"
-#include "link/instance/instance.h"
-#include "link/lazy/lazy.h"
-#include "link/core/link.h"
-#include "link/observe/observer.h"
-#include "link/demand/promise.h"
-#include "tenon/thread.h"
-#include "link/tls/tls.h"
+#include "link/session/contents.h"
 
-/* ---- forks ---- */
-
-/* A fork must not copy a session in the middle of a change: it waits for links that are writing and holds every lock meanwhile,
- * so that the child can go on using its sessions. */
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tn__list all_sessions = {&all_sessions, &all_sessions};
-static const struct tn__instances *_Atomic all_instances;
-
-const struct tn__instances *tn__instances(void)
-{
-    return all_instances;
-}
-
-static void before_fork(void)
-{
-    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
-        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
-        pthread_mutex_lock(&session->lock);
-        while (session->building)
-            pthread_cond_wait(&session->idle, &session->lock);
-        tn__pool_before_fork(session->pool);
-    }
-}
-
-static void after_fork(bool in_child)
-{
-    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
-        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
-        if (in_child) { /* where nobody waits but its one thread, and that runs */
-            pthread_cond_init(&session->idle, NULL);
-            tn__queries_after_fork(session);
-            tn__promises_after_fork(session);
-        }
-        tn__pool_after_fork(session->pool, in_child);
-        pthread_mutex_unlock(&session->lock);
-    }
-}
-
-static void watch_forks(void)
-{
-    static const struct tn__fork_hooks hooks = {&all_lock, before_fork, after_fork};
-    tn__forks_watch(TN__FORK_SESSIONS, &hooks);
-}
-
-void tn__instances_announce(const struct tn__instances *instances)
-{
-    all_instances = instances;
-}
+/* ---- sessions ---- */
 
 static bool init_locks(struct tn_session *session)
 {
-    watch_forks();
     if (pthread_mutex_init(&session->lock, NULL))
         return false;
     if (pthread_cond_init(&session->idle, NULL)) {
@@ -71,38 +16,6 @@ static bool init_locks(struct tn_session *session)
     }
     return true;
 }
-
-void tn__sessions_lock(void)
-{
-    pthread_mutex_lock(&all_lock);
-}
-
-void tn__sessions_unlock(void)
-{
-    pthread_mutex_unlock(&all_lock);
-}
-
-struct tn_session *tn__sessions_next(const struct tn_session *session)
-{
-    struct tn__list *next = session ? session->listed.next : all_sessions.next;
-    return next == &all_sessions ? NULL : tn__container_of(next, struct tn_session, listed);
-}
-
-static void list_session(struct tn_session *session)
-{
-    pthread_mutex_lock(&all_lock);
-    tn__list_append(&all_sessions, &session->listed);
-    pthread_mutex_unlock(&all_lock);
-}
-
-static void unlist_session(struct tn_session *session)
-{
-    pthread_mutex_lock(&all_lock);
-    tn__list_remove(&session->listed);
-    pthread_mutex_unlock(&all_lock);
-}
-
-/* ---- sessions ---- */
 
 static int open_memory(struct tn_session *session, const struct tn_session_options *options, struct tn_error *err)
 {
@@ -154,7 +67,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     session->context = options.context;
     session->timings = options.flags & TN_SESSION_TIMINGS;
     tn__session_init_thread_exits(session);
-    list_session(session);
+    tn__sessions_add(session);
     *out = session;
     return 0;
 }
@@ -163,7 +76,7 @@ void tn_session_destroy(struct tn_session *session)
 {
     if (!session)
         return;
-    unlist_session(session);
+    tn__sessions_remove(session);
     tn__thread_end_abandon(&session->thread_exits);
     tn__pool_close(session);
     session->closing = true;
@@ -188,11 +101,6 @@ void tn_session_destroy(struct tn_session *session)
     tn__free(session->allocator, session);
 }
 
-void tn__session_quiesce(const struct tn_session *session)
-{
-    tn_quiesce_watched(session->on_delay, session->context);
-}
-
 int tn_session_seal(struct tn_session *session, struct tn_error *err)
 {
     if (!session)
@@ -203,12 +111,6 @@ int tn_session_seal(struct tn_session *session, struct tn_error *err)
     int code = tn__codemem_seal(&session->memory, err);
     tn__session_unlock(session);
     return code;
-}
-
-int tn__session_check_here(const struct tn_session *session, const char *what, struct tn_error *err)
-{
-    return tn__session_is_elsewhere(session) ? tn__fail(err, TN_ENOTSUP, "%s work in this address space only", what)
-                                             : 0;
 }
 
 void tn_session_stats(struct tn_session *session, struct tn_stats *out)
@@ -228,10 +130,4 @@ void tn_session_stats(struct tn_session *session, struct tn_stats *out)
     tn__session_count_lingering(session, &stats);
     tn__session_unlock(session);
     tn__give_stats(out, sizeof stats, &stats);
-}
-
-void tn__session_report(const struct tn_session *session, const struct tn_error *error)
-{
-    if (session->on_error)
-        session->on_error(session->context, error);
 }

@@ -12,7 +12,7 @@
  * Runs before the scan, so relocations have not been checked yet: what makes no sense is passed over here and found there,
  * if it matters. */
 
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 struct place {
     const struct tn__object *object;

@@ -2,10 +2,7 @@
 
 /* Trackers own objects, definitions and promises, so that some of a library's can be removed together. */
 
-#include "link/instance/instance.h"
-#include "link/lazy/lazy.h"
-#include "link/observe/observer.h"
-#include "link/demand/promise.h"
+#include "link/session/contents.h"
 
 void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library)
 {
@@ -44,14 +41,6 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
 struct tn_tracker *tn_library_tracker(struct tn_library *library)
 {
     return library ? &library->own : NULL;
-}
-
-struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const struct tn_tracker *tracker)
-{
-    if (!tracker)
-        return &library->own;
-    struct tn__list *next = tracker == &library->own ? library->trackers.next : tracker->listed.next;
-    return next == &library->trackers ? NULL : tn__container_of(next, struct tn_tracker, listed);
 }
 
 bool tn__tracker_withdraw(struct tn_tracker *tracker)

@@ -213,6 +213,16 @@ void tn__tls_give(struct tn__range *range)
     tn__threads_unlock();
 }
 
+/* ---- what loaded code reads and calls ---- */
+
+/* Arguments of __tls_get_addr (Drepper, "ELF Handling For Thread-Local Storage", 3.4), or a TLS descriptor. */
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance)
+{
+    bool descriptor = kind == TN__SLOT_TLS_DESC;
+    tn__put64(at, descriptor ? (uintptr_t)tn__tls_descriptor : 1);
+    tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : distance);
+}
+
 void *tn__tls_get_addr(const uint64_t index[2])
 {
     return tn__thread_pointer() + index[1];

@@ -11,6 +11,7 @@
 #ifndef TENON_TLS_H
 #define TENON_TLS_H
 
+#include "link/arch/reloc.h"
 #include "link/memory/ranges.h"
 
 #pragma GCC visibility push(hidden)
@@ -25,10 +26,13 @@ int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size
 
 void tn__tls_give(struct tn__range *range);
 
+/* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. */
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance);
+
 /* Called by loaded code instead of the C library's __tls_get_addr; index[1] is a distance from the thread pointer. */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
-/* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host, run_*.c. */
+/* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host, host_*.c. */
 extern const char tn__tls_descriptor[];
 
 #pragma GCC visibility pop

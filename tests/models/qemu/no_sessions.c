@@ -2,7 +2,7 @@
 
 /* Code instances without sessions: nobody has to be told of them when code is removed. */
 
-#include "link/instance/instance.h"
+#include "link/core/hooks.h"
 
 void tn__instances_announce(const struct tn__instances *instances)
 {

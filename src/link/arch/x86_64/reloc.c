@@ -7,7 +7,6 @@
  * everything an object reaches without a GOT has to lie within 2 GiB of it, or below 2 GiB. Calls (PLT32) may go through
  * a stub instead. */
 
-#include "link/tls/tls.h"
 #include "link/arch/x86_64/x86_64.h"
 
 #define G(number, name, value, field, bits, flags, slot)                                                               \
@@ -96,7 +95,6 @@ const struct tn__arch tn__arch_x86_64 = {
     .elf_machine = 62,
     .rows = rows,
     .row_count = TN_COUNT(rows),
-    .tls_descriptor = tn__tls_descriptor,
     .relax = tn__x86_64_relax,
     .stub_size = 8,
     .write_stub = write_stub,

@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Adding objects and archives: reading them and entering what they define. */
+/* Entering objects in a library: reading them, and which of the definitions of a name is the one that counts. */
 
-#include <errno.h>
-
-#include "link/demand/promise.h"
+#include "link/core/session.h"
 
 /* ---- definitions ---- */
-
-static bool is_building(const struct tn__object *object)
-{
-    return object && object->link && object->link->building;
-}
-
-/* What a link has laid out must not change under it, and if it fails, it takes back what it has changed. */
-bool tn__entry_is_held(const struct tn__entry *entry)
-{
-    return entry && (is_building(entry->object) || is_building(entry->group_owner));
-}
-
-bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
-{
-    if (!library->building)
-        return false;
-    bool held = false;
-    for (uint32_t i = 1; !held && i < data->symbol_count; i++)
-        if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
-            held =
-                tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->symbols[i].name, data->symbols[i].key));
-    for (uint32_t i = 0; !held && i < data->group_count; i++)
-        held = tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->groups[i].signature, data->groups[i].key));
-    return held;
-}
 
 static uint8_t strength_of(const struct tn__object *object, const struct tn__symbol *symbol)
 {
@@ -109,7 +82,7 @@ static void take(struct tn__object *object, uint32_t index)
 }
 
 /* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
-static int define(struct tn__object *object, uint32_t index, const struct tn_responsibility *keeps,
+static int define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
                   struct tn__journal *journal, struct tn_error *err)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
@@ -180,7 +153,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
     return 0;
 }
 
-static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn_responsibility *keeps,
+static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn__promise *keeps,
                          struct tn__journal *journal, struct tn_error *err)
 {
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
@@ -206,18 +179,6 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 }
 
 /* ---- objects ---- */
-
-void tn__object_release_data(struct tn__object *object)
-{
-    if (!object->data)
-        return;
-    const struct tn_input input = object->data->input;
-    struct tn__arena arena = object->data->arena; /* which the data lies in */
-    object->data = NULL;
-    tn__arena_free(&arena);
-    if (input.release)
-        input.release(input.context, input.bytes, input.length);
-}
 
 /* Entries that have to be looked at when the object is removed. */
 static size_t count_entries(const struct tn__object_data *data)
@@ -264,7 +225,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
 }
 
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
-                    const struct tn_responsibility *keeps, struct tn__journal *journal, struct tn_error *err)
+                    const struct tn__promise *keeps, struct tn__journal *journal, struct tn_error *err)
 {
     struct tn_library *library = owner->library;
     struct tn__object *object = new_object(data);
@@ -288,32 +249,6 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     tn__list_append(&owner->objects, &object->owned);
     tn__list_append(queue, &object->queued);
     return 0;
-}
-
-void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
-{
-    library->bereft |= entry->contested;
-    library->session->revision += entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_generated(entry);
-    entry->contested = false;
-    entry->kind = TN__ENTRY_UNDEFINED;
-    entry->strength = TN__STRENGTH_NONE;
-    entry->object = NULL;
-    entry->hidden = entry->thread_local = false;
-    entry->address = 0;
-}
-
-static void forget_definitions(const struct tn__object *object)
-{
-    struct tn_library *library = object->owner->library;
-    for (uint32_t i = 0; i < object->entry_count; i++) {
-        struct tn__entry *entry = object->entries[i];
-        if (entry->group_owner == object) {
-            entry->group_owner = NULL;
-            library->bereft |= entry->contested;
-        }
-        if (entry->object == object)
-            tn__entry_forget(library, entry);
-    }
 }
 
 /* ---- falling back ---- */
@@ -389,184 +324,4 @@ void tn__library_fall_back(struct tn_library *library)
         reclaim_groups(library, object);
         reenter_symbols(library, object);
     }
-}
-
-void tn__object_hide(struct tn__object *object)
-{
-    struct tn_library *library = object->owner->library;
-    if (object->has_calls) {
-        tn__calls_drop(&library->initializers, object);
-        tn__calls_drop(&library->waiting, object);
-    }
-    forget_definitions(object);
-    object->entry_count = 0; /* the names may go before the object */
-}
-
-void tn__object_remove(struct tn__object *object)
-{
-    struct tn_library *library = object->owner->library;
-    tn__unwind_remove(&library->session->unwind, object->unwind);
-    if (object->has_calls) {
-        tn__calls_drop(&library->initializers, object);
-        tn__calls_drop(&library->waiting, object);
-        tn__calls_drop(&library->finalizers, object);
-        tn__exits_drop(&library->exits, object);
-    }
-    forget_definitions(object);
-    tn__object_give_back(object);
-    tn__object_release_data(object);
-    tn__list_remove(&object->owned);
-    tn__list_remove(&object->queued);
-    tn__free(library->session->allocator, object);
-}
-
-/* ---- public ---- */
-
-static char *copy_text(const struct tn_allocator *from, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = tn__alloc(from, size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
-int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
-                           struct tn_error *err)
-{
-    if (!library || !given)
-        return tn__fail(err, TN_EINVAL, "no library or no input given");
-    int code = tn__take_options(input, sizeof *input, given, "struct tn_input", err);
-    if (code)
-        return code;
-    if (!input->name || (!input->bytes && input->length))
-        return tn__fail(err, TN_EINVAL, "an input needs a name and bytes");
-    if (input->flags & ~(uint64_t)(TN_INPUT_HIDDEN | TN_INPUT_WEAK | TN_INPUT_ANY_FOLDER))
-        return tn__fail(err, TN_EINVAL, "%s: unknown input flags %#llx", input->name, (unsigned long long)input->flags);
-    if (input->owner && input->owner->library != library)
-        return tn__fail(err, TN_EINVAL, "%s: its tracker belongs to another library", input->name);
-    return 0;
-}
-
-static int enter_object(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
-{
-    struct tn__journal journal = {.arena.from = library->session->allocator};
-    struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
-    int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
-    if (code)
-        tn__journal_undo(&journal);
-    else
-        tn__promises_discard(library->session, &journal);
-    tn__journal_free(&journal);
-    return code;
-}
-
-static int enter_when_free(struct tn_library *library, struct tn__object_data *data, uint64_t start,
-                           struct tn_error *err)
-{
-    struct tn_session *session = library->session;
-    tn__session_lock(session);
-    while (tn__library_is_held(library, data))
-        tn__session_wait(session);
-    int code = tn__library_check(library, err);
-    if (code)
-        tn__arena_free(&data->arena);
-    else
-        code = enter_object(library, data, err);
-    tn__session_spent(session, &session->stats.read_ns, start);
-    tn__session_unlock(session);
-    return code;
-}
-
-int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err)
-{
-    return enter_when_free(library, data, tn__session_clock(library->session), err);
-}
-
-int tn__library_add_object(struct tn_library *library, const struct tn_input *given, struct tn__source source,
-                           struct tn_error *err)
-{
-    struct tn_input input;
-    struct tn__object_data data;
-    int code = tn__library_take_input(library, given, &input, err);
-    if (code)
-        return code;
-    uint64_t start = tn__session_clock(library->session);
-    code = tn__library_read(library, &input, source.may_change, &data, err);
-    return code ? code : enter_when_free(library, &data, start, err);
-}
-
-struct lazy_context {
-    struct tn_library *library;
-    struct tn__archive *archive;
-    struct tn__journal *journal;
-};
-
-static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err)
-{
-    const struct lazy_context *c = context;
-    struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
-    if (!entry)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
-    if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry) && !tn__entry_is_generated(entry))
-        return 0;
-    if (!tn__journal_note(c->journal, entry))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
-    entry->kind = TN__ENTRY_LAZY;
-    entry->archive = c->archive;
-    entry->member = member;
-    return 0;
-}
-
-static int enter_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
-                         struct tn_error *err)
-{
-    const struct tn_allocator *from = library->session->allocator;
-    struct tn__archive *archive = tn__alloc_zeroed(from, 1, sizeof *archive);
-    struct tn__journal journal = {.arena.from = from};
-    if (!archive || !(archive->name = copy_text(from, input->name))) {
-        tn__free(from, archive);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
-    }
-    uint64_t start = tn__session_clock(library->session);
-    archive->input = *input;
-    archive->source = source;
-    archive->from = from;
-    int code = tn__archive_open(archive, err);
-    if (!code)
-        code = tn__archive_symbols(archive, define_lazy, &(struct lazy_context){library, archive, &journal}, err);
-    if (code) {
-        tn__journal_undo(&journal);
-        tn__free(from, archive->name);
-        tn__free(from, archive);
-    } else {
-        archive->next = library->archives;
-        library->archives = archive;
-    }
-    tn__journal_free(&journal);
-    tn__session_spent(library->session, &library->session->stats.read_ns, start);
-    return code;
-}
-
-int tn__library_add_archive(struct tn_library *library, const struct tn_input *given, struct tn__source source,
-                            struct tn_error *err)
-{
-    struct tn_input input;
-    int code = tn__library_take_input(library, given, &input, err);
-    if (code)
-        return code;
-    tn__session_lock(library->session);
-    code = tn__library_check(library, err);
-    if (!code)
-        code = enter_archive(library, &input, source, err);
-    tn__session_unlock(library->session);
-    return code;
-}
-
-int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
-{
-    return tn__library_add_object(library, input, (struct tn__source){0}, err);
-}
-
-int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err)
-{
-    return tn__library_add_archive(library, input, (struct tn__source){0}, err);
 }

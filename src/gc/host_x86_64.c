@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Entries that compiled x86-64 code calls with special calling conventions. Only built for x86-64. The offsets are those of
+/* Entries that compiled x86-64 code calls with special calling conventions. The offsets are those of
  * tenon_gc.h; the assertions below keep them in step. */
 
 #include <cpuid.h>

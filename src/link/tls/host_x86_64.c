@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What loaded x86-64 code calls with conventions of its own. Only built for x86-64. */
+/* What loaded x86-64 code calls with conventions of its own. */
 
 #include "link/tls/tls.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Lazy stubs of x86-64. Only built for x86-64.
+/* Lazy stubs of x86-64.
  *
  * The entry preserves every register that any calling convention passes arguments in, except r11, which linkers may use
  * between caller and callee (psABI, "Register Usage"). These are all call-clobbered general registers, and the vector and
@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 #include "link/lazy/lazy.h"
-#include "link/arch/x86_64/lazy.h"
+#include "link/lazy/host_x86_64.h"
 
 /* ---- stubs ---- */
 

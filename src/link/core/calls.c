@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The lists of what a library has to call: initializers and finalizers of its objects, and what these have registered to run at exit. */
+
+#include "link/core/library.h"
+
+bool tn__calls_reserve(struct tn__calls_list *list, size_t count)
+{
+    list->reserved += count;
+    return tn__grow(list->from, &list->items, &list->capacity, list->count + list->reserved, sizeof *list->items);
+}
+
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
+                   uint32_t sequence)
+{
+    list->items[list->count++] = (struct tn__calls){
+        .object = object,
+        .address = section->address,
+        .count = section->size / sizeof(uint64_t),
+        .priority = section->priority,
+        .sequence = sequence,
+        .reversed = section->reversed,
+    };
+}
+
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].object != object)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+}
+
+void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < exits->count; i++)
+        if (exits->items[i].object != object)
+            exits->items[kept++] = exits->items[i];
+    exits->count = kept;
+}

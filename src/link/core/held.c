@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What others still use. Links work without the lock, and whoever waits gives it up: meanwhile a definition that a link has laid out
+ * must not change, and names that somebody points to must stay. */
+
+#include "link/core/link.h"
+
+/* ---- by links ---- */
+
+static bool is_building(const struct tn__object *object)
+{
+    return object && object->link && object->link->building;
+}
+
+/* What a link has laid out must not change under it, and if it fails, it takes back what it has changed. */
+bool tn__entry_is_held(const struct tn__entry *entry)
+{
+    return entry && (is_building(entry->object) || is_building(entry->group_owner));
+}
+
+bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data)
+{
+    if (!library->building)
+        return false;
+    bool held = false;
+    for (uint32_t i = 1; !held && i < data->symbol_count; i++)
+        if (data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED)
+            held =
+                tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->symbols[i].name, data->symbols[i].key));
+    for (uint32_t i = 0; !held && i < data->group_count; i++)
+        held = tn__entry_is_held(tn__symtab_find_key(&library->symtab, data->groups[i].signature, data->groups[i].key));
+    return held;
+}
+
+/* ---- by threads that wait ---- */
+
+int tn__library_check(const struct tn_library *library, struct tn_error *err)
+{
+    return library->removed ? tn__fail(err, TN_EREMOVED, "library %s was removed", library->name) : 0;
+}
+
+void tn__library_free_names(struct tn_library *library)
+{
+    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
+        next = generator->next;
+        tn__free(library->session->allocator, generator);
+    }
+    library->generators = NULL;
+    tn__symtab_free(&library->symtab);
+}
+
+void tn__library_hold(struct tn_library *library)
+{
+    library->readers++;
+}
+
+void tn__library_drop(struct tn_library *library)
+{
+    if (!--library->readers && library->removed && !library->is_being_removed)
+        tn__library_free_names(library);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Libraries and what they consist of: objects owned by trackers, archives, resolvers and generators, arrays of functions to call. */
+
+#ifndef TENON_LIBRARY_H
+#define TENON_LIBRARY_H
+
+#include "link/core/plan.h"
+#include "link/format/archive.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__resolver {
+    struct tn__resolver *next;
+    tn_resolver *function;
+    void *context;
+    void (*close)(void *context); /* called when the library is removed; may be NULL */
+};
+
+/* A published array of initializers or finalizers. */
+struct tn__calls {
+    const struct tn__object *object;
+    uint64_t address; /* of the array */
+    uint64_t count;
+    uint32_t priority, sequence;
+    bool reversed;
+};
+
+struct tn__calls_list {
+    const struct tn_allocator *from;
+    struct tn__calls *items;
+    size_t count, capacity;
+    size_t reserved; /* room for what a link is about to add */
+};
+
+struct tn__generator {
+    struct tn__generator *next;
+    tn_generate *function;
+    void *context;
+};
+
+/* A function that loaded code has registered with atexit or __cxa_atexit. */
+struct tn__exit {
+    const struct tn__object *object; /* the object it belongs to */
+    void (*function)(void *argument);
+    void *argument;
+};
+
+struct tn__exits {
+    struct tn__exit *items;
+    size_t count, capacity;
+};
+
+/* Owns objects and promises. */
+struct tn_tracker {
+    struct tn_library *library;
+    struct tn__list listed; /* in the library's trackers */
+    struct tn__list objects;
+    struct tn__list lazy; /* functions with stubs, see lazy.c */
+    struct tn__list promises;
+    /* Code instances with code of this tracker, and whether there ever were any; guarded by the lock of instance.c. */
+    struct tn_instance *instances[2];
+    bool has_published;
+    /* Not the client's: owns removed objects whose code stays until threads have run this many functions of it. */
+    bool lingers;
+    uint64_t thread_exits;
+};
+
+struct tn_library {
+    struct tn_session *session;
+    struct tn_library *next;
+    char *name;
+    bool removed; /* only this struct and its trackers are left */
+    bool is_being_removed;
+    uint32_t readers;     /* threads that use its names or generators without the lock; until 0, these are kept */
+    bool found_by_others; /* entries of other libraries may lead here */
+    bool bereft;          /* definitions that others had given way to were removed: tn__library_fall_back is due */
+    struct tn__symtab symtab;
+    struct tn_search *search; /* the search order */
+    size_t search_count;
+    struct tn__generator *generators, **generators_end;
+    struct tn_tracker own;    /* owns everything that names no tracker */
+    struct tn__list trackers; /* created by the client */
+    struct tn__list queue;    /* objects added but not linked, except archive members */
+    uint32_t building;        /* its objects that links are working on without the lock */
+    struct tn__archive *archives;
+    struct tn__resolver *resolvers, **resolvers_end;
+    struct tn__calls_list initializers; /* still to run */
+    struct tn__calls_list finalizers;   /* of initialised objects */
+    struct tn__calls_list waiting;      /* finalizers of objects not initialised yet */
+    struct tn__exits exits;
+    uint32_t number;   /* in the session */
+    uint32_t sequence; /* of arrays of initializers and finalizers, in link order */
+};
+
+/* Iterates over the trackers of a library, its own first. NULL starts and ends the iteration. */
+static inline struct tn_tracker *tn__library_next_tracker(struct tn_library *library, const struct tn_tracker *tracker)
+{
+    if (!tracker)
+        return &library->own;
+    struct tn__list *next = tracker == &library->own ? library->trackers.next : tracker->listed.next;
+    return next == &library->trackers ? NULL : tn__container_of(next, struct tn_tracker, listed);
+}
+
+/* ---- enter.c ---- */
+
+/* Reads an input into `data`; needs no lock. */
+int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
+                     struct tn__object_data *data, struct tn_error *err);
+/* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object belongs
+ * to `owner` and is appended to `queue`. `keeps` may be a promise that its definitions fulfil. On an error `data` is freed,
+ * and nothing has changed except the entries in the journal. */
+int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
+                    const struct tn__promise *keeps, struct tn__journal *journal, struct tn_error *err);
+/* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins. TN_EDUP
+ * if both are strong or it is too late; `by` names the new definer. */
+int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err);
+/* After definitions were removed: definitions and group copies of pending objects that had given way to them take their places.
+ * Cannot fail; only tests a flag if there were none. */
+void tn__library_fall_back(struct tn_library *library);
+
+/* ---- remove.c ---- */
+
+/* Makes the entry undefined. */
+void tn__entry_forget(struct tn_library *library, struct tn__entry *entry);
+/* Frees the neutral object and releases its bytes. */
+void tn__object_release_data(struct tn__object *object);
+/* The first half of that: removes its definitions, while its code and data may still be in use. */
+void tn__object_hide(struct tn__object *object);
+/* Removes and frees an object with its memory. What it defined is undefined again. */
+void tn__object_remove(struct tn__object *object);
+
+/* ---- held.c ---- */
+
+/* True if a link working without the lock uses this entry; then wait with tn__session_wait. */
+bool tn__entry_is_held(const struct tn__entry *entry);
+/* The same for any definition or group that `data` has. */
+bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data);
+/* Under the lock: TN_EREMOVED if the library was removed. */
+int tn__library_check(const struct tn_library *library, struct tn_error *err);
+/* Under the lock: keeps the names of the library's entries and its generators, even if it is removed, until it is dropped. */
+void tn__library_hold(struct tn_library *library);
+void tn__library_drop(struct tn_library *library);
+/* Frees the names and generators of a library that nobody holds. */
+void tn__library_free_names(struct tn_library *library);
+
+/* ---- calls.c ---- */
+
+/* init.c */
+void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
+                   uint32_t sequence);
+/* Makes room for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is out. */
+bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
+void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
+
+/* ---- search.c ---- */
+
+/* search.c */
+int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
+                             void (*close)(void *context), struct tn_error *err);
+/* True if a resolver of the library knows the entry's name; the entry then has the address. */
+bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Archives of ar(1), read member by member. */
+
+#ifndef TENON_ARCHIVE_H
+#define TENON_ARCHIVE_H
+
+#include "base/base.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Where an input's bytes come from, beyond what clients say. */
+struct tn__partial_file;
+struct tn__source {
+    bool may_change;                  /* they are those of a mapped file */
+    struct tn__partial_file *partial; /* they have to be read before they are looked at; NULL: they are there */
+};
+
+struct tn__archive {
+    const struct tn_allocator *from;
+    struct tn__archive *next;
+    struct tn_input input;
+    struct tn__source source;
+    char *name;
+    bool thin;
+    struct tn__archive_names {
+        const char *text; /* the GNU table of long names */
+        size_t size;
+    } long_names;
+};
+
+struct tn__member {
+    const char *name; /* not terminated */
+    size_t name_length;
+    const uint8_t *bytes; /* NULL in a thin archive */
+    size_t size;
+    uint64_t offset, next; /* of this member's header and of the next one */
+};
+
+bool tn__archive_claims(const uint8_t *bytes, size_t size);
+/* Checks the magic and finds the table of long names. TN_EFORMAT. */
+int tn__archive_open(struct tn__archive *archive, struct tn_error *err);
+/* Reads the member whose header is at `offset`; 0: the first one. Sets *end if there is none. */
+int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struct tn__member *member, bool *end,
+                       struct tn_error *err);
+/* True for the archive's own tables: symbols, long names. */
+bool tn__archive_is_table(const struct tn__member *member);
+/* Calls `define` for every symbol of the archive's index or, without an index, for every definition of every member. */
+typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
+int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
+                        struct tn_error *err);
+/* "archive.a(member.o)", which belongs to the caller; NULL when memory is out. */
+char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member);
+/* Loads the bytes and full name of a member. `input->release`, if set, unmaps the bytes; the name belongs to the caller. */
+int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct tn_input *input, char **name,
+                     struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What clients put into sessions and take out again: libraries, trackers, inputs, definitions, and what loaded code has run at its end. */
+
+#ifndef TENON_CONTENTS_H
+#define TENON_CONTENTS_H
+
+#include "link/demand/promise.h"
+
+#pragma GCC visibility push(hidden)
+
+/* process.c */
+void tn__sessions_add(struct tn_session *session);
+void tn__sessions_remove(struct tn_session *session);
+/* Iterate over all sessions of the process, under a lock that is taken before theirs. NULL starts and ends the iteration. */
+void tn__sessions_lock(void);
+void tn__sessions_unlock(void);
+struct tn_session *tn__sessions_next(const struct tn_session *session);
+/* tn_quiesce for a removal in this session; no lock may be held. */
+void tn__session_quiesce(const struct tn_session *session);
+/* Code instances of the process; NULL until some are used. */
+const struct tn__instances *tn__instances(void);
+void tn__instances_announce(const struct tn__instances *instances);
+
+/* library.c */
+/* True for names that every library has from the beginning. */
+bool tn__is_own_name(const char *name);
+/* Removes the contents of a library at the end of its session. */
+void tn__library_empty(struct tn_library *library);
+void tn__library_free(struct tn_library *library);
+
+/* tracker.c */
+void tn__tracker_init(struct tn_tracker *tracker, struct tn_library *library);
+/* A new tracker of the library; NULL when memory is out. */
+struct tn_tracker *tn__tracker_make(struct tn_library *library);
+/* True if an object of it is part of a link. */
+bool tn__tracker_is_busy(const struct tn_tracker *tracker);
+/* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
+void tn__tracker_wait(struct tn_tracker *tracker);
+/* Moves its objects and stubs to another tracker. */
+void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
+void tn__tracker_empty(struct tn_tracker *tracker);
+/* The first step of removing its code; false if code instances are not used (hooks.h). */
+bool tn__tracker_withdraw(struct tn_tracker *tracker);
+
+/* input.c */
+/* Copies and checks an input given by the client. */
+int tn__library_take_input(const struct tn_library *library, const struct tn_input *given, struct tn_input *input,
+                           struct tn_error *err);
+/* tn_add_object and tn_add_archive. */
+int tn__library_add_object(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                           struct tn_error *err);
+int tn__library_add_archive(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                            struct tn_error *err);
+/* Enters what was read, once no link uses the names that it defines. Takes the lock. */
+int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
+
+/* define.c, inject.c */
+/* Makes a name that no link uses an absolute symbol, whose address the caller fills in. *taken is false if it is weak and
+ * there is another definition. TN_EDUP, TN_ENOMEM. */
+int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,
+                     struct tn_error *err);
+/* Creates an object of absolute symbols, with references to the symbols they need (inject.c). */
+int tn__inject_addresses(const struct tn_library *library, const char *name, const struct tn_definition *definitions,
+                         size_t count, const char *const *needs, size_t need_count, struct tn__object_data *data,
+                         struct tn_error *err);
+
+/* init.c */
+/* Under the lock: moves the finalizers of a tracker's objects to `taken`. False when memory is out. */
+bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken);
+/* Runs them and frees the list. Called without the lock. */
+void tn__calls_run(struct tn__calls_list *taken);
+
+/* exits.c: atexit, __cxa_atexit and __cxa_thread_atexit as seen by loaded code. Return 0, or -1 if memory is out or no object
+ * contains the function. */
+int tn__atexit(void (*function)(void));
+int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
+int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
+/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without the
+ * lock. */
+void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
+
+/* thread_exits.c */
+/* Under the lock: has a function called when the calling thread ends. Returns 0, or -1 when memory is out. */
+int tn__object_add_thread_exit(struct tn__object *object, const struct tn__exit *what);
+/* Runs what the calling thread would run at its end, as tn__exits_run does. */
+void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *owner);
+
+/* linger.c; all under the lock */
+void tn__session_init_thread_exits(struct tn_session *session);
+/* Moves what a tracker owns to `going` and removes its names and promises, and objects that are not linked. */
+void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going);
+/* True if the code of a hidden tracker has to stay until threads have ended; it is freed after that, and `going` with it. */
+bool tn__tracker_linger(struct tn_tracker *going);
+/* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing has
+ * changed. */
+int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err);
+/* Frees what stayed for threads that a fork has left behind. */
+void tn__session_sweep_lost(struct tn_session *session);
+void tn__session_count_lingering(const struct tn_session *session, struct tn_stats *stats);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the sessions of a process have in common: the list of them, forks, and code instances. */
+
+#include "base/fork.h"
+#include "link/session/contents.h"
+#include "tenon/thread.h"
+
+/* ---- all sessions ---- */
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__list all_sessions = {&all_sessions, &all_sessions};
+
+/* ---- forks ---- */
+
+/* A fork must not copy a session in the middle of a change: it waits for links that are writing and holds every lock meanwhile,
+ * so that the child can go on using its sessions. */
+static void before_fork(void)
+{
+    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
+        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
+        pthread_mutex_lock(&session->lock);
+        while (session->building)
+            pthread_cond_wait(&session->idle, &session->lock);
+        tn__pool_before_fork(session->pool);
+    }
+}
+
+static void after_fork(bool in_child)
+{
+    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
+        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
+        if (in_child) { /* where nobody waits but its one thread, and that runs */
+            pthread_cond_init(&session->idle, NULL);
+            tn__queries_after_fork(session);
+            tn__promises_after_fork(session);
+        }
+        tn__pool_after_fork(session->pool, in_child);
+        pthread_mutex_unlock(&session->lock);
+    }
+}
+
+static void watch_forks(void)
+{
+    static const struct tn__fork_hooks hooks = {&all_lock, before_fork, after_fork};
+    tn__forks_watch(TN__FORK_SESSIONS, &hooks);
+}
+
+/* ---- the list ---- */
+
+void tn__sessions_lock(void)
+{
+    pthread_mutex_lock(&all_lock);
+}
+
+void tn__sessions_unlock(void)
+{
+    pthread_mutex_unlock(&all_lock);
+}
+
+struct tn_session *tn__sessions_next(const struct tn_session *session)
+{
+    struct tn__list *next = session ? session->listed.next : all_sessions.next;
+    return next == &all_sessions ? NULL : tn__container_of(next, struct tn_session, listed);
+}
+
+void tn__sessions_add(struct tn_session *session)
+{
+    watch_forks();
+    pthread_mutex_lock(&all_lock);
+    tn__list_append(&all_sessions, &session->listed);
+    pthread_mutex_unlock(&all_lock);
+}
+
+void tn__sessions_remove(struct tn_session *session)
+{
+    pthread_mutex_lock(&all_lock);
+    tn__list_remove(&session->listed);
+    pthread_mutex_unlock(&all_lock);
+}
+
+/* ---- removing code that threads may be running ---- */
+
+static const struct tn__instances *_Atomic all_instances;
+
+const struct tn__instances *tn__instances(void)
+{
+    return all_instances;
+}
+
+void tn__instances_announce(const struct tn__instances *instances)
+{
+    all_instances = instances;
+}
+
+void tn__session_quiesce(const struct tn_session *session)
+{
+    tn_quiesce_watched(session->on_delay, session->context);
+}
