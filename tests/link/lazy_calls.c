@@ -64,7 +64,7 @@ static bool open_way(void **state, struct stubs *s)
     while_linking = spoil;
     assert_ok(tn_define_redirectable(s->f.library, "first", NULL, &stub_options, &err), &err);
     const struct tn__lazy_way *taken = &tn__lazy_ways[way->way];
-    s->f.session->lazy->entry = (uintptr_t)taken->entry;
+    tn__lazy_pool_of(s->f.session)->entry = (uintptr_t)taken->entry;
     if (!taken->size)
         close_stubs(s);
     return taken->size;
@@ -246,7 +246,7 @@ static void a_backtrace_passes_through(void **state)
     add_unwind(&s.f);
     while_linking = trace_now;
     assert_int_equal(call_through(&s, define_lazy(&s, "once")), 42);
-    const void *entry = (const void *)(uintptr_t)s.f.session->lazy->entry;
+    const void *entry = (const void *)(uintptr_t)tn__lazy_pool_of(s.f.session)->entry;
     size_t resolve = position(&trace, __extension__(const void *) tn__lazy_resolve), at = position(&trace, entry),
            loaded = position(&trace, lookup(&s.f, "through")),
            caller = position(&trace, __extension__(const void *) call_through);
@@ -316,7 +316,7 @@ static void the_caller_is_seen_at_every_instruction(void **state)
     add_unwind(&s.f);
     void *address = lookup(&s.f, "through"), *stub = define_lazy(&s, "missing");
     memcpy(&function, &address, sizeof function);
-    const uint8_t *entry = (const uint8_t *)(uintptr_t)s.f.session->lazy->entry;
+    const uint8_t *entry = (const uint8_t *)(uintptr_t)tn__lazy_pool_of(s.f.session)->entry;
     const uint8_t *end = memmem(entry, 1024, last, sizeof last);
     assert_non_null(end);
     stepping.loaded = address;
