@@ -25,6 +25,9 @@ static struct {
     bool looked, found;
     bool read_only;        /* the image has to be opened for writing */
     struct reserve *image; /* the reserve's part of the initialisation image */
+    struct tn__tls_area *area;
+    uint64_t end;     /* of the ranges, counted from the beginning of the reserve */
+    uint8_t *initial; /* bytes_of(initial, range): the initial values */
     struct tn__range_pool pool;
     struct tn__ranges space;
     struct block *blocks;
@@ -35,10 +38,10 @@ static uint64_t reserve_offset(void)
     return (uint64_t)((uint8_t *)tn_tls_reserve - tn__thread_pointer());
 }
 
-/* Ranges of the reserve count from its beginning. */
-static uint8_t *bytes_of(struct reserve *reserve, const struct tn__range *range)
+/* Ranges are counted downwards from their end, so that what is in use lies next to it: an area need not be larger than that. */
+static uint8_t *bytes_of(void *reserve, const struct tn__range *range)
 {
-    return (uint8_t *)reserve + range->address;
+    return (uint8_t *)reserve + (tls.end - range->address - range->size);
 }
 
 static struct reserve *reserve_of(const struct tn__thread *thread)
@@ -96,7 +99,7 @@ static int open_image(enum tn__prot prot)
 static void update(struct reserve *mine)
 {
     for (const struct block *block = tls.blocks; block && block->number > mine->newest; block = block->next)
-        memcpy(bytes_of(mine, block->range), bytes_of(tls.image, block->range), block->range->size);
+        memcpy(bytes_of(mine, block->range), bytes_of(tls.initial, block->range), block->range->size);
     mine->newest = tls.image->newest;
 }
 
@@ -112,7 +115,36 @@ static void update_all(void)
         update(reserve_of(thread));
 }
 
+void tn__tls_fill(uint8_t *thread_pointer)
+{
+    tn__threads_lock();
+    for (const struct block *block = tls.area ? tls.blocks : NULL; block; block = block->next)
+        memcpy(bytes_of(thread_pointer + reserve_offset(), block->range), bytes_of(tls.initial, block->range),
+               block->range->size);
+    tn__threads_unlock();
+}
+
 /* ---- ranges ---- */
+
+void tn__tls_use(struct tn__tls_area *area)
+{
+    tls.area = area;
+}
+
+static bool open_ranges(void)
+{
+    struct tn__tls_area *area = tls.area;
+    if (area) {
+        area->used = 0;
+        tls.end = area->end - reserve_offset();
+        tls.initial = area->initial_end - tls.end;
+        return tn__ranges_open(&tls.space, &tls.pool, 0, area->size, NULL);
+    }
+    size_t size = tn_tls_reserve_size & -(size_t)TN__RANGE_GRANULE;
+    tls.end = tn__align_up(size, TN_TLS_RESERVE_ALIGNMENT);
+    tls.initial = (uint8_t *)tls.image;
+    return tn__ranges_open(&tls.space, &tls.pool, tls.end - size, size - sizeof(struct reserve), NULL);
+}
 
 static int find_reserve(struct tn_error *err)
 {
@@ -124,13 +156,18 @@ static int find_reserve(struct tn_error *err)
         return tn__fail(err, TN_ENOTSUP,
                         "thread-local storage: the program's TLS segment holds no reserve for loaded "
                         "objects");
-    if (!tls.space.class_bits && !tls.space.used &&
-        !tn__ranges_open(&tls.space, &tls.pool, sizeof(struct reserve),
-                         (tn_tls_reserve_size - sizeof(struct reserve)) & -(size_t)TN__RANGE_GRANULE,
-                         (uint8_t *)(tls.image + 1)))
+    if (!tls.space.class_bits && !tls.space.used && !open_ranges())
         return tn__fail(err, TN_ENOMEM, "out of memory");
     tn__threads_on_attach(on_attach);
     return 0;
+}
+
+static bool is_in_area(const struct tn__range *range)
+{
+    uint64_t end = range->address + range->size;
+    if (tls.area && end <= tls.area->size)
+        tls.area->used = tn__max64(tls.area->used, end);
+    return !tls.area || end <= tls.area->size;
 }
 
 static int take(size_t size, size_t alignment, struct tn__range **range, struct tn_error *err)
@@ -143,16 +180,18 @@ static int take(size_t size, size_t alignment, struct tn__range **range, struct 
     if (alignment > TN_TLS_RESERVE_ALIGNMENT)
         return tn__fail(err, TN_ENOTSUP, "thread-local storage aligned to %zu bytes; at most %d are supported",
                         alignment, TN_TLS_RESERVE_ALIGNMENT);
-    *range = tn__ranges_take(&tls.space, size, alignment, &no_memory);
-    if (*range)
+    /* The end of a range is what has to be aligned; the maximum is for sizes that cannot be rounded up. */
+    *range = tn__ranges_take(&tls.space, tn__max64(size, tn__align_up(size, alignment)), alignment, &no_memory);
+    if (*range && is_in_area(*range))
         return 0;
     if (no_memory)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    return tn__fail(
-        err, TN_ENOMEM,
-        "%zu bytes of thread-local storage do not fit the reserve of %zu, of which %zu are in use; define a "
-        "larger one in the program with TN_TLS_RESERVE",
-        size, tn_tls_reserve_size, (size_t)tls.space.used);
+    if (*range)
+        tn__ranges_give(&tls.space, *range);
+    return tn__fail(err, TN_ENOMEM,
+                    "%zu bytes of thread-local storage do not fit the reserve of %zu, of which %zu are in use; %s",
+                    size, tls.area ? tls.area->size : tn_tls_reserve_size, (size_t)tls.space.used,
+                    tls.area ? tls.area->advice : "define a larger one in the program with TN_TLS_RESERVE");
 }
 
 int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err)
@@ -160,7 +199,7 @@ int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64
     tn__threads_lock();
     int code = take(size, alignment, range, err);
     if (!code)
-        *offset = reserve_offset() + (*range)->address;
+        *offset = (uint64_t)(bytes_of((void *)tn_tls_reserve, *range) - tn__thread_pointer());
     tn__threads_unlock();
     return code;
 }
@@ -178,8 +217,8 @@ static int publish(struct tn__range *range, const uint8_t *initial, size_t size,
     }
     *block = (struct block){.next = tls.blocks, .range = range, .number = tls.image->newest + 1};
     tls.blocks = block;
-    memcpy(range->write, initial, size);
-    memset(range->write + size, 0, range->size - size);
+    memcpy(bytes_of(tls.initial, range), initial, size);
+    memset(bytes_of(tls.initial, range) + size, 0, range->size - size);
     tls.image->newest = block->number;
     open_image(TN__PROT_R); /* what was permitted before is permitted again; if not, it only stays writable */
     update_all();

@@ -29,6 +29,24 @@ void tn__tls_give(struct tn__range *range);
 /* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. */
 void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance);
 
+/* ---- a larger reserve ---- */
+
+/* Space below the program's TLS segment, of a program that adds some to the block of every thread: it is used instead of the
+ * reserve. */
+struct tn__tls_area {
+    uint64_t end;         /* distance of its end from the thread pointer; aligned to TN_TLS_RESERVE_ALIGNMENT */
+    uint8_t *initial_end; /* the end of `size` bytes for the initial values, zero at first */
+    size_t size;          /* every thread that uses loaded variables has this much; may be lowered to `used` or more */
+    size_t used;          /* set by tn__tls_take: how much has ever been in use, counted from the end */
+    const char *advice;   /* what to do if this is not enough, for messages */
+};
+
+/* Before the first object is linked, and while no thread is attached. */
+void tn__tls_use(struct tn__tls_area *area);
+
+/* Sets the initial values in the area of a thread that is being created; the program calls it for each. */
+void tn__tls_fill(uint8_t *thread_pointer);
+
 /* Called by loaded code instead of the C library's __tls_get_addr; index[1] is a distance from the thread pointer. */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
