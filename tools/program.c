@@ -15,9 +15,6 @@
 #include "link/file/detached.h"
 #include "watch.h"
 
-/* Thread-local variables of loaded programs, for each thread; 4096 bytes would be the default. */
-TN_TLS_RESERVE(16384);
-
 struct program tool_program;
 
 static struct {
@@ -191,6 +188,8 @@ bool tool_program_create(struct tn__detached *where, bool with_host, size_t thre
                                          .flags = TN_SESSION_TIMINGS};
     struct tn_error error;
     uint64_t start = tool_now_ns();
+    if (!where && !tool_thread_data_start())
+        return false;
     bool ok =
         !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)
                 : tn_session_create(&options, &tool_program.session, &error)) &&
@@ -289,6 +288,7 @@ int tool_program_call(const struct settings *settings, void *entry)
     self.process = getpid();
     if (!argv || (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
         return tool_fail(STATUS_FAILURE, "out of memory");
+    tool_thread_data_run();
     tool_use_built_in_name_services();
     struct tn_error error;
     tool_progress_stop();

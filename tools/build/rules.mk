@@ -134,7 +134,9 @@ include tools/stub/rules.mk
 # Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it, is
 # never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each of which
 # would count as 2 MiB of resident memory for the few tables in it that are read at start.
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000,--wrap=__cxa_atexit,--wrap=_ZNSt6localeC1Ev $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
+wrapped := __cxa_atexit _ZNSt6localeC1Ev pthread_create __pthread_create _dl_allocate_tls _dl_allocate_tls_init \
+	_dl_early_allocate
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 $(wrapped:%=-Wl,--wrap=%) $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
 	$(TOOL_UNRETAINED) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
 include tools/order.mk
