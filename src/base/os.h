@@ -115,14 +115,16 @@ int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access));
 int tn__os_give_signal_stack(uint64_t *address, size_t *size);
 void tn__os_take_signal_stack(void); /* does not release it */
 
+/* Calls `function` with the value, which is not NULL, when the calling thread ends: in a round of destructors of thread-specific
+ * data, and in further rounds if it asks for them. *key, which is 0 at first, identifies the function; a later call for it replaces
+ * the value. EAGAIN: the process has no key left; ENOMEM. The next call tries again. */
+int tn__os_at_thread_end(uint64_t *key, void (*function)(void *value), void *value);
+
 /* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
 uint64_t tn__os_stack_size(void);
 
 /* Makes newly written code visible to instruction fetch on all cores. Any alignment. */
 void tn__os_flush_code(uint64_t address, size_t size);
-
-/* A number that changes in both parent and child whenever the process forks. */
-uint64_t tn__os_fork_generation(void);
 
 /* The first address of this program's own image, and the first one after it. */
 void tn__os_program_range(uint64_t *start, uint64_t *end);

@@ -6,12 +6,11 @@
  * last one. Destructors of loaded thread-local objects (thread_end.h) run in the first one. */
 
 #include <limits.h>
-#include <pthread.h>
 
+#include "os.h"
 #include "thread.h"
 
-static pthread_key_t key;
-static bool has_key;
+static uint64_t key;
 
 static __thread struct {
     void (*functions[TN__ENDS])(bool last);
@@ -21,7 +20,7 @@ static __thread struct {
 
 static void end(void *value)
 {
-    bool last = ++ending.rounds >= PTHREAD_DESTRUCTOR_ITERATIONS - 1 || pthread_setspecific(key, value);
+    bool last = ++ending.rounds >= PTHREAD_DESTRUCTOR_ITERATIONS - 1 || tn__os_at_thread_end(&key, end, value);
     bool first = ending.rounds == 1;
     ending.over = last;
     for (int i = 0; i < TN__ENDS; i++)
@@ -32,20 +31,12 @@ static void end(void *value)
             ending.functions[i](true);
 }
 
-static void make_key(void)
-{
-    has_key = pthread_key_create(&key, end) == 0;
-}
-
 bool tn__thread_at_end(enum tn__end which, void (*function)(bool last))
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (ending.over)
         return false;
-    if (!ending.is_set) {
-        pthread_once(&once, make_key);
-        ending.is_set = has_key && pthread_setspecific(key, &ending) == 0;
-    }
+    if (!ending.is_set)
+        ending.is_set = !tn__os_at_thread_end(&key, end, &ending);
     if (ending.is_set)
         ending.functions[which] = function;
     return ending.is_set;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "fork.h"
+#include "os.h"
 #include "thread_end.h"
 
 struct tn__thread_end {
@@ -26,8 +27,7 @@ static struct tn__list all = {&all, &all};
 
 static __thread struct tn__thread_end *newest __attribute__((tls_model("initial-exec")));
 
-static pthread_key_t key;
-static bool has_key;
+static uint64_t key;
 
 /* ---- one function ---- */
 
@@ -39,7 +39,7 @@ struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
     pthread_mutex_lock(&lock);
     for (struct tn__thread_end **at = &newest; *at && !found;) {
         struct tn__thread_end *end = *at;
-        bool take = !owner || (end->owner == owner && wanted(context, end->part));
+        bool take = !owner || (end->owner == owner && (!wanted || wanted(context, end->part)));
         if (end->owner && !take) {
             at = &end->older;
             continue;
@@ -80,19 +80,12 @@ static void run_all(void *unused)
 
 static void after_fork(bool in_child);
 
-static void start(void)
+bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock, .after = after_fork};
     tn__forks_watch(TN__FORK_ENDS, &hooks);
-    has_key = pthread_key_create(&key, run_all) == 0;
-}
-
-bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start);
-    struct tn__thread_end *end = has_key ? tn__alloc(NULL, sizeof *end) : NULL;
-    if (!end || pthread_setspecific(key, &newest)) {
+    struct tn__thread_end *end = tn__alloc(NULL, sizeof *end);
+    if (!end || tn__os_at_thread_end(&key, run_all, &newest)) {
         tn__free(NULL, end);
         return false;
     }

@@ -23,8 +23,8 @@ struct tn__thread_ends {
  * has no key left to notice the end with. */
 bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument);
 
-/* To run functions earlier: takes the newest one of the calling thread and this owner that `wanted` selects; NULL: none. What was
- * taken is run, without a lock that `ran` takes. */
+/* To run functions earlier: takes the newest one of the calling thread and this owner that `wanted` selects (NULL: any); NULL: none.
+ * What was taken is run, without a lock that `ran` takes. */
 struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
                                            bool (*wanted)(void *context, void *part), void *context);
 void tn__thread_end_run(struct tn__thread_end *end);
