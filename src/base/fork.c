@@ -23,8 +23,11 @@ static void before_fork(void)
     }
 }
 
+static uint64_t generation;
+
 static void after_fork(bool in_child)
 {
+    __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
     for (int level = TN__FORK_LEVELS; level-- > 0;) {
         const struct tn__fork_hooks *hooks = held & 1u << level ? watched[level] : NULL;
         if (hooks && hooks->after)
@@ -50,11 +53,22 @@ static void start(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-void tn__forks_watch(enum tn__fork_level level, const struct tn__fork_hooks *hooks)
+static void watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+}
+
+uint64_t tn__fork_generation(void)
+{
+    watch();
+    return __atomic_load_n(&generation, __ATOMIC_RELAXED);
+}
+
+void tn__forks_watch(enum tn__fork_level level, const struct tn__fork_hooks *hooks)
+{
     if (__atomic_load_n(&watched[level], __ATOMIC_ACQUIRE))
         return;
     __atomic_store_n(&watched[level], hooks, __ATOMIC_RELEASE);
-    pthread_once(&once, start);
+    watch();
 }

@@ -29,6 +29,7 @@ enum tn__fork_level {
     TN__FORK_MODULES,   /* modules of JITs, unless they are being compiled */
     TN__FORK_JITS,      /* lists of JITs */
     TN__FORK_TARGETS,   /* idle target machines */
+    TN__FORK_IMAGES,    /* the list of loaded images */
     TN__FORK_THREADS,   /* the list of attached threads */
     TN__FORK_ENDS,      /* what threads run at their end */
     TN__FORK_LEVELS,
@@ -40,6 +41,10 @@ struct tn__fork_hooks {
     /* Releases them. In the child, it also forgets what belonged to other threads. Their memory may be gone. */
     void (*after)(bool in_child);
 };
+
+/* A number that changes, in both parent and child, at each fork: while all these locks are held, so what is under one of them
+ * is of one generation. */
+uint64_t tn__fork_generation(void);
 
 /* From now on forks call these hooks. Calls after the first one do nothing. Any locks may be held. */
 void tn__forks_watch(enum tn__fork_level level, const struct tn__fork_hooks *hooks);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -304,25 +303,6 @@ void tn__os_seed(uint64_t numbers[2])
 void tn__os_flush_code(uint64_t address, size_t size)
 {
     __builtin___clear_cache(pointer(address), pointer(address + size));
-}
-
-static uint64_t fork_generation;
-
-static void count_fork(void)
-{
-    __atomic_add_fetch(&fork_generation, 1, __ATOMIC_RELAXED);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, count_fork, count_fork);
-}
-
-uint64_t tn__os_fork_generation(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    return __atomic_load_n(&fork_generation, __ATOMIC_RELAXED);
 }
 
 /* Defined by every ELF linker for the file that holds this object. */

@@ -48,7 +48,7 @@ static int close_dwarf(void *context)
 
 static void free_batch(struct batch *batch)
 {
-    if (batch->dwarf && batch->generation == tn__os_fork_generation())
+    if (batch->dwarf && batch->generation == tn__fork_generation())
         tn__contain(close_dwarf, batch->dwarf, NULL);
     tn__debug_image_free(&batch->image);
     tn__free(batch->session->allocator, batch);
@@ -158,8 +158,8 @@ static int find_frames(void *user)
 {
     struct question *q = user;
     struct batch *batch = find_batch(q);
-    if (batch && (!batch->dwarf || batch->generation != tn__os_fork_generation())) {
-        batch->generation = tn__os_fork_generation();
+    if (batch && (!batch->dwarf || batch->generation != tn__fork_generation())) {
+        batch->generation = tn__fork_generation();
         batch->dwarf = tn__dwarf_open(batch->image.bytes, batch->image.size, false);
     }
     if (!batch || !batch->dwarf || !tn__dwarf_find(batch->dwarf, UINT64_MAX, q->address, pass_on, q))

@@ -185,22 +185,6 @@ static void many_pieces_are_written_one_after_the_other(void **state)
     tn__os_close(fd);
 }
 
-static int forked;
-
-static int generation_changed(void)
-{
-    return tn__os_fork_generation() != (uint64_t)forked;
-}
-
-static void a_fork_changes_the_generation_on_both_sides(void **state)
-{
-    (void)state;
-    forked = (int)tn__os_fork_generation();
-    assert_int_equal(generation_changed(), 0);
-    assert_int_equal(in_child(generation_changed), 1);
-    assert_int_equal(generation_changed(), 1);
-}
-
 static void files(void **state)
 {
     (void)state;
@@ -292,7 +276,6 @@ int main(void)
         cmocka_unit_test(places_are_random),
         cmocka_unit_test(files_beyond_the_limit_are_errors),
         cmocka_unit_test(many_pieces_are_written_one_after_the_other),
-        cmocka_unit_test(a_fork_changes_the_generation_on_both_sides),
         cmocka_unit_test(files),
         cmocka_unit_test(an_empty_file_has_no_mapping),
         cmocka_unit_test(a_file_that_cannot_be_mapped_has_no_size),

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "link/memory/codemem.h"
 
 /* The first chunk of a zone has at most a 64th of the window, the largest an eighth. */
@@ -253,7 +254,7 @@ static void abandon(struct tn__window *window, struct tn__zone *zone, struct tn_
 /* After a fork, parent and child continue in regions of their own. */
 static void leave_shared_regions(struct tn__window *window, struct tn__zone *zone)
 {
-    uint64_t generation = tn__os_fork_generation();
+    uint64_t generation = tn__fork_generation();
     if (!zone->strategy->shared || zone->generation == generation)
         return;
     zone->generation = generation;
@@ -476,7 +477,7 @@ void tn__zone_open(struct tn__zone *zone, const struct tn__window *window, enum 
         .chunk_size = first,
         .first_chunk = first,
         .largest_chunk = tn__min64(size / LARGEST_PART, LARGEST_CHUNK),
-        .generation = tn__os_fork_generation(),
+        .generation = tn__fork_generation(),
     };
     tn__list_init(&zone->regions);
     tn__list_init(&zone->abandoned);

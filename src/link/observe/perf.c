@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/fork.h"
 #include "link/observe/lines.h"
 #include "link/observe/observer.h"
 
@@ -236,13 +237,13 @@ static int open_log(struct log *log)
         log->fd = -1;
         return error;
     }
-    log->generation = tn__os_fork_generation();
+    log->generation = tn__fork_generation();
     return 0;
 }
 
 static bool is_own(const struct log *log)
 {
-    return log->generation == tn__os_fork_generation();
+    return log->generation == tn__fork_generation();
 }
 
 /* The parent goes on with its file. */
