@@ -195,12 +195,16 @@ const unsigned char *tn_image_build_id(const struct tn_image *image)
     return image->view.header + TN__IMAGE_AT_BUILD_ID;
 }
 
-void tn_image_close(struct tn_image *image)
+void tn__image_free(struct tn_image *image)
 {
-    if (!image)
-        return;
-    if (image->unload)
-        image->unload(image);
     struct tn__arena arena = image->arena; /* the image is in it */
     tn__arena_free(&arena);
+}
+
+void tn_image_close(struct tn_image *image)
+{
+    if (image && image->unload)
+        image->unload(image);
+    else if (image)
+        tn__image_free(image);
 }

@@ -8,6 +8,7 @@
  *     relocate.c  relocations and thread-local variables, as its dynamic section says
  *     frames.c    its unwind table
  *     managed.c   its stack maps and root ranges
+ *     thread_exits.c  destructors of its thread_local objects, and when it can be unloaded
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
  *     debugger.c  tn_image_observe_gdb
@@ -20,6 +21,7 @@
 
 #include "base/base.h"
 #include "base/managed_file.h"
+#include "base/thread_end.h"
 #include "image/format.h"
 #include "link/tls/tls.h"
 #include "link/unwind/unwind.h"
@@ -151,6 +153,11 @@ int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_l
                             struct tn_error *err);
 void tn__image_leave_managed(struct tn__image_file *file);
 
+/* ---- open.c ---- */
+
+/* Releases what a file has taken, however far loading has come. */
+void tn__image_release(struct tn__image_file *file);
+
 /* ---- image.c ---- */
 
 struct tn_image {
@@ -158,15 +165,22 @@ struct tn_image {
     size_t chosen;
     struct tn__arena arena;
     struct tn__image_file *file; /* in the arena; NULL: it is linked in */
-    void (*unload)(
-        struct tn_image
-            *image); /* NULL: it is linked in. A pointer, so that programs that link images in contain no loader */
+    /* Unloads the file, now or later, and frees the image. NULL: it is linked in. A pointer, so that programs that link images in
+     * contain no loader. */
+    void (*unload)(struct tn_image *image);
     struct tn__image_shown *shown; /* its entry for debuggers, or NULL */
+    /* Of a loaded file (thread_exits.c): */
+    struct tn__list listed;
+    struct tn__thread_ends thread_exits;
+    uint64_t users;         /* what it stays in memory for */
+    struct tn_image **used; /* in the arena: the files that it is a user of */
+    size_t used_count;
 };
 
 /* Takes the caller's options and creates an empty image, which tn_image_close frees. TN_EINVAL, TN_ENOMEM. */
 int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
                   struct tn_image **out, struct tn_error *err);
+void tn__image_free(struct tn_image *image);
 /* Checks that the image fits this process, and chooses a target. */
 int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
                      struct tn_error *err);
@@ -175,6 +189,18 @@ int tn__image_check_dependencies(const struct tn_image *image, const char *name,
                                  const struct tn_image_load_options *options, struct tn_error *err);
 /* Writes the slots. The places were checked, or are those of the program itself. */
 void tn__image_fill_slots(const struct tn_image *image);
+
+/* ---- thread_exits.c ---- */
+
+/* Enters a file before any of its code runs. TN_ENOMEM. */
+int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+/* Runs the destructors that the calling thread would run at its end. */
+void tn__image_run_thread_exits(struct tn_image *image);
+/* Releases the file, and frees the image, now or when the last of its users is gone. */
+void tn__image_leave(struct tn_image *image);
+/* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no file contains the
+ * handle or the function. */
+int tn__image_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
 
 #pragma GCC visibility pop
 #endif

@@ -20,8 +20,7 @@ static void call_all(const struct tn__image_calls *calls, bool backwards)
     }
 }
 
-/* Releases what a file has taken, however far loading has come. */
-static void release(struct tn__image_file *file)
+void tn__image_release(struct tn__image_file *file)
 {
     tn__image_leave_managed(file);
     tn__image_forget_frames(file);
@@ -32,8 +31,9 @@ static void release(struct tn__image_file *file)
 
 static void unload(struct tn_image *image)
 {
+    tn__image_run_thread_exits(image);
     call_all(&image->file->finalizers, true);
-    release(image->file);
+    tn__image_leave(image);
 }
 
 /* ---- places ---- */
@@ -183,8 +183,10 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
         code = fill_slots(image, err);
     if (code == TN_OK)
         code = tn__image_seal(&file->mapping, err);
+    if (code == TN_OK)
+        code = tn__image_enter(image, options, err);
     if (code != TN_OK) {
-        release(file);
+        tn__image_release(file);
         return code;
     }
     call_all(&file->initializers, false);

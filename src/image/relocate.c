@@ -194,10 +194,21 @@ static uint64_t ask_collector(const struct relocator *r, const char *name, bool 
     return value;
 }
 
+/* Names that are bound to functions of ours, whatever others have. */
+static const struct {
+    const char *name;
+    const void *address;
+} own_names[] = {
+    {"__tls_get_addr", (const void *)tls_get_addr},
+    {"__cxa_thread_atexit", (const void *)tn__image_thread_atexit},
+    {"__cxa_thread_atexit_impl", (const void *)tn__image_thread_atexit},
+};
+
 static uint64_t ask(const struct relocator *r, const char *name)
 {
-    if (strcmp(name, "__tls_get_addr") == 0)
-        return (uintptr_t)tls_get_addr;
+    for (size_t i = 0; i < TN_COUNT(own_names); i++)
+        if (strcmp(name, own_names[i].name) == 0)
+            return (uintptr_t)own_names[i].address;
     void *address = NULL;
     for (size_t i = 0; i < r->options->image_count && !address; i++)
         address = tn_image_lookup(r->options->images[i], name);
