@@ -5,9 +5,9 @@
 # MUSL_CC= (empty) leaves them out.
 
 STUBS := small managed full
-STUB_PARTS_small := stub
-STUB_PARTS_managed := stub managed default_heap
-STUB_PARTS_full := stub managed default_heap
+STUB_PARTS_small := stub thread_exits
+STUB_PARTS_managed := stub thread_exits managed default_heap
+STUB_PARTS_full := stub thread_exits managed default_heap
 
 stub := $(BUILD)/obj/stub
 compile_stub := $(MUSL_CC) -std=c11 -O2 -fPIE -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -fvisibility=hidden -D_GNU_SOURCE \
@@ -34,17 +34,17 @@ $(stub)/default_heap.o: tools/default_heap.c $(call stamp,compile_stub)
 	@mkdir -p $(@D)
 	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
 
-$(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives)
+$(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives) $(stub)/thread_exits.o
 	@mkdir -p $(@D)
-	$(call step,GEN)tools/stub/names $< $(stub_archives) -- $(MUSL_CC) -D_GNU_SOURCE >$@
+	$(call step,GEN)tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) -D_GNU_SOURCE >$@
 
 # What a stub offers is in its symbol table, also where libraries hide it from other objects of a program.
 define stub_rule
 $(stub)/$(1): $(stub)/$(1).list tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o $(stub_archives)
 	$$(call step,LINK)sed 's/^/-u /' $$< >$$@.options && \
-	ld -static -pie --no-dynamic-linker --gc-sections -z relro -T tools/stub/stub.ld @$$@.options $(musl_lib)/rcrt1.o \
+	ld -static -pie --no-dynamic-linker --gc-sections --wrap=exit -z relro -T tools/stub/stub.ld @$$@.options $(musl_lib)/rcrt1.o \
 		$(musl_lib)/crti.o $$(filter %.o %.a,$$^) $(musl_lib)/crtn.o -o $$@.tmp && \
-	objcopy --globalize-symbols=$$< --strip-all --keep-symbols=$$< --keep-symbol=tn__program $$@.tmp $$@
+	objcopy --redefine-sym exit=tn__exit --redefine-sym __wrap_exit=exit --globalize-symbols=$$< --strip-all --keep-symbols=$$< --keep-symbol=tn__program $$@.tmp $$@
 	@rm $$@.tmp $$@.options
 endef
 $(foreach name,$(STUBS),$(eval $(call stub_rule,$(name))))
