@@ -124,6 +124,7 @@ struct tn__gc {
     struct tn__diagnostics *diagnostics; /* receives errors */
     struct tn_compile_stats *stats;
     struct tn__arena arena; /* of the running pass; freed by the owner of the struct */
+    bool is_optimized;      /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
 };
 
 /* True if the module contains managed code (doc/IR.md); for others no pass of gc/ runs. */

@@ -67,6 +67,28 @@ struct node tn_ref *name(struct names tn_ref *names, size_t i)
 
 ;--- pun.c
 #include "tenon_managed.h"
+// Bytes of an object that are copied to memory of numbers, and from there. Errors about places come first, then those about words.
+struct two { struct node tn_ref *node; long n; };
+TN_TYPE(struct two, node);
+// CHECK: pun.c:[[@LINE+4]]:{{.*}}error: in function 'shifted': {{.*}} references in memory lie at multiples of 8 bytes [stack-layout]
+void shifted(struct two tn_ref *t)
+{
+    char bytes[24];
+    __builtin_memcpy(bytes + 4, &t->node, sizeof *t);
+}
+// CHECK: pun.c:[[@LINE+5]]:{{.*}}error: in function 'read': {{.*}} = load i64, {{.*}}: this memory is used as a reference and as something else{{.*}} [pun]
+long read(struct two tn_ref *t)
+{
+    long words[2];
+    __builtin_memcpy(words, &t->node, sizeof words);
+    return words[0] + words[1];
+}
+// CHECK: error: in function 'written': store i64 {{.*}}: this memory is used as a reference and as something else{{.*}} [pun]
+void written(struct two tn_ref *t, long n)
+{
+    long words[] = {n, n};
+    __builtin_memcpy(&t->node, words, sizeof words);
+}
 // A number where a reference is listed.
 struct number { struct number tn_ref *node; };
 TN_TYPE(struct number, node);
@@ -75,7 +97,6 @@ long number(struct number tn_ref *n)
 {
     return *(long tn_ref *)&n->node;
 }
-
 ;--- good.c
 #include "tenon_managed.h"
 struct inner { long n; struct node tn_ref *deep; };
@@ -87,6 +108,16 @@ TN_ARRAY_OF_STRUCTS(struct items, items, a, b);
 /* No descriptor of this one is known here. */
 struct elsewhere { struct node tn_ref *node; long n; };
 extern const struct tn_type tn_type_of_elsewhere;
+/* Bytes of an object are numbers where its type lists no reference. */
+long second(struct item tn_ref *item, struct elsewhere tn_ref *e)
+{
+    struct node tn_ref *nodes[2];
+    long words[2], n;
+    __builtin_memcpy(nodes, item, sizeof nodes);
+    __builtin_memcpy(&n, &item->n, sizeof n);
+    __builtin_memcpy(words, &e->n, sizeof words[0]);
+    return n + words[0];
+}
 /* The beginning of others, without objects of its own. */
 struct header { struct node tn_ref *first; };
 void all(struct node tn_ref *a, struct items tn_ref *items, struct elsewhere tn_ref *e, struct header tn_ref *h, size_t i)

@@ -162,6 +162,10 @@ bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
 bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef instruction);
 /* Reports accesses to objects that contradict their type descriptors (types.c). */
 void tn__check_types(struct tn__gc *gc);
+/* Calls `visit` for each reference in `size` bytes behind an address, with its distance: where the address leads into an object, and
+ * the type descriptor, which has to be known, lists references. */
+void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
+                               void (*visit)(void *context, uint64_t offset), void *context);
 bool tn__is_managed_function(LLVMValueRef value);
 
 /* ---- passes ---- */

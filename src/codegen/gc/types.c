@@ -184,6 +184,26 @@ static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct descriptor *d
     return false;
 }
 
+/* The address leads into an object whose descriptor can be read. */
+static bool find(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct descriptor *d)
+{
+    return tn__space_of(address) >= TRACKED && tn__space_of(address) <= DERIVED && locate(gc, address, place) &&
+           (find_allocated(gc, place->object, d) || (!gc->is_optimized && find_named(gc, place->type, d)));
+}
+
+void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
+                               void (*visit)(void *context, uint64_t offset), void *context)
+{
+    struct place place;
+    struct descriptor descriptor;
+    if (!find(gc, address, &place, &descriptor))
+        return;
+    uint64_t start = (uint64_t)place.offset;
+    for (uint64_t word = (start + 7) & ~7ull; word + 8 <= start + size; word += 8)
+        if (is_reference(&descriptor, word, place.scale) == YES)
+            visit(context, word - start);
+}
+
 /* ---- one access ---- */
 
 struct types {
@@ -314,10 +334,8 @@ static void check_access(struct types *types, LLVMValueRef instruction)
     struct access a = {.gc = gc, .types = types, .instruction = instruction};
     LLVMTypeRef type;
     LLVMValueRef value, address = accessed(instruction, &type, &value);
-    if (!address || tn__space_of(address) < TRACKED || tn__space_of(address) > DERIVED || !LLVMTypeIsSized(type) ||
-        (value && is_harmless(value)) || !locate(gc, address, &a.place))
-        return;
-    if (find_allocated(gc, a.place.object, &a.descriptor) || find_named(gc, a.place.type, &a.descriptor))
+    if (address && LLVMTypeIsSized(type) && !(value && is_harmless(value)) &&
+        find(gc, address, &a.place, &a.descriptor))
         check_part(&a, (uint64_t)a.place.offset, type, 0);
 }
 

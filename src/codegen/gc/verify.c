@@ -243,6 +243,7 @@ static void check_global(struct verifier *v, LLVMValueRef global)
 static void verify(struct tn__gc *gc, bool strong)
 {
     struct verifier v = {gc, strong};
+    gc->is_optimized = !strong;
     for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
         check_global(&v, g);
     for (TN__EACH_FUNCTION(f, gc)) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What the words of memory hold. A word holds a reference if its type says so, if a reference is stored there or loaded from there, if
- * it is passed to a call as memory of a type with a reference in that place, or if it is copied to or from such a word. What is
- * accessed as something else as well is an error: the collector would change numbers, or miss references.
- * Null, undefined values and zeroed bytes are neither. For accesses at variable offsets, and for memory that only other modules
- * access, the type decides; so it does where accesses through calls or through pointers in memory disagree. */
+ * it is passed to a call as memory of a type with a reference in that place, or if it is copied to or from such a word, or to or from a
+ * word of an object whose type descriptor lists a reference there. What is accessed as something else as well is an error: the collector
+ * would change numbers, or miss references. Null, undefined values and zeroed bytes are neither. For accesses at variable offsets, and for
+ * memory that only other modules access, the type decides; so it does where accesses through calls or through pointers in memory
+ * disagree. */
 
 #include "codegen/gc/memory.h"
 
@@ -180,9 +181,26 @@ static void note_copy(struct tn__flow *m, struct tn__place to, struct tn__place 
     }
 }
 
+static void note_listed(void *context, uint64_t offset)
+{
+    const struct access *a = context;
+    note_reference(reach(a->memory, a->place, (int64_t)offset), a->at);
+}
+
+/* A copy between the memory and an address that may lead into an object. */
+static void note_object(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef address, uint64_t size,
+                        LLVMValueRef at)
+{
+    struct access a = {.memory = m, .place = fact->place, .at = fact->is_direct ? at : NULL};
+    uint64_t most = bytes_behind(m, fact->place);
+    if (size != UINT64_MAX)
+        tn__each_listed_reference(m->gc, address, size < most ? size : most, note_listed, &a);
+}
+
 static void note_copies(struct tn__flow *m, const struct tn__fact *to, LLVMValueRef from, uint64_t size,
                         LLVMValueRef at)
 {
+    note_object(m, to, from, size, at);
     for (uint32_t f = tn__first_fact(m, from); f && to->is_direct; f = m->facts[f - 1].next)
         if (m->facts[f - 1].is_direct)
             note_copy(m, to->place, m->facts[f - 1].place, size, at);
@@ -221,8 +239,14 @@ static void judge_store(struct tn__flow *m, const struct tn__fact *fact, LLVMVal
 
 static void judge_load(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef load)
 {
-    if (LLVMGetFirstUse(load) && !tn__is_copy_load(load))
-        note_access(m, fact, LLVMTypeOf(load), load, false);
+    LLVMTypeRef type = LLVMTypeOf(load);
+    if (!tn__is_copy_load(load)) {
+        if (LLVMGetFirstUse(load))
+            note_access(m, fact, type, load, false);
+        return;
+    }
+    for (TN__EACH_USE(use, load))
+        note_object(m, fact, LLVMGetOperand(LLVMGetUser(use), 1), LLVMStoreSizeOfType(m->layout, type), load);
 }
 
 static void judge_fill(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
@@ -235,15 +259,21 @@ static void judge_fill(struct tn__flow *m, const struct tn__fact *fact, LLVMValu
     note_numbers(&a, size < most ? size : most);
 }
 
+/* memcpy and memmove, and what `normalize` makes of them. */
+static void judge_copy(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
+{
+    LLVMValueRef to = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1), bytes = LLVMGetOperand(call, 2);
+    uint64_t size = LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : UINT64_MAX;
+    if (to == fact->value)
+        note_copies(m, fact, from, size, call);
+    if (from == fact->value)
+        note_object(m, fact, to, size, call);
+}
+
 static void judge_intrinsic(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
 {
     static const char *const fills[] = {"memset."};
-    if (tn__is_copy(call)) {
-        LLVMValueRef bytes = LLVMGetOperand(call, 2);
-        if (LLVMGetOperand(call, 0) == fact->value)
-            note_copies(m, fact, LLVMGetOperand(call, 1),
-                        LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : UINT64_MAX, call);
-    } else if (tn__calls_llvm(call, fills, TN_COUNT(fills))) {
+    if (tn__calls_llvm(call, fills, TN_COUNT(fills))) {
         judge_fill(m, fact, call);
     } else if (tn__is_vector_load(call)) {
         note_access(m, fact, LLVMTypeOf(call), call, false);
@@ -270,6 +300,10 @@ static void judge_argument(struct tn__flow *m, const struct tn__fact *fact, LLVM
 static void judge_call(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
 {
     LLVMValueRef callee = LLVMGetCalledValue(call);
+    if (LLVMGetNumArgOperands(call) >= 3 && (tn__is_copy(call) || tn__intrinsic_called(call) == TN__MOVE)) {
+        judge_copy(m, fact, call);
+        return;
+    }
     if (LLVMIsAFunction(callee) && LLVMGetIntrinsicID(callee)) {
         judge_intrinsic(m, fact, call);
         return;

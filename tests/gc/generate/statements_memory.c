@@ -65,11 +65,14 @@ static const struct kind rows[] = {
               "note(sum(e$n.items[$3]) + sum(e$n.items[$3]) + e$n.number % 1000003);"},
     {"bytes of an object", "struct nodes tn_ref *from$n = make_nodes(4, $r);\n"
                            "node words$n[4];\n"
+                           "long numbers$n[4];\n"
                            "memcpy(words$n, &from$n->items[0], sizeof words$n);\n"
+                           "memcpy(numbers$n, &from$n->items[0], sizeof numbers$n);\n"
                            "$r = cons($x, $r);\n"
-                           "struct nodes tn_ref *to$n = make_nodes(5, NULL);\n"
+                           "struct nodes tn_ref *to$n = make_nodes(9, NULL);\n"
                            "memcpy(&to$n->items[$2], words$n, sizeof words$n);\n"
-                           "note(sum(to$n->items[$4]) + sum(to$n->items[$4]));"},
+                           "memcpy(&to$n->items[5], numbers$n, sizeof numbers$n);\n"
+                           "note(sum(to$n->items[$4]) + sum(to$n->items[$4]) + sum(to$n->items[5 + $K]));"},
     {"struct by value", "struct row w$n = make_row($r, $r, $x);\n"
                         "note(sum_row($x, w$n, $r));\n"
                         "$r = cons($x, w$n.items[$3]);"},

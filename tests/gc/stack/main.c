@@ -87,6 +87,44 @@ static long by_value(node a, node b)
     return total + sum(t.a) + sum(t.b);
 }
 
+/* Objects are copied through memory of numbers: their types say what they hold. */
+
+struct pair {
+    node a, b;
+};
+TN_TYPE(struct pair, a, b);
+
+long object_words(node a, node b)
+{
+    struct pair tn_ref *from = tn_new(struct pair);
+    from->a = a;
+    from->b = b;
+    long words[2];
+    __builtin_memcpy(words, from, sizeof words);
+    churn();
+    struct pair tn_ref *to = tn_new(struct pair);
+    __builtin_memcpy(&to->a, words, sizeof words);
+    return sum(to->a) + sum(to->b);
+}
+
+static __attribute__((noinline)) void copy(struct pair tn_ref *from, struct pair tn_ref *to)
+{
+    char bytes[27] __attribute__((aligned(8)));
+    __builtin_memcpy(bytes + 8, &from->a, sizeof *from);
+    churn();
+    __builtin_memcpy(&to->a, bytes + 8, sizeof *to);
+}
+
+long object_bytes(node a, node b)
+{
+    struct pair tn_ref *from = tn_new(struct pair), *to = tn_new(struct pair);
+    from->a = a;
+    from->b = b;
+    copy(from, to);
+    churn();
+    return sum(to->a) + sum(to->b);
+}
+
 #define FUNCTIONS(X)                                                                                                   \
     X(words)                                                                                                           \
     X(bytes)                                                                                                           \
@@ -113,6 +151,8 @@ static long by_value(node a, node b)
     X(argument)                                                                                                        \
     X(returned)                                                                                                        \
     X(inlined)                                                                                                         \
+    X(object_words)                                                                                                    \
+    X(object_bytes)                                                                                                    \
     X(neither)
 
 #define DECLARE(name) long name(node a, node b);
