@@ -31,6 +31,11 @@ static uint64_t key;
 
 /* ---- one function ---- */
 
+bool tn__thread_end_waits(void)
+{
+    return newest;
+}
+
 /* Also frees abandoned ones on the way. `owner` NULL: of any. */
 struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
                                            bool (*wanted)(void *context, void *part), void *context)

@@ -23,6 +23,9 @@ struct tn__thread_ends {
  * has no key left to notice the end with. */
 bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument);
 
+/* True if functions wait for the end of the calling thread, of any owner. */
+bool tn__thread_end_waits(void);
+
 /* To run functions earlier: takes the newest one of the calling thread and this owner that `wanted` selects (NULL: any); NULL: none.
  * What was taken is run, without a lock that `ran` takes. */
 struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,

@@ -434,7 +434,8 @@ void tn__codemem_give(struct tn__window *window, struct tn__range *range)
 {
     struct tn__region *region = range->home;
     struct tn__zone *zone = region->zone;
-    tn__codemem_settle(range, NULL); /* an alias that stays accessible is sealed after the next link */
+    if (range->writing)
+        tn__codemem_settle(range, NULL); /* an alias that stays accessible is sealed after the next link */
     zone->used -= range->size;
     if (!zone->strategy->packs) {
         struct tn__chunk chunk = chunk_of(zone, range);

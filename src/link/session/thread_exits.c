@@ -29,16 +29,21 @@ static bool is_selected(void *context, void *part)
     return selection->owner ? owner == selection->owner : owner->library == selection->library;
 }
 
-void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *owner)
+/* False if none is left. Not inlined, because few removals come here. */
+__attribute__((noinline)) static bool run_newest(struct tn_library *library, const struct tn_tracker *owner)
 {
     struct tn_session *session = library->session;
     struct selection selection = {library, owner};
-    for (struct tn__thread_end *end;;) {
-        tn__session_lock(session); /* which guards owners */
-        end = tn__thread_end_take(&session->thread_exits, is_selected, &selection);
-        tn__session_unlock(session);
-        if (!end)
-            return;
+    tn__session_lock(session); /* which guards owners */
+    struct tn__thread_end *end = tn__thread_end_take(&session->thread_exits, is_selected, &selection);
+    tn__session_unlock(session);
+    if (end)
         tn__thread_end_run(end);
-    }
+    return end;
+}
+
+void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *owner)
+{
+    while (tn__thread_end_waits() && run_newest(library, owner))
+        ;
 }
