@@ -43,24 +43,31 @@ static bool append(struct tn__object *object, int part, uint64_t size, uint64_t 
     return true;
 }
 
+enum { SMALL_GAP = 4096 }; /* not counted: each section has a header of 64 bytes */
+
+/* Counts the gap before a section that is to be appended; it may be large, because the alignment is. */
+static int count_large_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section)
+{
+    uint64_t end = object->plan->sizes[part_of[section->kind]];
+    uint64_t gap = section->alignment <= LARGEST ? tn__align_up(end, section->alignment) - end : 0;
+    return end && gap > SMALL_GAP ? tn__object_count_gap(link, object, section, gap) : 0;
+}
+
 static int append_sections(struct tn__link *link, struct tn__object *object, bool zero)
 {
-    for (uint32_t i = 0; i < object->data->section_count; i++) {
-        struct tn__section *section = &object->data->sections[i];
+    const struct tn__section *end = object->data->sections + object->data->section_count;
+    for (struct tn__section *section = object->data->sections; section < end; section++) {
         if (!tn__section_is_loaded(section) || section->pinned || !section->bytes != zero)
             continue;
         /* An unwind table is read until a length of zero. */
         uint64_t size = section->size + (section->role == TN__ROLE_UNWIND ? UNWIND_END : 0);
-        uint8_t part = part_of[section->kind];
-        uint64_t end = object->plan->sizes[part];
-        if (section->size > LARGEST || !append(object, part, size, section->alignment, &section->offset))
-            return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window", object->name,
-                            section->name, section->size);
-        enum { SMALL_GAP = 4096 }; /* each section has a header of 64 bytes */
-        bool large = !zero && end && section->offset - end > SMALL_GAP;
-        int code = !large ? 0 : tn__object_count_gap(link, object, section, section->offset - end);
+        int code = section->alignment > SMALL_GAP && !zero ? count_large_gap(link, object, section) : 0;
         if (code)
             return code;
+        if (section->size > LARGEST ||
+            !append(object, part_of[section->kind], size, section->alignment, &section->offset))
+            return tn__fail(link->err, TN_ENOMEM, "%s: section %s of %" PRIu64 " bytes fits no window", object->name,
+                            section->name, section->size);
     }
     return 0;
 }

@@ -39,10 +39,13 @@ static size_t size_of(uint64_t key)
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed)
 {
     uint64_t sum = 0, most = tn__names_limit(data);
-    for (uint32_t i = 1; i < data->symbol_count && sum <= most; i++)
-        if (data->symbols[i].binding != TN__BIND_LOCAL) {
-            data->symbols[i].key = tn__name_key(seed, data->symbols[i].name);
-            sum += size_of(data->symbols[i].key);
+    const struct tn__symbol *end = data->symbols + data->symbol_count;
+    for (struct tn__symbol *symbol = data->symbols + 1; symbol < end; symbol++)
+        if (symbol->binding != TN__BIND_LOCAL) {
+            symbol->key = tn__name_key(seed, symbol->name);
+            sum += size_of(symbol->key);
+            if (sum > most)
+                return false;
         }
     for (uint32_t i = 0; i < data->group_count && sum <= most; i++) {
         data->groups[i].key = tn__name_key(seed, data->groups[i].signature);

@@ -53,13 +53,13 @@ static int read_section(struct tn__elf_reader *r, uint32_t index, const char *na
     section->compressed = header.sh_flags & SHF_COMPRESSED;
     section->strings = header.sh_flags & SHF_MERGE && header.sh_flags & SHF_STRINGS && header.sh_entsize == 1;
     note_type(r, index, header.sh_type);
-    if (!(header.sh_flags & SHF_ALLOC))
-        return tn__elf_check_unloaded(r, index, &header);
+    if (!(header.sh_flags & SHF_ALLOC)) /* relocations are the most frequent ones */
+        return header.sh_type == SHT_RELA ? 0 : tn__elf_check_unloaded(r, index, header.sh_flags);
     r->has_tls |= (header.sh_flags & SHF_TLS) != 0;
     section->retained = header.sh_flags & TN__SHF_GNU_RETAIN;
     if (header.sh_flags & SHF_LINK_ORDER && header.sh_link < object->section_count)
         section->follows = header.sh_link;
-    return tn__elf_set_kind(section, &header) ? 0 : tn__elf_fail_kind(r, index, &header);
+    return tn__elf_set_kind(section, header.sh_type, header.sh_flags) ? 0 : tn__elf_fail_kind(r, index);
 }
 
 /* Finds the section headers, their number, and the section with their names. Numbers that do not fit the ELF header are
@@ -287,7 +287,7 @@ static int read_tables(struct tn__elf_reader *r)
         const Elf64_Shdr header = tn__elf_header_of(r, i);
         int code = 0;
         if (tn__elf_relocates(r, &header))
-            code = tn__elf_read_relocs(r, i, &header);
+            code = tn__elf_read_relocs(r, i);
         else if (header.sh_type == SHT_GROUP)
             code = read_group(r, i);
         if (code)

@@ -11,12 +11,9 @@
  * what they would need is not known. */
 static bool is_loadable(uint32_t type)
 {
-    static const uint32_t loadable[] = {SHT_PROGBITS,   SHT_NOBITS,     TN__SHT_X86_64_UNWIND, SHT_NOTE,
-                                        SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY,     TN__SHT_GNU_SFRAME};
-    for (size_t i = 0; i < TN_COUNT(loadable); i++)
-        if (type == loadable[i])
-            return true;
-    return false;
+    const uint32_t generic = 1 << SHT_PROGBITS | 1 << SHT_NOBITS | 1 << SHT_NOTE | 1 << SHT_INIT_ARRAY |
+                             1 << SHT_FINI_ARRAY | 1 << SHT_PREINIT_ARRAY;
+    return type < 32 ? generic >> type & 1 : type == TN__SHT_X86_64_UNWIND || type == TN__SHT_GNU_SFRAME;
 }
 
 /* ---- names ---- */
@@ -71,14 +68,9 @@ static bool may_have_role(const char *name)
     return letter < 32 && letters >> letter & 1;
 }
 
-static void set_role(struct tn__section *section, uint32_t type)
+/* Not inlined, for few sections come here, and the path of all others needs no registers to be saved. */
+__attribute__((noinline)) static void set_named_role(struct tn__section *section)
 {
-    if (type == TN__SHT_X86_64_UNWIND) {
-        section->role = TN__ROLE_UNWIND;
-        return;
-    }
-    if (!may_have_role(section->name))
-        return;
     for (size_t i = 0; i < TN_COUNT(namings); i++)
         if (is_called(section->name, namings[i].name, namings[i].has_suffixes)) {
             section->role = namings[i].role;
@@ -89,26 +81,30 @@ static void set_role(struct tn__section *section, uint32_t type)
         }
 }
 
+static void set_role(struct tn__section *section, uint32_t type)
+{
+    if (type == TN__SHT_X86_64_UNWIND)
+        section->role = TN__ROLE_UNWIND;
+    else if (may_have_role(section->name))
+        set_named_role(section);
+}
+
 /* ---- kinds ---- */
 
 /* What flags and type alone say. TN__SECTION_UNLOADED: what they say makes no sense. */
-static uint8_t flags_kind(const Elf64_Shdr *header)
+static uint8_t flags_kind(uint32_t type, uint64_t flags)
 {
-    bool zeros = header->sh_type == SHT_NOBITS;
-    switch (header->sh_flags & (SHF_TLS | SHF_EXECINSTR | SHF_WRITE)) {
-    case SHF_TLS:
-    case SHF_TLS | SHF_WRITE:
-        return zeros ? TN__SECTION_TLS_ZERO : TN__SECTION_TLS;
-    case SHF_WRITE:
-        return zeros ? TN__SECTION_ZERO : TN__SECTION_DATA;
-    case 0:
-        return zeros ? TN__SECTION_UNLOADED : TN__SECTION_RODATA;
-    case SHF_EXECINSTR:
-    case SHF_EXECINSTR | SHF_WRITE:
-        return zeros ? TN__SECTION_UNLOADED : TN__SECTION_CODE;
-    default:
-        return TN__SECTION_UNLOADED; /* thread-local code */
-    }
+    enum { WRITE = 1, EXEC = 2, TLS = 4, ALL = 8 };
+    static const struct {
+        uint8_t bytes, zeros;
+    } kinds[ALL] = {
+        [0] = {TN__SECTION_RODATA, TN__SECTION_UNLOADED},  [WRITE] = {TN__SECTION_DATA, TN__SECTION_ZERO},
+        [EXEC] = {TN__SECTION_CODE, TN__SECTION_UNLOADED}, [EXEC | WRITE] = {TN__SECTION_CODE, TN__SECTION_UNLOADED},
+        [TLS] = {TN__SECTION_TLS, TN__SECTION_TLS_ZERO},   [TLS | WRITE] = {TN__SECTION_TLS, TN__SECTION_TLS_ZERO},
+        /* thread-local code: unloaded */
+    };
+    unsigned row = (flags & SHF_WRITE ? WRITE : 0) | (flags & SHF_EXECINSTR ? EXEC : 0) | (flags & SHF_TLS ? TLS : 0);
+    return type == SHT_NOBITS ? kinds[row].zeros : kinds[row].bytes;
 }
 
 /* What each pair of role and kind is loaded as; where nothing is said, it is refused. What the linker and its observers read is
@@ -142,40 +138,46 @@ static const char *const kind_names[TN__SECTION_KINDS] = {
     [TN__SECTION_TLS_ZERO] = "thread-local data without bytes",
 };
 
-bool tn__elf_set_kind(struct tn__section *section, const Elf64_Shdr *header)
+__attribute__((noinline)) static bool is_constant_once_relocated(const struct tn__section *section)
 {
-    if (!is_loadable(header->sh_type))
-        return header->sh_type == SHT_NULL;
-    section->note = header->sh_type == SHT_NOTE;
+    return is_called(section->name, ".data.rel.ro", true);
+}
+
+bool tn__elf_set_kind(struct tn__section *section, uint32_t type, uint64_t flags)
+{
+    if (!is_loadable(type))
+        return type == SHT_NULL;
+    section->note = type == SHT_NOTE;
     if (section->note)
         return true;
-    set_role(section, header->sh_type);
-    section->kind = loaded_as[section->role][flags_kind(header)];
-    if (section->kind == TN__SECTION_DATA && is_called(section->name, ".data.rel.ro", true))
+    set_role(section, type);
+    section->kind = loaded_as[section->role][flags_kind(type, flags)];
+    if (section->kind == TN__SECTION_DATA && is_constant_once_relocated(section))
         section->kind = TN__SECTION_RODATA;
     return section->kind != TN__SECTION_UNLOADED && !section->compressed;
 }
 
-int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header)
+int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index)
 {
+    const Elf64_Shdr header = tn__elf_header_of(r, index);
     const char *file = r->object->name;
     const struct tn__section *section = &r->object->sections[index];
-    if (!is_loadable(header->sh_type))
+    if (!is_loadable(header.sh_type))
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): sections of type %#x cannot be loaded", file, index,
-                        section->name, header->sh_type);
+                        section->name, header.sh_type);
     if (section->kind)
         return TN__ELF_FAIL(r, "%s: section %u (%s): a loaded section must not be compressed", file, index,
                             section->name);
-    if ((header->sh_flags & SHF_TLS) && (header->sh_flags & SHF_EXECINSTR))
+    if ((header.sh_flags & SHF_TLS) && (header.sh_flags & SHF_EXECINSTR))
         return TN__ELF_FAIL(r, "%s: section %u (%s): thread-local code", file, index, section->name);
     return TN__ELF_FAIL(r, "%s: section %u (%s): %s cannot be %s", file, index, section->name,
-                        role_names[section->role], kind_names[flags_kind(header)]);
+                        role_names[section->role], kind_names[flags_kind(header.sh_type, header.sh_flags)]);
 }
 
 /* GNU's way to say that the object's code runs on the stack (functions within functions, whose address is taken). */
-static bool wants_executable_stack(const struct tn__section *section, const Elf64_Shdr *header)
+static bool wants_executable_stack(const struct tn__section *section, uint64_t flags)
 {
-    return header->sh_flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
+    return flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
 }
 
 /* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a flag says
@@ -188,10 +190,10 @@ static bool has_no_code(const struct tn__section *section)
            section->bytes[SLIM];
 }
 
-int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header)
+int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, uint64_t flags)
 {
     const struct tn__section *section = &r->object->sections[index];
-    if (wants_executable_stack(section, header) && !r->object->any_machine)
+    if (wants_executable_stack(section, flags) && !r->object->any_machine)
         return tn__fail(
             r->err, TN_ENOTSUP,
             "%s: needs an executable stack (%s), which it does not get; the usual cause is the address of a "

@@ -51,20 +51,34 @@ struct tn__elf_reader {
 /* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch. */
 int tn__elf_check_header(struct tn__elf_reader *r);
 
-/* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned. */
+/* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned; member by member, so
+ * that only those in use are read. */
 static inline Elf64_Shdr tn__elf_header_of(const struct tn__elf_reader *r, uint32_t index)
 {
-    Elf64_Shdr header;
-    memcpy(&header, r->headers + (size_t)index * sizeof header, sizeof header);
-    return header;
+    const uint8_t *at = r->headers + (size_t)index * sizeof(Elf64_Shdr);
+#define GET(bits, member) .member = tn__get##bits(at + offsetof(Elf64_Shdr, member))
+    return (Elf64_Shdr){GET(32, sh_name),      GET(32, sh_type),   GET(64, sh_flags), GET(64, sh_addr),
+                        GET(64, sh_offset),    GET(64, sh_size),   GET(32, sh_link),  GET(32, sh_info),
+                        GET(64, sh_addralign), GET(64, sh_entsize)};
+#undef GET
 }
 
 /* Sets the kind and role of a section with SHF_ALLOC, and what follows from its name. False: it cannot be loaded; the other
  * function then says why. */
-bool tn__elf_set_kind(struct tn__section *section, const Elf64_Shdr *header);
-int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header);
+bool tn__elf_set_kind(struct tn__section *section, uint32_t type, uint64_t flags);
+int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index);
 /* For the other sections: TN_ENOTSUP if loaded code needs what the section asks for. */
-int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header);
+int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, uint64_t flags);
+
+/* For a section that may lie anywhere: behind the relocations or the other contents, so far, or by itself. */
+static inline struct tn__elf_extent *tn__elf_loose_place(struct tn__elf_places *places, uint64_t offset)
+{
+    if (places->relocs.end && offset >= places->relocs.end)
+        return &places->relocs;
+    if (places->loose_count == TN__ELF_LOOSE || (places->contents.end && offset >= places->contents.end))
+        return &places->contents;
+    return &places->loose[places->loose_count++];
+}
 
 /* Notes where a section's bytes lie. In the order of the headers contents ascend, relocations likewise, and the few others lie
  * somewhere: so assemblers write them. */
@@ -74,7 +88,7 @@ static inline void tn__elf_note_place(struct tn__elf_places *places, const Elf64
     if (header->sh_type == SHT_RELA || header->sh_type == TN__SHT_CREL)
         at = &places->relocs;
     else if (header->sh_type == SHT_STRTAB || (header->sh_type >= SHT_LOOS && !(header->sh_flags & SHF_ALLOC)))
-        at = places->loose_count < TN__ELF_LOOSE ? &places->loose[places->loose_count++] : &places->contents;
+        at = tn__elf_loose_place(places, header->sh_offset);
     places->unsorted |= header->sh_offset < at->end;
     at->start = at->end ? at->start : header->sh_offset;
     at->end = header->sh_offset + header->sh_size;
@@ -96,7 +110,7 @@ static inline bool tn__elf_relocates(const struct tn__elf_reader *r, const Elf64
            (header->sh_flags & SHF_INFO_LINK || tn__elf_is_other_reloc(header->sh_type));
 }
 /* Attaches the relocations of section `index`, for which this is true. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
-int tn__elf_read_relocs(struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header);
+int tn__elf_read_relocs(struct tn__elf_reader *r, uint32_t index);
 
 #pragma GCC visibility pop
 #endif

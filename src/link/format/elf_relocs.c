@@ -35,7 +35,8 @@ static void next_crel(struct tn__cursor *c, struct tn__reloc *reloc)
         reloc->addend = (int64_t)((uint64_t)reloc->addend + (uint64_t)tn__cursor_sleb(c));
 }
 
-static int read_crel(const struct tn__elf_reader *r, uint32_t index, struct tn__section *target)
+__attribute__((noinline)) static int read_crel(const struct tn__elf_reader *r, uint32_t index,
+                                               struct tn__section *target)
 {
     const struct tn__object_data *object = r->object;
     const struct tn__section *section = &object->sections[index];
@@ -63,65 +64,60 @@ static int read_crel(const struct tn__elf_reader *r, uint32_t index, struct tn__
 
 /* ---- any ---- */
 
-static int read_rela(const struct tn__elf_reader *r, uint32_t index, struct tn__section *target)
+__attribute__((noinline)) static int fail(const struct tn__elf_reader *r, uint32_t index,
+                                          const struct tn__section *target)
 {
-    const struct tn__object_data *object = r->object;
-    const struct tn__section *section = &object->sections[index];
-    if (section->size % sizeof(Elf64_Rela))
-        return TN__ELF_FAIL(r, "%s: section %u (%s): %llu bytes are no whole relocations", object->name, index,
-                            section->name, (unsigned long long)section->size);
-    target->relocs = section->bytes;
-    target->reloc_count = section->size / sizeof(Elf64_Rela);
-    return 0;
-}
-
-static int fail(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header,
-                const struct tn__section *target)
-{
+    const Elf64_Shdr header = tn__elf_header_of(r, index);
     const char *file = r->object->name, *name = r->object->sections[index].name;
-    if (header->sh_type == SHT_REL)
+    if (header.sh_type == SHT_REL)
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations without addends", file, index, name);
-    if (header->sh_type != SHT_RELA && header->sh_type != TN__SHT_CREL)
+    if (header.sh_type != SHT_RELA && header.sh_type != TN__SHT_CREL)
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): relocations of section type %#x are not supported",
-                        file, index, name, header->sh_type);
-    if (header->sh_link != r->symtab_index)
+                        file, index, name, header.sh_type);
+    if (header.sh_link != r->symtab_index)
         return TN__ELF_FAIL(r, "%s: section %u (%s) uses section %u, which is not the symbol table", file, index, name,
-                            header->sh_link);
+                            header.sh_link);
     if (target->relocs)
         return TN__ELF_FAIL(r, "%s: section %u (%s) is a second set of relocations for %s", file, index, name,
                             target->name);
+    if (target->bytes)
+        return TN__ELF_FAIL(r, "%s: section %u (%s): %llu bytes are no whole relocations", file, index, name,
+                            (unsigned long long)header.sh_size);
     return TN__ELF_FAIL(r, "%s: section %u (%s) relocates %s, which has no bytes", file, index, name, target->name);
 }
 
-static int read_any(const struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header,
-                    struct tn__section *target)
+static int read_any(const struct tn__elf_reader *r, uint32_t index, struct tn__section *target)
 {
-    bool good = header->sh_link == r->symtab_index && !target->relocs && (target->bytes || !header->sh_size);
-    if (good && header->sh_type == SHT_RELA)
-        return read_rela(r, index, target);
-    if (good && header->sh_type == TN__SHT_CREL)
+    const Elf64_Shdr header = tn__elf_header_of(r, index);
+    bool good = header.sh_link == r->symtab_index && !target->relocs && (target->bytes || !header.sh_size);
+    if (good && header.sh_type == TN__SHT_CREL)
         return read_crel(r, index, target);
-    return fail(r, index, header, target);
+    if (!good || header.sh_type != SHT_RELA || header.sh_size % sizeof(Elf64_Rela))
+        return fail(r, index, target);
+    target->relocs = r->object->bytes + header.sh_offset;
+    target->reloc_count = header.sh_size / sizeof(Elf64_Rela);
+    return 0;
 }
 
 /* Of a section that is not loaded. These are read by observers only, which do without if they are malformed. */
-static int read_unloaded(struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header, struct tn__section *target)
+static int read_unloaded(struct tn__elf_reader *r, uint32_t index, struct tn__section *target)
 {
-    if (!r->object->with_unloaded && header->sh_type == TN__SHT_CREL)
+    if (!r->object->with_unloaded && tn__elf_header_of(r, index).sh_type == TN__SHT_CREL)
         return 0;
     struct tn_error ignored, *err = r->err;
     r->err = &ignored;
-    int code = read_any(r, index, header, target);
+    int code = read_any(r, index, target);
     r->err = err;
     return code == TN_ENOMEM ? tn__fail(err, code, "%s: out of memory", r->object->name) : 0;
 }
 
-int tn__elf_read_relocs(struct tn__elf_reader *r, uint32_t index, const Elf64_Shdr *header)
+int tn__elf_read_relocs(struct tn__elf_reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
-    if (!header->sh_info || header->sh_info >= object->section_count)
+    uint32_t number = tn__elf_header_of(r, index).sh_info;
+    if (!number || number >= object->section_count)
         return TN__ELF_FAIL(r, "%s: section %u (%s) relocates section %u, which does not exist", object->name, index,
-                            object->sections[index].name, header->sh_info);
-    struct tn__section *target = &object->sections[header->sh_info];
-    return target->kind ? read_any(r, index, header, target) : read_unloaded(r, index, header, target);
+                            object->sections[index].name, number);
+    struct tn__section *target = &object->sections[number];
+    return target->kind ? read_any(r, index, target) : read_unloaded(r, index, target);
 }
