@@ -14,7 +14,7 @@
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-long 20 minutes each;
 #                 make fuzz-corpus keeps useful inputs
 #   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
-#   make lint     formatting, layering, calls that src/ must not make, file lengths, cppcheck
+#   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file lengths, cppcheck
 #   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86 BUILD=build/x86
 #   make clean    removes what was built but keeps downloads; make distclean removes both
@@ -116,7 +116,8 @@ fuzz fuzz-long fuzz-corpus:
 		CFLAGS=-fsanitize=fuzzer-no-link SEEDS=$(BUILD)/tests $@
 
 lint:
-	@$(setup) install lint
+	@$(setup) install build lint
+	@$(make_in) all
 	@tools/build/lint
 
 clean:
