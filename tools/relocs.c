@@ -8,10 +8,21 @@
 #include "tool.h"
 
 static const char *const values[] = {
-    [TN__V_UNSUPPORTED] = "refused", [TN__V_NONE] = "nothing",        [TN__V_S_A] = "S + A",
-    [TN__V_S_A_P] = "S + A - P",     [TN__V_S_A_GOT] = "S + A - GOT", [TN__V_G_A] = "G + A",
-    [TN__V_G_A_P] = "G + A - P",     [TN__V_G_A_GOT] = "G + A - GOT", [TN__V_GOT_A_P] = "GOT + A - P",
+    [TN__V_UNSUPPORTED] = "refused",
+    [TN__V_NONE] = "nothing",
+    [TN__V_S_A] = "S + A",
+    [TN__V_S_A_P] = "S + A - P",
+    [TN__V_S_A_GOT] = "S + A - GOT",
+    [TN__V_G_A] = "G + A",
+    [TN__V_G_A_P] = "G + A - P",
+    [TN__V_G_A_GOT] = "G + A - GOT",
+    [TN__V_GOT_A_P] = "GOT + A - P",
     [TN__V_Z_A] = "Z + A",
+    [TN__V_PAGE_S_A_P] = "Page(S + A) - Page(P)",
+    [TN__V_PAGE_G_A_P] = "Page(G + A) - Page(P)",
+    [TN__V_F_S_A] = "F + S + A",
+    [TN__V_F_MINUS] = "F - (S + A)",
+    [TN__V_AT_S] = "value at S, + A",
 };
 static const char *const fields[] = {
     [TN__F_LE8] = "le8", [TN__F_LE16] = "le16", [TN__F_LE32] = "le32", [TN__F_LE64] = "le64"};
@@ -22,7 +33,7 @@ static const char *const slots[] = {
     [TN__SLOT_TLS_BASE] = "TLS base",
     [TN__SLOT_TLS_DESC] = "TLS descriptor",
 };
-_Static_assert(TN_COUNT(values) == TN__V_Z_A + 1 && TN_COUNT(fields) == TN__FIELDS && TN_COUNT(slots) == TN__SLOTS,
+_Static_assert(TN_COUNT(values) == TN__VALUES && TN_COUNT(fields) == TN__FIELDS && TN_COUNT(slots) == TN__SLOTS,
                "every kind has a name");
 
 static const struct {
@@ -33,7 +44,12 @@ static const struct {
     {TN__R_TLS, "tls"},       {TN__R_RELAX, "relax"},       {TN__R_PROGRAM, "program"},
 };
 
-static void print_row(unsigned type, const struct tn__row *row)
+static const char *field_name(const struct tn__arch *arch, const struct tn__row *row)
+{
+    return row->field < TN__FIELDS ? fields[row->field] : arch->encoders[row->field - TN__FIELDS].name;
+}
+
+static void print_row(const struct tn__arch *arch, unsigned type, const struct tn__row *row)
 {
     char checks[64] = "";
     for (size_t i = 0; i < TN_COUNT(flags); i++)
@@ -45,8 +61,8 @@ static void print_row(unsigned type, const struct tn__row *row)
     char bits[8] = "";
     if (does)
         snprintf(bits, sizeof bits, "%u", row->bits);
-    printf("%4u  %-32s %-12s %-5s %4s  %-20s %s\n", type, row->name, values[row->value], does ? fields[row->field] : "",
-           bits, checks, slots[row->slot]);
+    printf("%4u  %-32s %-12s %-5s %4s  %-20s %s\n", type, row->name, values[row->value],
+           does ? field_name(arch, row) : "", bits, checks, slots[row->slot]);
 }
 
 static void print_arch(const struct tn__arch *arch)
@@ -56,7 +72,7 @@ static void print_arch(const struct tn__arch *arch)
            "GOT slot holds");
     for (unsigned type = 0; type < arch->row_count; type++)
         if (arch->rows[type].value != TN__V_UNKNOWN)
-            print_row(type, &arch->rows[type]);
+            print_row(arch, type, &arch->rows[type]);
 }
 
 int command_relocs(struct settings *settings)
@@ -65,19 +81,18 @@ int command_relocs(struct settings *settings)
     if (settings->file_count > 1)
         return tool_fail(STATUS_USAGE, "one ARCH at a time, not %d", settings->file_count);
     bool any = false;
-    for (size_t i = 0; tn__arch_at(i); i++) {
-        const struct tn__arch *arch = tn__arch_at(i);
-        if (wanted && strcmp(wanted, arch->name))
+    for (const struct tn__arch *const *arch = tn__architectures; *arch; arch++) {
+        if (wanted && strcmp(wanted, (*arch)->name))
             continue;
         if (any)
             putchar('\n');
-        print_arch(arch);
+        print_arch(*arch);
         any = true;
     }
     if (any)
         return STATUS_OK;
     tool_fail(STATUS_USAGE, "unknown architecture '%s'; there are:", wanted);
-    for (size_t i = 0; tn__arch_at(i); i++)
-        fprintf(stderr, "  %s\n", tn__arch_at(i)->name);
+    for (const struct tn__arch *const *arch = tn__architectures; *arch; arch++)
+        fprintf(stderr, "  %s\n", (*arch)->name);
     return STATUS_USAGE;
 }

@@ -129,12 +129,12 @@ static void test_relocs(void **state)
     assert_int_equal((int32_t)tn__get32(text->bytes + 16), got->address - text->address - 20);
     assert_int_equal((int32_t)tn__get32(text->bytes + 24), constant - text->address - 28);
     const struct tn__output_reloc wanted[] = {
-        {table + 8, TN__OUTPUT_RELATIVE, 0, constant},
-        {got->address, TN__OUTPUT_SLOT, 0, 0},
-        {data->address, TN__OUTPUT_RELATIVE, 0, text->address + 5},
-        {data->address + 8, TN__OUTPUT_IMPORT, 0, 6},
-        {data->address + 16, TN__OUTPUT_IMPORT, 1, 0},
-        {data->address + 24, TN__OUTPUT_RELATIVE, 0, own->address + own->size},
+        {table + 8, TN__DYNAMIC_RELATIVE, 0, constant},
+        {got->address, TN__DYNAMIC_SLOT, 0, 0},
+        {data->address, TN__DYNAMIC_RELATIVE, 0, text->address + 5},
+        {data->address + 8, TN__DYNAMIC_IMPORT, 0, 6},
+        {data->address + 16, TN__DYNAMIC_IMPORT, 1, 0},
+        {data->address + 24, TN__DYNAMIC_RELATIVE, 0, own->address + own->size},
     };
     assert_int_equal(output->reloc_count, COUNT(wanted));
     for (size_t i = 0; i < COUNT(wanted); i++) {
@@ -294,7 +294,7 @@ static void test_beside(void **state)
     assert_int_equal(text->address + 8 + (int32_t)tn__get32(text->bytes + 4), 0x1234);
     assert_int_equal(output->import_count, 1); /* "maybe" */
     assert_int_equal(output->relocs[output->reloc_count - 3].address, data->address + 8);
-    assert_int_equal(output->relocs[output->reloc_count - 3].fixup, TN__OUTPUT_RELATIVE);
+    assert_int_equal(output->relocs[output->reloc_count - 3].fixup, TN__DYNAMIC_RELATIVE);
     assert_int_equal(output->relocs[output->reloc_count - 3].addend, 0x123a);
     assert_int_equal(tn__get64(table->bytes + 8), find_symbol(output, "constant")->value); /* its own definition wins */
     assert_true(find_symbol(output, "constant")->value > 0x20000);

@@ -27,20 +27,6 @@ static const struct {
     [TN__ELF_BUILD_ID] = {".note.gnu.build-id", SHT_NOTE, TN__ELF_TABLES, 4, 0},
 };
 
-/* The relocation type of each kind of word; one row per architecture. */
-static const struct types {
-    uint16_t machine;
-    uint32_t of[TN__OUTPUT_FIXUPS];
-} types[] = {
-    {EM_X86_64,
-     {[TN__OUTPUT_RELATIVE] = R_X86_64_RELATIVE,
-      [TN__OUTPUT_SLOT] = R_X86_64_GLOB_DAT,
-      [TN__OUTPUT_IMPORT] = R_X86_64_64,
-      [TN__OUTPUT_TLS_MODULE] = R_X86_64_DTPMOD64,
-      [TN__OUTPUT_TLS_OFFSET] = R_X86_64_TPOFF64,
-      [TN__OUTPUT_TLS_IMPORT] = R_X86_64_TPOFF64}},
-};
-
 static bool is_library(const struct tn__elf_file *f)
 {
     return f->options->kind == TN_IMAGE_SHARED;
@@ -50,7 +36,7 @@ static bool is_library(const struct tn__elf_file *f)
 
 static bool in_relr(const struct tn__output_reloc *reloc)
 {
-    return reloc->fixup == TN__OUTPUT_RELATIVE && reloc->address % 8 == 0;
+    return reloc->fixup == TN__DYNAMIC_RELATIVE && reloc->address % 8 == 0;
 }
 
 static bool is_exported(const struct tn__elf_file *f, const struct tn__output_symbol *symbol)
@@ -245,34 +231,22 @@ static uint32_t fill_symbols(const struct tn__elf_file *f)
 
 /* ---- relocations ---- */
 
-static const struct types *types_of(const struct tn__elf_file *f)
+static void fill_rela(const struct tn__elf_file *f)
 {
-    for (size_t i = 0; i < TN_COUNT(types); i++)
-        if (types[i].machine == f->output->arch->elf_machine)
-            return &types[i];
-    return NULL;
-}
-
-static int fill_rela(const struct tn__elf_file *f)
-{
-    const struct types *row = types_of(f);
+    const uint32_t *types = f->output->arch->dynamic_types;
     uint8_t *at = f->tables[TN__ELF_RELA].bytes;
-    if (!row)
-        return tn__fail(f->err, TN_ENOTSUP, "files for %s cannot be written", f->output->arch->name);
     for (size_t i = 0; i < f->output->reloc_count; i++) {
         const struct tn__output_reloc *reloc = &f->output->relocs[i];
-        bool imports = reloc->fixup == TN__OUTPUT_SLOT || reloc->fixup == TN__OUTPUT_IMPORT ||
-                       reloc->fixup == TN__OUTPUT_TLS_IMPORT;
+        bool imports = reloc->fixup == TN__DYNAMIC_SLOT || reloc->fixup == TN__DYNAMIC_IMPORT ||
+                       reloc->fixup == TN__DYNAMIC_TLS_IMPORT;
         if (in_relr(reloc))
             continue;
         const Elf64_Rela rela = {.r_offset = reloc->address,
-                                 .r_info =
-                                     ELF64_R_INFO(imports ? 1 + (uint64_t)reloc->import : 0, row->of[reloc->fixup]),
+                                 .r_info = ELF64_R_INFO(imports ? 1 + (uint64_t)reloc->import : 0, types[reloc->fixup]),
                                  .r_addend = (Elf64_Sxword)reloc->addend};
         memcpy(at, &rela, sizeof rela);
         at += sizeof rela;
     }
-    return TN_OK;
 }
 
 /* The table may have become too large, because distances have changed since it was sized; it is padded with empty bitmaps. */
@@ -328,7 +302,7 @@ static void add_section(const struct tn__elf_file *f, uint8_t **at, const char *
     add_entry(at, size_tag, section->size);
 }
 
-static bool has_fixup(const struct tn__elf_file *f, enum tn__output_fixup fixup)
+static bool has_fixup(const struct tn__elf_file *f, enum tn__dynamic fixup)
 {
     for (size_t i = 0; i < f->output->reloc_count; i++)
         if (f->output->relocs[i].fixup == fixup)
@@ -348,7 +322,7 @@ static void fill_dynamic(const struct tn__elf_file *f, uint32_t name)
     add_table(f, &at, TN__ELF_SYMBOLS, DT_SYMTAB, 0, DT_SYMENT);
     add_table(f, &at, TN__ELF_RELA, DT_RELA, DT_RELASZ, DT_RELAENT);
     add_table(f, &at, TN__ELF_RELR, DT_RELR_, DT_RELRSZ_, DT_RELRENT_);
-    if (has_fixup(f, TN__OUTPUT_TLS_OFFSET) || has_fixup(f, TN__OUTPUT_TLS_IMPORT))
+    if (has_fixup(f, TN__DYNAMIC_TLS_OFFSET) || has_fixup(f, TN__DYNAMIC_TLS_IMPORT))
         add_entry(&at, DT_FLAGS, DF_STATIC_TLS);
     add_section(f, &at, "tenon_maps", TN__IMAGE_DT_MAPS, TN__IMAGE_DT_MAPS_SIZE);
     add_section(f, &at, "tenon_roots", TN__IMAGE_DT_ROOTS, TN__IMAGE_DT_ROOTS_SIZE);
@@ -402,5 +376,6 @@ int tn__elf_fill_tables(struct tn__elf_file *f)
     if (is_library(f))
         fill_hash_table(f);
     fill_dynamic(f, fill_symbols(f));
-    return fill_rela(f);
+    fill_rela(f);
+    return TN_OK;
 }

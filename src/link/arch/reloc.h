@@ -11,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 
 /* Letters as in the psABIs: S symbol, A addend, P place, G address of the symbol's GOT slot, GOT address of the object's
- * GOT, Z symbol size. */
+ * GOT, Z symbol size, F what the field holds so far, Page(x) the 4 KiB page of an address. */
 enum tn__value {
     TN__V_UNKNOWN = 0, /* no such type */
     TN__V_UNSUPPORTED, /* known, but refused with its name */
@@ -24,6 +24,12 @@ enum tn__value {
     TN__V_G_A_GOT, /* G + A - GOT */
     TN__V_GOT_A_P, /* GOT + A - P */
     TN__V_Z_A,
+    TN__V_PAGE_S_A_P, /* Page(S + A) - Page(P) */
+    TN__V_PAGE_G_A_P, /* Page(G + A) - Page(P) */
+    TN__V_F_S_A,      /* F + S + A, and */
+    TN__V_F_MINUS,    /* F - (S + A): two relocations of one field make a difference of two symbols */
+    TN__V_AT_S, /* the value of the relocation that stands at S, plus A: the second half of a pair of instructions */
+    TN__VALUES,
 };
 
 /* What the GOT slot of a row holds. */
@@ -41,13 +47,15 @@ static inline uint32_t tn__slot_words(enum tn__slot slot)
     return slot <= TN__SLOT_ADDRESS ? 1 : 2;
 }
 
+/* Where a value is stored: in whole bytes, least significant first, or, from TN__FIELDS on, by the architecture's encoder of
+ * that number. */
 enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
 
-static inline size_t tn__field_size(uint8_t field)
-{
-    static const uint8_t sizes[TN__FIELDS] = {[TN__F_LE8] = 1, [TN__F_LE16] = 2, [TN__F_LE32] = 4, [TN__F_LE64] = 8};
-    return sizes[field];
-}
+/* Stores a value, which has been checked to fit, in the bits of an instruction. */
+struct tn__encoder {
+    const char *name;
+    void (*put)(uint8_t *at, uint64_t value);
+};
 
 enum {
     TN__R_SIGNED = 1,   /* has to fit in `bits` as a signed number, */
@@ -62,6 +70,7 @@ enum {
 struct tn__row {
     const char *name;
     uint8_t value, field, bits, flags, slot;
+    uint8_t size;             /* of the field in bytes */
     bool plain, displacement; /* derived from the other members, see below */
 };
 
@@ -73,12 +82,27 @@ struct tn__row {
 #define TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                             \
     ((value) == TN__V_S_A_P && (field) == TN__F_LE32 && (bits) == 32 && ((flags) & ~TN__R_STUB) == TN__R_SIGNED)
 
+/* Words of a linked file that depend on where it is loaded. */
+enum tn__dynamic {
+    TN__DYNAMIC_RELATIVE,   /* an address in the file: add the load bias */
+    TN__DYNAMIC_SLOT,       /* in a GOT: the address of an import */
+    TN__DYNAMIC_IMPORT,     /* the same in data, with an addend */
+    TN__DYNAMIC_TLS_MODULE, /* the module number of the file's thread-local storage, for __tls_get_addr */
+    TN__DYNAMIC_TLS_OFFSET, /* the addend is an offset in that storage: store its distance from the thread pointer */
+    TN__DYNAMIC_TLS_IMPORT, /* in a GOT: the distance of an imported variable from the thread pointer */
+    TN__DYNAMIC_KINDS,
+};
+
 struct tn__arch {
     const char *name;
     const char *triple; /* LLVM's name, for objects that do not say more */
     uint16_t elf_machine;
+    uint32_t elf_unwind_type; /* of sections with unwind data in ELF files, besides SHT_PROGBITS; 0: there is none */
     const struct tn__row *rows;
     uint32_t row_count;
+    const struct tn__encoder *encoders; /* NULL: all fields are whole bytes */
+    /* Relocations that a dynamic linker applies, by kind: their types in files of this architecture. */
+    uint32_t dynamic_types[TN__DYNAMIC_KINDS];
     /* Rewrites the instruction around a field whose row has TN__R_RELAX so that it needs no GOT slot; `before` is the number of
      * bytes in the section before the field. False, without any change, if it cannot or the values do not fit. */
     bool (*relax)(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
@@ -89,11 +113,11 @@ struct tn__arch {
 
 extern const struct tn__arch tn__arch_x86_64;
 
+/* Those that objects may be for, up to NULL (architectures.c; a program that defines the list itself replaces it). */
+extern const struct tn__arch *const tn__architectures[];
+
 /* That of this process. */
 extern const struct tn__arch *const tn__arch_host;
-
-/* NULL after the last one. */
-const struct tn__arch *tn__arch_at(size_t index);
 
 /* NULL if there is none. */
 const struct tn__arch *tn__arch_of_elf(uint16_t machine);

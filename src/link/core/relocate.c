@@ -256,7 +256,7 @@ __attribute__((noinline)) static int scan_unusual(const struct site *site)
         return fail_symbol(site);
     if (row->value <= TN__V_NONE)
         return row->value == TN__V_NONE ? 0 : fail_type(site);
-    if (!tn__inside(site->reloc->offset, tn__field_size(row->field), site->section->size))
+    if (!tn__inside(site->reloc->offset, row->size, site->section->size))
         return fail_offset(site);
     uint8_t flags = object->plan->symbol_flags[symbol];
     if (row->flags & TN__R_LOW)
@@ -277,7 +277,7 @@ __attribute__((noinline)) static int scan_unusual(const struct site *site)
 INLINE int scan_one(const struct loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
     if (__builtin_expect(row->plain && reloc->symbol < loop->symbol_count &&
-                             tn__inside(reloc->offset, tn__field_size(row->field), loop->size) &&
+                             tn__inside(reloc->offset, row->size, loop->size) &&
                              !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL),
                          1))
         return 0;
@@ -351,10 +351,52 @@ static bool fits(uint64_t value, const struct tn__row *row)
     return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
 }
 
-static uint64_t value_of(const struct tn__object *object, const struct tn__row *row, const struct tn__reloc *reloc,
-                         uint64_t S, uint64_t P)
+/* The relocation of this section that stands at an address; false if there is none. Readers keep the file's order, which is nearly
+ * always that of offsets: it is looked for by bisection first. */
+static bool find_reloc_at(const struct site *site, uint64_t address, struct tn__reloc *found)
 {
-    uint64_t A = (uint64_t)reloc->addend;
+    const struct tn__section *section = site->section;
+    const struct tn__format *format = site->object->data->format;
+    uint64_t offset = address - section->address, low = 0, high = section->reloc_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        format->decode(section, middle, found, 1);
+        if (found->offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == section->reloc_count)
+        return false;
+    format->decode(section, low, found, 1);
+    return found->offset == offset;
+}
+
+static uint64_t page_of(uint64_t address)
+{
+    return address & ~(uint64_t)0xfff;
+}
+
+static uint64_t value_of(const struct site *site, uint64_t S, uint64_t P);
+
+/* What the first instruction of a pair computes, for the second. 0 if there is none: a mistake of the compiler. */
+static uint64_t value_at(const struct site *site, uint64_t address)
+{
+    const struct tn__arch *arch = site->object->data->arch;
+    struct tn__reloc reloc;
+    if (!find_reloc_at(site, address, &reloc) || reloc.type >= arch->row_count ||
+        arch->rows[reloc.type].value == TN__V_AT_S || reloc.symbol >= site->object->data->symbol_count)
+        return 0;
+    const struct site first = {site->link, site->object, site->section, &reloc, &arch->rows[reloc.type]};
+    return value_of(&first, site->object->plan->addresses[reloc.symbol], address);
+}
+
+static uint64_t value_of(const struct site *site, uint64_t S, uint64_t P)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__row *row = site->row;
+    uint32_t symbol = site->reloc->symbol;
+    uint64_t A = (uint64_t)site->reloc->addend, F = 0;
     switch (row->value) {
     case TN__V_S_A:
         return S + A;
@@ -363,28 +405,41 @@ static uint64_t value_of(const struct tn__object *object, const struct tn__row *
     case TN__V_S_A_GOT:
         return S + A - object->plan->got_address;
     case TN__V_G_A:
-        return tn__got_slot(object, row->slot, reloc->symbol) + A;
+        return tn__got_slot(object, row->slot, symbol) + A;
     case TN__V_G_A_P:
-        return tn__got_slot(object, row->slot, reloc->symbol) + A - P;
+        return tn__got_slot(object, row->slot, symbol) + A - P;
     case TN__V_G_A_GOT:
-        return tn__got_slot(object, row->slot, reloc->symbol) + A - object->plan->got_address;
+        return tn__got_slot(object, row->slot, symbol) + A - object->plan->got_address;
     case TN__V_GOT_A_P:
         return object->plan->got_address + A - P;
     case TN__V_Z_A:
-        return object->data->symbols[reloc->symbol].size + A;
+        return object->data->symbols[symbol].size + A;
+    case TN__V_PAGE_S_A_P:
+        return page_of(S + A) - page_of(P);
+    case TN__V_PAGE_G_A_P:
+        return page_of(tn__got_slot(object, row->slot, symbol) + A) - page_of(P);
+    case TN__V_F_S_A:
+    case TN__V_F_MINUS:
+        memcpy(&F, site->section->write + site->reloc->offset, row->size);
+        return row->value == TN__V_F_S_A ? F + S + A : F - (S + A);
+    case TN__V_AT_S:
+        return value_at(site, S) + A;
     default:
         return 0;
     }
 }
 
-static void put_field(uint8_t *at, uint8_t field, uint64_t value)
+static void put_field(const struct site *site, uint8_t *at, uint64_t value)
 {
-    if (field == TN__F_LE32) /* nearly always: a store instead of a call */
+    const struct tn__row *row = site->row;
+    if (row->field == TN__F_LE32) /* nearly always: a store instead of a call */
         tn__put32(at, (uint32_t)value);
-    else if (field == TN__F_LE64)
+    else if (row->field == TN__F_LE64)
         tn__put64(at, value);
+    else if (row->field < TN__FIELDS)
+        memcpy(at, &value, row->size);
     else
-        memcpy(at, &value, tn__field_size(field));
+        site->object->data->arch->encoders[row->field - TN__FIELDS].put(at, value);
 }
 
 static int fail_range(const struct site *site, uint64_t value, uint64_t S, uint64_t P)
@@ -409,9 +464,9 @@ static int apply_far(const struct site *site, uint8_t *at, uint64_t value, uint6
     const struct tn__object *object = site->object;
     const struct tn__reloc *reloc = site->reloc;
     if (site->row->flags & TN__R_STUB && object->plan->stub_index && object->plan->stub_index[reloc->symbol]) {
-        uint64_t near = value_of(object, site->row, reloc, tn__stub_address(object, reloc->symbol), P);
+        uint64_t near = value_of(site, tn__stub_address(object, reloc->symbol), P);
         if (fits(near, site->row)) {
-            put_field(at, site->row->field, near);
+            put_field(site, at, near);
             return 0;
         }
     }
@@ -428,17 +483,17 @@ __attribute__((noinline)) static int apply(const struct site *site)
         return 0;
     uint8_t *at = site->section->write + reloc->offset;
     if (object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
-        put_field(at, row->field, 0); /* unwinders skip a function that begins at 0 */
+        put_field(site, at, 0); /* unwinders skip a function that begins at 0 */
         return 0;
     }
     uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
     bool relax = row->flags & TN__R_RELAX && !(row->flags & TN__R_TLS && object->plan->tls_apart);
     if (relax && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
         return 0;
-    uint64_t value = value_of(object, row, reloc, S, P);
+    uint64_t value = value_of(site, S, P);
     if (!fits(value, row))
         return apply_far(site, at, value, P);
-    put_field(at, row->field, value);
+    put_field(site, at, value);
     return 0;
 }
 
@@ -448,8 +503,7 @@ static bool was_scanned(const struct tn__object *object, const struct tn__sectio
 {
     if (row->value <= TN__V_NONE)
         return row->value == TN__V_NONE;
-    if (reloc->symbol >= object->data->symbol_count ||
-        !tn__inside(reloc->offset, tn__field_size(row->field), section->size))
+    if (reloc->symbol >= object->data->symbol_count || !tn__inside(reloc->offset, row->size, section->size))
         return false;
     const uint32_t *slots = object->plan->slots[row->slot];
     return !row->slot || (slots && slots[reloc->symbol]);

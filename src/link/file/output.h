@@ -26,10 +26,9 @@
 #define TENON_OUTPUT_H
 
 #include "base/base.h"
+#include "link/arch/reloc.h"
 
 #pragma GCC visibility push(hidden)
-
-struct tn__arch;
 
 enum tn__output_place {
     TN__OUTPUT_RODATA, /* readable */
@@ -65,22 +64,12 @@ struct tn__output_section {
     uint8_t *bytes;  /* NULL: zeros that are not in the file */
 };
 
-enum tn__output_fixup {
-    TN__OUTPUT_RELATIVE,   /* an address in the output: add the load bias */
-    TN__OUTPUT_SLOT,       /* in a GOT: the address of an import */
-    TN__OUTPUT_IMPORT,     /* the same in data, with an addend */
-    TN__OUTPUT_TLS_MODULE, /* the module number of the output's thread-local storage, for __tls_get_addr */
-    TN__OUTPUT_TLS_OFFSET, /* the addend is an offset in that storage: store its distance from the thread pointer */
-    TN__OUTPUT_TLS_IMPORT, /* in a GOT: the distance of an imported variable from the thread pointer */
-    TN__OUTPUT_FIXUPS
-};
-
 /* A 64-bit word that depends on the load address. */
 struct tn__output_reloc {
     uint64_t address;
-    enum tn__output_fixup fixup;
+    enum tn__dynamic fixup;
     uint32_t import; /* index */
-    uint64_t addend; /* TN__OUTPUT_RELATIVE: the address, which is also what the word holds */
+    uint64_t addend; /* TN__DYNAMIC_RELATIVE: the address, which is also what the word holds */
 };
 
 /* A symbol that the output does not define. */
@@ -155,7 +144,7 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
                     struct tn__output **out, struct tn_error *err);
 void tn__output_free(struct tn__output *output);
 
-/* RELR (gABI draft, "Relative Relocation Table"): encodes the TN__OUTPUT_RELATIVE relocations at multiples of 8; others need a
+/* RELR (gABI draft, "Relative Relocation Table"): encodes the TN__DYNAMIC_RELATIVE relocations at multiples of 8; others need a
  * table of another form. Writes at most `room` words and returns how many the encoding takes. */
 size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room);
 

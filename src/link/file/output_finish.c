@@ -129,7 +129,7 @@ static void relocate_debug(const struct tn__output_link *o, const struct tn__out
     if (reloc->type >= data->arch->row_count || reloc->symbol >= data->symbol_count)
         return;
     const struct tn__row *row = &data->arch->rows[reloc->type];
-    size_t size = tn__field_size(row->field);
+    size_t size = row->size;
     if (row->value != TN__V_S_A || !tn__inside(reloc->offset, size, piece->size))
         return;
     uint64_t value = debug_value(o, piece, number, reloc);

@@ -40,8 +40,7 @@ struct finder {
     uint32_t piece;
 };
 
-static int add_site(const struct finder *f, uint64_t offset, enum tn__output_fixup fixup, uint32_t import,
-                    uint64_t addend)
+static int add_site(const struct finder *f, uint64_t offset, enum tn__dynamic fixup, uint32_t import, uint64_t addend)
 {
     struct tn__output_link *o = f->o;
     if (!tn__grow(NULL, &o->sites, &o->site_capacity, o->site_count + 1, sizeof *o->sites))
@@ -73,8 +72,8 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
     uint32_t import;
     if (f->object->plan->symbol_flags[symbol] & TN__SYMBOL_GIVEN &&
         tn__output_is_import(f->o, f->object->data->symbols[symbol].entry, &import))
-        return add_site(f, offset, slot ? TN__OUTPUT_SLOT : TN__OUTPUT_IMPORT, import, addend);
-    return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__OUTPUT_RELATIVE, 0, 0) : TN_OK;
+        return add_site(f, offset, slot ? TN__DYNAMIC_SLOT : TN__DYNAMIC_IMPORT, import, addend);
+    return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__DYNAMIC_RELATIVE, 0, 0) : TN_OK;
 }
 
 /* Any distance fits 64 bits, but those to imports and absolute addresses are unknown. */
@@ -126,7 +125,7 @@ static int find_in_section(const struct finder *f, const struct tn__section *sec
 static int find_variable(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset, uint32_t import)
 {
     if (kind == TN__SLOT_ADDRESS)
-        return add_site(f, offset, TN__OUTPUT_TLS_IMPORT, import, 0);
+        return add_site(f, offset, TN__DYNAMIC_TLS_IMPORT, import, 0);
     return tn__fail(f->o->err, TN_ENOTSUP,
                     "%s: '%s' is a thread-local variable of another file; declare it as initial-exec", f->object->name,
                     f->object->data->symbols[symbol].name);
@@ -143,10 +142,10 @@ static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t sym
     switch (kind) {
     case TN__SLOT_TLS_INDEX:
     case TN__SLOT_TLS_BASE:
-        return add_site(f, offset, TN__OUTPUT_TLS_MODULE, 0, 0);
+        return add_site(f, offset, TN__DYNAMIC_TLS_MODULE, 0, 0);
     case TN__SLOT_ADDRESS:
         if (tls)
-            return add_site(f, offset, TN__OUTPUT_TLS_OFFSET, 0, 0); /* the word holds the addend until then */
+            return add_site(f, offset, TN__DYNAMIC_TLS_OFFSET, 0, 0); /* the word holds the addend until then */
         return find_address(f, offset, symbol, true, 0);
     default:
         return TN_OK; /* refused by the scan */
@@ -179,8 +178,8 @@ static int check_place(const struct tn__output_link *o, const struct tn__output_
 
 static bool names_import(const struct tn__output_site *site)
 {
-    return site->reloc.fixup == TN__OUTPUT_SLOT || site->reloc.fixup == TN__OUTPUT_IMPORT ||
-           site->reloc.fixup == TN__OUTPUT_TLS_IMPORT;
+    return site->reloc.fixup == TN__DYNAMIC_SLOT || site->reloc.fixup == TN__DYNAMIC_IMPORT ||
+           site->reloc.fixup == TN__DYNAMIC_TLS_IMPORT;
 }
 
 /* An import may be missing if all references to it are weak. */
@@ -222,7 +221,7 @@ static int list_imports(const struct tn__output_link *o)
         if (names_import(&o->sites[i])) {
             struct tn__output_reloc *reloc = &o->sites[i].reloc;
             reloc->import = numbers[reloc->import];
-            output->imports[reloc->import].tls |= reloc->fixup == TN__OUTPUT_TLS_IMPORT;
+            output->imports[reloc->import].tls |= reloc->fixup == TN__DYNAMIC_TLS_IMPORT;
         }
     return TN_OK;
 }
@@ -283,11 +282,11 @@ int tn__output_check_sites(const struct tn__output_link *o)
 
 static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc, uint8_t *word)
 {
-    if (reloc->fixup == TN__OUTPUT_RELATIVE)
+    if (reloc->fixup == TN__DYNAMIC_RELATIVE)
         reloc->addend = tn__get64(word) - o->base;
-    else if (reloc->fixup == TN__OUTPUT_TLS_OFFSET)
+    else if (reloc->fixup == TN__DYNAMIC_TLS_OFFSET)
         reloc->addend = tn__get64(word);
-    tn__put64(word, reloc->fixup == TN__OUTPUT_RELATIVE ? reloc->addend : 0);
+    tn__put64(word, reloc->fixup == TN__DYNAMIC_RELATIVE ? reloc->addend : 0);
     reloc->address -= o->base;
 }
 
@@ -313,7 +312,7 @@ size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t 
     for (size_t i = 0; i <= output->reloc_count; i++) {
         const struct tn__output_reloc *reloc = &output->relocs[i];
         bool is_end = i == output->reloc_count;
-        if (!is_end && (reloc->fixup != TN__OUTPUT_RELATIVE || reloc->address % 8 || reloc->address < next))
+        if (!is_end && (reloc->fixup != TN__DYNAMIC_RELATIVE || reloc->address % 8 || reloc->address < next))
             continue; /* words do not overlap: see tn__output_check_sites */
         while (bitmap && (is_end || reloc->address >= next + BITS * 8)) {
             if (count++ < room)

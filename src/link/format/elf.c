@@ -59,7 +59,7 @@ static int read_section(struct tn__elf_reader *r, uint32_t index, const char *na
     section->retained = header.sh_flags & TN__SHF_GNU_RETAIN;
     if (header.sh_flags & SHF_LINK_ORDER && header.sh_link < object->section_count)
         section->follows = header.sh_link;
-    return tn__elf_set_kind(section, header.sh_type, header.sh_flags) ? 0 : tn__elf_fail_kind(r, index);
+    return tn__elf_set_kind(r, section, header.sh_type, header.sh_flags) ? 0 : tn__elf_fail_kind(r, index);
 }
 
 /* Finds the section headers, their number, and the section with their names. Numbers that do not fit the ELF header are

@@ -63,6 +63,7 @@ int tn__elf_check_header(struct tn__elf_reader *r)
              machine = tn__get16(b + offsetof(Elf64_Ehdr, e_machine));
     machine = big ? (uint16_t)__builtin_bswap16((uint16_t)machine) : machine;
     r->object->arch = tn__arch_of_elf((uint16_t)machine);
+    r->unwind_type = r->object->arch ? r->object->arch->elf_unwind_type : SHT_NULL;
     if (b[EI_CLASS] != ELFCLASS64 || b[EI_DATA] != ELFDATA2LSB || (!r->object->arch && !object->any_machine))
         return fail_machine(r, (uint16_t)machine);
     if (type != ET_REL)

@@ -9,11 +9,11 @@
 
 /* The types of sections that are loaded as they are (gABI, "Section Types"; psABI; GNU). All others with SHF_ALLOC are refused:
  * what they would need is not known. */
-static bool is_loadable(uint32_t type)
+static bool is_loadable(const struct tn__elf_reader *r, uint32_t type)
 {
     const uint32_t generic = 1 << SHT_PROGBITS | 1 << SHT_NOBITS | 1 << SHT_NOTE | 1 << SHT_INIT_ARRAY |
                              1 << SHT_FINI_ARRAY | 1 << SHT_PREINIT_ARRAY;
-    return type < 32 ? generic >> type & 1 : type == TN__SHT_X86_64_UNWIND || type == TN__SHT_GNU_SFRAME;
+    return type < 32 ? generic >> type & 1 : type == r->unwind_type || type == TN__SHT_GNU_SFRAME;
 }
 
 /* ---- names ---- */
@@ -81,9 +81,9 @@ __attribute__((noinline)) static void set_named_role(struct tn__section *section
         }
 }
 
-static void set_role(struct tn__section *section, uint32_t type)
+static void set_role(const struct tn__elf_reader *r, struct tn__section *section, uint32_t type)
 {
-    if (type == TN__SHT_X86_64_UNWIND)
+    if (type == r->unwind_type)
         section->role = TN__ROLE_UNWIND;
     else if (may_have_role(section->name))
         set_named_role(section);
@@ -143,14 +143,14 @@ __attribute__((noinline)) static bool is_constant_once_relocated(const struct tn
     return is_called(section->name, ".data.rel.ro", true);
 }
 
-bool tn__elf_set_kind(struct tn__section *section, uint32_t type, uint64_t flags)
+bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__section *section, uint32_t type, uint64_t flags)
 {
-    if (!is_loadable(type))
+    if (!is_loadable(r, type))
         return type == SHT_NULL;
     section->note = type == SHT_NOTE;
     if (section->note)
         return true;
-    set_role(section, type);
+    set_role(r, section, type);
     section->kind = loaded_as[section->role][flags_kind(type, flags)];
     if (section->kind == TN__SECTION_DATA && is_constant_once_relocated(section))
         section->kind = TN__SECTION_RODATA;
@@ -162,7 +162,7 @@ int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index)
     const Elf64_Shdr header = tn__elf_header_of(r, index);
     const char *file = r->object->name;
     const struct tn__section *section = &r->object->sections[index];
-    if (!is_loadable(header.sh_type))
+    if (!is_loadable(r, header.sh_type))
         return tn__fail(r->err, TN_ENOTSUP, "%s: section %u (%s): sections of type %#x cannot be loaded", file, index,
                         section->name, header.sh_type);
     if (section->kind)

@@ -16,10 +16,9 @@
 #pragma GCC visibility push(hidden)
 
 /* Missing from some systems' elf.h. */
-#define TN__SHT_X86_64_UNWIND 0x70000001
-#define TN__SHT_GNU_SFRAME    0x6ffffff4
-#define TN__SHT_CREL          0x40000014
-#define TN__SHF_GNU_RETAIN    (1 << 21)
+#define TN__SHT_GNU_SFRAME 0x6ffffff4
+#define TN__SHT_CREL       0x40000014
+#define TN__SHF_GNU_RETAIN (1 << 21)
 
 /* Bytes of the file. */
 struct tn__elf_extent {
@@ -41,6 +40,7 @@ struct tn__elf_reader {
     const char *strings;
     uint64_t strings_size, xindex_count;
     uint32_t symtab_index, second_symtab, xindex_index, groups; /* sections of these types; groups: how many */
+    uint32_t unwind_type;                                       /* the machine's, see struct tn__arch */
     bool has_tls;
     struct tn__elf_places places;
     struct tn_error *err;
@@ -48,7 +48,7 @@ struct tn__elf_reader {
 
 #define TN__ELF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
-/* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch. */
+/* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch and unwind_type. */
 int tn__elf_check_header(struct tn__elf_reader *r);
 
 /* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned; member by member, so
@@ -65,7 +65,7 @@ static inline Elf64_Shdr tn__elf_header_of(const struct tn__elf_reader *r, uint3
 
 /* Sets the kind and role of a section with SHF_ALLOC, and what follows from its name. False: it cannot be loaded; the other
  * function then says why. */
-bool tn__elf_set_kind(struct tn__section *section, uint32_t type, uint64_t flags);
+bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__section *section, uint32_t type, uint64_t flags);
 int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index);
 /* For the other sections: TN_ENOTSUP if loaded code needs what the section asks for. */
 int tn__elf_check_unloaded(const struct tn__elf_reader *r, uint32_t index, uint64_t flags);

@@ -99,7 +99,7 @@ struct tn__group {
     uint32_t count;
 };
 
-/* Laid out as ELF64 records, so that these can be copied without conversion. */
+/* Laid out such that the ELF reader can copy its records (elf_relocs.c). */
 struct tn__reloc {
     uint64_t offset; /* in its section */
     uint32_t type;   /* an index into the architecture's rows */

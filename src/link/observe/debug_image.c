@@ -310,7 +310,7 @@ static void relocate(const struct builder *b, const struct source *source, const
     if (reloc->type >= arch->row_count || reloc->symbol >= source->data.symbol_count)
         return;
     const struct tn__row *row = &arch->rows[reloc->type];
-    size_t size = tn__field_size(row->field);
+    size_t size = row->size;
     if ((row->value != TN__V_S_A && row->value != TN__V_S_A_P) || !tn__inside(reloc->offset, size, section->size))
         return;
     uint64_t value = value_of(b, source, reloc->symbol, outs[piece->out].discarded) + (uint64_t)reloc->addend;

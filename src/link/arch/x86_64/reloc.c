@@ -16,6 +16,7 @@
                 bits,                                                                                                  \
                 flags,                                                                                                 \
                 TN__SLOT_##slot,                                                                                       \
+                1 << TN__F_##field,                                                                                    \
                 TN__ROW_IS_PLAIN(TN__V_##value, flags, TN__SLOT_##slot),                                               \
                 TN__ROW_IS_DISPLACEMENT(TN__V_##value, TN__F_##field, bits, flags)}
 #define R(number, name, value, field, bits, flags) G(number, name, value, field, bits, flags, NONE)
@@ -93,8 +94,15 @@ const struct tn__arch tn__arch_x86_64 = {
     .name = "x86-64",
     .triple = "x86_64-unknown-linux-gnu",
     .elf_machine = 62,
+    .elf_unwind_type = 0x70000001, /* SHT_X86_64_UNWIND */
     .rows = rows,
     .row_count = TN_COUNT(rows),
+    .dynamic_types = {[TN__DYNAMIC_RELATIVE] = 8,
+                      [TN__DYNAMIC_SLOT] = 6,
+                      [TN__DYNAMIC_IMPORT] = 1,
+                      [TN__DYNAMIC_TLS_MODULE] = 16,
+                      [TN__DYNAMIC_TLS_OFFSET] = 18,
+                      [TN__DYNAMIC_TLS_IMPORT] = 18},
     .relax = tn__x86_64_relax,
     .stub_size = 8,
     .write_stub = write_stub,
