@@ -3,7 +3,7 @@
 /* Which memory a pointer leads to: by a fixed point over the uses of its address in the function. Places behind getelementptr with
  * variable indices, or in loops, are known up to a multiple of a stride. From there the address is followed one step further: into the
  * functions that it is passed to, and to where a variable is loaded that it is stored in. Each step more would multiply the work, and
- * soon everything might lead everywhere. */
+ * soon everything might lead everywhere. Variables that LLVM would make values of, such as those of arguments in C, are no step. */
 
 #include "codegen/gc/llvm_gc.h"
 #include "codegen/gc/memory.h"
@@ -38,14 +38,28 @@ static void add_object(struct tn__flow *m, LLVMValueRef value, LLVMTypeRef type,
     m->word_count += (uint32_t)(size / WORD_BYTES);
 }
 
+/* What is loaded from a variable of this kind is what was stored there. If it is stored more than once, not every load gets each of
+ * the values. */
+static void find_local(struct tn__object *object)
+{
+    unsigned stores = 0;
+    object->is_local = tn__llvm_is_promotable(object->value);
+    for (LLVMUseRef use = LLVMGetFirstUse(object->value); use && object->is_local; use = LLVMGetNextUse(use))
+        stores += LLVMIsAStoreInst(LLVMGetUser(use)) != NULL;
+    object->is_stored_once = stores == 1;
+}
+
 static void add_variable(struct tn__flow *m, LLVMValueRef variable)
 {
+    uint32_t before = m->object_count;
     LLVMTypeRef type = LLVMGetAllocatedType(variable);
     LLVMValueRef count = LLVMGetOperand(variable, 0);
     bool is_constant = LLVMIsAConstantInt(count);
     if (is_constant && LLVMConstIntGetZExtValue(count) != 1)
         type = LLVMArrayType2(type, LLVMConstIntGetZExtValue(count));
     add_object(m, variable, type, !is_constant);
+    if (m->object_count > before)
+        find_local(&m->objects[before]);
 }
 
 LLVMTypeRef tn__type_by_value(LLVMValueRef function, unsigned parameter)
@@ -159,12 +173,19 @@ static bool is_contents(const struct tn__flow *m, LLVMValueRef value, uint32_t *
     return distance < m->object_count * sizeof *m->objects;
 }
 
-/* The value may lead wherever `from` does, if the step before was none like this. */
-static void pass_on(struct tn__flow *m, LLVMValueRef from, LLVMValueRef value, bool from_contents)
+static void load_from(struct tn__flow *m, uint32_t object, LLVMValueRef load)
 {
-    for (uint32_t at = tn__first_fact(m, from); at; at = m->facts[at - 1].next)
-        if (from_contents || m->facts[at - 1].is_direct)
-            add_fact(m, value, m->facts[at - 1].place, false);
+    for (uint32_t at = tn__first_fact(m, contents_of(m, object)); at; at = m->facts[at - 1].next)
+        add_fact(m, load, m->facts[at - 1].place, m->facts[at - 1].is_direct);
+}
+
+/* A variable contains this address: what is loaded from it may lead there, if no step came before this one. */
+static void store_into(struct tn__flow *m, uint32_t object, struct tn__fact address)
+{
+    const struct tn__object *variable = &m->objects[object];
+    if (address.is_direct || variable->is_local)
+        add_fact(m, contents_of(m, object), address.place,
+                 address.is_direct && variable->is_local && variable->is_stored_once);
 }
 
 /* ---- uses ---- */
@@ -238,15 +259,13 @@ static void flow_into_call(struct tn__flow *m, const struct tn__fact *fact, LLVM
 
 static void flow_into_store(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef store)
 {
-    LLVMValueRef value = LLVMGetOperand(store, 0);
-    if (!fact->is_direct)
-        return;
-    if (LLVMGetOperand(store, 1) == fact->value)
-        pass_on(m, value, contents_of(m, fact->place.object), false);
-    for (uint32_t at = value == fact->value ? tn__first_fact(m, LLVMGetOperand(store, 1)) : 0; at;
+    LLVMValueRef value = LLVMGetOperand(store, 0), to = LLVMGetOperand(store, 1);
+    for (uint32_t at = to == fact->value && fact->is_direct ? tn__first_fact(m, value) : 0; at;
          at = m->facts[at - 1].next)
+        store_into(m, fact->place.object, m->facts[at - 1]);
+    for (uint32_t at = value == fact->value ? tn__first_fact(m, to) : 0; at; at = m->facts[at - 1].next)
         if (m->facts[at - 1].is_direct)
-            add_fact(m, contents_of(m, m->facts[at - 1].place.object), fact->place, false);
+            store_into(m, m->facts[at - 1].place.object, *fact);
 }
 
 static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef user)
@@ -264,7 +283,7 @@ static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVM
         break;
     case LLVMLoad:
         if (fact->is_direct)
-            pass_on(m, contents_of(m, fact->place.object), user, true);
+            load_from(m, fact->place.object, user);
         break;
     case LLVMStore:
         flow_into_store(m, fact, user);
@@ -316,7 +335,7 @@ static void flow_out_of(struct tn__flow *m, uint32_t object)
             continue;
         for (TN__EACH_USE(use, address))
             if (LLVMIsALoadInst(LLVMGetUser(use)))
-                pass_on(m, contents_of(m, object), LLVMGetUser(use), true);
+                load_from(m, object, LLVMGetUser(use));
     }
 }
 

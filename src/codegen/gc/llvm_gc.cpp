@@ -206,6 +206,11 @@ void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type)
     unwrap(instruction)->mutateType(unwrap(type));
 }
 
+int tn__llvm_is_promotable(LLVMValueRef variable)
+{
+    return isAllocaPromotable(unwrap<AllocaInst>(variable));
+}
+
 void tn__llvm_promote(LLVMValueRef function_ref)
 {
     auto *function = cast<Function>(unwrap(function_ref));

@@ -53,6 +53,8 @@ void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type);
 
 /* Local variables of managed pointer type become values, where their address is not taken. */
 void tn__llvm_promote(LLVMValueRef function);
+/* Not 0 for an alloca that is only loaded and stored, always as what its type says. */
+int tn__llvm_is_promotable(LLVMValueRef variable);
 
 /* Calls `visit` for each declared function that LLVM knows the C library to have, with this name and type. */
 void tn__llvm_each_library_function(LLVMModuleRef module, void (*visit)(void *context, LLVMValueRef function),

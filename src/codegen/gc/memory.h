@@ -24,6 +24,8 @@ struct tn__object {
     bool repeats;        /* there may be any number of pieces, whose words are not told apart */
     uint32_t first_word; /* of size / 8, in struct tn__flow */
     uint32_t last_fact;  /* of those about it, + 1 */
+    bool is_local;       /* a variable that is only loaded and stored, and so as good as a value */
+    bool is_stored_once;
 };
 
 /* `offset` bytes into an object, or any number of strides from there. */

@@ -125,6 +125,45 @@ long object_bytes(node a, node b)
     return sum(to->a) + sum(to->b);
 }
 
+/* Functions that get the address of memory of numbers, and have it in variables of their own. */
+
+static __attribute__((noinline)) void put(node *to, node a, node b)
+{
+    *to++ = a;
+    churn();
+    *to = b;
+}
+
+static __attribute__((noinline)) node get(char *bytes, int i)
+{
+    node *from = (node *)(bytes + 8);
+    return from[i];
+}
+
+long through_functions(node a, node b)
+{
+    char bytes[24];
+    put((node *)(bytes + 8), a, b);
+    churn();
+    long total = sum(get(bytes, 0));
+    churn();
+    return total + sum(get(bytes, 1));
+}
+
+long through_pointers(node a, node b)
+{
+    long words[2];
+    node *one = (node *)words, *other;
+    *one = a;
+    other = one;
+    churn();
+    *++other = b;
+    churn();
+    long total = sum(*one);
+    churn();
+    return total + sum(*other);
+}
+
 #define FUNCTIONS(X)                                                                                                   \
     X(words)                                                                                                           \
     X(bytes)                                                                                                           \
@@ -153,6 +192,8 @@ long object_bytes(node a, node b)
     X(inlined)                                                                                                         \
     X(object_words)                                                                                                    \
     X(object_bytes)                                                                                                    \
+    X(through_functions)                                                                                               \
+    X(through_pointers)                                                                                                \
     X(neither)
 
 #define DECLARE(name) long name(node a, node b);
