@@ -62,12 +62,13 @@ static inline uint64_t tn__cursor_leb(struct tn__cursor *c, bool is_signed)
     return value;
 }
 
-static inline uint64_t tn__cursor_uleb(struct tn__cursor *c)
+/* Not inlined, for each reader calls these at many places. */
+__attribute__((noinline, unused)) static uint64_t tn__cursor_uleb(struct tn__cursor *c)
 {
     return tn__cursor_leb(c, false);
 }
 
-static inline int64_t tn__cursor_sleb(struct tn__cursor *c)
+__attribute__((noinline, unused)) static int64_t tn__cursor_sleb(struct tn__cursor *c)
 {
     return (int64_t)tn__cursor_leb(c, true);
 }
