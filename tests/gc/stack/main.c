@@ -101,9 +101,10 @@ long object_words(node a, node b)
     from->b = b;
     long words[2];
     __builtin_memcpy(words, from, sizeof words);
-    churn();
     struct pair tn_ref *to = tn_new(struct pair);
+    churn();
     __builtin_memcpy(&to->a, words, sizeof words);
+    churn();
     return sum(to->a) + sum(to->b);
 }
 
