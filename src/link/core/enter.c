@@ -37,7 +37,7 @@ static const char *is_settled(const struct tn__entry *entry)
 
 int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err)
 {
-    entry->contested |= entry->strength != TN__STRENGTH_NONE;
+    entry->overrides |= entry->strength != TN__STRENGTH_NONE;
     if (strength == TN__STRENGTH_STRONG && entry->strength == TN__STRENGTH_STRONG)
         return tn__fail(err, TN_EDUP, "'%s' is defined by %s and by %s", entry->name, owner_of(entry), by);
     *yields = strength > entry->strength;
@@ -145,7 +145,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
             keep_group(object, entry);
             continue;
         }
-        entry->contested = any = true;
+        entry->overrides = any = true;
         discard_group(object, group, true);
     }
     if (any)
@@ -286,9 +286,9 @@ static void reenter(struct tn_library *library, struct tn__object *object, uint3
     bool is_pending = entry->kind == TN__ENTRY_OBJECT;
     if (is_pending && entry->object == object)
         return;
-    entry->contested |= entry->strength != TN__STRENGTH_NONE;
+    entry->overrides |= entry->strength != TN__STRENGTH_NONE;
     if (tn__entry_is_held(entry))
-        library->bereft = true; /* once more when that link has ended */
+        library->fall_back_due = true; /* once more when that link has ended */
     else if (strength > entry->strength && (is_pending || !entry->strength)) {
         library->session->revision += tn__entry_leads_on(entry);
         take(object, index);
@@ -312,13 +312,13 @@ static void reenter_symbols(struct tn_library *library, struct tn__object *objec
 
 void tn__library_fall_back(struct tn_library *library)
 {
-    if (!library->bereft)
+    if (!library->fall_back_due)
         return;
-    library->bereft = false;
+    library->fall_back_due = false;
     for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
         struct tn__object *object = tn__container_of(node, struct tn__object, queued);
         if (object->link) {
-            library->bereft = true;
+            library->fall_back_due = true;
             continue;
         }
         reclaim_groups(library, object);

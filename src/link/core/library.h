@@ -74,7 +74,7 @@ struct tn_library {
     bool is_being_removed;
     uint32_t readers;     /* threads that use its names or generators without the lock; until 0, these are kept */
     bool found_by_others; /* entries of other libraries may lead here */
-    bool bereft;          /* definitions that others had given way to were removed: tn__library_fall_back is due */
+    bool fall_back_due;   /* definitions that others had given way to were removed: tn__library_fall_back is due */
     struct tn__symtab symtab;
     struct tn_search *search; /* the search order */
     size_t search_count;

@@ -20,9 +20,9 @@ void tn__object_release_data(struct tn__object *object)
 
 void tn__entry_forget(struct tn_library *library, struct tn__entry *entry)
 {
-    library->bereft |= entry->contested;
+    library->fall_back_due |= entry->overrides;
     library->session->revision += entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_generated(entry);
-    entry->contested = false;
+    entry->overrides = false;
     entry->kind = TN__ENTRY_UNDEFINED;
     entry->strength = TN__STRENGTH_NONE;
     entry->object = NULL;
@@ -37,7 +37,7 @@ static void forget_definitions(const struct tn__object *object)
         struct tn__entry *entry = object->entries[i];
         if (entry->group_owner == object) {
             entry->group_owner = NULL;
-            library->bereft |= entry->contested;
+            library->fall_back_due |= entry->overrides;
         }
         if (entry->object == object)
             tn__entry_forget(library, entry);

@@ -53,7 +53,7 @@ struct tn__entry {
     bool wanted : 1;           /* PROMISED: somebody needs it */
     bool in_use : 1;           /* during a sweep of the table: something points here */
     bool aliased : 1;          /* some alias leads or has led here */
-    bool contested : 1;        /* some definition, or copy of the group, gave way to the current one */
+    bool overrides : 1;        /* some definition, or copy of the group, gave way to the current one */
     uint16_t asked;            /* UNDEFINED, during a query: generators that did not know it */
     uint32_t symbol;           /* OBJECT: its number in `object` */
     struct tn__object *object; /* OBJECT, LINKED: the definer; ABSOLUTE, ALIAS: the owner, may be NULL */
@@ -160,7 +160,7 @@ static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
 
 /* True for a name found earlier in another library if that library now hides it, or only finds it in turn elsewhere, which
  * others must not follow. */
-static inline bool tn__entry_is_astray(const struct tn__entry *entry)
+static inline bool tn__entry_is_outdated(const struct tn__entry *entry)
 {
     return tn__entry_is_found(entry) && (entry->target->hidden || tn__entry_is_found(entry->target));
 }
@@ -168,7 +168,7 @@ static inline bool tn__entry_is_astray(const struct tn__entry *entry)
 /* The same, or leads nowhere by now. */
 static inline bool tn__entry_is_stale(struct tn__entry *entry)
 {
-    return tn__entry_is_astray(entry) ||
+    return tn__entry_is_outdated(entry) ||
            (tn__entry_is_found(entry) && tn__entry_target(entry)->kind == TN__ENTRY_UNDEFINED);
 }
 

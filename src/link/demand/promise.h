@@ -2,7 +2,7 @@
 
 /* Promises: definitions made on demand, and queries: the lookups that wait for them.
  *
- *     lodge      a link meets promised symbols and backs out; its query records what it waits for      query.c
+ *     wait       a link meets promised symbols and backs out; its query records what it waits for      query.c
  *     dispatch   the materializers are run by the waiting thread, a pool, or the client's threads      dispatch.c
  *     keep       they end by providing objects, which are entered like any others, or by failing       promise.c
  *     again      the query links what is there now

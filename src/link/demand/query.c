@@ -26,7 +26,7 @@ static struct tn__entry *find(const struct tn__request *request, size_t i)
 static bool is_in_place(const struct tn__entry *entry)
 {
     for (; entry->kind == TN__ENTRY_ALIAS; entry = entry->target)
-        if (tn__entry_is_astray(entry))
+        if (tn__entry_is_outdated(entry))
             return false;
     return has_address(entry);
 }
@@ -121,7 +121,7 @@ static bool is_same(const struct tn_responsibility *promise, const void *target)
 }
 
 /* Ends the waiting. A generator's failure is the query's: it leaves no failed symbols behind. */
-static int unlodge(struct tn__query *query, struct tn_error *err)
+static int end_waiting(struct tn__query *query, struct tn_error *err)
 {
     int code = 0;
     for (size_t i = 0; i < query->wait_count; i++) {
@@ -148,7 +148,7 @@ static void wake_helpers(const struct tn_session *session)
     }
 }
 
-static int lodge(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err)
+static int begin_waiting(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err)
 {
     query->waits = tn__alloc(query->session->allocator, needs->promise_count * sizeof *query->waits);
     if (!query->waits)
@@ -168,7 +168,7 @@ static int lodge(struct tn__query *query, const struct tn__needs *needs, struct 
             wake_helpers(query->session);
         return 0;
     }
-    unlodge(query, NULL);
+    end_waiting(query, NULL);
     return tn__fail(err, TN_ECYCLE, "%s looks up what can only be made once it has ended itself",
                     query->from->seen.name);
 }
@@ -232,7 +232,7 @@ static int link_round(struct tn__query *query, struct tn__needs *needs, struct t
     return code;
 }
 
-/* Under the lock. TN__WAIT: the query is lodged, and `needs` lists, held, what it waits for. */
+/* Under the lock. TN__WAIT: the query is recorded, and `needs` lists, held, what it waits for. */
 static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
 {
     const struct tn__request *request = &query->request;
@@ -250,7 +250,7 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
     if (!code)
         code = generate(query, needs, err);
     if (!code)
-        code = lodge(query, needs, err);
+        code = begin_waiting(query, needs, err);
     for (size_t i = 0; !code && i < needs->promise_count; i++)
         tn__promise_hold(tn__promise_of(needs->promises[i]));
     return code ? code : TN__WAIT;
@@ -419,7 +419,7 @@ static int wait_until_settled(struct tn__query *query, struct tn_error *err)
     while (query->pending)
         if (!help(query))
             pthread_cond_wait(query->settled, &query->session->lock);
-    return unlodge(query, err);
+    return end_waiting(query, err);
 }
 
 int tn__query_run(const struct tn__request *request, struct tn_responsibility *from, struct tn_error *err)
@@ -468,7 +468,7 @@ static void step(struct tn__query *query)
     struct tn_error err;
     tn__session_lock(session);
     query->announced = false;
-    int code = unlodge(query, &err);
+    int code = end_waiting(query, &err);
     if (!code)
         code = attempt(query, &needs, &err);
     else
@@ -499,7 +499,7 @@ void tn__queries_after_fork(struct tn_session *session)
         next = node->next;
         if (!query->settled || pthread_equal(query->asker, pthread_self()))
             continue;
-        unlodge(query, NULL);
+        end_waiting(query, NULL);
         end(query);
     }
 }
@@ -511,7 +511,7 @@ void tn__query_abandon(struct tn_session *session)
         struct tn_error err;
         tn__fail(&err, TN_EREMOVED, "the session ends");
         tn__list_remove(&query->runnable);
-        unlodge(query, NULL);
+        end_waiting(query, NULL);
         end(query);
         finish(query, TN_EREMOVED, &err);
     }
