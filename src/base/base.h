@@ -163,6 +163,21 @@ static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & -alignment;
 }
 
+/* The first number from `low` on for which `before` is false, at most `high`: an expression of the number `i` that is true for all up to
+ * some number and false from there on. */
+#define TN_BISECT(low, high, i, before)                                                                                \
+    __extension__({                                                                                                    \
+        size_t low_##i = (low), high_##i = (high);                                                                     \
+        while (low_##i < high_##i) {                                                                                   \
+            size_t i = low_##i + (high_##i - low_##i) / 2;                                                             \
+            if (before)                                                                                                \
+                low_##i = i + 1;                                                                                       \
+            else                                                                                                       \
+                high_##i = i;                                                                                          \
+        }                                                                                                              \
+        low_##i;                                                                                                       \
+    })
+
 /* The number of elements whose uint64_t member `field` is at most `key`, in an array sorted by that member; the last such
  * element has this number minus 1 as its index. */
 #define TN_COUNT_UP_TO(items, count, field, key)                                                                       \
@@ -170,16 +185,8 @@ static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
 
 static inline size_t tn__count_up_to(const void *items, size_t count, size_t size, size_t offset, uint64_t key)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const void *at = (const char *)items + middle * size + offset;
-        if (*(const uint64_t *)at <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const char *fields = (const char *)items + offset;
+    return TN_BISECT(0, count, i, *(const uint64_t *)(const void *)(fields + i * size) <= key);
 }
 
 static inline uint64_t tn__min64(uint64_t a, uint64_t b)

@@ -153,17 +153,11 @@ int tn_image_function(const struct tn_image *image, size_t index, struct tn_imag
 /* Among the rows from `low` to before `high`, which are in order. */
 static void *look_up(const struct tn_image *image, uint32_t low, uint32_t high, const char *name)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(tn__image_function_name(&image->view, middle), name);
-        if (order == 0)
-            return tn__image_function_is_public(&image->view, middle) ? address_of(image, middle) : NULL;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    uint32_t at =
+        (uint32_t)TN_BISECT(low, high, i, strcmp(tn__image_function_name(&image->view, (uint32_t)i), name) < 0);
+    if (at == high || strcmp(tn__image_function_name(&image->view, at), name))
+        return NULL;
+    return tn__image_function_is_public(&image->view, at) ? address_of(image, at) : NULL;
 }
 
 void *tn_image_lookup(const struct tn_image *image, const char *name)

@@ -125,15 +125,7 @@ static int index_bounds(struct tn__link *link)
 /* The first section of the name or, if there is none, of the next one. */
 static struct tn__named_section *first_named(const struct tn__link *link, const char *name)
 {
-    size_t low = 0, high = link->named_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(link->named[middle].section->name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &link->named[low];
+    return &link->named[TN_BISECT(0, link->named_count, i, strcmp(link->named[i].section->name, name) < 0)];
 }
 
 /* Goes to the next section, beginning at `at`, that is gathered under the name; NULL behind the last one. */
@@ -175,15 +167,7 @@ void tn__link_forget_bounds(struct tn__link *link)
 
 static const struct tn__bound *find_bound(const struct tn__link *link, const struct tn__entry *entry)
 {
-    size_t low = 0, high = link->bound_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (link->bounds_by_entry[middle]->entry <= entry)
-            low = middle;
-        else
-            high = middle;
-    }
-    return link->bounds_by_entry[low];
+    return link->bounds_by_entry[TN_BISECT(0, link->bound_count, i, link->bounds_by_entry[i]->entry < entry)];
 }
 
 const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)

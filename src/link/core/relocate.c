@@ -357,18 +357,11 @@ static bool find_reloc_at(const struct site *site, uint64_t address, struct tn__
 {
     const struct tn__section *section = site->section;
     const struct tn__format *format = site->object->data->format;
-    uint64_t offset = address - section->address, low = 0, high = section->reloc_count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        format->decode(section, middle, found, 1);
-        if (found->offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == section->reloc_count)
+    uint64_t offset = address - section->address;
+    uint64_t at = TN_BISECT(0, section->reloc_count, i, (format->decode(section, i, found, 1), found->offset < offset));
+    if (at == section->reloc_count)
         return false;
-    format->decode(section, low, found, 1);
+    format->decode(section, at, found, 1);
     return found->offset == offset;
 }
 

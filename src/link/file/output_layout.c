@@ -524,21 +524,18 @@ static void settle(struct tn__output_link *o, const struct tn__output_piece *pie
     }
 }
 
+static bool is_before(const struct tn__output_piece *piece, uint8_t class, const char *name)
+{
+    return piece->class < class || (piece->class == class && strcmp(piece->name, name) < 0);
+}
+
 /* tn__output_find by bisection: there may be tens of thousands of sections, and of bounds. */
 static const struct tn__output_section *find_section(const struct tn__output_link *o, const char *name)
 {
     for (uint8_t class = 0; class < TN__CLASSES; class ++) {
-        size_t low = 0, high = o->piece_count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            const struct tn__output_piece *piece = o->order[middle];
-            if (piece->class < class || (piece->class == class && strcmp(piece->name, name) < 0))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < o->piece_count && o->order[low]->class == class && !strcmp(o->order[low]->name, name))
-            return &o->output->sections[o->order[low]->out];
+        size_t at = TN_BISECT(0, o->piece_count, i, is_before(o->order[i], class, name));
+        if (at < o->piece_count && o->order[at]->class == class && !strcmp(o->order[at]->name, name))
+            return &o->output->sections[o->order[at]->out];
     }
     return NULL;
 }

@@ -97,14 +97,7 @@ void tn__output_copy_strings(const struct tn__output_link *o, const struct tn__o
 
 uint64_t tn__output_string_at(const struct tn__output_link *o, const struct tn__output_piece *piece, uint64_t offset)
 {
-    uint32_t low = 0, high = piece->string_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (piece->strings[middle].from <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    const struct tn__output_string *string = &piece->strings[low];
+    size_t behind = TN_BISECT(1, piece->string_count, i, piece->strings[i].from <= offset);
+    const struct tn__output_string *string = &piece->strings[behind - 1];
     return o->pieces[string->piece].offset + string->at + (offset - string->from);
 }

@@ -108,18 +108,11 @@ void *tn_resolve_symtab(void *unused, const char *name)
 {
     (void)unused;
     pthread_once(&host.once, read_program);
-    size_t low = 0, high = host.count;
-    while (low < high) { /* the first of the entries with this name */
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(host.symbols[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == host.count || strcmp(host.symbols[low].name, name))
+    size_t first = TN_BISECT(0, host.count, i, strcmp(host.symbols[i].name, name) < 0);
+    if (first == host.count || strcmp(host.symbols[first].name, name))
         return NULL;
-    bool twice = low + 1 < host.count && !strcmp(host.symbols[low + 1].name, name);
-    if (twice && !host.symbols[low].global)
+    bool twice = first + 1 < host.count && !strcmp(host.symbols[first + 1].name, name);
+    if (twice && !host.symbols[first].global)
         return NULL;
-    return (void *)(uintptr_t)host.symbols[low].address;
+    return (void *)(uintptr_t)host.symbols[first].address;
 }

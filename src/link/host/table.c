@@ -7,16 +7,7 @@
 void *tn_resolve_table(void *table, const char *name)
 {
     const struct tn_symbol_table *symbols = table;
-    size_t low = 0, high = symbols->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, symbols->entries[middle].name);
-        if (order == 0)
-            return (void *)(uintptr_t)symbols->entries[middle].address;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    size_t at = TN_BISECT(0, symbols->count, i, strcmp(symbols->entries[i].name, name) < 0);
+    bool found = at < symbols->count && !strcmp(symbols->entries[at].name, name);
+    return found ? (void *)(uintptr_t)symbols->entries[at].address : NULL;
 }

@@ -115,15 +115,8 @@ int tn_observe_functions(struct tn_session *session, struct tn_error *err)
 /* The last function that begins at or before `offset`, if it reaches that far. */
 static const struct function *find_function(const struct module *module, uint32_t offset)
 {
-    uint32_t low = 0, high = module->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (module->functions[middle].start <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct function *function = low ? &module->functions[low - 1] : NULL;
+    size_t behind = TN_BISECT(0, module->count, i, module->functions[i].start <= offset);
+    const struct function *function = behind ? &module->functions[behind - 1] : NULL;
     return function && offset - function->start < function->size ? function : NULL;
 }
 

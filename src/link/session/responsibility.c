@@ -11,11 +11,14 @@ struct tn_library *tn_responsibility_library(const struct tn_responsibility *res
 
 /* ---- staging ---- */
 
-static int stage(struct tn_responsibility *promise, const struct tn__object_data *data, struct tn_error *err)
+/* On an error `data` is freed. */
+static int stage(struct tn_responsibility *promise, struct tn__object_data *data, struct tn_error *err)
 {
     struct tn__staged *staged = tn__arena_alloc(&promise->arena, sizeof *staged);
-    if (!staged)
+    if (!staged) {
+        tn__arena_free(&data->arena);
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
+    }
     *staged = (struct tn__staged){NULL, *data};
     struct tn__staged **end = &promise->staged;
     while (*end)
@@ -34,9 +37,7 @@ int tn_responsibility_add_object(struct tn_responsibility *promise, const struct
     input.owner = NULL;
     if (!code)
         code = tn__library_read(promise->library, &input, false, &data, err);
-    if (!code && (code = stage(promise, &data, err)))
-        tn__arena_free(&data.arena);
-    return code;
+    return code ? code : stage(promise, &data, err);
 }
 
 int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_definition *definitions, size_t count,
@@ -47,9 +48,7 @@ int tn_responsibility_define(struct tn_responsibility *promise, const struct tn_
     struct tn__object_data data;
     int code =
         tn__inject_addresses(promise->library, promise->seen.name, definitions, count, needs, need_count, &data, err);
-    if (!code && (code = stage(promise, &data, err)))
-        tn__arena_free(&data.arena);
-    return code;
+    return code ? code : stage(promise, &data, err);
 }
 
 /* ---- handing on ---- */

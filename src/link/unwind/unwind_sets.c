@@ -96,17 +96,10 @@ static void look_into(const struct tn__unwind_set *set)
 /* How many tables of the set have code at or below this address. */
 static uint32_t count_up_to(const struct tn__unwind_set *set, uint64_t code)
 {
-    uint32_t low = 0, high = set->count;
-    if (high && set->codes[high - 1] <= code)
-        return high;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (set->codes[middle] <= code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t count = set->count;
+    if (count && set->codes[count - 1] <= code) /* nearly always */
+        return count;
+    return (uint32_t)TN_BISECT(0, count, i, set->codes[i] <= code);
 }
 
 static void insert(struct tn__unwind_set *set, const struct tn__unwind_table *table)
@@ -145,14 +138,7 @@ static size_t sets_up_to(struct tn__unwind_sets *sets, uint64_t code)
         if (low == high || code < sets->items[low]->codes[0])
             return low;
     }
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (sets->items[middle]->codes[0] <= code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TN_BISECT(low, high, i, sets->items[i]->codes[0] <= code);
 }
 
 /* Puts a spare set at this place. */
