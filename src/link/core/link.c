@@ -15,6 +15,11 @@ static int each_object(struct tn__link *link, object_phase *run)
     return code;
 }
 
+static int strip(struct tn__link *link)
+{
+    return link->request->roots ? link->request->roots->strip(link) : 0;
+}
+
 static int bind_all(struct tn__link *link)
 {
     link->low_window = link->session->memory.windows[TN__WINDOW_LOW].end != 0;
@@ -159,8 +164,28 @@ static int copy_all(struct tn__link *link)
 
 static int apply_all(struct tn__link *link)
 {
-    return each_object(link, tn__object_apply);
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = tn__object_apply(link, link->objects[i]);
+    return code;
 }
+
+/* ---- as a session for a file wants it ---- */
+
+static int arrange(struct tn__link *link)
+{
+    int code = link->session->detached->how->arrange(link);
+    for (size_t i = 0; !code && i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    return code;
+}
+
+static int finish(struct tn__link *link)
+{
+    return link->session->detached->how->finish(link);
+}
+
+/* ---- protection ---- */
 
 static int protect_all(struct tn__link *link)
 {
@@ -345,58 +370,6 @@ static int publish_all(struct tn__link *link)
 
 /* ---- the whole ---- */
 
-typedef int phase(struct tn__link *link);
-
-/* Neither is inlined, because each phase would be copied to where it is called: 5 KB of the smallest program. */
-__attribute__((noinline)) static int run_phase(struct tn__link *link, phase *run, int number)
-{
-    uint64_t start = tn__session_clock(link->session);
-    int code = run(link);
-    tn__session_spent(link->session, &link->ns[number], start);
-    return code;
-}
-
-/* Under the lock: decides which objects belong to this link, and binds their symbols. */
-static int resolve(struct tn__link *link)
-{
-    uint64_t start = tn__session_clock(link->session);
-    int code = tn__link_resolve(link);
-    if (!code && link->request->roots)
-        code = link->request->roots->strip(link);
-    if (!code)
-        code = bind_all(link);
-    tn__link_forget_bounds(link);
-    tn__session_spent(link->session, &link->ns[TN__LINK_RESOLVE], start);
-    return code;
-}
-
-/* Without the lock: computes how much memory is needed. */
-static int plan(struct tn__link *link)
-{
-    int code = run_phase(link, scan_all, TN__LINK_RESOLVE);
-    return code ? code : run_phase(link, layout_all, TN__LINK_LAYOUT);
-}
-
-/* Without the lock: computes the contents of that memory. */
-static int build(struct tn__link *link)
-{
-    int code = run_phase(link, place_all, TN__LINK_LAYOUT);
-    if (!code)
-        code = run_phase(link, copy_all, TN__LINK_COPY);
-    if (!code)
-        code = run_phase(link, apply_all, TN__LINK_APPLY);
-    return code ? code : run_phase(link, protect_all, TN__LINK_PUBLISH);
-}
-
-/* Touches only memory and arrays that are private to this link. */
-__attribute__((noinline)) static int run_unlocked(struct tn__link *link, phase *run)
-{
-    tn__session_pause(link->session);
-    int code = run(link);
-    tn__session_lock(link->session);
-    return code;
-}
-
 /* Meanwhile, other threads leave alone what belongs to this link. */
 static void begin_building(struct tn__link *link)
 {
@@ -414,39 +387,55 @@ static void end_building(struct tn__link *link)
     link->building = false;
 }
 
-/* Into the window's zones. */
-static int pack(struct tn__link *link)
-{
-    int code = run_unlocked(link, plan);
-    if (!code)
-        code = run_phase(link, take_all, TN__LINK_LAYOUT);
-    return code ? code : run_unlocked(link, build);
-}
+enum stage { RESOLVE, BUILD, PUBLISH };
+enum method { EITHER, PACK, ARRANGE }; /* into the window's zones; as a session for a file wants it (hooks.h) */
 
-/* The alternative for a session with a layout of its own (detached.h). Without the lock. */
-static int arrange(struct tn__link *link)
-{
-    int code = scan_all(link);
-    if (!code)
-        code = link->session->detached->how->arrange(link);
-    if (code)
-        return code;
-    for (size_t i = 0; i < link->count; i++)
-        tn__object_find_addresses(link, link->objects[i]);
-    code = apply_all(link);
-    return code ? code : link->session->detached->how->finish(link);
-}
+/* All phases, in order. Those without the lock touch only memory and arrays that are private to this link, and what nobody changes
+ * while it is building. doc/LINKER.md has the same table (tests/build/phases.sh). */
+static const struct phase {
+    const char *name;
+    enum stage stage;
+    enum method method;
+    bool locked;
+    uint8_t timer;
+    int (*run)(struct tn__link *link);
+} phases[] = {
+    {"resolve", RESOLVE, EITHER, true, TN__LINK_RESOLVE, tn__link_resolve},
+    {"strip", RESOLVE, EITHER, true, TN__LINK_RESOLVE, strip},
+    {"bind", RESOLVE, EITHER, true, TN__LINK_RESOLVE, bind_all},
+    {"scan", BUILD, EITHER, false, TN__LINK_RESOLVE, scan_all},
+    {"layout", BUILD, PACK, false, TN__LINK_LAYOUT, layout_all},
+    {"take", BUILD, PACK, true, TN__LINK_LAYOUT, take_all},
+    {"place", BUILD, PACK, false, TN__LINK_LAYOUT, place_all},
+    {"copy", BUILD, PACK, false, TN__LINK_COPY, copy_all},
+    {"arrange", BUILD, ARRANGE, false, TN__LINK_LAYOUT, arrange},
+    {"apply", BUILD, EITHER, false, TN__LINK_APPLY, apply_all},
+    {"finish", BUILD, ARRANGE, false, TN__LINK_APPLY, finish},
+    {"protect", BUILD, PACK, false, TN__LINK_PUBLISH, protect_all},
+    {"settle", BUILD, EITHER, true, TN__LINK_PUBLISH, settle_all},
+    {"publish", PUBLISH, EITHER, true, TN__LINK_PUBLISH, publish_all},
+};
 
-/* From resolving to publishing. */
-static int make(struct tn__link *link)
+/* Under the lock, which is released meanwhile. */
+static int run_stage(struct tn__link *link, enum stage stage)
 {
     const struct tn__detached *detached = link->session->detached;
-    begin_building(link);
-    int code = detached && detached->how->arrange ? run_unlocked(link, arrange) : pack(link);
-    if (!code)
-        code = settle_all(link);
-    end_building(link);
-    return code ? code : run_phase(link, publish_all, TN__LINK_PUBLISH);
+    enum method other = detached && detached->how->arrange ? PACK : ARRANGE;
+    bool locked = true;
+    int code = 0;
+    for (const struct phase *phase = phases; !code && phase < phases + TN_COUNT(phases); phase++) {
+        if (phase->stage != stage || phase->method == other)
+            continue;
+        if (phase->locked != locked)
+            (locked ? tn__session_pause : tn__session_lock)(link->session);
+        locked = phase->locked;
+        uint64_t start = tn__session_clock(link->session);
+        code = phase->run(link);
+        tn__session_spent(link->session, &link->ns[phase->timer], start);
+    }
+    if (!locked)
+        tn__session_lock(link->session);
+    return code;
 }
 
 static void undo(struct tn__link *link)
@@ -487,9 +476,14 @@ static int run_once(struct tn__link *link)
     struct tn_session *session = link->session;
     link->arena.from = link->journal.arena.from = session->allocator;
     tn__list_init(&link->members);
-    int code = resolve(link);
-    if (!code && link->count)
-        code = make(link);
+    int code = run_stage(link, RESOLVE);
+    tn__link_forget_bounds(link);
+    if (!code && link->count) {
+        begin_building(link);
+        code = run_stage(link, BUILD);
+        end_building(link);
+        code = code ? code : run_stage(link, PUBLISH);
+    }
     if (code)
         undo(link);
     release_members(link);
