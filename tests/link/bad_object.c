@@ -263,7 +263,8 @@ static void files_that_cannot_be_read(void **state)
     struct fixture f = open_fixture(NULL);
     struct tn_error err;
     for (size_t i = 0; i < COUNT(paths); i++)
-        assert_error(tn_add_file(f.library, paths[i].path, &err), TN_EIO, &err, paths[i].path, paths[i].word);
+        assert_error(tn_add_file(f.library, paths[i].path, &err), TN_EIO, &err, *paths[i].path ? paths[i].path : ": ",
+                     paths[i].word);
     assert_int_equal(tn_add_file(f.library, "/", NULL), TN_EIO);
     check_still_works(&f);
     close_fixture(&f);

@@ -140,19 +140,28 @@ static void transition(void **state)
 static void bad_arguments(void **state)
 {
     struct tn_instance instance = {.entries = &entries};
-    static const struct tn_instance_code bad[] = {
-        {NULL, specptrs[0], 0},          {NULL, NULL, 0},    {invokes[0], NULL, 1}, {invokes[0], NULL, 2},
-        {invokes[0], specptrs[0][0], 4}, {generic, NULL, 0}, {wait_entry, NULL, 0}, {generic, specptrs[0][0], 0},
-        {invokes[0], specptrs[0][0], 8},
+    static const char no_entry[] = "with an invoke entry at least", flags[] = "do not fit",
+                      stand_in[] = "stand in for code";
+    static const struct {
+        struct tn_instance_code code;
+        const char *says;
+    } bad[] = {
+        {{NULL, specptrs[0], 0}, no_entry},       {{NULL, NULL, 0}, no_entry},
+        {{invokes[0], NULL, 1}, flags},           {{invokes[0], NULL, 2}, flags},
+        {{invokes[0], specptrs[0][0], 4}, flags}, {{generic, NULL, 0}, stand_in},
+        {{wait_entry, NULL, 0}, stand_in},        {{generic, specptrs[0][0], 0}, stand_in},
+        {{invokes[0], specptrs[0][0], 8}, flags},
     };
     struct tn_error err;
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_error(tn_instance_publish(&instance, &bad[i], NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_instance_publish(&instance, NULL, NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_instance_publish(NULL, &bad[0], NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_instance_update(&instance, NULL, generic, NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_instance_update(&instance, generic, NULL, NULL, &err), TN_EINVAL, &err, "");
+        assert_error(tn_instance_publish(&instance, &bad[i].code, NULL, &err), TN_EINVAL, &err, bad[i].says);
+    assert_error(tn_instance_publish(&instance, NULL, NULL, &err), TN_EINVAL, &err, no_entry);
+    assert_error(tn_instance_publish(NULL, &bad[0].code, NULL, &err), TN_EINVAL, &err, no_entry);
+    assert_error(tn_instance_update(&instance, NULL, generic, NULL, &err), TN_EINVAL, &err,
+                 "from one specptr to another");
+    assert_error(tn_instance_update(&instance, generic, NULL, NULL, &err), TN_EINVAL, &err,
+                 "from one specptr to another");
     assert_string_equal(state_of(&instance, 1), "- 00 -");
     tn_instances_withdraw(NULL, 0);
 }

@@ -272,8 +272,8 @@ static void removed_libraries_have_no_stubs(void **state)
     assert_ok(tn_define_redirectable(s.f.library, "once", address_of(one), NULL, &err), &err);
     assert_ptr_equal(lookup(&s.f, "once"), stub); /* reused */
     assert_ok(tn_library_remove(s.f.library, &err), &err);
-    assert_error(tn_redirect(s.f.library, "once", address_of(two), &err), TN_EREMOVED, &err, "");
-    assert_error(tn_define_redirectable(s.f.library, "f", address_of(one), NULL, &err), TN_EREMOVED, &err, "");
+    assert_error(tn_redirect(s.f.library, "once", address_of(two), &err), TN_EREMOVED, &err, "main");
+    assert_error(tn_define_redirectable(s.f.library, "f", address_of(one), NULL, &err), TN_EREMOVED, &err, "main");
     close_stubs(&s);
 }
 
@@ -301,31 +301,43 @@ static void wrong_arguments_are_refused(void **state)
     struct tn_error err;
     assert_ok(tn_tracker_create(s.bodies, &tracker, &err), &err);
     const struct tn_lazy_symbol good = {.name = "f", .target = "once", .managed_registers = 0x7f};
-    const struct tn_lazy_symbol bad[] = {
-        {.name = NULL}, {.name = ""}, {.name = "f", .target = ""}, {.name = "f", .managed_registers = 0x80}};
+    const struct {
+        struct tn_lazy_symbol symbol;
+        const char *says;
+    } bad[] = {{{.name = NULL}, "without a name"},
+               {{.name = ""}, "without a name"},
+               {{.name = "f", .target = ""}, "without a name"},
+               {{.name = "f", .managed_registers = 0x80}, "'f': unknown managed registers 0x80"}};
     const struct tn_stub_options no_failure = {.size = sizeof no_failure};
     const struct tn_stub_options foreign = {
         .size = sizeof foreign, .on_failure = stub_options.on_failure, .owner = tracker};
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_error(tn_define_lazy(s.f.library, &bad[i], 1, s.bodies, &stub_options, &err), TN_EINVAL, &err, "");
+        assert_error(tn_define_lazy(s.f.library, &bad[i].symbol, 1, s.bodies, &stub_options, &err), TN_EINVAL, &err,
+                     bad[i].says);
     const struct {
         struct tn_library *library, *targets;
         const struct tn_lazy_symbol *symbols;
         const struct tn_stub_options *options;
-    } wrong[] = {{NULL, s.bodies, &good, &stub_options},       {s.f.library, NULL, &good, &stub_options},
-                 {s.f.library, s.bodies, NULL, &stub_options}, {s.f.library, other.bodies, &good, &stub_options},
-                 {s.f.library, s.bodies, &good, &no_failure},  {s.f.library, s.bodies, &good, NULL},
-                 {s.f.library, s.bodies, &good, &foreign}};
+        const char *says;
+    } wrong[] = {{NULL, s.bodies, &good, &stub_options, "need a library"},
+                 {s.f.library, NULL, &good, &stub_options, "need a library"},
+                 {s.f.library, s.bodies, NULL, &stub_options, "need a library"},
+                 {s.f.library, other.bodies, &good, &stub_options, "of another session"},
+                 {s.f.library, s.bodies, &good, &no_failure, "no function to call"},
+                 {s.f.library, s.bodies, &good, NULL, "no function to call"},
+                 {s.f.library, s.bodies, &good, &foreign, "tracker"}};
     for (size_t i = 0; i < COUNT(wrong); i++)
         assert_error(tn_define_lazy(wrong[i].library, wrong[i].symbols, 1, wrong[i].targets, wrong[i].options, &err),
-                     TN_EINVAL, &err, "");
-    assert_error(tn_define_redirectable(NULL, "f", &err, NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_define_redirectable(s.f.library, NULL, &err, NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_define_redirectable(s.f.library, "", &err, NULL, &err), TN_EINVAL, &err, "");
-    assert_error(tn_define_redirectable(s.f.library, "f", NULL, NULL, &err), TN_EINVAL, &err, "");
+                     TN_EINVAL, &err, wrong[i].says);
+    assert_error(tn_define_redirectable(NULL, "f", &err, NULL, &err), TN_EINVAL, &err, "needs a library and a name");
+    assert_error(tn_define_redirectable(s.f.library, NULL, &err, NULL, &err), TN_EINVAL, &err,
+                 "needs a library and a name");
+    assert_error(tn_define_redirectable(s.f.library, "", &err, NULL, &err), TN_EINVAL, &err,
+                 "needs a library and a name");
+    assert_error(tn_define_redirectable(s.f.library, "f", NULL, NULL, &err), TN_EINVAL, &err, "no function to call");
     assert_error(tn_define_redirectable(s.f.library, "f", &err, &foreign, &err), TN_EINVAL, &err, "tracker");
-    assert_error(tn_redirect(NULL, "f", &err, &err), TN_EINVAL, &err, "");
-    assert_error(tn_redirect(s.f.library, NULL, &err, &err), TN_EINVAL, &err, "");
+    assert_error(tn_redirect(NULL, "f", &err, &err), TN_EINVAL, &err, "no library or no name");
+    assert_error(tn_redirect(s.f.library, NULL, &err, &err), TN_EINVAL, &err, "no library or no name");
     assert_error(tn_redirect(s.f.library, "f", &err, &err), TN_EUNDEF, &err, "'f'");
     assert_null(s.f.session->lazy); /* no stub was needed so far */
     assert_ok(tn_define_lazy(s.f.library, NULL, 0, s.bodies, &stub_options, &err), &err);

@@ -398,6 +398,13 @@ static void options_are_checked(void **state)
     struct window w = {.start = NULL};
     const struct tn_memory good = memory_of(&w);
     struct tn_memory rows[] = {good, good, good, good, good, good, good};
+    static const char *const says[COUNT(rows)] = {"all three functions",
+                                                  "all three functions",
+                                                  "all three functions",
+                                                  "unknown memory flags 0x4",
+                                                  "pages of 3 bytes",
+                                                  "it must have 1 byte",
+                                                  "size 0"};
     rows[0].map = NULL;
     rows[1].publish = NULL;
     rows[2].unmap = NULL;
@@ -409,7 +416,7 @@ static void options_are_checked(void **state)
         const struct tn_session_options options = {.size = sizeof options, .memory = &rows[i]};
         struct tn_session *session;
         struct tn_error err;
-        assert_error(tn_session_create(&options, &session, &err), TN_EINVAL, &err, "");
+        assert_error(tn_session_create(&options, &session, &err), TN_EINVAL, &err, says[i]);
     }
     const struct tn_session_options both = {.size = sizeof both, .memory = &good, .strategy = TN_STRATEGY_DUAL};
     struct tn_session *session;

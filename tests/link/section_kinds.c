@@ -437,7 +437,7 @@ static void sections_do_not_share_bytes(void **state)
             if (i == k || at->sh_offset + at->sh_size > object.size)
                 assert_true(code == 0 || code == TN_EFORMAT);
             else
-                assert_error(code, TN_EFORMAT, &err, "");
+                assert_error(code, TN_EFORMAT, &err, "overlap in the file");
             *at = saved; /* exchanged in the file, they do not overlap */
             if (i > COUNT || k > COUNT)
                 continue;
