@@ -156,7 +156,7 @@ struct tn_jit_options {
     size_t threads;
     void (*on_error)(void *context, const struct tn_error *error);
     void *context;
-    const struct tn_compile_options *compile; /* NULL: the defaults; what it points to must outlive the JIT */
+    const struct tn_compile_options *compile; /* NULL: the defaults; copied, with all that it points to */
     int lazy;                                 /* not 0: compile function by function */
     void (*on_failure)(void); /* lazy: called in place of functions that cannot be compiled, see tn_stub_options */
     tn_resolver *resolver;    /* for the main library, perhaps tn_resolve_allowed; NULL: no host symbols */

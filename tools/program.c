@@ -164,7 +164,7 @@ static void end_program(void)
 
 bool tool_program_use_jit(const struct settings *settings)
 {
-    static struct tn_compile_options compile; /* it is used as long as the program runs */
+    struct tn_compile_options compile;
     struct tn_error error;
     if (!tool_compile_options(settings, &compile))
         return false;

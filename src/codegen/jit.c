@@ -45,6 +45,31 @@ static int take_options(const struct tn_jit_options *given, struct tn_jit_option
     return TN_OK;
 }
 
+/* Copies what the options point to. */
+static int copy_compile_options(struct tn_jit *jit, struct tn_error *err)
+{
+    struct tn_compile_options *options = &jit->compile;
+    const char **const strings[] = {&options->triple, &options->cpu, &options->features, &options->passes};
+    size_t size = 1;
+    for (size_t i = 0; i < TN_COUNT(strings); i++)
+        size += *strings[i] ? strlen(*strings[i]) + 1 : 0;
+    char *at = jit->strings = tn__alloc(NULL, size);
+    if (!at)
+        return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
+    for (size_t i = 0; i < TN_COUNT(strings); i++)
+        if (*strings[i]) {
+            size_t length = strlen(*strings[i]) + 1;
+            *strings[i] = memcpy(at, *strings[i], length);
+            at += length;
+        }
+    options->observer = &jit->observer;
+    if (options->native) {
+        jit->native = *options->native;
+        options->native = &jit->native;
+    }
+    return TN_OK;
+}
+
 static int open_session(struct tn_jit *jit, const struct tn_jit_options *options, struct tn_error *err)
 {
     struct tn_session_options session = {.size = sizeof session,
@@ -72,6 +97,8 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
         return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
     jit->users = 1;
     int code = take_options(given, &options, jit, err);
+    if (code == TN_OK)
+        code = copy_compile_options(jit, err);
     if (code == TN_OK)
         code = open_session(jit, &options, err);
     jit->lazy = options.lazy != 0;
@@ -102,6 +129,7 @@ void tn__jit_release(struct tn_jit *jit)
         next = each->next;
         tn__free(NULL, each);
     }
+    tn__free(NULL, jit->strings);
     tn__free(NULL, jit);
 }
 

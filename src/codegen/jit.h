@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "codegen/module.h"
+#include "tenon_cpu.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -20,8 +21,10 @@ struct tn_jit {
     struct tn_library *library;
     bool owns_session, lazy, keeps_ir;
     void (*on_failure)(void);
-    struct tn_compile_options compile;
-    struct tn_compile_observer observer;      /* the client's */
+    struct tn_compile_options compile;   /* what it points to is the JIT's own copy: */
+    struct tn_compile_observer observer; /* calls the client's functions */
+    struct tn_cpu native;
+    char *strings;
     struct tn__jit_initializer *initializers; /* under tn__jit_lock, newest first */
     struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
     struct {

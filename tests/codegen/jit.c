@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "llvm_module.h"
 #include "support.h"
@@ -341,6 +343,19 @@ static void generic_entry(void)
 
 static const struct tn_instance_entries entries = {.generic = (void *)generic_entry};
 
+/* The code of an instance, once there is some. */
+static struct tn_instance_code wait_for(const struct tn_instance *instance)
+{
+    enum { MOST_MS = 60000 };
+    struct tn_instance_code code = tn_instance_read(instance, 1);
+    for (int waited = 0; !code.invoke && waited < MOST_MS; waited++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        code = tn_instance_read(instance, 1);
+    }
+    assert_true(code.invoke != NULL);
+    return code;
+}
+
 static void instances_are_published(void **state)
 {
     (void)state;
@@ -378,10 +393,7 @@ static void instances_are_published(void **state)
                                         .whole = 1};
         if (tn_jit_add_module(jit, NULL, &module, &err))
             fail_msg("%s", err.text);
-        struct tn_instance_code code;
-        do
-            code = tn_instance_read(&good, 1);
-        while (!code.invoke);
+        struct tn_instance_code code = wait_for(&good);
         assert_int_equal(code.specsigflags, TN_INSTANCE_SPECSIG | TN_INSTANCE_READY);
         function *f;
         memcpy(&f, &code.invoke, sizeof f);
@@ -390,9 +402,7 @@ static void instances_are_published(void **state)
         assert_int_equal(f(41), 42);
         assert_non_null(strstr(seen.compiled, " entry:f(Int) "));
         assert_non_null(strstr(seen.compiled, " special:f(Int) "));
-        do
-            code = tn_instance_read(&broken, 1);
-        while (!code.invoke);
+        code = wait_for(&broken);
         assert_ptr_equal(code.invoke, entries.generic);
         tn_jit_destroy(jit);
     }
@@ -519,6 +529,77 @@ static void compiles_for_the_cpu_that_it_is_given(void **state)
     }
 }
 
+/* What the options point to is copied: it may hold something else when a module is compiled. */
+static void options_are_copied(void **state)
+{
+    (void)state;
+    static const char ask[] = "declare i1 @julia.cpu.have_fma.f64()\n"
+                              "define i64 @ask(i64 %unused) {\n"
+                              "  %yes = call i1 @julia.cpu.have_fma.f64()\n"
+                              "  %number = zext i1 %yes to i64\n"
+                              "  ret i64 %number\n}\n";
+    enum { BY_NAME, BY_NATIVE, WITH_PASSES, WAYS };
+    for (int way = 0; way < WAYS; way++) {
+        struct {
+            struct tn_jit_options options;
+            struct tn_compile_options compile;
+            struct tn_compile_observer observer;
+            struct tn_cpu native;
+            char triple[40], cpu[40], features[40], passes[40];
+        } *given = malloc(sizeof *given);
+        struct tn_jit *jit;
+        assert_non_null(given);
+        given->observer = observer;
+        given->native = cpu_named("x86-64-v3");
+        strcpy(given->triple, "x86_64-linux-gnu");
+        strcpy(given->cpu, "x86-64");
+        strcpy(given->features, "+avx2,+fma");
+        strcpy(given->passes, *tn_codegen_passes());
+        given->compile = (struct tn_compile_options){.size = sizeof given->compile,
+                                                     .triple = given->triple,
+                                                     .cpu = way == BY_NAME ? given->cpu : NULL,
+                                                     .features = way == BY_NAME ? given->features : NULL,
+                                                     .passes = way == WITH_PASSES ? given->passes : NULL,
+                                                     .observer = &given->observer,
+                                                     .native = way == BY_NATIVE ? &given->native : NULL};
+        given->options = (struct tn_jit_options){.size = sizeof given->options, .compile = &given->compile};
+        *seen.compiled = '\0';
+        assert_int_equal(tn_jit_create(&given->options, &jit, NULL), 0);
+        memset(given, 0x5a, sizeof *given);
+        if (way == WITH_PASSES) {
+            add_good(jit, "callee.ll", callee);
+            assert_int_equal(look_up(jit, "callee")(5), 15);
+            assert_compiled("callee");
+        } else {
+            add_good(jit, "ask.ll", ask);
+            assert_int_equal(look_up(jit, "ask")(0), 1);
+            assert_compiled("ask");
+        }
+        free(given);
+        tn_jit_destroy(jit);
+    }
+}
+
+static void undefined_symbols_ask_for_a_resolver(void **state)
+{
+    (void)state;
+    struct tn_jit_options options = {.size = sizeof options};
+    struct tn_jit *jit;
+    struct tn_error err;
+    void *address;
+    assert_int_equal(tn_jit_create(&options, &jit, NULL), 0);
+    add_good(jit, "calls.ll",
+             "declare i64 @labs(i64)\ndefine i64 @f(i64 %x) {\n  %y = call i64 @labs(i64 %x)\n  ret i64 %y\n}\n");
+    assert_int_equal(tn_jit_lookup(jit, "f", &address, &err), TN_EUNDEF);
+    assert_contains(err.text, "'labs' needed by calls.ll");
+    assert_contains(err.text,
+                    "nothing of the program is visible to library main, which has no resolver (tn_add_resolver)");
+    /* That is all it takes. */
+    assert_int_equal(tn_add_resolver(tn_jit_library(jit), tn_resolve_dlsym, NULL, NULL), 0);
+    assert_int_equal(look_up(jit, "f")(-5), 5);
+    tn_jit_destroy(jit);
+}
+
 static void lazy_programs_compute_the_same(void **state)
 {
     (void)state;
@@ -541,6 +622,8 @@ int main(void)
         cmocka_unit_test(many_threads_one_function),
         cmocka_unit_test(many_threads_many_modules),
         cmocka_unit_test(compiles_for_the_cpu_that_it_is_given),
+        cmocka_unit_test(options_are_copied),
+        cmocka_unit_test(undefined_symbols_ask_for_a_resolver),
         cmocka_unit_test(lazy_programs_compute_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
