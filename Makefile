@@ -47,6 +47,8 @@ setup = tools/build/setup.sh
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: omit LLVM=0" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
+# Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
+.NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
 .DEFAULT_GOAL := all
 
