@@ -137,6 +137,8 @@ some "it says what is wrong with a line" "$(printf 'f(x) = g(x)\n1 +\n' | "$calc
     grep -x 'calc: line 1: there is no such function calc: line 2: a number.* is missing')"
 rm -rf "${calc%/*}"
 collected=$root/share/doc/tenon/examples/collected
+answers "the first example of README.md runs from there" "Hello! 12 factorial is 479001600" \
+    "$root/bin/tenon" run "$root/share/doc/tenon/examples/hello/hello.ll"
 succeeds "the example of collected C runs from there" \
     env PATH="$root/bin:$PATH" make -s -C "$collected" run static CC="$CC" CLANG="$LLVM_BIN/clang"
 rm -rf "$collected/out"

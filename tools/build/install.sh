@@ -137,7 +137,7 @@ if [ -n "${LLVM_LINK-}" ]; then
     put 644 include/tenon_codegen.h "$INCLUDEDIR"
     put_archive "$BUILD/libtenon_codegen.a" "$LIBDIR"
     put_filled tenon-codegen.pc.in "$LIBDIR/pkgconfig" tenon-codegen.pc
-    examples="$examples calc collected product"
+    examples="$examples hello calc collected product"
 fi
 for example in $examples; do
     for file in examples/"$example"/*; do
