@@ -6,9 +6,10 @@
 
 #include "base/base.h"
 #include "base/os.h"
+#include "codegen/stack.h"
 #include "tool.h"
 
-/* Measured: a shard of SQLite takes 36 MB, a large function more. */
+/* Measured: a shard of SQLite takes 36 MB, a large function more. Of address space there is LLVM's stack as well. */
 enum { MEMORY_PER_THREAD = 64 << 20 };
 
 size_t tool_default_threads(void)
@@ -19,5 +20,6 @@ size_t tool_default_threads(void)
     size_t threads = known ? (size_t)CPU_COUNT(&cores) : tn__os_cores();
     struct tn__os_memory memory;
     tn__os_memory(&memory);
-    return (size_t)tn__max64(1, tn__min64(threads, tn__min64(memory.room, memory.address_space) / MEMORY_PER_THREAD));
+    uint64_t fit = tn__min64(memory.room / MEMORY_PER_THREAD, memory.address_space / (MEMORY_PER_THREAD + TN__STACK));
+    return (size_t)tn__max64(1, tn__min64(threads, fit));
 }

@@ -9,6 +9,8 @@
  *     native.c       the meaning of "native" for LLVM
  *     diagnostics.c  LLVM's diagnostics as struct tn_error
  *     fatal.c        what would end the process, as an error code
+ *     stack_x86_64.c the stack that LLVM runs on
+ *     nesting.cpp    limits of nesting, which LLVM recurses with
  *     source.c       tn_symbolize_source: keeps debug information of linked objects
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h
  *     read.cpp       reading and verifying IR
@@ -174,9 +176,13 @@ void tn__unit_dispose(struct tn__unit *unit);
 
 /* ---- fatal.c ---- */
 
-/* Calls `body` and returns its result. If LLVM gives up meanwhile: TN_EFATAL with LLVM's text, or TN_ENOMEM; whatever
+/* Calls `body`, on a stack of its own (stack.h), and returns its result. If LLVM gives up meanwhile: TN_EFATAL with LLVM's text, or TN_ENOMEM; whatever
  * `body` had created is then abandoned, because LLVM's state is unknown. May be nested, as observers may compile. */
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err);
+/* The same on the calling thread's stack, for short calls that do not recurse. */
+int tn__contain_here(int (*body)(void *context), void *context, struct tn_error *err);
+/* For a body that gives memory back: if there is no room for a stack, it runs on the calling thread's. */
+void tn__contain_disposal(int (*body)(void *context), void *context);
 
 /* A step that sets up LLVM for the whole process. */
 struct tn__once {

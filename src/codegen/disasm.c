@@ -95,7 +95,7 @@ int tn__disasm_open(uint16_t elf_machine, const struct tn__namer *namer, bool in
     if (!disasm)
         return tn__fail(err, TN_ENOMEM, "out of memory");
     disasm->namer = namer;
-    int code = tn__contain(open_llvm, &(struct opening){disasm, row, intel_syntax}, err);
+    int code = tn__contain_here(open_llvm, &(struct opening){disasm, row, intel_syntax}, err);
     if (!code && !disasm->llvm)
         code = tn__fail(err, TN_ENOMEM, "LLVM could not set up its disassembler");
     if (code)
@@ -126,7 +126,7 @@ size_t tn__disasm_next(struct tn__disasm *disasm, const void *bytes, size_t size
 {
     struct instruction instruction = {
         .disasm = disasm, .bytes = bytes, .size = size, .text_size = text_size, .address = address, .text = text};
-    return tn__contain(next, &instruction, NULL) ? 0 : instruction.found;
+    return tn__contain_here(next, &instruction, NULL) ? 0 : instruction.found;
 }
 
 static int close_llvm(void *user)
@@ -137,6 +137,6 @@ static int close_llvm(void *user)
 
 void tn__disasm_close(struct tn__disasm *disasm)
 {
-    tn__contain(close_llvm, disasm->llvm, NULL);
+    tn__contain_here(close_llvm, disasm->llvm, NULL);
     tn__free(NULL, disasm);
 }

@@ -17,6 +17,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
+#include "codegen/stack.h"
 
 struct trap {
     jmp_buf return_point;
@@ -95,24 +96,47 @@ static void run(void *user)
     trap->result = trap->body(trap->context);
 }
 
-int tn__contain(int (*body)(void *context), void *context, struct tn_error *err)
+/* On the stack that the body runs on, because longjmp must not change to another. */
+static void spring(void *user)
 {
-    install();
-    struct trap trap = {.body = body, .context = context, .err = err}, *outer = current; /* an observer may compile */
+    struct trap *trap = user, *outer = current; /* an observer may compile */
     const void *frames = tn__llvm_save_frames();
-    current = &trap;
+    current = trap;
     bool whole = false;
-    if (setjmp(trap.return_point) == 0) {
-        whole = tn__llvm_call(run, &trap);
+    if (setjmp(trap->return_point) == 0) {
+        whole = tn__llvm_call(run, trap);
         if (!whole)
-            trap.result = tn__fail(err, TN_ENOMEM, "LLVM: out of memory");
+            trap->result = tn__fail(trap->err, TN_ENOMEM, "LLVM: out of memory");
     }
     current = outer;
     if (!whole) {
         tn__llvm_restore_frames(frames);
         atomic_fetch_add(&abandoned, 1);
     }
+}
+
+int tn__contain(int (*body)(void *context), void *context, struct tn_error *err)
+{
+    install();
+    struct trap trap = {.body = body, .context = context, .err = err};
+    int code = tn__stack_call(spring, &trap, err);
+    return code ? code : trap.result;
+}
+
+int tn__contain_here(int (*body)(void *context), void *context, struct tn_error *err)
+{
+    install();
+    struct trap trap = {.body = body, .context = context, .err = err};
+    spring(&trap);
     return trap.result;
+}
+
+void tn__contain_disposal(int (*body)(void *context), void *context)
+{
+    install();
+    struct trap trap = {.body = body, .context = context};
+    if (tn__stack_call(spring, &trap, NULL) != TN_OK)
+        spring(&trap);
 }
 
 uint64_t tn_codegen_abandoned(void)

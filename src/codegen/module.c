@@ -184,7 +184,7 @@ void tn__module_close(struct tn__module *module)
         return;
     unlist_module(module);
     if (!module->broken)
-        tn__contain(close_contained, module, NULL);
+        tn__contain_disposal(close_contained, module);
     pthread_mutex_destroy(&module->lock);
     tn__free(NULL, module->ir);
     tn__free(NULL, module);

@@ -17,6 +17,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include "codegen/llvm.h"
+#include "codegen/nesting.h"
 
 using namespace llvm;
 
@@ -37,6 +38,8 @@ static bool has_debug_info(const Module &module)
 /* Debug information that is wrong is left out; anything else that is goes to `message`, with false. */
 static bool verify(Module &module, std::string &message)
 {
+    if (!tn__nesting_of_module(module, message))
+        return false;
     raw_string_ostream stream(message);
     bool bad_debug_info = false;
     bool good = !verifyModule(module, &stream, &bad_debug_info);
@@ -48,14 +51,18 @@ static bool verify(Module &module, std::string &message)
 
 /* Both readers leave behind what they have to say, or nothing where `layout` has said it. */
 static std::unique_ptr<Module> read_text(MemoryBufferRef text, LLVMContext &context, bool is_ours,
-                                         const ParserCallbacks &callbacks, SMDiagnostic &problem, std::string &message)
+                                         const ParserCallbacks &callbacks, tn__position &at, std::string &message)
 {
+    if (!tn__nesting_of_text(text.getBuffer(), at, message))
+        return nullptr;
+    SMDiagnostic problem;
     SourceMgr sources;
     sources.AddNewSourceBuffer(MemoryBuffer::getMemBuffer(text), SMLoc());
     auto module = std::make_unique<Module>(text.getBufferIdentifier(), context);
     LLParser parser(text.getBuffer(), sources, problem, module.get(), nullptr, context);
     if (parser.Run(/*UpgradeDebugInfo=*/false, *callbacks.DataLayout)) {
         message = problem.getMessage().str();
+        at = {problem.getLineNo() > 0 ? (unsigned)problem.getLineNo() : 0, (unsigned)problem.getColumnNo() + 1};
         return nullptr;
     }
     if (!is_ours && !verify(*module, message))
@@ -76,6 +83,8 @@ static Error read_bodies(Module &module)
 static std::unique_ptr<Module> read_bitcode(MemoryBufferRef bytes, LLVMContext &context, bool is_ours,
                                             const ParserCallbacks &callbacks, std::string &message)
 {
+    if (!is_ours && !tn__nesting_of_bitcode(bytes.getBuffer(), message))
+        return nullptr;
     auto module = getLazyBitcodeModule(bytes, context, false, false, callbacks);
     if (!module) {
         message = toString(module.takeError());
@@ -109,14 +118,13 @@ LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const cha
         const char *chosen = layout(layout_user, triple.str().c_str(), own.str().c_str());
         return chosen ? std::optional<std::string>(chosen) : std::nullopt;
     });
-    SMDiagnostic problem;
+    tn__position at;
     std::string message;
     MemoryBufferRef input(StringRef(bytes, length), name);
     std::unique_ptr<Module> module = tn__llvm_is_bitcode(bytes, length)
                                          ? read_bitcode(input, *unwrap(context), is_ours, callbacks, message)
-                                         : read_text(input, *unwrap(context), is_ours, callbacks, problem, message);
+                                         : read_text(input, *unwrap(context), is_ours, callbacks, at, message);
     if (!module)
-        report(report_user, nullptr, problem.getLineNo() > 0 ? problem.getLineNo() : 0, problem.getColumnNo() + 1,
-               message.c_str());
+        report(report_user, nullptr, at.line, at.column, message.c_str());
     return wrap(module.release());
 }

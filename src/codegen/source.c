@@ -49,7 +49,7 @@ static int close_dwarf(void *context)
 static void free_batch(struct batch *batch)
 {
     if (batch->dwarf && batch->generation == tn__fork_generation())
-        tn__contain(close_dwarf, batch->dwarf, NULL);
+        tn__contain_disposal(close_dwarf, batch->dwarf);
     tn__debug_image_free(&batch->image);
     tn__free(batch->session->allocator, batch);
 }

@@ -266,5 +266,5 @@ static int free_module(void *user)
 void tn__image_dispose_module(struct tn__image_build *b)
 {
     if (!b->is_abandoned)
-        tn__contain(free_module, b, NULL);
+        tn__contain_disposal(free_module, b);
 }

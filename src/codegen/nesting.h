@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Limits of nesting. LLVM's functions recurse into types, constants and metadata, and work on nested types grows with the square of
+ * their depth. So IR that is nested deeper than the stack (stack.h) holds is refused before LLVM recurses. */
+
+#ifndef TENON_CODEGEN_NESTING_H
+#define TENON_CODEGEN_NESTING_H
+
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm {
+class Module;
+}
+
+#pragma GCC visibility push(hidden)
+
+/* Brackets of text, types, constants with aliases; metadata, whose graph is deeper in large programs. */
+enum { TN__NESTING = 1000, TN__METADATA_NESTING = 20000 };
+
+struct tn__position {
+    unsigned line = 0, column = 0; /* from 1; 0: none */
+};
+
+/* Before text is parsed: brackets and chains of named types. False with a message, and where the nesting begins. */
+bool tn__nesting_of_text(llvm::StringRef text, tn__position &at, std::string &message);
+
+/* Before bitcode is read: its types. What cannot be read here is left to the reader. */
+bool tn__nesting_of_bitcode(llvm::StringRef bytes, std::string &message);
+
+/* After reading and before anything else: constants, aliases and metadata. */
+bool tn__nesting_of_module(const llvm::Module &module, std::string &message);
+
+#pragma GCC visibility pop
+#endif
