@@ -80,7 +80,7 @@ void tn__os_close(int fd);
 int tn__os_create_log(const char *path, int *fd);
 /* A folder that only this user can enter, made if there is none. EACCES: something else is in its place. */
 int tn__os_own_folder(char *path, size_t size);
-int tn__os_append(int fd, const void *bytes, size_t size);
+int tn__os_append(int fd, const void *bytes, size_t size); /* EFBIG: RLIMIT_FSIZE is lower */
 /* Maps the first page executable, so that the file appears among the mappings of the process; this is how perf finds it. */
 int tn__os_map_marker(int fd, uint64_t *address);
 

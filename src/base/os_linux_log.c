@@ -54,6 +54,9 @@ int tn__os_append(int fd, const void *bytes, size_t size)
     int fault = tn__os_fault(false, NULL);
     if (fault)
         return fault;
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end >= 0 && !tn__os_permits_file((uint64_t)end + size))
+        return EFBIG;
     while (size) {
         ssize_t n = write(fd, bytes, size);
         if (n < 0 && errno != EINTR)

@@ -153,8 +153,13 @@ static int write_beyond_the_limit(void)
         return 2;
     if (tn__os_write(fd, 4094, &piece, 1) || tn__os_write(fd, 4095, &piece, 1) != EFBIG)
         return 3;
+    if (tn__os_append(fd, bytes, 1) != EFBIG)
+        return 4;
     tn__os_close(fd);
-    return tn__os_memfd(4097, &fd) == EFBIG ? 0 : 4;
+    if (tn__os_memfd(4095, &fd) || tn__os_append(fd, bytes, 1) || tn__os_append(fd, bytes, 1) != EFBIG)
+        return 5;
+    tn__os_close(fd);
+    return tn__os_memfd(4097, &fd) == EFBIG ? 0 : 6;
 }
 
 static void files_beyond_the_limit_are_errors(void **state)

@@ -4,6 +4,7 @@
  * for tests/image. */
 
 #include <elf.h>
+#include <sys/resource.h>
 
 #include "base/os.h"
 #include "support.h"
@@ -115,6 +116,30 @@ static void many_notes(void **state)
     }
 }
 
+/* The file is written in memory, but the limit counts there as well. */
+static void a_limit_on_files_is_an_error(void **state)
+{
+    (void)state;
+    struct tn_buffer object, out, again;
+    struct tn_error err;
+    struct tn_input input = make_object(&object);
+    struct rlimit before, limit;
+    assert_int_equal(tn_image_link(&input, 1, NULL, &out, &err), TN_OK);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (size_t missing = 0; missing <= out.size; missing += missing ? out.size - 1 : 1) {
+        limit = (struct rlimit){out.size - missing, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        int code = tn_image_link(&input, 1, NULL, &again, &err);
+        setrlimit(RLIMIT_FSIZE, &before);
+        assert_int_equal(code, missing ? TN_EIO : TN_OK);
+        if (code)
+            assert_string_equal(err.text, "cannot write an ELF file: File too large");
+        tn_buffer_free(&again);
+    }
+    tn_buffer_free(&object);
+    tn_buffer_free(&out);
+}
+
 static void older_callers(void **state)
 {
     (void)state;
@@ -160,8 +185,9 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused),       cmocka_unit_test(any_page_size), cmocka_unit_test(many_notes),
-        cmocka_unit_test(older_callers), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(refused),       cmocka_unit_test(any_page_size),
+        cmocka_unit_test(many_notes),    cmocka_unit_test(older_callers),
+        cmocka_unit_test(out_of_memory), cmocka_unit_test(a_limit_on_files_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,7 +313,8 @@ static bool put_headers(Elf *elf, const struct tn__elf_file *f, const struct sec
     return true;
 }
 
-static bool put_all(int fd, const struct tn__elf_file *f, const struct sections *all)
+/* Its size is computed first, because writing more than RLIMIT_FSIZE would be a signal. An errno value; -1: libelf's own. */
+static int put_all(int fd, const struct tn__elf_file *f, const struct sections *all)
 {
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_WRITE, NULL);
@@ -321,12 +322,13 @@ static bool put_all(int fd, const struct tn__elf_file *f, const struct sections 
     bool good = elf && put_headers(elf, f, all);
     for (size_t i = 1; good && i < all->count; i++)
         good = put_section(elf, &all->items[i], names);
-    if (good) {
+    if (good)
         elf_flagelf(elf, ELF_C_SET, ELF_F_LAYOUT);
-        good = elf_update(elf, ELF_C_WRITE) >= 0;
-    }
+    int64_t size = good ? elf_update(elf, ELF_C_NULL) : -1;
+    bool is_permitted = size < 0 || tn__os_permits_file((uint64_t)size);
+    good = size >= 0 && is_permitted && elf_update(elf, ELF_C_WRITE) >= 0;
     elf_end(elf);
-    return good;
+    return good ? 0 : is_permitted ? -1 : EFBIG;
 }
 
 /* libelf writes to descriptors only. */
@@ -336,12 +338,13 @@ static int write_to_memory(const struct tn__elf_file *f, const struct sections *
     struct tn__os_file file;
     if (error)
         return tn__fail(f->err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "no file in memory: %s", strerror(error));
-    bool good = put_all(fd, f, all);
-    error = good ? tn__os_map_open_file(fd, &file) : 0;
+    error = put_all(fd, f, all);
+    if (!error)
+        error = tn__os_map_open_file(fd, &file);
     tn__os_close(fd);
-    if (!good || error)
+    if (error)
         return tn__fail(f->err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "cannot write an ELF file: %s",
-                        good ? strerror(error) : elf_errmsg(-1));
+                        error < 0 ? elf_errmsg(-1) : strerror(error));
     int code = tn__buffer_fill(out, file.bytes, file.size)
                    ? TN_OK
                    : tn__fail(f->err, TN_ENOMEM, "out of memory while writing a file");
