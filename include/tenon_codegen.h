@@ -48,6 +48,9 @@ struct tn_compile_options {
     /* Not 0: LLVM's verifier examines managed code again after the passes over it. What it finds is a mistake of Tenon's,
      * and TN_ECOMPILE. */
     int verify_ir;
+    /* Not 0: assembly in the module (`module asm`, inline assembly) may read files, by .include and .incbin; otherwise these are
+     * TN_ECOMPILE. */
+    int assembly_files;
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };
@@ -292,6 +295,7 @@ struct tn_image_options {
     /* Called, before anything is compiled, with each name that what is kept of the inputs uses and does not define, unless it may
      * stay undefined. Optimisation may remove the last use of some. NULL: not called. */
     void (*undefined)(void *context, const char *name);
+    int assembly_files; /* as in struct tn_compile_options */
 };
 
 struct tn_image_stats {

@@ -75,6 +75,7 @@ static bool take_options(struct job *job)
         .triple = settings->triple,
         .targets = settings->targets,
         .opt_level = settings->opt_level,
+        .assembly_files = settings->assembly_files,
         .outputs = wanted_outputs(settings),
         .unknown_root = tool_unknown_root,
         .context = job,

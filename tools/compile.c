@@ -33,6 +33,7 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
         .code_model = (enum tn_code_model)settings->code_model,
         .emit = (enum tn_emit)settings->emit,
         .function_sections = settings->function_sections,
+        .assembly_files = settings->assembly_files,
         .observer = tool_watch_observer(),
         .polls = settings->polls,
         .passes = settings->passes,

@@ -86,6 +86,8 @@ static const struct option options[] = {
      "LLVM's features, as in +avx2,-fma"},
     {FOR_COMPILE, "--reloc", NULL, "MODEL", "pic|static", M(reloc_model), "relocation model, default pic"},
     {FOR_COMPILE, "--code-model", NULL, "MODEL", "small|medium|large", M(code_model), "code model, default small"},
+    {FOR_RUN | FOR_COMPILE | FOR_DISASM | FOR_BUILD, "--asm-files", NULL, NULL, NULL, M(assembly_files),
+     "let assembly in modules read files: .include and .incbin"},
     {FOR_COMPILE, "--function-sections", NULL, NULL, NULL, M(function_sections),
      "put each function and variable into a section of its own"},
     {FOR_RUN | FOR_LINK, "--entry", NULL, "SYM", NULL, M(entry),

@@ -35,7 +35,7 @@ struct settings {
     const char *threads;
     const char *passes;
     int polls, weak;
-    int function_sections, stats, help, noexec, phony, no_host, strip; /* flags */
+    int function_sections, assembly_files, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
         const char *value;

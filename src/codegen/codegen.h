@@ -18,6 +18,7 @@
  *     disasm.c       LLVM's disassembler, for the command
  *     cpu_features.cpp  intrinsics that ask about the CPU that code is compiled for
  *     pipeline.cpp   the passes of each level
+ *     assembly.cpp   keeps assembly in modules from reading files
  *     emitter.cpp    from a module to its object, by passes that are reused
  *     split.cpp      dividing a module into parts, so that its functions can be compiled when they are called
  *     extract.cpp    copying one part of it
@@ -69,6 +70,7 @@ struct tn__target {
     const char *features;        /* the client's, or "" */
     bool cpu_given;              /* the client's CPU replaces that of the functions */
     struct tn__subtarget *names; /* the CPUs and features that this target knows */
+    LLVMTargetRef closed;        /* the machine's target if its assembly reads no files, or NULL */
     LLVMTargetMachineRef machine;
     struct tn__emitter *emitter; /* that an earlier compilation has set up for the machine, or NULL */
     bool spent;                  /* the machine has kept state that would change the objects of other modules */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What the code generator needs from LLVM but its C API does not offer; implemented in llvm.cpp, pipeline.cpp,
- * emitter.cpp and dwarf.cpp. */
+ * emitter.cpp, assembly.cpp and dwarf.cpp. */
 
 #ifndef TENON_CODEGEN_LLVM_H
 #define TENON_CODEGEN_LLVM_H
@@ -57,6 +57,10 @@ bool tn__llvm_has_cpu(const struct tn__subtarget *subtarget, const char *cpu);
 bool tn__llvm_has_feature(const struct tn__subtarget *subtarget, const char *feature, size_t length);
 /* *on: whether the subtarget's CPU has it. False: it is unknown. */
 bool tn__llvm_ask_feature(const struct tn__subtarget *subtarget, const char *feature, bool *on);
+
+/* A copy of a target for machines that assemble no .include and no .incbin (assembly.cpp); to be freed after these. */
+LLVMTargetRef tn__llvm_closed_target(LLVMTargetRef target);
+void tn__llvm_closed_target_free(LLVMTargetRef target); /* NULL is ignored */
 
 /* Initialisers through .init_array and, if wanted, a section for each function and variable. */
 void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);

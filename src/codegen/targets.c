@@ -234,6 +234,8 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
     char *features = join_features(target);
     if (!features)
         return out_of_memory(err);
+    if (!options->assembly_files)
+        llvm = target->closed = tn__llvm_closed_target(llvm);
     target->machine = create_machine(target, llvm, features, options);
     tn__free(NULL, features);
     if (!target->machine)
@@ -249,6 +251,7 @@ void tn__target_close(struct tn__target *target)
     tn__llvm_emitter_free(&target->emitter);
     if (target->machine)
         LLVMDisposeTargetMachine(target->machine);
+    tn__llvm_closed_target_free(target->closed);
     if (target->names)
         tn__llvm_subtarget_free(target->names);
     tn__free(NULL, target->native_features);

@@ -106,7 +106,8 @@ static int take_options(struct tn__image_build *b, const struct tn_image_options
                                              .triple = taken->triple,
                                              .cpu = "generic",
                                              .opt_level = taken->opt_level,
-                                             .function_sections = 1};
+                                             .function_sections = 1,
+                                             .assembly_files = taken->assembly_files};
     return code;
 }
 
