@@ -9,7 +9,7 @@
  *     native.c       the meaning of "native" for LLVM
  *     diagnostics.c  LLVM's diagnostics as struct tn_error
  *     fatal.c        what would end the process, as an error code
- *     stack_x86_64.c the stack that LLVM runs on
+ *     host_x86_64.c  the stack that LLVM runs on
  *     nesting.cpp    limits of nesting, which LLVM recurses with
  *     source.c       tn_symbolize_source: keeps debug information of linked objects
  *     llvm.cpp       what LLVM's C API lacks, behind llvm.h

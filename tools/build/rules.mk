@@ -15,10 +15,12 @@ with_llvm := $(filter-out 0,$(LLVM))
 
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
+codegen_src := $(wildcard src/codegen/*.c src/codegen/*/*.c)
 # Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-runtime_src := $(foreach src,$(runtime_src),$(if $(filter-out host_$(machine).c,$(filter host_%,$(notdir $(src)))),,$(src)))
-codegen_src := $(wildcard src/codegen/*.c src/codegen/*/*.c)
+for_machine = $(foreach src,$(1),$(if $(filter-out host_$(machine).c,$(filter host_%,$(notdir $(src)))),,$(src)))
+runtime_src := $(call for_machine,$(runtime_src))
+codegen_src := $(call for_machine,$(codegen_src))
 codegen_cxx := $(filter-out src/codegen/absent/%,$(wildcard src/codegen/*.cpp src/codegen/*/*.cpp))
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)
 tool_src := $(wildcard tools/*.c)
