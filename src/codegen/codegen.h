@@ -110,6 +110,7 @@ struct tn__diagnostics {
     LLVMModuleRef module; /* once it is read; NULL before */
     struct tn_error *err;
     size_t errors; /* so far; *err has as many of them as fit */
+    size_t last;   /* where the last of them begins */
 };
 
 /* Routes the context's diagnostics into *diagnostics, which must live as long as the context. */

@@ -5,18 +5,29 @@
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
 
+/* Assembly in a function is wrong once more wherever the function was inlined; one line says it. */
+static bool is_repeated(const struct tn__diagnostics *diagnostics, const char *line)
+{
+    return diagnostics->errors && diagnostics->err && !strcmp(diagnostics->err->text + diagnostics->last, line);
+}
+
 void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigned column, const char *message)
 {
     struct tn__diagnostics *diagnostics = user;
-    if (diagnostics->errors++ == 0)
-        tn__fail(diagnostics->err, TN_ECOMPILE, "%s", "");
-    else
-        tn__append(diagnostics->err, "\n");
-    tn__append(diagnostics->err, "%s:", file && *file ? file : diagnostics->name);
+    struct tn_error *err = diagnostics->err, text;
+    tn__fail(&text, TN_ECOMPILE, "%s:", file && *file ? file : diagnostics->name);
     if (line)
-        tn__append(diagnostics->err, "%u:%u:", line, column);
-    tn__append(diagnostics->err, " error: ");
-    tn__append_text(diagnostics->err, message);
+        tn__append(&text, "%u:%u:", line, column);
+    tn__append(&text, " error: ");
+    tn__append_text(&text, message);
+    if (is_repeated(diagnostics, text.text))
+        return;
+    if (diagnostics->errors++ == 0)
+        tn__fail(err, TN_ECOMPILE, "%s", "");
+    else
+        tn__append(err, "\n");
+    diagnostics->last = err ? strlen(err->text) : 0;
+    tn__append_text(err, text.text);
 }
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
