@@ -424,7 +424,7 @@ class visitor {
     std::string message;
 
   private:
-    paths<const Constant *> constants{TN__NESTING};
+    paths<const Constant *> constants{TN__NESTING}, aliases{TN__ALIAS_NESTING};
     paths<const MDNode *> nodes{TN__METADATA_NESTING};
 
     bool visit(const Value *value);
@@ -432,6 +432,7 @@ class visitor {
     bool visit(const Function &function);
     bool visit(const Instruction &instruction);
     bool visit(const DbgRecord &record);
+    bool visit_alias(const GlobalValue &alias);
     bool visit_operands(const User &user);
     template <typename Owner> bool visit_attached(const Owner &owner);
 };
@@ -442,19 +443,34 @@ const Constant *as_nested(const Value *value)
     return isa<ConstantAggregate, ConstantExpr, GlobalAlias, GlobalIFunc>(value) ? cast<Constant>(value) : nullptr;
 }
 
+/* Whether an edge has this number, and where it leads: nowhere else, or to `to`. */
+bool constant_edge(const Constant *from, unsigned number, const Constant *&to)
+{
+    if (number >= from->getNumOperands())
+        return false;
+    if (const Constant *part = as_nested(from->getOperand(number)))
+        to = part;
+    return true;
+}
+
 bool visitor::visit(const Value *value)
 {
     if (auto *wrapped = dyn_cast<MetadataAsValue>(value))
         return visit(wrapped->getMetadata());
     const Constant *root = as_nested(value);
     auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &) {
-        if (i >= from->getNumOperands())
-            return false;
-        if (const Constant *part = as_nested(from->getOperand(i)))
-            to = part;
-        return true;
+        return constant_edge(from, i, to);
     };
     return !root || constants.visit(root, edge) || refuse(message, "constants are nested", TN__NESTING);
+}
+
+bool visitor::visit_alias(const GlobalValue &alias)
+{
+    auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &levels) {
+        levels = isa<GlobalValue>(from);
+        return constant_edge(from, i, to);
+    };
+    return visit(&alias) && (aliases.visit(&alias, edge) || refuse(message, "aliases are nested", TN__ALIAS_NESTING));
 }
 
 bool visitor::visit(const Metadata *metadata)
@@ -520,9 +536,9 @@ bool visitor::visit(const Module &module)
     auto visit_named = [this](const NamedMDNode &named) {
         return all_of(named.operands(), [this](const MDNode *node) { return visit(node); });
     };
-    auto visit_value = [this](const GlobalValue &value) { return visit(&value); };
-    return all_of(module.globals(), visit_variable) && all_of(module.aliases(), visit_value) &&
-           all_of(module.ifuncs(), visit_value) && all_of(module.named_metadata(), visit_named) &&
+    auto visit_one = [this](const GlobalValue &value) { return visit_alias(value); };
+    return all_of(module.globals(), visit_variable) && all_of(module.aliases(), visit_one) &&
+           all_of(module.ifuncs(), visit_one) && all_of(module.named_metadata(), visit_named) &&
            all_of(module, [this](const Function &function) { return visit(function); });
 }
 

@@ -16,8 +16,9 @@ class Module;
 
 #pragma GCC visibility push(hidden)
 
-/* Brackets of text, types, constants with aliases; metadata, whose graph is deeper in large programs. */
-enum { TN__NESTING = 1000, TN__METADATA_NESTING = 20000 };
+/* Brackets of text, types, constants; metadata, whose graph is deeper in large programs; aliases of aliases, of which the verifier
+ * follows every chain from each of its links. */
+enum { TN__NESTING = 1000, TN__METADATA_NESTING = 20000, TN__ALIAS_NESTING = 100 };
 
 struct tn__position {
     unsigned line = 0, column = 0; /* from 1; 0: none */
