@@ -10,6 +10,7 @@
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl, uninstall-musl
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
+#   make models   the protocols between threads, checked by spin, deliberate mistakes included
 #   make tsan     the unit tests with ThreadSanitizer
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-long 20 minutes each;
 #                 make fuzz-corpus keeps useful inputs
@@ -49,7 +50,7 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
-.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
+.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo models asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -84,6 +85,10 @@ test:
 test-slow:
 	@$(setup) install build test slow
 	@$(make_in) test-slow
+
+models:
+	@$(setup) install build models
+	@$(make_in) models
 
 test-qemu:
 	@$(setup) install build test qemu

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+# ---- the protocols, checked by spin ----
+
+.PHONY: models
+models:
+	@LIMIT=1800 $(run_tests) $(wildcard tests/models/slow/*.sh)
+
 # ---- qemu/: the storm of code instances on a processor with weaker memory order ----
 
 storm := $(BUILD)/tests/models/qemu/instance_storm-aarch64

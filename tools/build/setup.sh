@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build musl demo test slow lint bench fuzz qemu
+# setup.sh check|install GROUP...     GROUP: build musl demo test slow models lint bench fuzz qemu
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
@@ -40,8 +40,9 @@ packages_of() {
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
         "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build ;;
-    slow-0) echo spin ;;
-    slow-*) echo spin "$(llvm_packages 'libclang-rt-%s-dev')" ;;
+    models-*) echo spin ;;
+    slow-0) packages_of models ;;
+    slow-*) echo "$(packages_of models)" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl valgrind "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
