@@ -162,7 +162,8 @@ int tn__os_memfd(size_t size, int *fd)
 }
 
 /* Most of the address space is free, below the stack: the power of two there begins with 34 random bits on x86-64. Some tools
- * and processors have less of it; what they leave is found among the lower addresses. */
+ * and processors leave only lower addresses, others, such as AddressSanitizer, only higher ones: each range in turn has
+ * places that are tried. */
 static uint64_t random_address(uint64_t bits, unsigned shift)
 {
     uint64_t lowest = 4ULL << 30, stack = (uintptr_t)&bits;
@@ -170,7 +171,7 @@ static uint64_t random_address(uint64_t bits, unsigned shift)
     return span <= lowest ? 0 : (lowest + bits % (span - lowest)) & -(uint64_t)tn__os_page_size();
 }
 
-enum { PLACES = 16, PLACES_PER_RANGE = 4, RANGE_STEP = 3 };
+enum { PLACES = 64, RANGES = 4, RANGE_STEP = 3 };
 
 static void *map_somewhere(int fd, uint64_t offset, size_t size, int *error)
 {
@@ -182,9 +183,9 @@ static void *map_somewhere(int fd, uint64_t offset, size_t size, int *error)
             *error = refused;
             return NULL;
         }
-        uint64_t at = random_address(bits, i / PLACES_PER_RANGE * RANGE_STEP);
+        uint64_t at = random_address(bits, i % RANGES * RANGE_STEP);
         if (!at)
-            break;
+            continue;
         int flags = MAP_SHARED | MAP_FIXED_NOREPLACE;
         void *p = mmap(pointer(at), size, PROT_READ | PROT_WRITE, flags, fd, (off_t)offset);
         if (p == pointer(at))

@@ -141,6 +141,34 @@ static void places_are_random(void **state)
     tn__os_close(fd);
 }
 
+/* Other tools take large parts of the address space; aliases find what is left. */
+static void places_are_found_beside_what_is_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t from, to;
+    } rows[] = {
+        {0x100000000, 0x100000000000}, /* as AddressSanitizer's shadow */
+        {0x80000000000, 0x400000000000},
+        {0x10000000000, 0x400000000000},
+    };
+    size_t size = tn__os_page_size();
+    int fd;
+    assert_int_equal(tn__os_memfd(size, &fd), 0);
+    for (size_t row = 0; row < TN_COUNT(rows); row++) {
+        uint64_t length = rows[row].to - rows[row].from, address;
+        bool free = tn__os_reserve(rows[row].from, length, true, &address) == 0; /* or a sanitizer has it */
+        for (int i = 0; i < 3000; i++) {
+            if (tn__os_map_alias(fd, 0, size, &alias))
+                fail_msg("row %zu: alias %d found no place", row, i);
+            tn__os_release((uintptr_t)alias, size);
+        }
+        if (free)
+            tn__os_release(address, length);
+    }
+    tn__os_close(fd);
+}
+
 static int write_beyond_the_limit(void)
 {
     static uint8_t bytes[2];
@@ -279,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_sealed_memfd_cannot_be_written),
         cmocka_unit_test(sealed_views_cannot_become_writable),
         cmocka_unit_test(places_are_random),
+        cmocka_unit_test(places_are_found_beside_what_is_taken),
         cmocka_unit_test(files_beyond_the_limit_are_errors),
         cmocka_unit_test(many_pieces_are_written_one_after_the_other),
         cmocka_unit_test(files),
