@@ -7,7 +7,7 @@
  * waited so far. That needs no further state, and a lost wakeup costs little. */
 
 #include "base/delay.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 /* ---- where a thread was last seen ---- */
 

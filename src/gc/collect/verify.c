@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "gc.h"
+#include "gc/gc.h"
 
 struct check {
     struct tn_heap *heap;

@@ -4,7 +4,7 @@
  * head. */
 
 #include "base/os.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 enum { PAGE = 4096 };
 

@@ -2,7 +2,7 @@
 
 /* The slow path of allocation: a new chunk for the thread or a large object, after a collection if one is due. */
 
-#include "gc.h"
+#include "gc/gc.h"
 
 /* ---- small objects ---- */
 

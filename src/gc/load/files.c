@@ -4,7 +4,7 @@
 
 #include "base/managed_file.h"
 #include "base/thread.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 static const struct {
     const char *name;

@@ -2,7 +2,7 @@
 
 /* The host's access to objects through handles. Holding the heap's lock keeps objects in place meanwhile. */
 
-#include "gc.h"
+#include "gc/gc.h"
 
 /* ---- making ---- */
 

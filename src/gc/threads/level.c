@@ -3,7 +3,7 @@
 /* Levels of managed code: entering and leaving it, with the array of anchors that doc/GC.md describes ("Transitions"); thread.c says how
  * threads and the collector agree on who is outside. */
 
-#include "gc.h"
+#include "gc/gc.h"
 
 /* ---- levels ---- */
 

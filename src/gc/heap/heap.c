@@ -3,7 +3,7 @@
 /* The life of heaps, and what their owners ask of them. */
 
 #include "base/os.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 enum { SMALLEST_MB = 64 };
 

@@ -4,7 +4,7 @@
  * frame pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions are being
  * looked up. */
 
-#include "gc.h"
+#include "gc/gc.h"
 
 /* ---- a frame ---- */
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gc.h"
+#include "gc/gc.h"
 
 static struct {
     pthread_mutex_t lock;

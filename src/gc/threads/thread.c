@@ -11,7 +11,7 @@
 
 #include "base/os.h"
 #include "base/thread.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 /* The anchors of threads that are attached to no heap: both are alike, so entries take the slow path. */
 static struct tn_gc_anchor unattached[3] = {{.sp = (uintptr_t)TN__HIGHEST}, {.sp = (uintptr_t)TN__HIGHEST}};

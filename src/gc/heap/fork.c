@@ -6,7 +6,7 @@
 
 #include "base/fork.h"
 #include "base/os.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 static struct {
     pthread_mutex_t lock; /* taken before those of heaps, outside of managed code */

@@ -2,7 +2,7 @@
 
 /* Handles, their scopes, and pins. */
 
-#include "gc.h"
+#include "gc/gc.h"
 
 /* ---- handles ---- */
 

@@ -8,7 +8,7 @@
 
 #include "base/fork.h"
 #include "base/managed_file.h"
-#include "gc.h"
+#include "gc/gc.h"
 
 struct loaded {
     struct tn__list all;
