@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 struct section {
     const uint8_t *bytes;

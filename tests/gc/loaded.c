@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 struct linking {
     struct tn_session *session;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 /* A function at `code` bytes from its map, with one variable in memory and two safepoints: at 16, with two references
  * and a pointer derived from the second one, and at 32, that of an entry. */

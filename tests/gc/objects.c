@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 /* ---- types ---- */
 

@@ -5,7 +5,7 @@
  * is usually a hang. */
 
 #include "base/os.h"
-#include "gc/gc.h"
+#include "gc/threads/threads.h"
 #include "support.h"
 
 #include <semaphore.h>

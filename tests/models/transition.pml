@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Transitions and the collector (src/gc/threads/thread.c, doc/GC.md) for spin: threads that leave managed code and come back, and a collector that
+/* Transitions and the collector (src/gc/threads/world.c, doc/GC.md) for spin: threads that leave managed code and come back, and a collector that
  * must not move objects while any thread is inside; no thread may wait forever. Stores of a thread go through a buffer, as on x86-64 (TSO):
  * its loads overtake them, unless it executes a fence or the collector has all threads execute one.
  *

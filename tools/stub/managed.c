@@ -4,7 +4,7 @@
  * collected; here they came later. */
 
 #include "default_heap.h"
-#include "gc/gc.h"
+#include "gc/object/object.h"
 #include "stub.h"
 
 static struct tn_range range_of(const struct tn__program_part *part)

@@ -2,7 +2,7 @@
 
 /* The slow path of allocation: a new chunk for the thread or a large object, after a collection if one is due. */
 
-#include "gc/gc.h"
+#include "gc/collect/collect.h"
 
 /* ---- small objects ---- */
 
@@ -37,7 +37,9 @@ static bool refill(struct tn_heap *heap, struct tn__mutator *mutator)
     mutator->chunk = chunk;
     mutator->block->bump = start + TN__CHUNK_HEAD;
     mutator->limit = start + TN__CHUNK_SIZE;
-    tn__publish_limit(mutator);
+    /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
+    bool stress = heap->options.flags & TN_HEAP_STRESS;
+    __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
     heap->allocated += TN__CHUNK_SIZE;
     return true;
 }
@@ -57,13 +59,19 @@ static void *take_large(struct tn_heap *heap, uint64_t size, const struct tn_typ
 
 /* ---- both ---- */
 
+/* True if `bytes` more stay within the limit. */
+static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
+{
+    return heap->space.in_use <= heap->options.limit && bytes <= heap->options.limit - heap->space.in_use;
+}
+
 /* A thread that is not attached to this heap has no chunk in it: its objects are treated as large, whatever their size. */
 static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
 {
     if (size > TN__LARGE || !mutator)
-        return tn__within_limit(heap, size) ? take_large(heap, size, type) : NULL;
+        return is_within_limit(heap, size) ? take_large(heap, size, type) : NULL;
     void *object = bump(mutator, size, type);
-    if (!object && tn__within_limit(heap, TN__CHUNK_SIZE) && refill(heap, mutator))
+    if (!object && is_within_limit(heap, TN__CHUNK_SIZE) && refill(heap, mutator))
         object = bump(mutator, size, type);
     return object;
 }

@@ -9,7 +9,14 @@
 
 #include <stdio.h>
 
-#include "gc/gc.h"
+#include "gc/collect/collect.h"
+
+void tn__corrupt(struct tn_heap *heap, const char *what)
+{
+    if (heap->options.on_corruption)
+        heap->options.on_corruption(heap->options.context, what);
+    __builtin_trap();
+}
 
 struct check {
     struct tn_heap *heap;
@@ -114,7 +121,7 @@ static void take_snapshot(struct tn_heap *heap)
         return;
     heap->snapshot->count = 0;
     heap->snapshot->is_whole = true;
-    tn__each_object(heap, note_object, heap->snapshot);
+    tn__each_object(&heap->space, note_object, heap->snapshot);
 }
 
 struct comparison {
@@ -190,10 +197,7 @@ void tn__log(struct tn_heap *heap, void *object, const void *slot)
 
 void tn__gc_log_here(void *object, const void *slot)
 {
-    if (slot)
-        tn__log(tn__self()->heap, object, slot);
-    else
-        tn__log(NULL, object, NULL); /* moves by host threads come here, too */
+    tn__log(slot ? tn__self()->heap : NULL, object, slot); /* moves by host threads come here, too */
 }
 
 void tn__verify_end(struct tn_heap *heap)
@@ -209,9 +213,9 @@ void tn__verify_heap(struct tn_heap *heap)
 {
     struct check check = {.heap = heap};
     forget_starts(heap);
-    tn__each_object(heap, note_start, &check);
+    tn__each_object(&heap->space, note_start, &check);
     if (!check.wrong) {
-        tn__each_object(heap, check_object, &check);
+        tn__each_object(&heap->space, check_object, &check);
         tn__visit_handles(heap, check_slot, &check);
         tn__visit_roots(check_slot, &check);
     }

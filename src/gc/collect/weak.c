@@ -3,7 +3,7 @@
 /* Dead objects: their weak references and ephemerons are cleared, their finalizers queued. Weak references to an object are
  * null before its finalizer runs; ephemerons with it as key stay until the finalizer can no longer reach it. */
 
-#include "gc/gc.h"
+#include "gc/collect/collect.h"
 
 /* ---- ephemerons ---- */
 

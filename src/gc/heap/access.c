@@ -2,7 +2,7 @@
 
 /* The host's access to objects through handles. Holding the heap's lock keeps objects in place meanwhile. */
 
-#include "gc/gc.h"
+#include "gc/collect/collect.h"
 
 /* ---- making ---- */
 
@@ -78,11 +78,6 @@ int tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
     handle->object = from ? from->object : NULL;
     tn__objects_release(handle->heap, locked);
     return TN_OK;
-}
-
-int tn_handle_is_null(const struct tn_handle *handle)
-{
-    return !handle || !__atomic_load_n(&handle->object, __ATOMIC_RELAXED); /* collections never make it NULL */
 }
 
 /* Objects of different heaps are different even if one of them is moving: only null and what is in no heap can be the same. */

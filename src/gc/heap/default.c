@@ -6,12 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "gc/gc.h"
-
-static struct {
-    pthread_mutex_t lock;
-    struct tn_heap *heap;
-} chosen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+#include "gc/heap/heaps.h"
 
 static bool is_set(const char *name)
 {
@@ -41,35 +36,13 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
     return TN_OK;
 }
 
-/* A leaf: no thread waits for anything while it holds this lock. */
-void tn__default_lock(void)
-{
-    pthread_mutex_lock(&chosen.lock);
-}
-
-void tn__default_unlock(void)
-{
-    pthread_mutex_unlock(&chosen.lock);
-}
-
-/* Sets the heap unless there is one already. */
-static struct tn_heap *set_if_none(struct tn_heap *heap)
-{
-    tn__default_lock();
-    if (!chosen.heap)
-        chosen.heap = heap;
-    heap = chosen.heap;
-    tn__default_unlock();
-    return heap;
-}
-
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)
 {
     struct tn_heap_options options;
     struct tn_heap *made;
     if (!out)
         return tn__no_argument(err);
-    *out = set_if_none(NULL);
+    *out = tn__default_heap(NULL);
     if (*out)
         return TN_OK;
     int code = tn_heap_options_from_environment(&options, err);
@@ -77,23 +50,8 @@ int tn_heap_default(struct tn_heap **out, struct tn_error *err)
         code = tn_heap_create(&options, &made, err);
     if (code)
         return code;
-    *out = set_if_none(made);
+    *out = tn__default_heap(made);
     if (*out != made) /* another thread made one at the same time */
         tn_heap_destroy(made);
     return TN_OK;
-}
-
-void tn_heap_set_default(struct tn_heap *heap)
-{
-    tn__default_lock();
-    chosen.heap = heap;
-    tn__default_unlock();
-}
-
-void tn__default_forget(struct tn_heap *heap)
-{
-    tn__default_lock();
-    if (chosen.heap == heap)
-        chosen.heap = NULL;
-    tn__default_unlock();
 }

@@ -3,16 +3,10 @@
 /* The life of heaps, and what their owners ask of them. */
 
 #include "base/os.h"
-#include "gc/gc.h"
+#include "gc/heap/heaps.h"
+#include "gc/managed/managed.h"
 
 enum { SMALLEST_MB = 64 };
-
-void tn__corrupt(struct tn_heap *heap, const char *what)
-{
-    if (heap->options.on_corruption)
-        heap->options.on_corruption(heap->options.context, what);
-    __builtin_trap();
-}
 
 /* A collection may need as much memory again for its copies; and open_space reserves four times the limit, of which at most half
  * of the address space that is left. Where nothing can be read, nothing limits the heap but the system's refusal. */
@@ -108,7 +102,6 @@ void tn_heap_destroy(struct tn_heap *heap)
         return;
     if (tn_heap_current() == heap)
         tn_heap_detach();
-    tn__default_forget(heap);
     tn__heaps_remove(heap);
     while (!tn__list_is_empty(&heap->handles))
         tn_handle_free(tn__container_of(heap->handles.next, struct tn_handle, all));
@@ -123,47 +116,7 @@ void tn_heap_destroy(struct tn_heap *heap)
     tn__free(NULL, heap);
 }
 
-/* ---- collections ---- */
-
-static void add_up(struct tn_heap *heap, const struct tn_collection *done)
-{
-    struct tn_heap_stats *stats = &heap->stats;
-    stats->collections++;
-    stats->moved += done->moved;
-    stats->pinned += done->pinned;
-    stats->pause_ns += done->pause_ns;
-    stats->longest_pause_ns = tn__max64(stats->longest_pause_ns, done->pause_ns);
-    stats->longest_stop_ns = tn__max64(stats->longest_stop_ns, done->stop_ns);
-}
-
-/* The world is stopped. */
-static void collect_stopped(struct tn_heap *heap, struct tn_collection *done)
-{
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_barriers(heap);
-    tn__collect(heap, done);
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_heap(heap);
-}
-
-void tn__collect_now(struct tn_heap *heap)
-{
-    struct tn_collection done = {.size = sizeof done, .before = heap->space.in_use};
-    uint64_t requested = tn__os_now_ns();
-    tn__world_stop(heap);
-    done.stop_ns = tn__os_now_ns() - requested;
-    collect_stopped(heap, &done);
-    tn__world_start(heap);
-    done.pause_ns = tn__os_now_ns() - requested;
-    done.after = heap->space.in_use;
-    done.number = heap->stats.collections + 1;
-    add_up(heap, &done);
-    heap->allocated = 0;
-    heap->threshold = tn__max64(heap->options.minimum, heap->space.in_use);
-    if (heap->options.on_collection)
-        heap->options.on_collection(heap->options.context, &done);
-    tn__gc_block.runtime[TN__COLLECTED] = heap;
-}
+/* ---- what their owners ask for ---- */
 
 void tn_heap_collect(struct tn_heap *heap)
 {
@@ -172,8 +125,6 @@ void tn_heap_collect(struct tn_heap *heap)
     tn__heap_unlock(heap);
     tn__run_finalizers_here(heap);
 }
-
-/* ---- looking ---- */
 
 void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
 {
@@ -184,7 +135,7 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
         known.finalizers++;
     known.finalizers_waiting = heap->waiting_count;
-    for (const struct tn__list *node = heap->mutators.next; node != &heap->mutators; node = node->next)
+    for (TN__EACH_MUTATOR(at, heap))
         known.threads++;
     tn__heap_unlock(heap);
     tn__give_stats(stats, sizeof known, &known);
@@ -207,7 +158,7 @@ void tn_heap_walk(struct tn_heap *heap,
     struct walk walk = {visit, context};
     tn__heap_lock(heap);
     tn__world_stop(heap);
-    tn__each_object(heap, walk_one, &walk);
+    tn__each_object(&heap->space, walk_one, &walk);
     tn__world_start(heap);
     tn__heap_unlock(heap);
 }

@@ -4,7 +4,8 @@
 
 #include "base/managed_file.h"
 #include "base/thread.h"
-#include "gc/gc.h"
+#include "gc/load/names.h"
+#include "gc/object/object.h"
 
 static const struct {
     const char *name;

@@ -8,7 +8,8 @@
 
 #include "base/fork.h"
 #include "base/managed_file.h"
-#include "gc/gc.h"
+#include "gc/load/names.h"
+#include "gc/object/object.h"
 
 struct loaded {
     struct tn__list all;

@@ -5,7 +5,7 @@
 
 #include <cpuid.h>
 
-#include "gc/gc.h"
+#include "gc/managed/managed.h"
 
 _Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK_TOP == 24 &&
                    TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 48 && TN__COLLECTED == 1,

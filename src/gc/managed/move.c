@@ -2,7 +2,7 @@
 
 /* memmove for memory that holds references: copies whole words, because other threads may read them meanwhile. */
 
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 static void move_words(uint64_t *to, const uint64_t *from, size_t count)
 {

@@ -4,7 +4,7 @@
 
 #include "base/fork.h"
 #include "base/managed_file.h"
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 /* ---- reading ---- */
 

@@ -4,7 +4,7 @@
  * that the program adds. One list serves all heaps: a collection ignores references into other heaps. */
 
 #include "base/fork.h"
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 struct range {
     void **words;

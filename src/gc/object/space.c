@@ -4,7 +4,7 @@
  * head. */
 
 #include "base/os.h"
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 enum { PAGE = 4096 };
 
@@ -196,9 +196,8 @@ static void each_in_chunk(uintptr_t start, uint32_t used, void (*visit)(void *co
     }
 }
 
-void tn__each_object(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+void tn__each_object(const struct tn__space *space, void (*visit)(void *context, void *object), void *context)
 {
-    struct tn__space *space = &heap->space;
     for (uint32_t i = space->small.first; i; i = space->chunks[i].next)
         if (space->chunks[i].kept)
             each_in_set(tn__chunk_address(space, i), visit, context);
@@ -221,9 +220,8 @@ static void compare(void *context, void *object)
     search->found |= object == search->address;
 }
 
-bool tn__is_object(const struct tn_heap *heap, const void *address)
+bool tn__is_object(const struct tn__space *space, const void *address)
 {
-    const struct tn__space *space = &heap->space;
     const struct tn__chunk *chunk = tn__chunk_of(space, address);
     uintptr_t start = (uintptr_t)address & -(uintptr_t)TN__CHUNK_SIZE;
     if (!chunk || (uintptr_t)address % 8)

@@ -2,7 +2,7 @@
 
 /* What a type says about its objects: their size, and where their references are. */
 
-#include "gc/gc.h"
+#include "gc/object/object.h"
 
 const struct tn_type tn_weak_type = {.name = "weak", .kind = TN_KIND_WEAK, .alignment = 8, .size = 16};
 const struct tn_type tn_ephemeron_type = {.name = "ephemeron", .kind = TN_KIND_EPHEMERON, .alignment = 8, .size = 24};

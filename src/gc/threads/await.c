@@ -7,7 +7,7 @@
  * waited so far. That needs no further state, and a lost wakeup costs little. */
 
 #include "base/delay.h"
-#include "gc/gc.h"
+#include "gc/threads/threads.h"
 
 /* ---- where a thread was last seen ---- */
 
@@ -41,9 +41,8 @@ static uint64_t find_entry(uint64_t frame)
 /* Of a level: its last call out of managed code, or else the entry that it began with. */
 static uint64_t seen_in_level(const struct tn_gc_anchor *anchor)
 {
-    uint64_t sp = __atomic_load_n(&anchor->sp, __ATOMIC_RELAXED), fp = __atomic_load_n(&anchor->fp, __ATOMIC_RELAXED);
+    uint64_t sp = tn__sp_of(anchor), fp = __atomic_load_n(&anchor->fp, __ATOMIC_RELAXED);
     uint64_t ra = __atomic_load_n(&anchor->ra, __ATOMIC_RELAXED);
-    sp &= ~(uint64_t)TN_GC_STATE;
     if (!sp)
         return find_entry(fp);
     if (ra)
@@ -56,7 +55,7 @@ static uint64_t seen_in_level(const struct tn_gc_anchor *anchor)
 static const void *last_seen(const struct tn__mutator *mutator)
 {
     uint64_t found = 0;
-    const struct tn_gc_anchor *anchor = __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+    const struct tn_gc_anchor *anchor = tn__top_of(mutator);
     for (; !found && anchor > mutator->anchors + 1; anchor--)
         found = seen_in_level(anchor);
     return (const void *)(uintptr_t)found;
@@ -68,7 +67,7 @@ static const void *last_seen(const struct tn__mutator *mutator)
 static const struct tn__mutator *find_running(struct tn_heap *heap)
 {
     for (TN__EACH_MUTATOR(at, heap))
-        if (tn__mutator_at(at) != tn__self() && !tn__is_stopped(tn__mutator_at(at)))
+        if (tn__mutator_at(at) != tn__self() && !tn__is_outside(tn__top_of(tn__mutator_at(at))))
             return tn__mutator_at(at);
     return NULL;
 }
@@ -104,10 +103,4 @@ void tn__await_stopped(struct tn_heap *heap)
         if (!find_running(heap))
             return;
     sleep_until_stopped(heap);
-}
-
-void tn__wake_collector(struct tn_heap *heap)
-{
-    if (__atomic_exchange_n(&heap->asleep, 0, __ATOMIC_SEQ_CST))
-        tn__os_wake(&heap->asleep);
 }

@@ -2,7 +2,7 @@
 
 /* Handles, their scopes, and pins. */
 
-#include "gc/gc.h"
+#include "gc/threads/threads.h"
 
 /* ---- handles ---- */
 
@@ -36,6 +36,11 @@ void tn_handle_free(struct tn_handle *handle)
     pthread_mutex_lock(&heap->roots_lock);
     tn__handle_drop(handle);
     pthread_mutex_unlock(&heap->roots_lock);
+}
+
+int tn_handle_is_null(const struct tn_handle *handle)
+{
+    return !handle || !__atomic_load_n(&handle->object, __ATOMIC_RELAXED); /* collections never make it NULL */
 }
 
 void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context)

@@ -4,7 +4,7 @@
  * stack then, since its own has no room for a handler. */
 
 #include "base/os.h"
-#include "gc/gc.h"
+#include "gc/threads/threads.h"
 
 static struct {
     tn_on_stack_overflow *report;

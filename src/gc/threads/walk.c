@@ -4,7 +4,7 @@
  * frame pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions are being
  * looked up. */
 
-#include "gc/gc.h"
+#include "gc/threads/threads.h"
 
 /* ---- a frame ---- */
 
@@ -87,12 +87,11 @@ const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slo
                            void (*pin)(void *context, void *object), void *context)
 {
     uintptr_t visited = 0; /* frames up to here are done */
-    const struct tn_gc_anchor *anchor = __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+    const struct tn_gc_anchor *anchor = tn__top_of(mutator);
     if (slot)
         visit_calls(mutator, slot, context);
     for (; anchor > mutator->anchors + 1; anchor--) {
-        /* The thread may be trying to come back to managed code, so these bits may change. */
-        uintptr_t sp = __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & ~(uintptr_t)TN_GC_STATE;
+        uintptr_t sp = tn__sp_of(anchor); /* the thread may be trying to come back, so the state may change */
         if (!sp || sp <= visited)
             continue;
         struct frame frame = {.fp = anchor->fp};

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* All heaps, and forks. A fork stops the threads of every heap as a collection does: the system copies memory page by page
- * while other threads run, so the child could see an object without its contents. In the child, the other threads' anchors,
- * scopes and running finalizers are dropped; the objects that only those referred to die at the next collection. */
+/* All heaps, the default one among them, and forks. A fork stops the threads of every heap as a collection does: the
+ * system copies memory page by page while other threads run, so the child could see an object without its contents. In
+ * the child, the other threads' anchors, scopes and running finalizers are dropped; the objects that only those referred
+ * to die at the next collection. */
 
 #include "base/fork.h"
 #include "base/os.h"
-#include "gc/gc.h"
+#include "gc/collect/collect.h"
+#include "gc/heap/heaps.h"
 
 static struct {
     pthread_mutex_t lock; /* taken before those of heaps, outside of managed code */
     struct tn__list heaps;
 } all = {PTHREAD_MUTEX_INITIALIZER, {&all.heaps, &all.heaps}};
+
+static struct {
+    pthread_mutex_t lock; /* a leaf: no thread waits for anything while it holds this lock */
+    struct tn_heap *heap;
+} chosen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 #define EACH_HEAP(heap)                                                                                                \
     struct tn_heap *heap = tn__container_of(all.heaps.next, struct tn_heap, listed);                                   \
@@ -39,7 +46,7 @@ static void lock_handles(void)
 {
     for (EACH_HEAP(heap))
         pthread_mutex_lock(&heap->roots_lock);
-    tn__default_lock();
+    pthread_mutex_lock(&chosen.lock);
 }
 
 /* ---- after ---- */
@@ -59,7 +66,7 @@ static void drop_threads(struct tn_heap *heap)
 static void unlock_handles(bool in_child)
 {
     (void)in_child;
-    tn__default_unlock();
+    pthread_mutex_unlock(&chosen.lock);
     for (EACH_HEAP(heap))
         pthread_mutex_unlock(&heap->roots_lock);
 }
@@ -96,9 +103,32 @@ void tn__heaps_add(struct tn_heap *heap)
 
 void tn__heaps_remove(struct tn_heap *heap)
 {
+    pthread_mutex_lock(&chosen.lock);
+    if (chosen.heap == heap)
+        chosen.heap = NULL;
+    pthread_mutex_unlock(&chosen.lock);
     struct tn_gc_anchor *left = tn__outside_begin();
     pthread_mutex_lock(&all.lock);
     tn__list_remove(&heap->listed);
     pthread_mutex_unlock(&all.lock);
     tn__outside_end(left);
+}
+
+/* ---- the default heap ---- */
+
+struct tn_heap *tn__default_heap(struct tn_heap *otherwise)
+{
+    pthread_mutex_lock(&chosen.lock);
+    if (!chosen.heap)
+        chosen.heap = otherwise;
+    struct tn_heap *heap = chosen.heap;
+    pthread_mutex_unlock(&chosen.lock);
+    return heap;
+}
+
+void tn_heap_set_default(struct tn_heap *heap)
+{
+    pthread_mutex_lock(&chosen.lock);
+    chosen.heap = heap;
+    pthread_mutex_unlock(&chosen.lock);
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* All heaps. */
+
+#ifndef TENON_GC_HEAPS_H
+#define TENON_GC_HEAPS_H
+
+#include "gc/threads/threads.h"
+
+#pragma GCC visibility push(hidden)
+
+/* These wait outside of managed code. A heap that is removed is no longer the default one. */
+void tn__heaps_add(struct tn_heap *heap);
+void tn__heaps_remove(struct tn_heap *heap);
+
+/* The default heap; if there is none, `otherwise` becomes it. */
+struct tn_heap *tn__default_heap(struct tn_heap *otherwise);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A heap, its threads, and their references. A heap's lock guards all of it, except what a thread does with its own chunk.
+ * The collecting thread holds the lock from the stop request until the world runs again, so a thread that waits for the lock
+ * waits for the collection. */
+
+#ifndef TENON_GC_THREADS_H
+#define TENON_GC_THREADS_H
+
+#include <pthread.h>
+
+#include "base/lazy_frame.h"
+#include "gc/object/object.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- heaps ---- */
+
+struct tn_heap {
+    pthread_mutex_t lock;
+    const void *holder;     /* of the lock, see tn__this_thread; NULL: none. Accessed atomically */
+    struct tn__list listed; /* in the list of all heaps */
+    bool locked_for_fork;   /* by heaps.c */
+    uint32_t asleep;        /* not 0: the thread that stops the world sleeps; see await.c */
+    bool fences;            /* the system refuses tn__os_fence_threads: threads use fences of their own */
+    uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
+    struct tn_heap_options options;
+    struct tn__space space;
+    uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
+    struct tn__list mutators;
+    /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
+     * thread waits for it. Taken after `lock`. */
+    pthread_mutex_t roots_lock;
+    struct tn__list handles;
+    struct tn__pin **pins; /* a hash table by object */
+    size_t pin_count, pin_capacity;
+    struct tn__finalizer *finalizers, *waiting, **waiting_end, *running;
+    uint64_t waiting_count; /* written atomically under the lock, read also without it */
+    struct tn_heap_stats stats;
+    struct tn__snapshot *snapshot; /* for verification; see verify.c */
+    char corruption[200];          /* what verification found, where that is not a constant text */
+};
+
+/* ---- threads (thread.c) ---- */
+
+enum { TN__RESULTS = 3 }; /* registers that may hold a call's result */
+
+struct tn__mutator {
+    struct tn_heap *heap;
+    struct tn_gc_block *block;
+    struct tn__list all;
+    struct tn_gc_anchor *anchors; /* the array; the first two have no frames */
+    uint64_t anchors_size;        /* bytes of address space */
+    struct tn_gc_anchor *away;    /* the level that it left for the lock of another heap; NULL: none */
+    uint64_t signal_stack;        /* 0: none of ours; see overflow.c */
+    size_t signal_stack_size;
+    uint32_t thread;          /* its number in the system */
+    uint32_t chunk;           /* that it allocates from, up to `limit`; 0: none */
+    char *limit;              /* the value of block->limit unless the world is to stop */
+    struct tn_handle *newest; /* handle in its scopes */
+    uint32_t scope_depth;
+    struct tn__lazy_frame *calls; /* whose lazy functions are being looked up, newest first */
+    void *results[TN__RESULTS];   /* of a call that has just returned, pinned: see tn__gc_after_call */
+    bool finalizing;
+};
+
+/* Indexes of `runtime` in a thread's block. Assembly sets TN__COLLECTED to NULL; it is not NULL once the thread has
+ * collected. */
+enum { TN__MUTATOR, TN__COLLECTED };
+
+static inline struct tn__mutator *tn__self(void)
+{
+    return tn__gc_block.runtime[TN__MUTATOR];
+}
+
+/* for (TN__EACH_MUTATOR(at, heap)) visits the mutators; `at` is the struct tn__list in each, see tn__mutator_at. */
+#define TN__EACH_MUTATOR(at, heap)                                                                                     \
+    struct tn__list *at = (heap)->mutators.next;                                                                       \
+    at != &(heap)->mutators;                                                                                           \
+    at = at->next
+
+static inline struct tn__mutator *tn__mutator_at(struct tn__list *at)
+{
+    return tn__container_of(at, struct tn__mutator, all);
+}
+
+/* Identifies the calling thread, also in the child of its forks. */
+static inline const void *tn__this_thread(void)
+{
+    return &tn__gc_block;
+}
+
+enum { TN__STOP = 1, TN__STRESS = 2 }; /* bits of `poll` */
+
+/* The anchors of threads that are attached to no heap: both are alike, so entries take the slow path. */
+extern struct tn_gc_anchor tn__unattached[3];
+
+/* What threads do for overflow.c when they attach and detach; NULL until it is used. Accessed atomically. */
+struct tn__stack_watch {
+    void (*attach)(struct tn__mutator *mutator);
+    void (*detach)(struct tn__mutator *mutator);
+};
+extern const struct tn__stack_watch *tn__stack_watch;
+
+/* In the child of a fork: forgets a thread that does not exist there. */
+void tn__mutator_drop(struct tn__mutator *mutator);
+
+/* ---- levels (level.c) ---- */
+
+/* What an array of anchors begins with, above all frames: the second one is that of a thread outside managed code. */
+enum { TN__HIGHEST = -1, TN__NATIVE = -15 };
+_Static_assert((TN__HIGHEST & TN_GC_OUTSIDE) && (TN__NATIVE & TN_GC_STATE) == TN_GC_OUTSIDE &&
+                   (TN__NATIVE | TN_GC_STATE) < (TN__HIGHEST & ~TN_GC_STATE),
+               "two levels that no collection waits for");
+
+static inline struct tn_gc_anchor *tn__native_level(const struct tn__mutator *mutator)
+{
+    return mutator->anchors + 1;
+}
+
+static inline struct tn_gc_anchor *tn__top_of(const struct tn__mutator *mutator)
+{
+    return __atomic_load_n(&mutator->block->top, __ATOMIC_SEQ_CST);
+}
+
+static inline void tn__set_top(struct tn__mutator *mutator, struct tn_gc_anchor *anchor)
+{
+    __atomic_store_n(&mutator->block->top, anchor, __ATOMIC_SEQ_CST);
+}
+
+/* Atomic, because a collector may be reading an anchor that was the top one a moment ago. */
+static inline void tn__set_sp(struct tn_gc_anchor *anchor, uintptr_t sp)
+{
+    __atomic_store_n(&anchor->sp, sp, __ATOMIC_RELEASE);
+}
+
+/* Without the state. */
+static inline uintptr_t tn__sp_of(const struct tn_gc_anchor *anchor)
+{
+    return __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & ~(uintptr_t)TN_GC_STATE;
+}
+
+static inline bool tn__is_outside(const struct tn_gc_anchor *anchor)
+{
+    return __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & TN_GC_OUTSIDE;
+}
+
+/* The thread leaves managed code, so no collection waits for it until tn__come_back is called with the returned level. NULL:
+ * it was outside before. `state`: TN_GC_OUTSIDE, with TN_GC_FENCED if it calls no managed code meanwhile. */
+struct tn_gc_anchor *tn__leave(struct tn__mutator *mutator, unsigned state);
+/* Goes from a level outside managed code to `to`, the same level or a new one. Returns only while the world runs. */
+void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struct tn_gc_anchor *to);
+
+/* If a collector is waiting: after the thread left managed code in a place that is slow anyway. */
+void tn__wake_if_stopping(const struct tn__mutator *mutator);
+
+/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level below. */
+struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp);
+
+/* ---- the lock and the world (world.c, await.c) ---- */
+
+/* From now on the thread is outside of managed code, so that it may wait for locks: its references must be in frames or
+ * handles. The result is for tn__outside_end, which returns only while its heap's world runs. */
+struct tn_gc_anchor *tn__outside_begin(void);
+void tn__outside_end(struct tn_gc_anchor *level);
+
+/* Waits for the lock outside of managed code, so no collection waits for this thread: the caller's references must be in
+ * frames or handles. A thread that is attached to another heap stays outside until it has released the lock: otherwise two
+ * threads could wait for each other's heaps. */
+void tn__heap_lock(struct tn_heap *heap);
+void tn__heap_unlock(struct tn_heap *heap);
+/* True if the calling thread holds the lock. */
+bool tn__heap_is_mine(const struct tn_heap *heap);
+
+/* While the result is true objects stay where they are, because the thread has the lock; also if it is false, because the
+ * thread is in managed code of this heap. Not a safepoint in managed code. */
+bool tn__objects_hold(struct tn_heap *heap);
+void tn__objects_release(struct tn_heap *heap, bool locked);
+
+/* Under the lock: until tn__world_start, no other thread of the heap runs managed code or changes the heap. They nest. */
+void tn__world_stop(struct tn_heap *heap);
+void tn__world_start(struct tn_heap *heap);
+
+/* Closes the thread's chunk at the end of its last object; the thread has none afterwards. */
+void tn__retire(struct tn__mutator *mutator);
+
+/* Under the lock: returns when all other threads of the heap have stopped (await.c). */
+void tn__await_stopped(struct tn_heap *heap);
+
+/* ---- handles and pins (handles.c) ---- */
+
+struct tn_handle {
+    void *object;
+    struct tn_heap *heap;
+    struct tn__list all;      /* in the heap's list, or free */
+    struct tn_handle *before; /* the one that its thread made before it in a scope */
+    uint32_t depth;           /* of its scope; 0: in none */
+};
+
+struct tn__pin {
+    void *object;
+    uint32_t count;
+    struct tn__pin *next;
+};
+
+/* These take roots_lock. */
+void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context);
+void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
+bool tn__pin(struct tn_heap *heap, void *object);
+void tn__unpin(struct tn_heap *heap, const void *object);
+/* In no scope. */
+struct tn_handle *tn__handle_make(struct tn_heap *heap, void *object);
+/* As tn_handle_free; under roots_lock, or in the child of a fork. */
+void tn__handle_drop(struct tn_handle *handle);
+/* The same: frees the handles of this scope and of those within it. */
+void tn__scopes_end(struct tn__mutator *mutator, uint32_t depth);
+/* Puts a new handle into the calling thread's scope, if there is one. */
+void tn__handle_enter_scope(struct tn_handle *handle);
+
+/* ---- stacks (walk.c) ---- */
+
+/* Visits every managed frame of the thread: its references and derived pointers with `slot`, unless that is NULL, and the
+ * objects that it pins with `pin`. Returns what is wrong with the stack, or NULL. */
+const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
+                           void (*pin)(void *context, void *object), void *context);
+
+#pragma GCC visibility pop
+#endif
