@@ -118,51 +118,40 @@ static bool grow_pins(struct tn_heap *heap)
     return true;
 }
 
-static bool pin_locked(struct tn_heap *heap, void *object)
+/* Where the list of its bucket refers to the object's pin, or ends. */
+static struct tn__pin **find_pin(struct tn_heap *heap, const void *object)
 {
-    if (!grow_pins(heap))
-        return false;
-    struct tn__pin **bucket = bucket_of(heap, object);
-    for (struct tn__pin *pin = *bucket; pin; pin = pin->next)
-        if (pin->object == object)
-            return ++pin->count, true;
-    struct tn__pin *pin = tn__alloc(NULL, sizeof *pin);
-    if (!pin)
-        return false;
-    *pin = (struct tn__pin){object, 1, *bucket};
-    *bucket = pin;
-    heap->pin_count++;
-    return true;
+    struct tn__pin **at = bucket_of(heap, object);
+    while (*at && (*at)->object != object)
+        at = &(*at)->next;
+    return at;
 }
 
 bool tn__pin(struct tn_heap *heap, void *object)
 {
     pthread_mutex_lock(&heap->roots_lock);
-    bool pinned = pin_locked(heap, object);
+    struct tn__pin **at = grow_pins(heap) ? find_pin(heap, object) : NULL, *pin = at ? *at : NULL;
+    if (at && !pin) {
+        pin = *at = tn__alloc_zeroed(NULL, 1, sizeof *pin);
+        heap->pin_count += pin != NULL;
+    }
+    if (pin) {
+        pin->object = object;
+        pin->count++;
+    }
     pthread_mutex_unlock(&heap->roots_lock);
-    return pinned;
-}
-
-static void unpin_locked(struct tn_heap *heap, const void *object)
-{
-    if (!heap->pin_capacity)
-        return;
-    for (struct tn__pin **at = bucket_of(heap, object); *at; at = &(*at)->next)
-        if ((*at)->object == object) {
-            struct tn__pin *pin = *at;
-            if (--pin->count)
-                return;
-            *at = pin->next;
-            heap->pin_count--;
-            tn__free(NULL, pin);
-            return;
-        }
+    return pin;
 }
 
 void tn__unpin(struct tn_heap *heap, const void *object)
 {
     pthread_mutex_lock(&heap->roots_lock);
-    unpin_locked(heap, object);
+    struct tn__pin **at = heap->pin_capacity ? find_pin(heap, object) : NULL, *pin = at ? *at : NULL;
+    if (pin && !--pin->count) {
+        *at = pin->next;
+        heap->pin_count--;
+        tn__free(NULL, pin);
+    }
     pthread_mutex_unlock(&heap->roots_lock);
 }
 
