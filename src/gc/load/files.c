@@ -7,15 +7,6 @@
 #include "gc/load/names.h"
 #include "gc/object/object.h"
 
-static const struct {
-    const char *name;
-    const void *address;
-} names[] = {
-#define ROW(name) {#name, (const void *)(uintptr_t)&name},
-    TN__MANAGED_NAMES(ROW)
-#undef ROW
-};
-
 static bool find(const char *name, uint64_t *value, bool *is_variable)
 {
     *is_variable = strcmp(name, "tn__gc_block") == 0;
@@ -23,9 +14,9 @@ static bool find(const char *name, uint64_t *value, bool *is_variable)
         *value = (uintptr_t)&tn__gc_block - (uintptr_t)tn__thread_pointer();
         return true;
     }
-    for (size_t i = 0; i < TN_COUNT(names); i++)
-        if (strcmp(names[i].name, name) == 0) {
-            *value = (uintptr_t)names[i].address;
+    for (size_t i = 0; i < TN__MANAGED_NAMES; i++)
+        if (strcmp(tn__managed_names[i].name, name) == 0) {
+            *value = (uintptr_t)tn__managed_names[i].address;
             return true;
         }
     return false;

@@ -189,12 +189,10 @@ int tn_observe_managed_code(struct tn_session *session, struct tn_error *err)
 
 int tn_define_managed_runtime(struct tn_library *library, struct tn_error *err)
 {
-    const struct tn_definition definitions[] = {
-#define ROW(name) {#name, (const void *)(uintptr_t)&name, 0},
-        TN__MANAGED_NAMES(ROW)
-#undef ROW
-            {"tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
-             TN_SYMBOL_THREAD_LOCAL},
-    };
+    struct tn_definition definitions[TN__MANAGED_NAMES + 1];
+    memcpy(definitions, tn__managed_names, sizeof tn__managed_names);
+    definitions[TN__MANAGED_NAMES] = (struct tn_definition){
+        "tn__gc_block", (const void *)((char *)&tn__gc_block - (char *)__builtin_thread_pointer()),
+        TN_SYMBOL_THREAD_LOCAL};
     return tn_define_all(library, definitions, TN_COUNT(definitions), NULL, err);
 }
