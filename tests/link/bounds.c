@@ -44,7 +44,7 @@ static void begin(struct file *file)
 /* With `more` headers behind those of the file's own sections. */
 static struct bytes finish(struct file *file, const Elf64_Shdr *more, size_t count)
 {
-    static const char names[] = "\0.text\0.group\0.data\0.eh_frame";
+    static const char names[] = "\0.text\0.group\0.data\0.eh_frame\0.fini_array";
     unsigned strings = section(file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = sizeof names}, names);
     size_t own = file->sections + 1, at = append(file, file->headers, own * sizeof(Elf64_Shdr));
     Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -64,7 +64,7 @@ static struct bytes finish(struct file *file, const Elf64_Shdr *more, size_t cou
     return file->bytes;
 }
 
-enum { TEXT_NAME = 1, GROUP_NAME = 7, DATA_NAME = 14, FRAME_NAME = 20 };
+enum { TEXT_NAME = 1, GROUP_NAME = 7, DATA_NAME = 14, FRAME_NAME = 20, FINI_NAME = 30 };
 
 /* ---- measuring ---- */
 
@@ -310,7 +310,91 @@ static void it_costs_what_its_size_says(void **state)
     free(object.at);
 }
 
+/* ---- removal ---- */
+
+enum order { OLDEST_FIRST, NEWEST_FIRST, INWARDS };
+
+static const struct removal {
+    const char *name;
+    enum order order;
+} removals[] = {{"removal, oldest first", OLDEST_FIRST},
+                {"removal, newest first", NEWEST_FIRST},
+                {"removal, from both ends", INWARDS}};
+
+static size_t nth(enum order order, size_t i, size_t count)
+{
+    if (order == INWARDS)
+        return i % 2 ? count - 1 - i / 2 : i / 2;
+    return order == OLDEST_FIRST ? i : count - 1 - i;
+}
+
+/* Arrays of finalizers, each of one null pointer, which is not called. */
+static struct bytes with_arrays(unsigned count)
+{
+    struct file file;
+    Elf64_Shdr *more = calloc(count, sizeof *more);
+    void *nulls = calloc(count, 8);
+    begin(&file);
+    size_t at = append(&file, nulls, count * 8);
+    for (unsigned i = 0; i < count; i++)
+        more[i] = (Elf64_Shdr){.sh_name = FINI_NAME,
+                               .sh_type = SHT_FINI_ARRAY,
+                               .sh_flags = SHF_ALLOC | SHF_WRITE,
+                               .sh_offset = at + i * 8,
+                               .sh_size = 8,
+                               .sh_addralign = 8};
+    struct bytes object = finish(&file, more, count);
+    free(nulls);
+    free(more);
+    return object;
+}
+
+static struct tn_tracker *add_with_arrays(struct fixture *f, unsigned count)
+{
+    struct tn_error err;
+    struct tn_tracker *tracker;
+    assert_ok(tn_tracker_create(f->library, &tracker, &err), &err);
+    struct bytes object = with_arrays(count);
+    const struct tn_input input = {
+        .size = sizeof input, .name = "arrays.o", .bytes = object.at, .length = object.size, .owner = tracker};
+    assert_ok(tn_add_object(f->library, &input, &err), &err);
+    link_all(f);
+    assert_ok(tn_run_initializers(f->library, 0, NULL, NULL, &err), &err);
+    free(object.at);
+    return tracker;
+}
+
+enum { REMOVED = 200, OTHERS = 20, ARRAYS = 10000 };
+
+/* Milliseconds for the removal of REMOVED objects, with others added before them and after. */
+static double removal_among(int others, enum order order)
+{
+    struct fixture f = open_fixture(NULL);
+    struct tn_tracker *trackers[REMOVED];
+    struct tn_error err;
+    for (size_t i = 0; i < REMOVED; i++) {
+        if (others && i % (REMOVED / OTHERS) == 0)
+            add_with_arrays(&f, ARRAYS);
+        trackers[i] = add_with_arrays(&f, 1);
+    }
+    double start = bounds_now();
+    for (size_t i = 0; i < REMOVED; i++)
+        assert_ok(tn_tracker_remove(trackers[nth(order, i, REMOVED)], &err), &err);
+    double spent = bounds_now() - start;
+    close_fixture(&f);
+    return spent;
+}
+
+static void it_costs_the_same_among_others(void **state)
+{
+    const struct removal *removal = *state;
+    double alone = removal_among(0, removal->order), among = removal_among(OTHERS, removal->order);
+    print_message("%s: %.1f ms, among %d others %.1f ms\n", removal->name, alone, OTHERS * ARRAYS, among);
+    assert_true(among < 5 + 5 * alone);
+}
+
 int main(void)
 {
-    return RUN_ROWS("bounds", rows, it_costs_what_its_size_says);
+    return RUN_ROWS("bounds", rows, it_costs_what_its_size_says) +
+           RUN_ROWS("removals", removals, it_costs_the_same_among_others);
 }

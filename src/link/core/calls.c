@@ -11,7 +11,7 @@ bool tn__calls_reserve(struct tn__calls_list *list, size_t count)
 }
 
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
-                   uint32_t sequence)
+                   uint64_t sequence)
 {
     list->items[list->count++] = (struct tn__calls){
         .object = object,
@@ -23,13 +23,40 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
     };
 }
 
-void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object)
+struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count)
+{
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->items[middle].sequence < object->first_call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0; low + *count < list->count && list->items[low + *count].object == object;)
+        ++*count;
+    return list->items + low;
+}
+
+static void close_gaps(struct tn__calls_list *list)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].object != object)
+        if (list->items[i].object)
             list->items[kept++] = list->items[i];
     list->count = kept;
+    list->dropped = 0;
+}
+
+void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object)
+{
+    size_t count;
+    struct tn__calls *items = tn__calls_of(list, object, &count);
+    for (size_t i = 0; i < count; i++)
+        items[i].object = NULL;
+    list->dropped += count;
+    if (list->dropped > list->count / 2)
+        close_gaps(list);
 }
 
 void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object)

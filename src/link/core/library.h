@@ -19,18 +19,20 @@ struct tn__resolver {
 
 /* A published array of initializers or finalizers. */
 struct tn__calls {
-    const struct tn__object *object;
-    uint64_t address; /* of the array */
-    uint64_t count;
-    uint32_t priority, sequence;
+    const struct tn__object *object; /* NULL: dropped */
+    uint64_t address;                /* of the array */
+    uint64_t count, sequence;
+    uint32_t priority;
     bool reversed;
 };
 
+/* In order of their sequence, so those of one object stand together and are found without a search through all. */
 struct tn__calls_list {
     const struct tn_allocator *from;
     struct tn__calls *items;
     size_t count, capacity;
     size_t reserved; /* room for what a link is about to add */
+    size_t dropped;  /* of `count`; at most half of them */
 };
 
 struct tn__generator {
@@ -90,7 +92,7 @@ struct tn_library {
     struct tn__calls_list waiting;      /* finalizers of objects not initialised yet */
     struct tn__exits exits;
     uint32_t number;   /* in the session */
-    uint32_t sequence; /* of arrays of initializers and finalizers, in link order */
+    uint64_t sequence; /* of arrays of initializers and finalizers, in link order */
 };
 
 /* Iterates over the trackers of a library, its own first. NULL starts and ends the iteration. */
@@ -148,9 +150,10 @@ void tn__library_free_names(struct tn_library *library);
 
 /* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
-                   uint32_t sequence);
+                   uint64_t sequence);
 /* Makes room for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is out. */
 bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
+struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count);
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
 void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
 

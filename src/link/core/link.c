@@ -285,8 +285,10 @@ static void register_unwind(struct tn__link *link, struct tn__object *object, co
 static void register_calls(struct tn__calls_list *list, struct tn_library *library, struct tn__object *object,
                            const struct tn__section *section)
 {
-    tn__calls_add(list, object, section, library->sequence++);
+    tn__calls_add(list, object, section, ++library->sequence);
     object->has_calls = true;
+    if (!object->first_call)
+        object->first_call = library->sequence;
 }
 
 static void register_sections(struct tn__link *link, struct tn__object *object)

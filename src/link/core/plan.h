@@ -59,7 +59,8 @@ struct tn__object {
     struct tn_tracker *owner;
     struct tn__list owned;  /* in the owner's objects */
     struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list */
-    bool has_calls;         /* the library's lists may contain its initializers or finalizers */
+    uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
+    bool has_calls;         /* the library's lists may contain these, or functions that run at exit */
     uint32_t thread_exits;  /* functions that threads will run when they end */
     struct tn__unwind_table *unwind;
     uint32_t entry_count;

@@ -37,8 +37,11 @@ static void run(struct tn__calls_list *list, bool backwards, int argc, char **ar
 {
     if (list->count)
         qsort(list->items, list->count, sizeof *list->items, by_priority);
-    for (size_t i = 0; i < list->count; i++)
-        call_array(&list->items[backwards ? list->count - 1 - i : i], argc, argv, envp);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct tn__calls *calls = &list->items[backwards ? list->count - 1 - i : i];
+        if (calls->object)
+            call_array(calls, argc, argv, envp);
+    }
 }
 
 /* What is initialised from now on will have to be finalised. False when memory is out. */
@@ -48,8 +51,9 @@ static bool arm_finalizers(struct tn_library *library)
     if (!tn__grow(armed->from, &armed->items, &armed->capacity, armed->count + waiting->count, sizeof *armed->items))
         return false;
     for (size_t i = 0; i < waiting->count; i++)
-        armed->items[armed->count++] = waiting->items[i];
-    waiting->count = 0;
+        if (waiting->items[i].object)
+            armed->items[armed->count++] = waiting->items[i];
+    waiting->count = waiting->dropped = 0;
     return true;
 }
 
@@ -70,25 +74,24 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     return 0;
 }
 
-/* Moves what belongs to the owner's objects from one list to the other. False when memory is out. */
-static bool move_owned(struct tn__calls_list *list, const struct tn_tracker *owner, struct tn__calls_list *taken)
-{
-    size_t kept = 0;
-    if (!tn__grow(taken->from, &taken->items, &taken->capacity, list->count, sizeof *taken->items))
-        return false;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i].object->owner == owner)
-            taken->items[taken->count++] = list->items[i];
-        else
-            list->items[kept++] = list->items[i];
-    list->count = kept;
-    return true;
-}
-
 bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken)
 {
     struct tn__calls_list *finalizers = &owner->library->finalizers;
-    return !finalizers->count || move_owned(finalizers, owner, taken);
+    if (!finalizers->count)
+        return true;
+    size_t total = 0, count;
+    for (const struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next, total += count)
+        tn__calls_of(finalizers, tn__container_of(node, struct tn__object, owned), &count);
+    if (!total || !tn__grow(taken->from, &taken->items, &taken->capacity, total, sizeof *taken->items))
+        return !total;
+    for (const struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next) {
+        const struct tn__object *object = tn__container_of(node, struct tn__object, owned);
+        const struct tn__calls *own = tn__calls_of(finalizers, object, &count);
+        memcpy(taken->items + taken->count, own, count * sizeof *own);
+        taken->count += count;
+        tn__calls_drop(finalizers, object);
+    }
+    return true;
 }
 
 void tn__calls_run(struct tn__calls_list *taken)
