@@ -473,19 +473,26 @@ static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES]
     stats->publish_ns += ns[TN__LINK_PUBLISH];
 }
 
-static int run_once(struct tn__link *link)
+static void open_link(struct tn__link *link, const struct tn__request *request, struct tn__needs *needs,
+                      struct tn_error *err)
+{
+    struct tn_session *session = request->library->session;
+    *link = (struct tn__link){.number = ++session->links,
+                              .library = request->library,
+                              .session = session,
+                              .request = request,
+                              .needs = needs,
+                              .arena.from = session->allocator,
+                              .journal.arena.from = session->allocator,
+                              .err = err};
+    tn__list_init(&link->members);
+    needs->promise_count = needs->missing_count = needs->open_count = 0;
+}
+
+/* Undone if it has failed. */
+static void close_link(struct tn__link *link, int code)
 {
     struct tn_session *session = link->session;
-    link->arena.from = link->journal.arena.from = session->allocator;
-    tn__list_init(&link->members);
-    int code = run_stage(link, RESOLVE);
-    tn__link_forget_bounds(link);
-    if (!code && link->count) {
-        begin_building(link);
-        code = run_stage(link, BUILD);
-        end_building(link);
-        code = code ? code : run_stage(link, PUBLISH);
-    }
     if (code)
         undo(link);
     release_members(link);
@@ -496,23 +503,24 @@ static int run_once(struct tn__link *link)
     tn__free(session->allocator, link->objects);
     if (code != TN__BUSY)
         pthread_cond_broadcast(&session->idle);
-    return code;
 }
 
 int tn__link_run(const struct tn__request *request, struct tn__needs *needs, struct tn_error *err)
 {
-    struct tn_session *session = request->library->session;
     for (;;) {
-        struct tn__link link = {.number = ++session->links,
-                                .library = request->library,
-                                .session = session,
-                                .request = request,
-                                .needs = needs,
-                                .err = err};
-        needs->promise_count = needs->missing_count = needs->open_count = 0;
-        int code = run_once(&link);
+        struct tn__link link;
+        open_link(&link, request, needs, err);
+        int code = run_stage(&link, RESOLVE);
+        tn__link_forget_bounds(&link);
+        if (!code && link.count) {
+            begin_building(&link);
+            code = run_stage(&link, BUILD);
+            end_building(&link);
+            code = code ? code : run_stage(&link, PUBLISH);
+        }
+        close_link(&link, code);
         if (code != TN__BUSY)
             return code;
-        tn__session_wait(session);
+        tn__session_wait(link.session);
     }
 }

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the phases of the linker share. Data flows one way:
+/* What the phases of one link share. The table of phases is in link.c, with who holds the session's lock.
  *
- *     add      bytes -> neutral object, its definitions entered in the library's table      add.c, symtab.c
- *     resolve  which objects belong to this link, archive members loaded, host symbols      resolve.c
- *     bind     what each symbol of them stands for                                          bind.c
- *     scan     relocations checked, GOT slots and stubs counted                             relocate.c
- *     layout   sections, GOT and stubs placed in code memory                                layout.c
- *     apply    bytes copied, rows applied                                                   layout.c, relocate.c
- *     publish  protected, unwind tables registered, symbols get their addresses             link.c
- *
- * Resolve, bind and publish hold the session's lock, and so does taking memory between layout and apply; everything else is
- * done without it, so threads link different objects in parallel. A link that needs an object which another link is working
- * on backs out and waits until that link has ended. Nothing outside sees a link before it is published, so after an error
- * it is undone. */
+ * Most phases run without the lock, so threads link different objects in parallel. A link that needs an object which another link
+ * is working on backs out and waits until that link has ended. Nothing outside sees a link before it is published, so after an
+ * error it is undone. */
 
 #ifndef TENON_LINK_H
 #define TENON_LINK_H
