@@ -128,8 +128,9 @@ struct tn__gc {
     const struct tn_compile_options *options;
     struct tn__diagnostics *diagnostics; /* receives errors */
     struct tn_compile_stats *stats;
-    struct tn__arena arena; /* of the running pass; freed by the owner of the struct */
-    bool is_optimized;      /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
+    struct tn__arena arena;       /* of the running pass; freed by the owner of the struct */
+    bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
+    LLVMTargetMachineRef machine; /* for passes that run after LLVM's */
 };
 
 /* True if the module contains managed code (doc/IR.md); for others no pass of gc/ runs. */

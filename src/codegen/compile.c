@@ -206,6 +206,7 @@ static int run_passes(struct compilation *c)
     c->gc.module = unit->module;
     c->gc.context = unit->context;
     c->gc.diagnostics = &unit->diagnostics;
+    c->gc.machine = unit->target->machine;
     if (c->options.passes)
         return tn__gc_run(&c->gc, c->options.passes);
     tn__llvm_answer_cpu(unit->module, unit->target->machine);

@@ -17,6 +17,9 @@
 #define TN_LOOP_ADAPTOR(loops, memory_ssa) createFunctionToLoopPassAdaptor(loops, memory_ssa)
 #define TN_NEWER_FUNCTION_ANALYSES         , llvm::EphemeralValuesAnalysis, llvm::LastRunTrackingAnalysis
 #define TN_DECLARE_INTRINSIC               llvm::Intrinsic::getOrInsertDeclaration
+#define TN_CODEGEN_MACHINE(machine)        (machine)
+#define TN_CAN_LOWER_RETURN(lowering, convention, caller, parts, type)                                                 \
+    (lowering).CanLowerReturn(convention, caller, false, parts, (type)->getContext(), type)
 
 #else
 
@@ -27,7 +30,10 @@
 #define TN_LOOP_ADAPTOR(loops, memory_ssa)                                                                             \
     createFunctionToLoopPassAdaptor(loops, memory_ssa, /*UseBlockFrequencyInfo=*/memory_ssa)
 #define TN_NEWER_FUNCTION_ANALYSES
-#define TN_DECLARE_INTRINSIC llvm::Intrinsic::getDeclaration
+#define TN_DECLARE_INTRINSIC        llvm::Intrinsic::getDeclaration
+#define TN_CODEGEN_MACHINE(machine) static_cast<const llvm::LLVMTargetMachine &>(machine)
+#define TN_CAN_LOWER_RETURN(lowering, convention, caller, parts, type)                                                 \
+    (lowering).CanLowerReturn(convention, caller, false, parts, (type)->getContext())
 
 #endif
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Recursion without an end: the tool says in which function the stack is full, in whichever thread; then, and for other faults, the program ends as it would have.
+# Recursion without an end: the tool says in which function the stack is full, in whichever thread; then, and for other faults, the
+# program ends as it would have.
 
 : "${BUILD:=build}" "${CC:=cc}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 out=$BUILD/tests/gc/overflow.out

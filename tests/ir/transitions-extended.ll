@@ -49,7 +49,7 @@ pad:
 ; CHECK: [[R:%.*]] = call x86_fp80 %0(i64 %1)
 ; CHECK: store x86_fp80 [[R]], ptr %2
 
-; BAD: 'bad': a managed function returns no long double; store it instead [extended-result]
+; BAD: 'bad': a managed function returns no long double, nor on x86-64 a third float or double in registers; store it instead [extended-result]
 ;bad define x86_fp80 @bad(i64 %n) gc "tenon" {
 ;bad   %r = call x86_fp80 @extended(i64 %n)
 ;bad   ret x86_fp80 %r

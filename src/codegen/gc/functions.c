@@ -146,6 +146,15 @@ static bool holds_extended(LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMX86_FP80TypeKind;
 }
 
+/* LLVM returns these of x86-64 in the registers of the x87, and so a third float or double. `function` returns it, or calls what
+ * does. */
+static bool is_in_x87(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    bool has_parts = kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind;
+    return holds_extended(type) || (has_parts && tn__llvm_is_returned_in_x87(gc->machine, function, type));
+}
+
 /* A function of ours with a fixed number of arguments makes the call: the callee comes first. If `out`, it stores the result at
  * its last argument. */
 static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool out)
@@ -187,7 +196,7 @@ static LLVMValueRef make_result_variable(LLVMBuilderRef builder, LLVMValueRef ca
 
 static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    bool out = holds_extended(LLVMTypeOf(call));
+    bool out = is_in_x87(gc, LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)), LLVMTypeOf(call));
     LLVMValueRef forwarder = make_forwarder(gc, call, out);
     unsigned count = LLVMGetNumArgOperands(call);
     LLVMValueRef *arguments = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
@@ -205,10 +214,11 @@ static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call
 
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an x87
  * register, it emits another call. */
-static bool needs_forwarder(LLVMValueRef i)
+static bool needs_forwarder(struct tn__gc *gc, LLVMValueRef i)
 {
     return tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
-           (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || holds_extended(LLVMTypeOf(i)));
+           (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) ||
+            is_in_x87(gc, LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)), LLVMTypeOf(i)));
 }
 
 static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
@@ -218,13 +228,14 @@ static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
             continue;
         if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)) && !LLVMIsDeclaration(f))
             tn__gc_reject(gc, NULL, f, "variable-arguments", "a managed function has a fixed number of arguments");
-        if (holds_extended(LLVMGetReturnType(LLVMGlobalGetValueType(f))) && !LLVMIsDeclaration(f))
+        if (!LLVMIsDeclaration(f) && is_in_x87(gc, f, LLVMGetReturnType(LLVMGlobalGetValueType(f))))
             tn__gc_reject(gc, NULL, f, "extended-result",
-                          "a managed function returns no long double; store it instead");
+                          "a managed function returns no long double, nor on x86-64 a third float or double in "
+                          "registers; store it instead");
         for (TN__EACH_BLOCK(b, f))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (needs_forwarder(i))
+                if (needs_forwarder(gc, i))
                     forward(gc, builder, i);
             }
     }

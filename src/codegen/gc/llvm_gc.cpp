@@ -7,6 +7,10 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/TargetLowering.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfo.h"
@@ -16,6 +20,7 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/KnownBits.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
@@ -72,6 +77,67 @@ void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned
     instruction->setAllocatedType(unwrap(type));
     instruction->setOperand(0, ConstantInt::get(instruction->getArraySize()->getType(), 1));
     instruction->setAlignment(std::max(instruction->getAlign(), Align(alignment)));
+}
+
+/* ---- results ---- */
+
+namespace {
+
+/* What SelectionDAGBuilder decides of results in a function; its features say how wide registers are. */
+class results {
+  public:
+    results(LLVMTargetMachineRef machine, LLVMValueRef function)
+        : info(&TN_CODEGEN_MACHINE(*reinterpret_cast<TargetMachine *>(machine))),
+          caller(info.getOrCreateMachineFunction(*cast<Function>(unwrap(function)))),
+          lowering(*caller.getSubtarget().getTargetLowering())
+    {
+    }
+
+    /* Whether there are registers for the type, and for so many more x87 values. */
+    bool fit(CallingConv::ID convention, Type *type, const AttributeList &attributes, unsigned extended = 0)
+    {
+        SmallVector<ISD::OutputArg, 8> parts;
+        GetReturnInfo(convention, type, attributes, parts, lowering, caller.getDataLayout());
+        for (unsigned i = 0; i < extended; i++) {
+            SmallVector<ISD::OutputArg, 1> one;
+            GetReturnInfo(convention, Type::getX86_FP80Ty(type->getContext()), attributes, one, lowering,
+                          caller.getDataLayout());
+            parts.append(one.begin(), one.end());
+        }
+        return TN_CAN_LOWER_RETURN(lowering, convention, caller, parts, type);
+    }
+
+  private:
+    MachineModuleInfo info;
+    MachineFunction &caller;
+    const TargetLowering &lowering;
+};
+
+} // namespace
+
+size_t tn__llvm_select_returned_in_memory(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMValueRef *calls,
+                                          size_t count)
+{
+    if (!count)
+        return 0;
+    results results(machine, function);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        auto &call = *cast<CallBase>(unwrap(calls[i]));
+        if (!results.fit(call.getCallingConv(), call.getType(), call.getAttributes()))
+            calls[kept++] = calls[i];
+    }
+    return kept;
+}
+
+/* There are two such registers: the type takes one if it fits, but not together with two others. */
+bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef function_ref, LLVMTypeRef type)
+{
+    const Function &function = *cast<Function>(unwrap(function_ref));
+    if (!TN_MODULE_TRIPLE(*function.getParent()).isX86())
+        return false;
+    results results(machine, function_ref);
+    return results.fit(CallingConv::C, unwrap(type), {}) && !results.fit(CallingConv::C, unwrap(type), {}, 2);
 }
 
 unsigned tn__llvm_alignment(LLVMValueRef argument)

@@ -21,6 +21,14 @@ void tn__llvm_gep_steps(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *byt
 /* Gives an alloca another type, of which there is one. */
 void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment);
 
+/* Keeps those calls of a function, moved to the front, whose results the target returns in memory, and returns their number. */
+size_t tn__llvm_select_returned_in_memory(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMValueRef *calls,
+                                          size_t count);
+
+/* Whether a result that the function returns, or a call in it, is returned in registers of the x87, for which LLVM's statepoints
+ * are wrong. */
+bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMTypeRef type);
+
 /* What is known of the alignment of an argument's memory. */
 unsigned tn__llvm_alignment(LLVMValueRef argument);
 

@@ -7,38 +7,20 @@
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/roots.h"
 
-/* General registers for results: LLVM's calling convention C on x86-64 has rax, rdx and rcx, AArch64 x0 to x7, RISC-V a0 and a1. */
-static unsigned result_registers(LLVMModuleRef module)
+/* What never takes more registers than there are: most results, for which LLVM need not be asked. */
+static bool fits(LLVMTypeRef type)
 {
-    static const struct {
-        const char *machine;
-        unsigned count;
-    } rows[] = {{"x86_64", 3}, {"aarch64", 8}, {"riscv64", 2}};
-    for (size_t i = 0; i < TN_COUNT(rows); i++)
-        if (strncmp(LLVMGetTarget(module), rows[i].machine, strlen(rows[i].machine)) == 0)
-            return rows[i].count;
-    return UINT32_MAX;
-}
-
-/* How many general registers the type takes; UINT32_MAX: that is not known, or it takes others too. */
-static unsigned registers_for(LLVMTypeRef type)
-{
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    if (kind == LLVMPointerTypeKind || (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64))
-        return 1;
-    if (kind != LLVMStructTypeKind && kind != LLVMArrayTypeKind)
-        return UINT32_MAX;
-    uint64_t length = kind == LLVMStructTypeKind ? LLVMCountStructElementTypes(type) : LLVMGetArrayLength2(type),
-             sum = 0;
-    for (unsigned i = 0; i < length && sum < UINT32_MAX; i++)
-        sum += registers_for(kind == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type));
-    return sum < UINT32_MAX ? (unsigned)sum : UINT32_MAX;
-}
-
-static bool is_in_memory(struct tn__roots *roots, LLVMValueRef call)
-{
-    unsigned count = registers_for(LLVMTypeOf(call));
-    return tn__is_safepoint(call) && count != UINT32_MAX && count > result_registers(roots->gc->module);
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type) <= 64;
+    case LLVMVoidTypeKind:
+    case LLVMPointerTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void copy_call_attributes(LLVMValueRef from, LLVMValueRef to)
@@ -55,8 +37,15 @@ static void copy_call_attributes(LLVMValueRef from, LLVMValueRef to)
 
 static void pass_result(struct tn__roots *roots, LLVMValueRef call)
 {
+    enum { FRAME_ALIGNMENT = 16 };
     struct tn__gc *gc = roots->gc;
     LLVMTypeRef old = LLVMGetCalledFunctionType(call), result = LLVMTypeOf(call);
+    if (LLVMABIAlignmentOfType(LLVMGetModuleDataLayout(gc->module), result) > FRAME_ALIGNMENT) {
+        tn__gc_reject(gc, call, NULL, "alignment",
+                      "the result is returned in memory that is aligned to more than 16 bytes, and frames are not; "
+                      "store it instead");
+        return;
+    }
     unsigned count = LLVMGetNumArgOperands(call), parameters = LLVMCountParamTypes(old);
     LLVMTypeRef *types = tn__gc_array(gc, parameters + 1, sizeof(LLVMTypeRef));
     LLVMValueRef *arguments = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
@@ -85,10 +74,11 @@ void tn__pass_results(struct tn__roots *roots)
     size_t count = 0;
     for (TN__EACH_BLOCK(b, roots->function))
         for (TN__EACH_INSTRUCTION(i, b))
-            if (tn__is_call(i) && is_in_memory(roots, i)) {
+            if (tn__is_call(i) && !fits(LLVMTypeOf(i)) && tn__is_safepoint(i)) {
                 calls = tn__gc_room(roots->gc, calls, count, sizeof *calls);
                 calls[count++] = i;
             }
+    count = tn__llvm_select_returned_in_memory(roots->gc->machine, roots->function, calls, count);
     for (size_t n = 0; n < count; n++)
         pass_result(roots, calls[n]);
 }
