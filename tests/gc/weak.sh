@@ -93,6 +93,53 @@ in_all_ways 'strong and weak'
 modules weak '' ''
 in_all_ways 'weak and strong'
 
+# ---- native code beside it ----
+
+# The definition that the linker chooses is called in every way: the native one if that is strong, of two in groups the first.
+cat >"$work/native.s" <<'END'
+.macro value
+    lea 100(%rdi), %rax
+    ret
+.endm
+.ifdef GROUP
+.section .text.shared,"axG",@progbits,shared,comdat
+.weak shared
+.else
+.text
+.globl shared
+.endif
+.type shared, @function
+shared: value
+.size shared, . - shared
+.section .note.GNU-stack,"",@progbits
+END
+# beside_native LINKAGE GROUP
+beside_native() {
+    local name="$1 ${2:+comdat }beside native code" how
+    sed "s/LINKAGE/$1/; s/COMDAT/${2:+\$shared = comdat any}/; s/GROUP/${2:+comdat}/" tests/gc/weak/caller.ll >"$work/caller.ll"
+    "$CC" ${2:+-Wa,--defsym,GROUP=1} -c "$work/native.s" -o "$work/native.o" || exit 1
+    native='101 101 101' managed=${2:+'1 1 1'}
+    : "${managed:=$native}"
+    for how in -O0 -O2; do
+        prints "$name, run $how" "$managed" "$tenon" run $how "$work/caller.ll" "$work/native.o"
+        prints "$name, native code first, run $how" "$native" "$tenon" run $how "$work/native.o" "$work/caller.ll"
+        "$tenon" compile $how "$work/caller.ll" -o "$work/caller.o" || exit 1
+        prints "$name, object, run $how" "$managed" "$tenon" run "$work/caller.o" "$work/native.o"
+        prints "$name, native code first, object, run $how" "$native" "$tenon" run "$work/native.o" "$work/caller.o"
+        for with in "$CC -static" "$LLVM_BIN/clang -static -fuse-ld=lld -Wl,--gc-sections"; do
+            link "$work/program" $with "$work/caller.o" "$work/native.o"
+            prints "$name, ${with##*/} $how" "$managed" "$work/program"
+            link "$work/program" $with "$work/native.o" "$work/caller.o"
+            prints "$name, native code first, ${with##*/} $how" "$native" "$work/program"
+        done
+    done
+}
+beside_native weak ''
+beside_native linkonce ''
+beside_native linkonce_odr comdat
+beside_native weak_odr comdat
+beside_native linkonce comdat
+
 once='4950 45'
 for how in -O0 -O2; do # lazily, each function would be a link of its own, with bounds of its own
     prints "a section with bounds, run $how" "$once" "$tenon" run $how tests/gc/weak/section.ll

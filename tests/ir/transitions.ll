@@ -20,7 +20,7 @@ declare i64 @printf(ptr, ...)
 ; CHECK: call i64 @leaf(i64 1)
 ; CHECK: call i64 @only_here(i64 2)
 ; CHECK: call i64 @tn.variable_arguments(ptr @printf, ptr @table, i64 3)
-; CHECK: call i64 @shared.m(i64 4)
+; CHECK: call i64 @shared(i64 4)
 ; CHECK: call i64 @naked(i64 5)
 define i64 @public(i64 signext %n) {
   call void @native()

@@ -435,9 +435,12 @@ static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
         LLVMBuildRet(builder, result);
 }
 
-/* Managed calls go to the body, everything else to the entry. */
+/* Managed calls go to the body, everything else to the entry. So do calls of what another definition may replace, which need not be
+ * managed: the linker knows only the entry's name. */
 static void redirect_calls(LLVMValueRef entry, LLVMValueRef body)
 {
+    if (may_be_replaced(entry))
+        return;
     LLVMUseRef next;
     for (LLVMUseRef use = LLVMGetFirstUse(entry); use; use = next) {
         LLVMValueRef call = LLVMGetUser(use);
