@@ -161,7 +161,7 @@ TN_API int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint6
                          struct tn_error *err);
 
 /* Creates a handle for a raw reference, which may be NULL. The caller is between tn_managed_begin and tn_managed_end, or
- * was called by managed code. TN_ENOMEM, TN_EINVAL (the object is in the thread's heap, which is another one). */
+ * was called by managed code. TN_ENOMEM, TN_EINVAL (the object is of another heap). */
 TN_API int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err);
 
 TN_API void tn_handle_free(struct tn_handle *handle); /* NULL is ignored */
@@ -217,7 +217,7 @@ TN_API void tn_managed_end(void);
 TN_API void *tn_handle_object(const struct tn_handle *handle); /* the raw reference */
 
 /* For native functions called by managed code: pins an object that was passed as a raw reference, until tn_unpin_object has
- * been called as often. Returns its address, or NULL if memory is out or the thread is not attached. */
+ * been called as often. Returns its address, or NULL if memory is out, the thread is not attached, or the object is of another heap. */
 TN_API void *tn_pin_object(void *object);
 TN_API void tn_unpin_object(void *address);
 

@@ -359,6 +359,15 @@ static void heaps_are_apart(void **state)
     struct tn_handle *mine = make_node(a, &node_type, 1, NULL), *other = make(b, &node_type, 0);
     tn_heap_collect(b);
     assert_int_equal(take_census(b).count, 1);
+    struct tn_handle *wrong_one;
+    void *objects[] = {tn_handle_object(mine), tn_handle_object(other)};
+    assert_ptr_equal(tn_pin_object(objects[0]), objects[0]);
+    tn_unpin_object(objects[0]);
+    assert_null(tn_pin_object(objects[1]));              /* this thread's heap could not keep it in place */
+    assert_ptr_equal(tn_pin_object(&options), &options); /* in no heap: it stays anyway */
+    tn_unpin_object(&options);
+    assert_int_equal(tn_handle_of(a, objects[1], &wrong_one, &err), TN_EINVAL);
+    assert_int_equal(tn_handle_of(b, objects[0], &wrong_one, &err), TN_EINVAL);
     tn_handle_free(other);
     tn_heap_collect(b);
     assert_int_equal(take_census(b).count, 0);

@@ -3,6 +3,7 @@
 /* The host's access to objects through handles. Holding the heap's lock keeps objects in place meanwhile. */
 
 #include "gc/collect/collect.h"
+#include "gc/heap/heaps.h"
 
 /* ---- making ---- */
 
@@ -59,11 +60,17 @@ int tn_handle_new(struct tn_heap *heap, const struct tn_type *type, uint64_t len
     return code;
 }
 
+void *tn_pin_object(void *object)
+{
+    struct tn_heap *heap = tn_heap_current();
+    return heap && object && !tn__is_of_another_heap(heap, object) && tn__pin(heap, object) ? object : NULL;
+}
+
 int tn_handle_of(struct tn_heap *heap, void *object, struct tn_handle **out, struct tn_error *err)
 {
     if (!heap || !out)
         return tn__no_argument(err);
-    if (tn__self() && tn__self()->heap != heap && tn__chunk_of(&tn__self()->heap->space, object))
+    if (tn__is_of_another_heap(heap, object))
         return other_heap(err);
     return make_handle(heap, object, out, err);
 }

@@ -11,9 +11,10 @@
 #include "gc/heap/heaps.h"
 
 static struct {
-    pthread_mutex_t lock; /* taken before those of heaps, outside of managed code */
+    pthread_mutex_t lock;   /* taken before those of heaps, outside of managed code */
+    pthread_mutex_t ranges; /* the list changes under both; nothing is waited for under this one */
     struct tn__list heaps;
-} all = {PTHREAD_MUTEX_INITIALIZER, {&all.heaps, &all.heaps}};
+} all = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, {&all.heaps, &all.heaps}};
 
 static struct {
     pthread_mutex_t lock; /* a leaf: no thread waits for anything while it holds this lock */
@@ -91,12 +92,15 @@ static void after_fork(bool in_child)
 void tn__heaps_add(struct tn_heap *heap)
 {
     static const struct tn__fork_hooks hooks = {.before = before_fork, .after = after_fork};
-    static const struct tn__fork_hooks handle_hooks = {.before = lock_handles, .after = unlock_handles};
+    static const struct tn__fork_hooks handle_hooks = {
+        .lock = &all.ranges, .before = lock_handles, .after = unlock_handles};
     tn__forks_watch(TN__FORK_HEAPS, &hooks);
     tn__forks_watch(TN__FORK_HANDLES, &handle_hooks);
     struct tn_gc_anchor *left = tn__outside_begin();
     pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&all.ranges);
     tn__list_append(&all.heaps, &heap->listed);
+    pthread_mutex_unlock(&all.ranges);
     pthread_mutex_unlock(&all.lock);
     tn__outside_end(left);
 }
@@ -109,9 +113,23 @@ void tn__heaps_remove(struct tn_heap *heap)
     pthread_mutex_unlock(&chosen.lock);
     struct tn_gc_anchor *left = tn__outside_begin();
     pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&all.ranges);
     tn__list_remove(&heap->listed);
+    pthread_mutex_unlock(&all.ranges);
     pthread_mutex_unlock(&all.lock);
     tn__outside_end(left);
+}
+
+bool tn__is_of_another_heap(const struct tn_heap *own, const void *object)
+{
+    bool found = false;
+    if (tn__chunk_of(&own->space, object))
+        return false;
+    pthread_mutex_lock(&all.ranges);
+    for (EACH_HEAP(heap))
+        found |= tn__chunk_of(&heap->space, object) != NULL;
+    pthread_mutex_unlock(&all.ranges);
+    return found;
 }
 
 /* ---- the default heap ---- */

@@ -164,12 +164,6 @@ void tn__each_pin(struct tn_heap *heap, void (*visit)(void *context, void *objec
     pthread_mutex_unlock(&heap->roots_lock);
 }
 
-void *tn_pin_object(void *object)
-{
-    struct tn_heap *heap = tn_heap_current();
-    return heap && object && tn__pin(heap, object) ? object : NULL;
-}
-
 void tn_unpin_object(void *address)
 {
     if (tn_heap_current())
