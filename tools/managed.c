@@ -8,17 +8,13 @@
 #include "default_heap.h"
 #include "tool.h"
 
-/* As the module names it: without what the compiler adds to the bodies of managed functions. */
 static bool name_function(const void *address, char *name, size_t size)
 {
     struct tn_place place = {.size = sizeof place};
     struct tn_error error;
     if (tn_symbolize(tool_program.session, address, &place, &error) || !place.function)
         return false;
-    int length = (int)strlen(place.function);
-    if (length > 2 && strcmp(place.function + length - 2, ".m") == 0)
-        length -= 2;
-    snprintf(name, size, "'%.*s'", length, place.function);
+    snprintf(name, size, "'%s'", place.function);
     return true;
 }
 

@@ -217,6 +217,22 @@ static struct tn_place place_of(const struct tn_session *session, uint64_t addre
     return place;
 }
 
+static void bodies_have_the_names_of_their_entries(void **state)
+{
+    static const char *const rows[][2] = {
+        {"f", "f"},     {"f.m", "f"}, {"g", "g"},       {"g.m", "g.m"}, {"g.m.m", "g.m"},
+        {"h.m", "h.m"}, {"i", "i"},   {"ii.m", "ii.m"}, {".m", ".m"},
+    };
+    (void)state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    assert_ok(tn_observe_functions(f.session, &err), &err);
+    add_file(&f, "bodies.o");
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_string_equal(place_of(f.session, (uintptr_t)lookup(&f, rows[i][0])).function, rows[i][1]);
+    close_fixture(&f);
+}
+
 static void assert_unknown(const struct tn_session *session, uint64_t address)
 {
     struct tn_place place = {.size = sizeof place};
@@ -521,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_told_of_all_objects_of_a_link_at_once),
         cmocka_unit_test(stubs_have_names),
+        cmocka_unit_test(bodies_have_the_names_of_their_entries),
         cmocka_unit_test(is_told_of_removals),
         cmocka_unit_test(may_refuse_a_link),
         cmocka_unit_test(options_are_checked),

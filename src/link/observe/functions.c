@@ -120,6 +120,24 @@ static const struct function *find_function(const struct module *module, uint32_
     return function && offset - function->start < function->size ? function : NULL;
 }
 
+/* The body of a managed function has the name of its entry with ".m" added (doc/GC.md). A function that the module itself calls
+ * that has a body in turn. */
+static const char *shown_name(struct module *module, const struct function *function)
+{
+    const char *name = names_of(module) + function->name, *entry = name;
+    size_t length = strlen(name), own = length > 2 ? length - 2 : 0;
+    if (!own || strcmp(name + own, ".m") != 0)
+        return name;
+    for (size_t i = 0; i < module->count; i++) {
+        const char *other = names_of(module) + module->functions[i].name;
+        if (strncmp(other, name, own) == 0 && !other[own])
+            entry = other;
+        else if (strncmp(other, name, length) == 0 && strcmp(other + length, ".m") == 0)
+            return name;
+    }
+    return entry;
+}
+
 static bool find_place(const struct tn_session *session, uint64_t address, struct tn_place *place)
 {
     struct tn__tree *node = tn__tree_below(modules, address);
@@ -129,7 +147,7 @@ static bool find_place(const struct tn_session *session, uint64_t address, struc
     *place = (struct tn_place){.library = module->library, .object = module->object};
     const struct function *function = find_function(module, (uint32_t)(address - node->key));
     if (function) {
-        place->function = names_of(module) + function->name;
+        place->function = shown_name(module, function);
         place->function_address = node->key + function->start;
         place->function_size = function->size;
         place->offset = address - place->function_address;
