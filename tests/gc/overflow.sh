@@ -28,6 +28,9 @@ full='tenon run: the stack of thread [0-9]+ is full: [0-9]{4,} calls of managed 
 for opt in -O0 -O2; do
     check "main $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- main
     check "thread $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- thread
+    for which in child 'thread of a child' 'child of a thread'; do
+        check "$which $opt" "$full'descend'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- "$which"
+    done
     check "native code in between $opt" "$full'compare'" "$BUILD/tenon" run $opt "$out/overflow.bc" -- native
     check "another fault $opt" "" "$BUILD/tenon" run $opt "$out/overflow.bc" -- other
 done

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Fills a stack: of the first thread, of another one, or with native code in between; or does something else that faults. */
+/* Fills a stack: of the first thread, of another one, of a child, or with native code in between; or does something else that faults. */
 
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tenon_managed.h"
 
@@ -42,6 +46,32 @@ static void *in_thread(void *unused)
     return unused;
 }
 
+/* Ends like the child. */
+static void *in_child(void *unused)
+{
+    int status;
+    pid_t child = fork();
+    if (!child)
+        descend(NULL, 1);
+    if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
+        kill(getpid(), WTERMSIG(status));
+    return unused;
+}
+
+static void *in_thread_of_child(void *unused)
+{
+    pthread_t thread;
+    int status;
+    pid_t child = fork();
+    if (!child) {
+        pthread_create(&thread, NULL, in_thread, NULL);
+        pthread_join(thread, NULL);
+    }
+    if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
+        kill(getpid(), WTERMSIG(status));
+    return unused;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -51,6 +81,12 @@ int main(int argc, char **argv)
         descend(NULL, 1);
     if (strcmp(what, "thread") == 0 && !pthread_create(&thread, NULL, in_thread, NULL))
         tn_call_blocking((void *)pthread_join, (intptr_t)thread, 0, 0, 0);
+    if (strcmp(what, "child") == 0)
+        in_child(NULL);
+    if (strcmp(what, "thread of a child") == 0)
+        in_thread_of_child(NULL);
+    if (strcmp(what, "child of a thread") == 0 && !pthread_create(&thread, NULL, in_child, NULL))
+        pthread_join(thread, NULL);
     if (strcmp(what, "native") == 0)
         qsort(pair, 2, sizeof *pair, compare);
     return *(volatile int *)(uintptr_t)(argc > 2);
