@@ -303,10 +303,19 @@ static bool is_transition(const struct tn__safepoint *safepoint)
            !safepoint->passes_references;
 }
 
+/* Entries have managed code in them, and are called like native code. They have no name for traces. */
+static bool is_entry(LLVMValueRef function)
+{
+    LLVMAttributeRef name =
+        LLVMGetStringAttributeAtIndex(function, on_function, TN__MODULE_NAME, sizeof TN__MODULE_NAME - 1);
+    unsigned length = 0;
+    return name && LLVMGetStringAttributeValue(name, &length) && !length;
+}
+
 static void choose(struct tn__safepoint *safepoint)
 {
-    LLVMValueRef call = safepoint->call;
-    if (tn__is_managed_function(LLVMGetCalledValue(call)))
+    LLVMValueRef call = safepoint->call, callee = LLVMGetCalledValue(call);
+    if (tn__is_managed_function(callee) && !is_entry(callee))
         return;
     if (tn__returns_twice(call)) {
         safepoint->through = "tn__gc_call_twice";
