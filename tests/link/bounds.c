@@ -393,8 +393,76 @@ static void it_costs_the_same_among_others(void **state)
     assert_true(among < 5 + 5 * alone);
 }
 
+/* ---- zeros ---- */
+
+/* Of the whole process. */
+static long resident_kb(void)
+{
+    char line[128];
+    long kb = -1;
+    FILE *rollup = fopen("/proc/self/smaps_rollup", "re");
+    assert_non_null(rollup);
+    while (kb < 0 && fgets(line, sizeof line, rollup))
+        sscanf(line, "Rss: %ld", &kb);
+    fclose(rollup);
+    return kb;
+}
+
+/* Links an object with nothing but that many zeros, which `value` is then written to. */
+static struct tn_tracker *link_zeros(const struct fixture *f, size_t size, int value)
+{
+    static struct elf elf;
+    struct tn_error err;
+    struct tn_library *library;
+    struct tn_tracker *tracker;
+    void *address;
+    memset(&elf, 0, sizeof elf);
+    unsigned zeros = elf_section(&elf, ".bss", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, NULL, size);
+    elf_symbol(&elf, "zeros", STB_GLOBAL, STT_OBJECT, zeros, 0, size);
+    struct bytes object = elf_finish(&elf);
+    assert_ok(tn_library_create(f->session, "zeros", &library, &err), &err);
+    assert_ok(tn_tracker_create(library, &tracker, &err), &err);
+    const struct tn_input input = {
+        .size = sizeof input, .name = "zeros.o", .bytes = object.at, .length = object.size, .owner = tracker};
+    assert_ok(tn_add_object(library, &input, &err), &err);
+    assert_ok(tn_link(library, &err), &err);
+    assert_ok(tn_lookup(library, "zeros", &address, &err), &err);
+    if (value)
+        memset(address, value, size);
+    free(object.at);
+    return tracker;
+}
+
+static const struct zeros {
+    const char *name;
+    size_t size, count;
+} zeros[] = {{"16 MiB of zeros", 16 << 20, 1}, {"40 times 1 MiB of zeros", 1 << 20, 40}};
+
+/* And an object that comes to lie there takes no memory until its zeros are used. */
+static void what_was_used_is_given_back(void **state)
+{
+    const struct zeros *row = *state;
+    struct fixture f = open_fixture(NULL);
+    struct tn_tracker *trackers[40];
+    struct tn_error err;
+    long before = resident_kb(), used = (long)(row->size * row->count >> 10);
+    for (size_t i = 0; i < row->count; i++)
+        trackers[i] = link_zeros(&f, row->size, 1);
+    assert_true(resident_kb() > before + used * 9 / 10);
+    for (size_t i = 0; i < row->count; i++)
+        assert_ok(tn_tracker_remove(trackers[i], &err), &err);
+    long left = resident_kb() - before;
+    print_message("%s: %ld KB used, %ld KB left\n", row->name, used, left);
+    assert_true(left < used / 10 + 1024);
+    for (size_t i = 0; i < row->count; i++)
+        link_zeros(&f, row->size, 0);
+    assert_true(resident_kb() - before < used / 10 + 1024);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     return RUN_ROWS("bounds", rows, it_costs_what_its_size_says) +
-           RUN_ROWS("removals", removals, it_costs_the_same_among_others);
+           RUN_ROWS("removals", removals, it_costs_the_same_among_others) +
+           RUN_ROWS("zeros", zeros, what_was_used_is_given_back);
 }

@@ -260,19 +260,24 @@ static void copy_zone(struct tn__object *object, int zone)
     flush(&batch);
 }
 
-/* Zeroes data that was in use before. Much of it is given back to the system, so that it takes no memory until it is used. */
+/* Gives whole pages of data back to the system, which makes them zero, if they are many. False: nothing has changed. */
+static bool give_pages_back(const struct tn__window *window, uint64_t address, size_t size)
+{
+    enum { MANY = 256 << 10 };
+    uint64_t page = tn__os_page_size(), first = tn__align_up(address, page), last = (address + size) & -page;
+    return size >= MANY && !window->zones[TN_ZONE_DATA].client && !tn__os_zero_private(first, last - first);
+}
+
+/* Zeroes data that was in use before. */
 static void clear(const struct tn__object *object, uint8_t *bytes, size_t size)
 {
-    enum { MUCH = 256 << 10 };
-    uint64_t page = tn__os_page_size(), first = tn__align_up((uintptr_t)bytes, page),
-             last = ((uintptr_t)bytes + size) & -page;
-    bool is_private = !object->window->zones[TN_ZONE_DATA].client;
-    if (size < MUCH || !is_private || tn__os_zero_private(first, last - first)) {
+    uint64_t page = tn__os_page_size(), address = (uintptr_t)bytes;
+    if (!give_pages_back(object->window, address, size)) {
         memset(bytes, 0, size);
         return;
     }
-    memset(bytes, 0, first - (uintptr_t)bytes);
-    memset((void *)(uintptr_t)last, 0, (uintptr_t)bytes + size - last);
+    memset(bytes, 0, tn__align_up(address, page) - address);
+    memset((void *)(uintptr_t)((address + size) & -page), 0, (address + size) & (page - 1));
 }
 
 void tn__object_copy(struct tn__object *object)
@@ -289,6 +294,9 @@ void tn__object_copy(struct tn__object *object)
 
 void tn__object_give_back(struct tn__object *object)
 {
+    struct tn__range *data = object->ranges[TN_ZONE_DATA];
+    if (data)
+        give_pages_back(object->window, data->address, data->size);
     for (int zone = 0; zone < TN_ZONES; zone++)
         if (object->ranges[zone])
             tn__codemem_give(object->window, object->ranges[zone]);

@@ -18,7 +18,7 @@ enum {
     TN__X86_64_CODE_4_GOTTPOFF = 44,
 };
 
-/* x86_64_relax.c; see struct tn__arch. */
+/* relax.c; see struct tn__arch. */
 bool tn__x86_64_relax(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
 
 #pragma GCC visibility pop
