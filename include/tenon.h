@@ -24,8 +24,9 @@
  *
  * Nothing here prints, exits, aborts, or makes a mapping both writable and executable.
  *
- * Threads: any function may be called from any thread at any time. Objects are copied and relocated without holding a lock,
- * so threads can link different objects of one session in parallel. Looked-up addresses may be called from any thread. */
+ * Threads: any function may be called from any thread at any time. Objects are copied and relocated without holding a
+ * lock, so threads can link different objects of one session in parallel. Looked-up addresses may be called from any
+ * thread. */
 
 #ifndef TENON_H
 #define TENON_H

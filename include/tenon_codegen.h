@@ -4,9 +4,9 @@
  *
  * Threads: every call has its own LLVMContext, so calls may run in parallel on different threads. Nothing is printed.
  * Errors: LLVM's diagnostics are returned as TN_ECOMPILE, one per line, with file:line:column where LLVM knows them.
- * Failures for which LLVM would end the process are returned as TN_EFATAL, and the memory of that compilation is abandoned
- * (tn_codegen_abandoned counts them). To do this, the first call takes over LLVM's process-wide fatal-error and
- * out-of-memory handlers; on threads that are not inside tn_compile they do nothing. Trust: LLVM's readers are not
+ * Failures for which LLVM would end the process are returned as TN_EFATAL, and the memory of that compilation is
+ * abandoned (tn_codegen_abandoned counts them). To do this, the first call takes over LLVM's process-wide fatal-error
+ * and out-of-memory handlers; on threads that are not inside tn_compile they do nothing. Trust: LLVM's readers are not
  * hardened. Compile IR from untrusted sources in a separate process. */
 
 #ifndef TENON_CODEGEN_H
@@ -39,17 +39,18 @@ struct tn_compile_options {
     enum tn_code_model code_model;
     enum tn_emit emit;
     int function_sections; /* nonzero: one section per function and datum */
-    /* Managed code (doc/IR.md). `polls`: where, besides allocations, threads check for stop requests, a sum of TN_POLL_...;
-     * `passes`: comma-separated names of the passes to run, in this order, instead of all passes; NULL: all of them. */
+    /* Managed code (doc/IR.md). `polls`: where, besides allocations, threads check for stop requests, a sum of
+     * TN_POLL_...; `passes`: comma-separated names of the passes to run, in this order, instead of all passes; NULL:
+     * all of them. */
     int polls;
     const char *passes;
     const struct tn_compile_observer *observer; /* NULL: none */
     const struct tn_cpu *native; /* what "native" and no `cpu` mean, as after tn_cpu_limit; NULL: tn_cpu_host's */
-    /* Not 0: LLVM's verifier examines managed code again after the passes over it. What it finds is a mistake of Tenon's,
-     * and TN_ECOMPILE. */
+    /* Not 0: LLVM's verifier examines managed code again after the passes over it. What it finds is a mistake of
+     * Tenon's, and TN_ECOMPILE. */
     int verify_ir;
-    /* Not 0: assembly in the module (`module asm`, inline assembly) may read files, by .include and .incbin; otherwise these are
-     * TN_ECOMPILE. */
+    /* Not 0: assembly in the module (`module asm`, inline assembly) may read files, by .include and .incbin; otherwise
+     * these are TN_ECOMPILE. */
     int assembly_files;
 };
 
@@ -60,8 +61,8 @@ struct tn_compile_stats {
     size_t size; /* in: sizeof(struct tn_compile_stats) as the caller knows it */
     uint64_t parse_ns, optimize_ns, emit_ns;
     uint64_t functions, instructions; /* defined in the module, before optimisation */
-    /* Managed code: calls at which a collection may happen, references and derived pointers live across them, and what was
-     * inserted or omitted. */
+    /* Managed code: calls at which a collection may happen, references and derived pointers live across them, and what
+     * was inserted or omitted. */
     uint64_t safepoints, live_references, live_derived, base_phis, stack_roots, pinned, barriers, barriers_skipped;
     uint64_t inline_allocations, polls;
     uint64_t free_ns; /* giving LLVM's memory back */
@@ -123,9 +124,9 @@ struct tn_buffer {
     size_t size;
 };
 
-/* Compiles `length` bytes of IR text or bitcode (borrowed for the call; need not be NUL-terminated). `name` (NULL: "<memory>")
- * appears in diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty after an error.
- * TN_EINVAL (options; unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+/* Compiles `length` bytes of IR text or bitcode (borrowed for the call; need not be NUL-terminated). `name` (NULL:
+ * "<memory>") appears in diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty
+ * after an error. TN_EINVAL (options; unknown triple, CPU or feature), TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
@@ -144,17 +145,17 @@ TN_API uint64_t tn_codegen_abandoned(void);
 
 /* ---- the JIT ---- */
 
-/* A JIT combines a session and the code generator. Modules of IR are added to libraries and compiled when something they
- * define is looked up; in a lazy JIT, each function is compiled when it is first called. Objects, archives, definitions,
- * trackers and lookups work as in tenon.h, and everything in a session can refer to everything else, however it was made.
- * Any thread may call any function; modules compile in parallel, each in its own LLVMContext. */
+/* A JIT combines a session and the code generator. Modules of IR are added to libraries and compiled when something
+ * they define is looked up; in a lazy JIT, each function is compiled when it is first called. Objects, archives,
+ * definitions, trackers and lookups work as in tenon.h, and everything in a session can refer to everything else,
+ * however it was made. Any thread may call any function; modules compile in parallel, each in its own LLVMContext. */
 
 struct tn_jit;
 
 struct tn_jit_options {
     size_t size; /* sizeof(struct tn_jit_options) */
-    /* The session to use, which must outlive the JIT. NULL: the JIT creates its own, with `threads` threads that compile
-     * (0: the threads that need code compile it) and with `on_error` and `context` as in tn_session_options. */
+    /* The session to use, which must outlive the JIT. NULL: the JIT creates its own, with `threads` threads that
+     * compile (0: the threads that need code compile it) and with `on_error` and `context` as in tn_session_options. */
     struct tn_session *session;
     size_t threads;
     void (*on_error)(void *context, const struct tn_error *error);
@@ -171,8 +172,8 @@ struct tn_jit_options {
  * tn_session_create. */
 TN_API int tn_jit_create(const struct tn_jit_options *options, struct tn_jit **out, struct tn_error *err);
 
-/* Destroys the JIT, and its session if it created that. In a session that it was given, compiled code stays, and modules
- * not yet compiled are still compiled when needed. NULL is ignored. */
+/* Destroys the JIT, and its session if it created that. In a session that it was given, compiled code stays, and
+ * modules not yet compiled are still compiled when needed. NULL is ignored. */
 TN_API void tn_jit_destroy(struct tn_jit *jit);
 
 TN_API struct tn_session *tn_jit_session(const struct tn_jit *jit);
@@ -201,10 +202,10 @@ struct tn_jit_module {
     int whole; /* not 0: compiled in one piece even in a lazy JIT */
 };
 
-/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In a
- * lazy JIT, the address of a function is that of its stub. A module with code instances starts to compile immediately, on
- * the session's threads if it has any.
- * TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED, TN_ENOMEM; after an error nothing of the module remains. */
+/* Adds a module to a library of the JIT's session (NULL: the main library). The IR is read and verified immediately. In
+ * a lazy JIT, the address of a function is that of its stub. A module with code instances starts to compile
+ * immediately, on the session's threads if it has any. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_EDUP, TN_EREMOVED,
+ * TN_ENOMEM; after an error nothing of the module remains. */
 TN_API int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *module,
                              struct tn_error *err);
 
@@ -229,8 +230,8 @@ TN_API void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats);
 
 /* ---- images ---- */
 
-/* Compiles IR ahead of time, for several CPUs, to an archive that is linked into programs or shared libraries. They use it
- * through tenon_image.h; doc/IMAGE.md describes images. */
+/* Compiles IR ahead of time, for several CPUs, to an archive that is linked into programs or shared libraries. They use
+ * it through tenon_image.h; doc/IMAGE.md describes images. */
 
 struct tn_image_input {
     const char *name; /* for errors */
@@ -278,11 +279,12 @@ struct tn_image_options {
     int opt_level;               /* 0..3 */
     size_t threads;              /* threads that compile; 0: one. The outputs do not depend on it */
     uint64_t outputs;            /* a sum of 1 << TN_IMAGE_...; 0: the objects */
-    /* Called with the index of a root that is undefined or local; TN_EUNDEF if the result is not 0. NULL: always TN_EUNDEF. */
+    /* Called with the index of a root that is undefined or local; TN_EUNDEF if the result is not 0. NULL: always
+     * TN_EUNDEF. */
     int (*unknown_root)(void *context, size_t index, int is_local);
     void *context;
-    /* The number of shards to divide the module into, at most 1024; 0: chosen by its size. A module that cannot be divided
-     * so far has fewer. */
+    /* The number of shards to divide the module into, at most 1024; 0: chosen by its size. A module that cannot be
+     * divided so far has fewer. */
     size_t shards;
     const struct tn_image_shard *finished; /* from tn_image_build_shard; all other shards are compiled here */
     size_t finished_count;
@@ -292,8 +294,8 @@ struct tn_image_options {
     const struct tn_image_dependency *dependencies;
     size_t dependency_count;
     const char *image_targets; /* what "sysimage" means in `targets`: the targets of another image; NULL: nothing */
-    /* Called, before anything is compiled, with each name that what is kept of the inputs uses and does not define, unless it may
-     * stay undefined. Optimisation may remove the last use of some. NULL: not called. */
+    /* Called, before anything is compiled, with each name that what is kept of the inputs uses and does not define,
+     * unless it may stay undefined. Optimisation may remove the last use of some. NULL: not called. */
     void (*undefined)(void *context, const char *name);
     int assembly_files; /* as in struct tn_compile_options */
 };
@@ -304,17 +306,17 @@ struct tn_image_stats {
     uint64_t prepare_ns, compile_ns, write_ns; /* consecutive: linking and dividing, all shards, archives */
 };
 
-/* Builds an image. Several inputs are first linked into one module. `out` has TN_IMAGE_OUTPUTS buffers, to be freed with
- * tn_buffer_free; those not requested are empty, and all are after an error. `options` and `stats` may be NULL.
- * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged shard),
- * TN_EUNDEF (a root, or all of them), TN_EDUP (the input defines a symbol with the image's name), TN_ECOMPILE, TN_EFATAL,
- * TN_ENOMEM. */
+/* Builds an image. Several inputs are first linked into one module. `out` has TN_IMAGE_OUTPUTS buffers, to be freed
+ * with tn_buffer_free; those not requested are empty, and all are after an error. `options` and `stats` may be NULL.
+ * TN_EINVAL (options; the target string; unknown triple or name; a shard of another build), TN_EFORMAT (a damaged
+ * shard), TN_EUNDEF (a root, or all of them), TN_EDUP (the input defines a symbol with the image's name), TN_ECOMPILE,
+ * TN_EFATAL, TN_ENOMEM. */
 TN_API int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
                           struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
-/* Distributed builds, over several processes or machines: each compiles some shards by number, and one then assembles the
- * image by tn_image_build with all of these in options->finished. If all use the same input and the same options, including
- * those that a program sets in LLVM itself, the image is byte for byte that of a build in one process. */
+/* Distributed builds, over several processes or machines: each compiles some shards by number, and one then assembles
+ * the image by tn_image_build with all of these in options->finished. If all use the same input and the same options,
+ * including those that a program sets in LLVM itself, the image is byte for byte that of a build in one process. */
 
 /* Sets *shards to the number of shards. Errors as for tn_image_build. */
 TN_API int tn_image_count_shards(const struct tn_image_input *inputs, size_t count,
@@ -344,26 +346,28 @@ struct tn_image_link_options {
     const char *image; /* programs: the symbol of the image to open; NULL: "tn_image" */
 };
 
-/* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that none of
- * these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be overridden. Equal
- * inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. x86-64 only.
- * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks),
- * TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS
- * descriptors, imported thread-local variables of a model other than initial-exec), TN_EIO (no memory file), TN_ENOMEM. */
+/* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that
+ * none of these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be
+ * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. x86-64 only.
+ * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks), TN_ERANGE
+ * (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS
+ * descriptors, imported thread-local variables of a model other than initial-exec), TN_EIO (no memory file),
+ * TN_ENOMEM. */
 TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
                          struct tn_buffer *out, struct tn_error *err);
 
 /* Builds an image of the modules added to a library (NULL: the main library) of a JIT that was created with keep_ir;
- * options->roots name the functions to include. If modules were replaced, the last definition of a name counts. Variables get
- * their initial, not their current values. Threads may add modules meanwhile. Otherwise as tn_image_build; TN_EINVAL also:
- * nothing was added. */
+ * options->roots name the functions to include. If modules were replaced, the last definition of a name counts.
+ * Variables get their initial, not their current values. Threads may add modules meanwhile. Otherwise as
+ * tn_image_build; TN_EINVAL also: nothing was added. */
 TN_API int tn_jit_build_image(struct tn_jit *jit, struct tn_library *library, const struct tn_image_options *options,
                               struct tn_buffer *out, struct tn_image_stats *stats, struct tn_error *err);
 
 /* ---- source lines ---- */
 
-/* Keeps a copy of the debug information of everything linked from now on, for tn_symbolize_source, and, once that is used, what
- * LLVM has parsed of it. TN_EINVAL, TN_ENOTSUP (memory of another process), TN_ENOMEM, with which links may fail too. */
+/* Keeps a copy of the debug information of everything linked from now on, for tn_symbolize_source, and, once that is
+ * used, what LLVM has parsed of it. TN_EINVAL, TN_ENOTSUP (memory of another process), TN_ENOMEM, with which links may
+ * fail too. */
 TN_API int tn_observe_sources(struct tn_session *session, struct tn_error *err);
 
 /* Unknown members are NULL or 0. */
@@ -373,10 +377,10 @@ struct tn_source {
     uint32_t line, column;
 };
 
-/* Calls `frame` for each source location of the code at `address`, from the innermost inlined function out to the function
- * that contains the code. For a return address, pass the address minus 1. The strings are valid during the call of `frame`,
- * which must not link, remove, or call this function. session NULL: searches all sessions.
- * TN_EUNDEF (no debug information was kept for this address), TN_ENOMEM, TN_EFATAL. */
+/* Calls `frame` for each source location of the code at `address`, from the innermost inlined function out to the
+ * function that contains the code. For a return address, pass the address minus 1. The strings are valid during the
+ * call of `frame`, which must not link, remove, or call this function. session NULL: searches all sessions. TN_EUNDEF
+ * (no debug information was kept for this address), TN_ENOMEM, TN_EFATAL. */
 TN_API int tn_symbolize_source(const struct tn_session *session, const void *address,
                                void (*frame)(void *context, const struct tn_source *source), void *context,
                                struct tn_error *err);

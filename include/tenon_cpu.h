@@ -2,9 +2,10 @@
 
 /* What a CPU can do, what compiled code needs, and which of several versions of the code to use.
  *
- * Features have LLVM's names and are numbered per architecture; doc/CPU.md has the rules, `tenon cpu` prints the tables.
- * Decisions are based on features alone: the name of a CPU stands for a set of features, and breaks ties. All architectures are
- * known on every host. Everything here is immutable once created, so threads may share it. Errors as in tenon.h. */
+ * Features have LLVM's names and are numbered per architecture; doc/CPU.md has the rules, `tenon cpu` prints the
+ * tables. Decisions are based on features alone: the name of a CPU stands for a set of features, and breaks ties. All
+ * architectures are known on every host. Everything here is immutable once created, so threads may share it. Errors as
+ * in tenon.h. */
 
 #ifndef TENON_CPU_H
 #define TENON_CPU_H
@@ -58,12 +59,12 @@ TN_API int tn_cpu_feature(const struct tn_cpu_arch *arch, size_t number, struct 
 /* One more than the highest feature number. */
 TN_API size_t tn_cpu_feature_end(const struct tn_cpu_arch *arch);
 
-/* Writes the names of the features in `set`, by number, separated by spaces; numbers unknown to this version are written as #N.
- * Returns the full length, as snprintf does. */
+/* Writes the names of the features in `set`, by number, separated by spaces; numbers unknown to this version are
+ * written as #N. Returns the full length, as snprintf does. */
 TN_API size_t tn_cpu_format(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char *text, size_t size);
 
-/* Enumerates the names of CPUs, with their features closed under implication; *alias_of is NULL, or the name that this one
- * is an alias of. Returns NULL after the last. */
+/* Enumerates the names of CPUs, with their features closed under implication; *alias_of is NULL, or the name that this
+ * one is an alias of. Returns NULL after the last. */
 TN_API const char *tn_cpu_name_at(const struct tn_cpu_arch *arch, size_t index, struct tn_cpu_set *features,
                                   const char **alias_of);
 
@@ -78,12 +79,12 @@ struct tn_cpu {
     uint64_t cores;             /* cores examined; 1 if the system or the CPU guarantees that all are alike */
 };
 
-/* Examines the CPU, which takes about 40 us in a virtual machine. If an x86-64 CPU reports that its cores differ, the calling
- * thread visits each core that it may run on. TN_EINVAL (size). */
+/* Examines the CPU, which takes about 40 us in a virtual machine. If an x86-64 CPU reports that its cores differ, the
+ * calling thread visits each core that it may run on. TN_EINVAL (size). */
 TN_API int tn_cpu_host(struct tn_cpu *cpu, struct tn_error *err);
 
-/* Restricts `cpu` to the features of `target`, such as "x86-64-v3" or "native,-avx512f", so that a program behaves as if it
- * ran on the lesser CPU. Programs that let users do this pass getenv("TENON_CPU"). Does nothing for NULL or "".
+/* Restricts `cpu` to the features of `target`, such as "x86-64-v3" or "native,-avx512f", so that a program behaves as
+ * if it ran on the lesser CPU. Programs that let users do this pass getenv("TENON_CPU"). Does nothing for NULL or "".
  * TN_EINVAL (malformed, or more than `cpu` has; the text lists that), TN_ENOMEM. */
 TN_API int tn_cpu_limit(struct tn_cpu *cpu, const char *target, struct tn_error *err);
 
@@ -125,8 +126,8 @@ struct tn_cpu_parse_options {
     uint64_t flags;                 /* TN_CPU_ONE_TARGET */
 };
 
-/* Parses "NAME[,ITEM]...[;NAME[,ITEM]...]...", where ITEM is [+|-]FEATURE, clone_all, base(N), opt_size, min_size or help; see
- * doc/CPU.md. `options` may be NULL. TN_EINVAL (the text names the column and the mistake), TN_ENOMEM. */
+/* Parses "NAME[,ITEM]...[;NAME[,ITEM]...]...", where ITEM is [+|-]FEATURE, clone_all, base(N), opt_size, min_size or
+ * help; see doc/CPU.md. `options` may be NULL. TN_EINVAL (the text names the column and the mistake), TN_ENOMEM. */
 TN_API int tn_cpu_parse_targets(const char *text, const struct tn_cpu_parse_options *options,
                                 struct tn_cpu_targets **out, struct tn_error *err);
 TN_API size_t tn_cpu_target_count(const struct tn_cpu_targets *targets);
@@ -135,13 +136,13 @@ TN_API const struct tn_cpu_target *tn_cpu_target_at(const struct tn_cpu_targets 
 TN_API const struct tn_cpu_arch *tn_cpu_targets_arch(const struct tn_cpu_targets *targets);
 TN_API void tn_cpu_targets_destroy(struct tn_cpu_targets *targets); /* NULL is ignored */
 
-/* Writes a target as a target string has it, "NAME,+a,-b,clone_all,base(1)": reading that gives the same one. With ';' between
- * them, those of an image are what "sysimage" stands for. Answers the length, as snprintf does. */
+/* Writes a target as a target string has it, "NAME,+a,-b,clone_all,base(1)": reading that gives the same one. With ';'
+ * between them, those of an image are what "sysimage" stands for. Answers the length, as snprintf does. */
 TN_API size_t tn_cpu_format_target(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text,
                                    size_t size);
 
-/* Writes "+a,-b..." for LLVM: given this and the target's name, a code generator uses exactly the enabled features and `extra`,
- * whatever it associates with the name. Returns the full length, as snprintf does. */
+/* Writes "+a,-b..." for LLVM: given this and the target's name, a code generator uses exactly the enabled features and
+ * `extra`, whatever it associates with the name. Returns the full length, as snprintf does. */
 TN_API size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text,
                                    size_t size);
 
@@ -157,9 +158,10 @@ enum tn_cpu_verdict {
     TN_CPU_EARLIER,  /* fits, but the chosen target comes later in the list */
 };
 
-/* Chooses the best target for `cpu`: among those whose features it has, the one with the widest vector registers, then the most
- * features, then the same name, then the last. `verdicts` (NULL, or room for one per target) receives the reason for each.
- * TN_ENOTSUP (none fits; the text lists what is missing for each), TN_EINVAL (targets for another architecture). */
+/* Chooses the best target for `cpu`: among those whose features it has, the one with the widest vector registers, then
+ * the most features, then the same name, then the last. `verdicts` (NULL, or room for one per target) receives the
+ * reason for each. TN_ENOTSUP (none fits; the text lists what is missing for each), TN_EINVAL (targets for another
+ * architecture). */
 TN_API int tn_cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_targets *targets, enum tn_cpu_verdict *verdicts,
                          size_t *chosen, struct tn_error *err);
 
@@ -169,8 +171,8 @@ TN_API void tn_cpu_missing(const struct tn_cpu *cpu, const struct tn_cpu_target 
 /* The size in bytes of the widest vector registers with these features, by which targets are compared. */
 TN_API size_t tn_cpu_vector_size(const struct tn_cpu_arch *arch, const struct tn_cpu_set *features);
 
-/* Removes features with vector registers wider than `bytes`, and all that depend on them. For code that passes vectors to
- * code of a target with narrower registers, which must agree on the calling convention. */
+/* Removes features with vector registers wider than `bytes`, and all that depend on them. For code that passes vectors
+ * to code of a target with narrower registers, which must agree on the calling convention. */
 TN_API void tn_cpu_limit_vectors(const struct tn_cpu_arch *arch, struct tn_cpu_set *features, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The runtime ABI of managed code: everything that compiled code knows about the collector and vice versa. The compiler
- * (src/codegen/gc) and the runtime (src/gc) share this file and nothing else; doc/GC.md explains it. Programs need it only
- * if they are part of that machinery; host programs use tenon_heap.h. Assembly includes it for the constants. A change of
- * any number here must change TN_GC_ABI, which compiled modules contain (section "tenon_abi") and the runtime checks. */
+ * (src/codegen/gc) and the runtime (src/gc) share this file and nothing else; doc/GC.md explains it. Programs need it
+ * only if they are part of that machinery; host programs use tenon_heap.h. Assembly includes it for the constants. A
+ * change of any number here must change TN_GC_ABI, which compiled modules contain (section "tenon_abi") and the runtime
+ * checks. */
 
 #ifndef TENON_GC_H
 #define TENON_GC_H
@@ -12,8 +13,8 @@
 
 /* ---- objects ---- */
 
-/* A reference is the address of an object's first payload byte, a multiple of 8. The word before it is the header: the address
- * of the type's descriptor, a multiple of 16, and four bits for the collector. */
+/* A reference is the address of an object's first payload byte, a multiple of 8. The word before it is the header: the
+ * address of the type's descriptor, a multiple of 16, and four bits for the collector. */
 #define TN_GC_HEADER_SIZE 8
 #define TN_GC_TYPE_MASK   (~15ull)
 
@@ -57,8 +58,8 @@
 #define TN_GC_MAP_MAX_SAFEPOINTS     0xfffff
 #define TN_GC_MAP_MAX_ROOTS          0x7ff
 
-/* Safepoint: u32 return address relative to the function, and flags; u8 bases, u8 derived, i16 base[], {i16 slot, u16 base}
- * derived[]; u16 pinned, i16 pinned[] if the flag says so. In a wide function u16 bases, u16 derived and i32, u32
+/* Safepoint: u32 return address relative to the function, and flags; u8 bases, u8 derived, i16 base[], {i16 slot, u16
+ * base} derived[]; u16 pinned, i16 pinned[] if the flag says so. In a wide function u16 bases, u16 derived and i32, u32
  * throughout. */
 #define TN_GC_MAP_OFFSET 0x3fffffffu
 #define TN_GC_MAP_ENTRY  0x80000000u /* the caller is unmanaged: continue at the next anchor */
@@ -109,45 +110,46 @@ struct tn_type; /* a type's descriptor: its address is all that compiled code ne
 
 #pragma GCC visibility push(hidden)
 
-/* Accessed by compiled code with the initial-exec model. `top` initially points to an anchor in a static array that makes the
- * first entry of a thread call tn__gc_enter. */
+/* Accessed by compiled code with the initial-exec model. `top` initially points to an anchor in a static array that
+ * makes the first entry of a thread call tn__gc_enter. */
 extern __thread struct tn_gc_block tn__gc_block __attribute__((tls_model("initial-exec"), aligned(64)));
 
-/* The slow path of allocation, also for payloads that are large or of unknown size. Returns a new object with its header
- * set and its references null, never NULL: if memory is out, it leaves through the heap's out_of_memory. A safepoint:
- * called through tn__gc_call_native. */
+/* The slow path of allocation, also for payloads that are large or of unknown size. Returns a new object with its
+ * header set and its references null, never NULL: if memory is out, it leaves through the heap's out_of_memory. A
+ * safepoint: called through tn__gc_call_native. */
 void *tn__gc_allocate(size_t payload, const struct tn_type *type);
 
 /* Waits while the world is stopped. A safepoint: called through tn__gc_call_native when `poll` is not 0. */
 void tn__gc_poll(void);
 
-/* Called before the first store of a reference into an object whose header has TN_GC_UNLOGGED: clears the bit and remembers the
- * object. `slot` is the word that is stored to, or NULL: the collector may verify that the object's type lists it. Not a safepoint.
- * Calling convention: LLVM's preserve_most, so it preserves every general register except r11 (x86-64; AArch64: x0-x8, x16-x18). */
+/* Called before the first store of a reference into an object whose header has TN_GC_UNLOGGED: clears the bit and
+ * remembers the object. `slot` is the word that is stored to, or NULL: the collector may verify that the object's type
+ * lists it. Not a safepoint. Calling convention: LLVM's preserve_most, so it preserves every general register except
+ * r11 (x86-64; AArch64: x0-x8, x16-x18). */
 void tn__gc_log(void *object, void *slot);
 
-/* memmove into or out of managed memory: logs the object that contains `to` (`parent`; NULL: none), then copies whole words
- * if both addresses are aligned to 8. Not a safepoint. */
+/* memmove into or out of managed memory: logs the object that contains `to` (`parent`; NULL: none), then copies whole
+ * words if both addresses are aligned to 8. Not a safepoint. */
 void tn__gc_move(void *parent, void *to, const void *from, size_t size);
 
-/* The slow path of entering managed code: attaches the thread if necessary, drops levels whose frames were left by longjmp or a
- * throw, makes a new level the top, waits while the world is stopped, and returns the anchor of the calling level (doc/GC.md).
- * `fp` is the entry's frame pointer. */
+/* The slow path of entering managed code: attaches the thread if necessary, drops levels whose frames were left by
+ * longjmp or a throw, makes a new level the top, waits while the world is stopped, and returns the anchor of the
+ * calling level (doc/GC.md). `fp` is the entry's frame pointer. */
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp);
 
-/* In assembly. Fills in block->top (sp, fp, ra = 0) and jumps to the function in the register for `nest` arguments (r10;
- * AArch64: x15, with x30 stored to ra); the arguments are already in place and are preserved. Under TN_HEAP_STRESS it calls
- * the function instead, with a copy of the arguments in memory, and collects afterwards. */
+/* In assembly. Fills in block->top (sp, fp, ra = 0) and jumps to the function in the register for `nest` arguments
+ * (r10; AArch64: x15, with x30 stored to ra); the arguments are already in place and are preserved. Under
+ * TN_HEAP_STRESS it calls the function instead, with a copy of the arguments in memory, and collects afterwards. */
 void tn__gc_call_native(void);
 
-/* The same for functions that may return twice, such as setjmp; tn__gc_return_twice is called after each return, because a
- * longjmp may come from outside managed code. A safepoint; it needs no anchor. */
+/* The same for functions that may return twice, such as setjmp; tn__gc_return_twice is called after each return,
+ * because a longjmp may come from outside managed code. A safepoint; it needs no anchor. */
 void tn__gc_call_twice(void);
 void tn__gc_return_twice(void);
 
-/* The same for a transition: during the call the thread is outside managed code, except while managed code that the function
- * calls is running, and the call returns only while the world is running. Calls the function, from a frame of its own.
- * The second one also copies the arguments in memory: the caller has stored their size in block->memory. */
+/* The same for a transition: during the call the thread is outside managed code, except while managed code that the
+ * function calls is running, and the call returns only while the world is running. Calls the function, from a frame of
+ * its own. The second one also copies the arguments in memory: the caller has stored their size in block->memory. */
 void tn__gc_call_outside(void);
 void tn__gc_call_outside_memory(void);
 

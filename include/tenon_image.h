@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Using images: machine code for several CPUs, compiled ahead of time by `tenon build` or tn_image_build. An image is either
- * linked into a program by the system's linker, or is in a file of its own (a shared library). Opening it checks that it fits,
- * chooses the target for this CPU and fills in the slots through which its functions are called; its code is never modified.
+/* Using images: machine code for several CPUs, compiled ahead of time by `tenon build` or tn_image_build. An image is
+ * either linked into a program by the system's linker, or is in a file of its own (a shared library). Opening it checks
+ * that it fits, chooses the target for this CPU and fills in the slots through which its functions are called; its code
+ * is never modified.
  *
  * Linked into a program: declare the image's functions as usual, and the image as
  *     extern const char tn_image[];
- * (with -fPIC, if it lies in a shared library that the program is linked with: else its linker refuses to)
- * and open it before anything of it is called. Calls before that work too, but get the versions for the image's first target, as
+ * (with -fPIC, if it lies in a shared library that the program is linked with: else its linker refuses to) and open it
+ * before anything of it is called. Calls before that work too, but get the versions for the image's first target, as
  * its constructors do: on a machine that cannot run these, open it first.
  *
  * Threads: images may be opened by several threads at once; an open image is immutable. Errors as in tenon.h. */
@@ -32,33 +33,34 @@ struct tn_image_load_options {
     uint64_t flags;                 /* TN_IMAGE_... */
     struct tn_image *const *images; /* open images that it may depend on; they must be closed after it */
     size_t image_count;
-    /* The collector, tn_managed_runtime() of tenon_heap.h, for files that contain managed code; NULL: those are refused. */
+    /* The collector, tn_managed_runtime() of tenon_heap.h, for files that contain managed code; NULL: those are
+     * refused. */
     const struct tn_managed_runtime *managed;
 };
 
-/* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of header
- * and tables is verified. Files not made by `tenon build` or tn_image_link have no such checksum: TN_ENOTSUP. Ignored for
- * linked-in images. */
+/* Verify the checksum of everything loaded from a file, which takes as long as reading it; otherwise only that of
+ * header and tables is verified. Files not made by `tenon build` or tn_image_link have no such checksum: TN_ENOTSUP.
+ * Ignored for linked-in images. */
 #define TN_IMAGE_VERIFY UINT64_C(1)
 
-/* Copy the file instead of mapping it, as is done anyway if others than root and this user may write it. What was checked cannot
- * change then, and truncating the file has no effect; but no other process shares its pages. */
+/* Copy the file instead of mapping it, as is done anyway if others than root and this user may write it. What was
+ * checked cannot change then, and truncating the file has no effect; but no other process shares its pages. */
 #define TN_IMAGE_COPY UINT64_C(2)
 
-/* Opens an image that is part of this process, either linked in or in a library loaded by dlopen. `options` may be NULL.
- * TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no target
- * fits, and the text lists what the CPU lacks for each; it depends on an image that has been rebuilt since), TN_EUNDEF (it
- * depends on an image that is not among `images`), TN_ENOMEM, TN_EINVAL (of `options`). */
+/* Opens an image that is part of this process, either linked in or in a library loaded by dlopen. `options` may be
+ * NULL. TN_EFORMAT (damaged; the text says where), TN_ENOTSUP (another format version, runtime ABI or architecture; no
+ * target fits, and the text lists what the CPU lacks for each; it depends on an image that has been rebuilt since),
+ * TN_EUNDEF (it depends on an image that is not among `images`), TN_ENOMEM, TN_EINVAL (of `options`). */
 TN_API int tn_image_open_linked(const void *image, const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 
-/* Loads a shared library that contains an image and opens the image. The file is mapped, its code unmodified; its symbols
- * are bound to public functions of `images`, then by the resolver (libraries that it depends on are not loaded); its
- * initializers are run. Exceptions can pass through its code. Its thread-local variables (x86-64) live in the program's
- * reserve (TN_TLS_RESERVE), like those of linked objects, so threads already running have to be attached to use them. After
- * an error nothing remains. The errors above, and TN_EIO, TN_EPERM (the system refuses to map the code), TN_EUNDEF (the
- * text lists the symbols that the resolver does not know), TN_ENOTSUP (thread-local variables of the program, relocations
- * that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
+/* Loads a shared library that contains an image and opens the image. The file is mapped, its code unmodified; its
+ * symbols are bound to public functions of `images`, then by the resolver (libraries that it depends on are not
+ * loaded); its initializers are run. Exceptions can pass through its code. Its thread-local variables (x86-64) live in
+ * the program's reserve (TN_TLS_RESERVE), like those of linked objects, so threads already running have to be attached
+ * to use them. After an error nothing remains. The errors above, and TN_EIO, TN_EPERM (the system refuses to map the
+ * code), TN_EUNDEF (the text lists the symbols that the resolver does not know), TN_ENOTSUP (thread-local variables of
+ * the program, relocations that shared libraries do not have), TN_ENOMEM (also: the reserve is full). */
 TN_API int tn_image_open(const char *path, const struct tn_image_load_options *options, struct tn_image **out,
                          struct tn_error *err);
 
@@ -67,18 +69,18 @@ TN_API int tn_image_open_memory(const char *name, const void *bytes, size_t size
                                 const struct tn_image_load_options *options, struct tn_image **out,
                                 struct tn_error *err);
 
-/* Shows a loaded file to gdb, through its interface for JIT compilers (see tn_observe_gdb). Until the image is closed, gdb then knows its
- * symbols and frames and, for code compiled with -g, source lines and variables. `path` names the file, or one that is the same but
- * for being unstripped or holding debug data only; gdb opens it under that name. This process reads all of it once, for a checksum.
- * gdb may be attached before or after. Calling it again has no effect.
+/* Shows a loaded file to gdb, through its interface for JIT compilers (see tn_observe_gdb). Until the image is closed,
+ * gdb then knows its symbols and frames and, for code compiled with -g, source lines and variables. `path` names the
+ * file, or one that is the same but for being unstripped or holding debug data only; gdb opens it under that name. This
+ * process reads all of it once, for a checksum. gdb may be attached before or after. Calling it again has no effect.
  * TN_EINVAL (the image is linked in: debuggers know the program), TN_EIO, TN_EFORMAT (no sections, or another image),
  * TN_ENOMEM. */
 TN_API int tn_image_observe_gdb(struct tn_image *image, const char *path, struct tn_error *err);
 
-/* Closes an image: runs the finalizers of a loaded file and unloads it; no thread may be running its code, and no heap may hold
- * objects of types that it defines: clear its globals and collect first. Destructors of its thread_local objects run before, in the
- * calling thread; those of other threads when these end, and only then the file is unloaded, followed by those of `images` that
- * were closed meanwhile. Code that is linked in stays. NULL is ignored. */
+/* Closes an image: runs the finalizers of a loaded file and unloads it; no thread may be running its code, and no heap
+ * may hold objects of types that it defines: clear its globals and collect first. Destructors of its thread_local
+ * objects run before, in the calling thread; those of other threads when these end, and only then the file is unloaded,
+ * followed by those of `images` that were closed meanwhile. Code that is linked in stays. NULL is ignored. */
 TN_API void tn_image_close(struct tn_image *image);
 
 /* Finds the chosen version of a public function, in logarithmic time; NULL if there is none of that name. */
@@ -93,8 +95,8 @@ struct tn_image_function {
     uint32_t is_public;
 };
 
-/* The functions by index: first those with a slot, by slot number, then public functions with a single version. Both parts are
- * sorted by name as strcmp does. */
+/* The functions by index: first those with a slot, by slot number, then public functions with a single version. Both
+ * parts are sorted by name as strcmp does. */
 TN_API size_t tn_image_function_count(const struct tn_image *image);
 /* TN_EINVAL: there is no such index, or the struct's size is wrong. */
 TN_API int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
@@ -110,14 +112,14 @@ struct tn_image_instance {
 };
 
 /* Publishes functions as the code of instances, by the rules of tn_instance_publish; an instance that already has code
- * keeps it. The code is withdrawn with the tracker `owner` (NULL: never), which must happen before a loaded file is closed.
- * Any number of threads may do this. TN_EUNDEF (the text lists what the image does not have; nothing was published),
- * TN_EINVAL (a row is wrong; those before it were published). */
+ * keeps it. The code is withdrawn with the tracker `owner` (NULL: never), which must happen before a loaded file is
+ * closed. Any number of threads may do this. TN_EUNDEF (the text lists what the image does not have; nothing was
+ * published), TN_EINVAL (a row is wrong; those before it were published). */
 TN_API int tn_image_publish(const struct tn_image *image, const struct tn_image_instance *rows, size_t count,
                             struct tn_tracker *owner, struct tn_error *err);
 
-/* The targets that the image was built for, and the index of the chosen one. Valid as long as the image; `disabled` is not
- * set. */
+/* The targets that the image was built for, and the index of the chosen one. Valid as long as the image; `disabled` is
+ * not set. */
 TN_API size_t tn_image_target_count(const struct tn_image *image);
 TN_API const struct tn_cpu_target *tn_image_target(const struct tn_image *image, size_t index);
 TN_API size_t tn_image_chosen(const struct tn_image *image);

@@ -9,12 +9,11 @@
  *
  *     clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c tree.c -o tree.bc && tenon run -O2 tree.bc
  *
- * Tenon refuses IR that clang has optimised (doc/IR.md).
- * (`tenon compile` makes objects for ordinary programs from it.) References are pointers declared with tn_ref. They point to
- * the beginning of an object and may be variables, arguments, fields and globals; the collector updates them when it moves the
- * object. They must not be cast to integers or other pointers, nor be members of unions; unmanaged functions get the address of
- * an object by tn_pin. Addresses of fields (&node->value) may be used in expressions and local variables, but not be stored,
- * passed or returned.
+ * Tenon refuses IR that clang has optimised (doc/IR.md). (`tenon compile` makes objects for ordinary programs from it.)
+ * References are pointers declared with tn_ref. They point to the beginning of an object and may be variables,
+ * arguments, fields and globals; the collector updates them when it moves the object. They must not be cast to integers
+ * or other pointers, nor be members of unions; unmanaged functions get the address of an object by tn_pin. Addresses of
+ * fields (&node->value) may be used in expressions and local variables, but not be stored, passed or returned.
  *
  * With TN_UNMANAGED defined, any C compiler accepts the same source: objects come from calloc and are never freed. */
 
@@ -28,7 +27,8 @@
 #define tn_ref
 #define TN_NO_TRANSITION
 #else
-/* Other compilers ignore the attribute: their references would be ordinary pointers, of which the collector learns nothing. */
+/* Other compilers ignore the attribute: their references would be ordinary pointers, of which the collector learns
+ * nothing. */
 #ifndef __has_attribute
 #define __has_attribute(name) 0
 #endif
@@ -36,16 +36,16 @@
 #error "collected C is compiled with clang (doc/IR.md); define TN_UNMANAGED for an ordinary program"
 #endif
 #define tn_ref           __attribute__((address_space(10)))
-/* Declares a native function during whose calls no collection happens on other threads either (doc/GC.md, "Transitions"): it does
- * not block, or it takes references from memory that managed code has told it about. */
+/* Declares a native function during whose calls no collection happens on other threads either (doc/GC.md,
+ * "Transitions"): it does not block, or it takes references from memory that managed code has told it about. */
 #define TN_NO_TRANSITION __attribute__((annotate("gc-no-transition")))
 #endif
 
 /* ---- types ---- */
 
 /* Describes a struct whose objects are collected: the listed members, at most 16 and in the first 512 bytes, are its
- * references, and there are no others: Tenon rejects accesses to a reference that is not listed. Once per program and struct,
- * or identically in several files. */
+ * references, and there are no others: Tenon rejects accesses to a reference that is not listed. Once per program and
+ * struct, or identically in several files. */
 #define TN_TYPE(type, ...)                                                                                             \
     TN__DESCRIPTOR(type) = {.name = #type,                                                                             \
                             .kind = TN_KIND_FIXED,                                                                     \
@@ -57,8 +57,9 @@
 #define TN_LEAF(type)                                                                                                  \
     TN__DESCRIPTOR(type) = {.name = #type, .kind = TN_KIND_LEAF, .alignment = TN__ALIGNMENT(type), .size = sizeof(type)}
 
-/* Structs that end in an array, such as `struct names { size_t length; struct name tn_ref *items[]; }`, whose elements are
- * references, contain none, or are structs with references as the listed members. tn_new_array sets the member `length`. */
+/* Structs that end in an array, such as `struct names { size_t length; struct name tn_ref *items[]; }`, whose elements
+ * are references, contain none, or are structs with references as the listed members. tn_new_array sets the member
+ * `length`. */
 #define TN_ARRAY_OF_REFERENCES(type, items)                                                                            \
     TN__ARRAY(type, items, .kind = TN_KIND_REFERENCES + 0 * TN__CHECK(type, items[0]))
 #define TN_ARRAY_OF_LEAVES(type, items) TN__ARRAY(type, items, .kind = TN_KIND_LEAF)
@@ -99,8 +100,9 @@ struct tn_weak {
 
 /* ---- pins ---- */
 
-/* void *tn_pin(reference): pins the object until tn_unpin(address) has been called as often, and returns its raw address;
- * NULL if memory is out. TN_PIN declares `name` as such an address, which is unpinned at the end of the block. */
+/* void *tn_pin(reference): pins the object until tn_unpin(address) has been called as often, and returns its raw
+ * address; NULL if memory is out. TN_PIN declares `name` as such an address, which is unpinned at the end of the
+ * block. */
 #define TN_PIN(name, object) void *const name __attribute__((cleanup(tn__end_pin))) = tn_pin(object)
 
 /* ---- the machinery ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A build file for ninja(1) with the commands that build an image: one for each shard, and the one that makes the image of them. */
+/* A build file for ninja(1) with the commands that build an image: one for each shard, and the one that makes the image
+ * of them. */
 
 #include <stdlib.h>
 #include <string.h>

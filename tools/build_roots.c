@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The roots of an image: symbols that were named, and the functions in compile traces, which may be of workloads that are run here. */
+/* The roots of an image: symbols that were named, and the functions in compile traces, which may be of workloads that
+ * are run here. */
 
 #include <errno.h>
 #include <signal.h>
@@ -119,7 +120,8 @@ static void become(const char *command, const char *trace)
     _exit(127);
 }
 
-/* Returns the process, or -1. Who interrupts from the keyboard means the command; what becomes of that is in *status. */
+/* Returns the process, or -1. Who interrupts from the keyboard means the command; what becomes of that is in
+ * *status. */
 static pid_t run_and_wait(const char *command, const char *trace, int *status)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
@@ -158,7 +160,8 @@ static bool run_workload(const char *command, const char *trace)
     return process > 0 && status == 0;
 }
 
-/* Makes an empty file. Its name holds wherever a workload goes. The caller frees it; NULL: what is wrong was reported. */
+/* Makes an empty file. Its name holds wherever a workload goes. The caller frees it; NULL: what is wrong was
+ * reported. */
 static char *make_trace(void)
 {
     const char *folder = getenv("TMPDIR");
@@ -230,8 +233,8 @@ void tool_free_roots(struct job *job)
     free(job->roots);
 }
 
-/* A trace may be of more than these files, and has local functions, which come with those that are public. Who builds one
- * shard of many leaves it to the last step to say so. */
+/* A trace may be of more than these files, and has local functions, which come with those that are public. Who builds
+ * one shard of many leaves it to the last step to say so. */
 int tool_unknown_root(void *context, size_t index, int is_local)
 {
     struct job *job = context;

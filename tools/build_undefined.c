@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Names that an executable needs and cannot have. Executables begin with a stub around musl, while front ends read glibc's headers,
- * whose macros and inline functions call functions of glibc alone. That is known as soon as the input is read, seconds before the
- * linker can say it. It is a warning only, because optimisation removes some of these calls. */
+/* Names that an executable needs and cannot have. Executables begin with a stub around musl, while front ends read
+ * glibc's headers, whose macros and inline functions call functions of glibc alone. That is known as soon as the input
+ * is read, seconds before the linker can say it. It is a warning only, because optimisation removes some of these
+ * calls. */
 
 #include <elf.h>
 #include <stdio.h>

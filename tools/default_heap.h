@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The heap of programs that have no host to make one: what `tenon run` calls, executables of `tenon build` (tools/stub). */
+/* The heap of programs that have no host to make one: what `tenon run` calls, executables of `tenon build`
+ * (tools/stub). */
 
 #ifndef TENON_TOOL_DEFAULT_HEAP_H
 #define TENON_TOOL_DEFAULT_HEAP_H
@@ -12,10 +13,10 @@
 /* Stores the name of the function at an address as text; false if it is not known. */
 typedef bool tool_name_function(const void *address, char *name, size_t size);
 
-/* Makes the heap that the environment asks for, and makes it the default one. What ends the program and, with TENON_GC_LOG=1, each
- * collection is reported on standard error, after `name`, which is borrowed; so are threads that keep a collection waiting, with
- * the function that `functions` (may be NULL) knows. The heap ends with the process: threads may run
- * managed code until then. The errors of tn_heap_options_from_environment and tn_heap_create. */
+/* Makes the heap that the environment asks for, and makes it the default one. What ends the program and, with
+ * TENON_GC_LOG=1, each collection is reported on standard error, after `name`, which is borrowed; so are threads that
+ * keep a collection waiting, with the function that `functions` (may be NULL) knows. The heap ends with the process:
+ * threads may run managed code until then. The errors of tn_heap_options_from_environment and tn_heap_create. */
 int tool_make_default_heap(const char *name, tool_name_function *functions, struct tn_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon disasm: code with symbols, relocations and source lines. Objects are shown as they are in their files; with --linked,
- * or where symbols are named, what the linker makes of them in this process. IR is compiled first; what is linked already is shown
- * as it is. */
+/* tenon disasm: code with symbols, relocations and source lines. Objects are shown as they are in their files; with
+ * --linked, or where symbols are named, what the linker makes of them in this process. IR is compiled first; what is
+ * linked already is shown as it is. */
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -44,7 +44,8 @@ const char *tool_describe(char *text, const char *name, uint64_t offset);
 
 /* Shows an object as it is in its file (disasm_object.c). False: reported. */
 bool tool_show_object(const char *name, const void *bytes, size_t size, const struct settings *settings);
-/* Shows a file that is linked already, or those of its functions that `settings` names (disasm_program.c). False: reported. */
+/* Shows a file that is linked already, or those of its functions that `settings` names (disasm_program.c). False:
+ * reported. */
 bool tool_show_program(const struct file *file, const struct settings *settings);
 /* Links the files of `settings` and shows functions of it: those that are named there, or, if none is, all
  * (disasm_linked.c). Returns the command's status. */

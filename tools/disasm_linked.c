@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon disasm --linked, tenon disasm FILE SYMBOL: what the linker made of code, at the addresses where it would run. An
- * observer writes down what is linked: names of symbols, functions, debug information. */
+/* tenon disasm --linked, tenon disasm FILE SYMBOL: what the linker made of code, at the addresses where it would run.
+ * An observer writes down what is linked: names of symbols, functions, debug information. */
 
 #include <inttypes.h>
 #include <stdlib.h>

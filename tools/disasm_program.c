@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon disasm FILE [SYMBOL...], where FILE is linked already: an image of `tenon build`, a shared library, a program. Code is
- * shown at the addresses of the file, which libelf reads. */
+/* tenon disasm FILE [SYMBOL...], where FILE is linked already: an image of `tenon build`, a shared library, a program.
+ * Code is shown at the addresses of the file, which libelf reads. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -111,7 +111,8 @@ static void print_label(void *context, uint64_t address)
         printf("%016" PRIx64 " <%s>:\n", address, label->name);
 }
 
-/* Decoding begins anew at each label: what pads a function is no instruction, and may look like the beginning of one. */
+/* Decoding begins anew at each label: what pads a function is no instruction, and may look like the beginning of
+ * one. */
 static void show(struct linked_file *p, struct tn__disasm *disasm, const uint8_t *bytes, uint64_t address,
                  uint64_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Functions of a lazy program that are first called while the process ends, finalizers above all, are compiled then. By that
- * time exit() has destroyed the static objects that LLVM made since the program was started, as what was made last goes
- * first. So these are not destroyed at all: the linker leads calls of __cxa_atexit here (--wrap in rules.mk). */
+/* Functions of a lazy program that are first called while the process ends, finalizers above all, are compiled then. By
+ * that time exit() has destroyed the static objects that LLVM made since the program was started, as what was made last
+ * goes first. So these are not destroyed at all: the linker leads calls of __cxa_atexit here (--wrap in rules.mk). */
 
 #include "tool.h"
 

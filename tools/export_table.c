@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon export-table: C source of a table for tn_resolve_table, so that loaded code finds functions and data of a static
- * and stripped program.
+/* tenon export-table: C source of a table for tn_resolve_table, so that loaded code finds functions and data of a
+ * static and stripped program.
  *
- * From objects and archives: what they define for others; the table then pulls all of it into the program.
- * From the link map of the program: what a link without the table left in it. Maps do not tell static names from global
- * ones, and the program may change before its next link, so these references are weak: a name that is not there any more is
- * a name that the table does not find. */
+ * From objects and archives: what they define for others; the table then pulls all of it into the program. From the
+ * link map of the program: what a link without the table left in it. Maps do not tell static names from global ones,
+ * and the program may change before its next link, so these references are weak: a name that is not there any more is a
+ * name that the table does not find. */
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -60,8 +60,8 @@ static void add(struct names *names, const char *text, size_t length)
         names->items[names->count++] = name;
 }
 
-/* A word where a map has a symbol. Linkers show C++ names as the source has them, which is of no use here. Names with a dot
- * are parts that the compiler made of functions. */
+/* A word where a map has a symbol. Linkers show C++ names as the source has them, which is of no use here. Names with a
+ * dot are parts that the compiler made of functions. */
 static void add_from_map(struct names *names, const char *word, size_t length)
 {
     while (length && isspace((unsigned char)word[length - 1]))
@@ -225,7 +225,8 @@ static void sort(struct names *names)
     names->count = kept;
 }
 
-/* The names are those of assembler labels, because as names of C they would clash with the compiler's own ideas of them. */
+/* The names are those of assembler labels, because as names of C they would clash with the compiler's own ideas of
+ * them. */
 static void print(const struct names *names, bool weak, FILE *out)
 {
     fprintf(out,

@@ -201,8 +201,8 @@ static int write_all(int fd, const char *bytes, size_t size)
 
 enum { SUFFIX = 32, ATTEMPTS = 1000 };
 
-/* Creates a new file called `name` and a suffix, which is appended. mkstemp would make it private, and to ask for the umask is
- * to change it for all threads. */
+/* Creates a new file called `name` and a suffix, which is appended. mkstemp would make it private, and to ask for the
+ * umask is to change it for all threads. */
 static int create_temporary(char *name, mode_t mode)
 {
     size_t length = strlen(name);

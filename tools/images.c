@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Finding and showing images in files. Header and tables are the same bytes in objects, archives, libraries and programs, and
- * begin with a magic number and a checksum, so they are found without parsing what is around them. */
+/* Finding and showing images in files. Header and tables are the same bytes in objects, archives, libraries and
+ * programs, and begin with a magic number and a checksum, so they are found without parsing what is around them. */
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon inspect: what the linker sees, read by the linker's own readers. An archive is shown as a whole, a line for each
- * member; what no member and no host symbol defines would be undefined.
+/* tenon inspect: what the linker sees, read by the linker's own readers. An archive is shown as a whole, a line for
+ * each member; what no member and no host symbol defines would be undefined.
  *
  * Names point into the files, so nothing is released before the process ends. */
 

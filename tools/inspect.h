@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The files of `tenon inspect`: inspect.c the command, objects and archives, inspect_linked.c libraries and programs, images.c the
- * image in any of them. */
+/* The files of `tenon inspect`: inspect.c the command, objects and archives, inspect_linked.c libraries and programs,
+ * images.c the image in any of them. */
 
 #ifndef TENON_TOOL_INSPECT_H
 #define TENON_TOOL_INSPECT_H

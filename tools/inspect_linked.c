@@ -98,8 +98,9 @@ static void print_libraries(Elf *elf)
         puts("  none");
 }
 
-/* Shared libraries and position-independent executables have one type (gABI, chapter 4). The latter have a flag or, made by older
- * linkers, only a dynamic linker; libc.so.6 has that as well, but a name for other files to need it by. */
+/* Shared libraries and position-independent executables have one type (gABI, chapter 4). The latter have a flag or,
+ * made by older linkers, only a dynamic linker; libc.so.6 has that as well, but a name for other files to need it
+ * by. */
 static const char *kind_of_file(Elf *elf, const Elf64_Ehdr *header)
 {
     size_t count, strings, segments = 0;

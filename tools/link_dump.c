@@ -9,7 +9,8 @@
  *    "stubs":    [{"symbol", "file", "addr"}],             and a section ".stubs"
  *    "ifuncs":   [{"symbol", "file", "addr"}]}             pointers of indirect functions, and a section ".ifuncs"
  *
- * Addresses are texts, "0x...". Addresses of thread-local symbols and sections are distances from the thread pointer. */
+ * Addresses are texts, "0x...". Addresses of thread-local symbols and sections are distances from the thread
+ * pointer. */
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed programs: a heap is made, and what such code needs of the runtime defined, when something that is linked asks for
- * it. Other programs pay one comparison for each name that nothing defines. */
+/* Managed programs: a heap is made, and what such code needs of the runtime defined, when something that is linked asks
+ * for it. Other programs pay one comparison for each name that nothing defines. */
 
 #include <string.h>
 

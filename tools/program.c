@@ -2,8 +2,8 @@
 
 /* The program that `tenon run` and `tenon link` put together and call.
  *
- * It runs in this very process: its exit() is ours, so whatever has to happen at the end (finalizers, statistics) is left to
- * atexit. */
+ * It runs in this very process: its exit() is ours, so whatever has to happen at the end (finalizers, statistics) is
+ * left to atexit. */
 
 #include <elf.h>
 #include <errno.h>
@@ -261,8 +261,9 @@ static void copy_auxv(char **to)
     *to = NULL;
 }
 
-/* Lays out what the program starts with as the kernel does (System V ABI for AMD64, 3.4.1): arguments, the first of which is the
- * first FILE, environment and auxiliary vector follow each other, because programs step from one to the next. */
+/* Lays out what the program starts with as the kernel does (System V ABI for AMD64, 3.4.1): arguments, the first of
+ * which is the first FILE, environment and auxiliary vector follow each other, because programs step from one to the
+ * next. */
 static char **make_arguments(const struct settings *settings)
 {
     size_t words = (size_t)settings->argument_count + 2 + length_of(environ) + 1 + 2 * (AUXV_TYPES + 1);

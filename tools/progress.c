@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A line on the terminal about work that takes longer than a second. A thread of its own draws it, because LLVM may work
- * for seconds without reporting anything. It blocks all signals, which are meant for other threads. */
+/* A line on the terminal about work that takes longer than a second. A thread of its own draws it, because LLVM may
+ * work for seconds without reporting anything. It blocks all signals, which are meant for other threads. */
 
 #include <pthread.h>
 #include <signal.h>

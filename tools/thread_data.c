@@ -2,14 +2,15 @@
 
 /* Thread-local variables of the programs that `tenon run` loads, of any size up to ROOM.
  *
- * glibc gives every thread a block for static thread-local data and keeps its size in variables. The main thread's block is
- * allocated with ROOM more, which is address space only, because it is touched where variables are. When the program creates its
- * first thread, the size of the blocks grows by what the program uses then: glibc takes the block of a thread from its stack.
+ * glibc gives every thread a block for static thread-local data and keeps its size in variables. The main thread's
+ * block is allocated with ROOM more, which is address space only, because it is touched where variables are. When the
+ * program creates its first thread, the size of the blocks grows by what the program uses then: glibc takes the block
+ * of a thread from its stack.
  *
  *     lower addresses    [ spare space of glibc | area of loaded programs | the command's TLS segment ] thread pointer
  *
- * glibc does not know what is in the area, so the values are set here when it initialises a thread's block. The linker leads
- * calls within glibc here (--wrap in rules.mk). */
+ * glibc does not know what is in the area, so the values are set here when it initialises a thread's block. The linker
+ * leads calls within glibc here (--wrap in rules.mk). */
 
 #include <errno.h>
 #include <pthread.h>
@@ -142,8 +143,8 @@ int __wrap___pthread_create(pthread_t *thread, const pthread_attr_t *given, thre
     return is_fixed() ? __real_pthread_create(thread, given, start, argument) : EAGAIN;
 }
 
-/* The program may ask for a stack of some size: it gets that beside its thread-local data. Memory that the program provides as a
- * stack stays as large as it is. */
+/* The program may ask for a stack of some size: it gets that beside its thread-local data. Memory that the program
+ * provides as a stack stays as large as it is. */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *given, thread_function *start, void *argument)
 {
     void *stack = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the options show about compilations: traces, dumps, passes, progress. Compilations may run on several threads. */
+/* What the options show about compilations: traces, dumps, passes, progress. Compilations may run on several
+ * threads. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -192,8 +193,8 @@ static bool check_found(const struct wanted *wanted)
            false;
 }
 
-/* At exit, when all compilations are over. What was asked for and cannot be had makes the command fail, whatever the status of
- * the program that ran: the handlers that were registered before this one belong to no output. */
+/* At exit, when all compilations are over. What was asked for and cannot be had makes the command fail, whatever the
+ * status of the program that ran: the handlers that were registered before this one belong to no output. */
 static void finish(void)
 {
     const struct settings *settings = &self.settings;

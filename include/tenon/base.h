@@ -2,22 +2,22 @@
 
 /* Versions, errors, and structs with a size: what every other header builds on.
  *
- * Every function that can fail returns 0 or a negative code of enum tn_code. On failure it fills in `err` unless that is NULL;
- * on success `err` is left untouched. It belongs to the caller, so threads never share one.
+ * Every function that can fail returns 0 or a negative code of enum tn_code. On failure it fills in `err` unless that
+ * is NULL; on success `err` is left untouched. It belongs to the caller, so threads never share one.
  *
- * A pointer to what a function reads or writes may be NULL only where its comment says so, and for an array of 0 elements.
- * Otherwise functions that can fail return TN_EINVAL, which their comments do not repeat; with others, the behaviour is
- * undefined.
+ * A pointer to what a function reads or writes may be NULL only where its comment says so, and for an array of 0
+ * elements. Otherwise functions that can fail return TN_EINVAL, which their comments do not repeat; with others, the
+ * behaviour is undefined.
  *
  *     struct tn_error err;
  *     if (tn_link(library, &err))
  *         fprintf(stderr, "%s: %s\n", tn_error_name(err.code), err.text);
  *
- * A struct whose first member is `size` has that set to its sizeof by the caller; later versions only append members. This
- * keeps callers of other versions working. Members that an older, smaller struct lacks are taken as zero, which selects the
- * default. A newer, larger struct is accepted if all members unknown to this version are zero; otherwise the call fails with
- * TN_EINVAL, so no request is ever silently ignored. In structs that return results, members unknown to this version are
- * zeroed and `size` is set to the number of bytes filled in. */
+ * A struct whose first member is `size` has that set to its sizeof by the caller; later versions only append members.
+ * This keeps callers of other versions working. Members that an older, smaller struct lacks are taken as zero, which
+ * selects the default. A newer, larger struct is accepted if all members unknown to this version are zero; otherwise
+ * the call fails with TN_EINVAL, so no request is ever silently ignored. In structs that return results, members
+ * unknown to this version are zeroed and `size` is set to the number of bytes filled in. */
 
 #ifndef TENON_API_BASE_H
 #define TENON_API_BASE_H
@@ -66,8 +66,8 @@ enum tn_code {
 #undef TN_X
 };
 
-/* Owned by the caller; need not be initialised. `text` is NUL-terminated, one sentence or several lines; if it does not fit, it
- * is truncated and ends with an ellipsis. */
+/* Owned by the caller; need not be initialised. `text` is NUL-terminated, one sentence or several lines; if it does not
+ * fit, it is truncated and ends with an ellipsis. */
 struct tn_error {
     int code; /* enum tn_code */
     char text[2044];

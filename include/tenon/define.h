@@ -2,8 +2,9 @@
 
 /* Definitions: what a library consists of.
  *
- * Relocatable objects and archives, as written by compilers and `ar`; sections supplied by the client; addresses; and aliases
- * for symbols of this or another library. Adding something only enters the names it defines: it is linked when needed.
+ * Relocatable objects and archives, as written by compilers and `ar`; sections supplied by the client; addresses; and
+ * aliases for symbols of this or another library. Adding something only enters the names it defines: it is linked when
+ * needed.
  *
  *     struct tn_input object = {.size = sizeof object, .name = "f.o", .bytes = bytes, .length = length};
  *     tn_add_object(library, &object, &err);
@@ -23,9 +24,9 @@ extern "C" {
 struct tn_library;
 struct tn_tracker;
 
-/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (for objects: once linked or
- * removed; for archives: when the library is cleared or removed, or the session ends). If adding fails, `release` is not called
- * and nothing is kept. */
+/* Bytes that the session borrows: they must stay readable and unchanged until `release` is called (for objects: once
+ * linked or removed; for archives: when the library is cleared or removed, or the session ends). If adding fails,
+ * `release` is not called and nothing is kept. */
 struct tn_input {
     size_t size;      /* sizeof(struct tn_input) */
     const char *name; /* for error messages; copied */
@@ -43,18 +44,19 @@ enum {
     TN_INPUT_ANY_FOLDER = 4, /* members of a thin archive may lie outside of the archive's folder */
 };
 
-/* Enters the definitions of a relocatable object (ELF, 64-bit, little-endian); the object is linked when something needs it.
- * TN_EINVAL, TN_EFORMAT (the text names the section or symbol), TN_ENOTSUP, TN_EDUP (the text names both objects),
- * TN_EREMOVED, TN_ENOMEM. */
+/* Enters the definitions of a relocatable object (ELF, 64-bit, little-endian); the object is linked when something
+ * needs it. TN_EINVAL, TN_EFORMAT (the text names the section or symbol), TN_ENOTSUP, TN_EDUP (the text names both
+ * objects), TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_object(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
-/* Enters the symbols of an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is needed.
- * Members of thin archives are read from files in the folder of `name` and below it (symbolic links there are followed),
- * unless TN_INPUT_ANY_FOLDER says otherwise; a member anywhere else is TN_EPERM when it is needed. TN_EINVAL, TN_EFORMAT, TN_EREMOVED, TN_ENOMEM. */
+/* Enters the symbols of an archive (GNU, BSD or thin); a member becomes part of the library when a symbol it defines is
+ * needed. Members of thin archives are read from files in the folder of `name` and below it (symbolic links there are
+ * followed), unless TN_INPUT_ANY_FOLDER says otherwise; a member anywhere else is TN_EPERM when it is needed.
+ * TN_EINVAL, TN_EFORMAT, TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_archive(struct tn_library *library, const struct tn_input *input, struct tn_error *err);
 
-/* Reads the file and adds it as an object or an archive, according to its first bytes. A large file is mapped if only root and this
- * user can write it; others are copied (doc/EMBEDDING.md). TN_EIO, and the errors above. */
+/* Reads the file and adds it as an object or an archive, according to its first bytes. A large file is mapped if only
+ * root and this user can write it; others are copied (doc/EMBEDDING.md). TN_EIO, and the errors above. */
 TN_API int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err);
 
 /* A section supplied by the client, as if an object contained it. */
@@ -112,8 +114,9 @@ struct tn_reexport {
     uint64_t flags;     /* TN_SYMBOL_... */
 };
 
-/* Makes symbols of `source`, which need not be defined yet, symbols of `library` too, with the same addresses. They belong to
- * `owner` (NULL: the library). All or none. TN_EDUP, TN_EINVAL (an alias of itself), TN_EREMOVED, TN_ENOMEM. */
+/* Makes symbols of `source`, which need not be defined yet, symbols of `library` too, with the same addresses. They
+ * belong to `owner` (NULL: the library). All or none. TN_EDUP, TN_EINVAL (an alias of itself), TN_EREMOVED,
+ * TN_ENOMEM. */
 TN_API int tn_reexport(struct tn_library *library, const struct tn_reexport *symbols, size_t count,
                        struct tn_library *source, struct tn_tracker *owner, struct tn_error *err);
 

@@ -3,7 +3,8 @@
 /* Host symbols: what loaded code sees of the program that it is loaded into.
  *
  * A static program has no dlsym, so the program decides what it exposes: symbols that it marks, a table made by `tenon
- * export-table`, its own .symtab, or dlsym where there is one. Each of these can be filtered by a list of allowed names.
+ * export-table`, its own .symtab, or dlsym where there is one. Each of these can be filtered by a list of allowed
+ * names.
  *
  *     int log_line(const char *text) { ... }
  *     TN_EXPORT(log_line);
@@ -45,9 +46,9 @@ struct tn_allowed {
     size_t count;
 };
 
-/* Makes the symbols of a shared library visible to `library`, as its last resolver, through dlopen and dlsym in programs
- * that have them. The shared library is closed when `library` is removed or its session ends.
- * TN_EINVAL, TN_ENOTSUP (a static program), TN_EIO (the text is dlerror's), TN_EREMOVED, TN_ENOMEM. */
+/* Makes the symbols of a shared library visible to `library`, as its last resolver, through dlopen and dlsym in
+ * programs that have them. The shared library is closed when `library` is removed or its session ends. TN_EINVAL,
+ * TN_ENOTSUP (a static program), TN_EIO (the text is dlerror's), TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_add_shared_library(struct tn_library *library, const char *path, struct tn_error *err);
 
 struct tn_export {
@@ -57,8 +58,8 @@ struct tn_export {
 
 /* Makes a function or object of this program visible to tn_resolve_exports, even in static and stripped programs. The
  * attribute `retain` keeps it through --gc-sections. In C++ it is for unmangled names (extern "C" functions, objects at
- * global scope), and the entries are not const, because clang would place some of them in constant and others in writable
- * sections. */
+ * global scope), and the entries are not const, because clang would place some of them in constant and others in
+ * writable sections. */
 #ifdef __cplusplus
 #define TN_EXPORT(symbol)                                                                                              \
     __attribute__((used, retain, section("tn_exports"))) static struct tn_export tn_export_of_##symbol = {             \

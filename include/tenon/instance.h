@@ -2,19 +2,20 @@
 
 /* Code instances: how compiled code reaches its callers while other threads compile, replace and remove it.
  *
- * A code instance is one version of one function, in whatever state: not compiled, being waited for, interpreted, compiled. It
- * is embedded in an object of the client, which must keep it as long as any thread uses it. Its layout is part of the runtime
- * ABI, so generated code may read it.
+ * A code instance is one version of one function, in whatever state: not compiled, being waited for, interpreted,
+ * compiled. It is embedded in an object of the client, which must keep it as long as any thread uses it. Its layout is
+ * part of the runtime ABI, so generated code may read it.
  *
  *     invoke    specsigflags  specptr
  *     NULL      00            NULL     not compiled
- *     entry     00            NULL     call the entry: generic code, a wait entry, or compiled code that reads neither word
+ *     entry     00            NULL     call the entry: generic code, a wait entry, or code that reads neither word
  *     entry     10            P        compiled; the entry may call P, whose signature is not special
  *     entry     11            P        compiled; P has a signature of its own, which callers may know
  *
- * `invoke` has a signature that all instances share, and is called with the instance among its arguments. Once the ready bit
- * is set, invoke and the low bit do not change until the code is withdrawn; specptr changes only to equivalent code. Anything
- * ever read from these words may be called until the calling thread passes a quiescent point (tn_quiesce).
+ * `invoke` has a signature that all instances share, and is called with the instance among its arguments. Once the
+ * ready bit is set, invoke and the low bit do not change until the code is withdrawn; specptr changes only to
+ * equivalent code. Anything ever read from these words may be called until the calling thread passes a quiescent point
+ * (tn_quiesce).
  *
  * Reading, as tn_instance_read does and generated code may do:
  *     1  I = load invoke, acquire          2  I is NULL, or the wait entry and not wanted: (NULL, 00, NULL)
@@ -82,7 +83,8 @@ struct tn_instance_code {
     uint32_t specsigflags; /* TN_INSTANCE_SPECSIG and TN_INSTANCE_READY; publishing sets the latter itself */
 };
 
-/* Initialises an instance as not compiled; `entries` must outlive it. Equivalent to zeroing it and setting `entries`. */
+/* Initialises an instance as not compiled; `entries` must outlive it. Equivalent to zeroing it and setting
+ * `entries`. */
 TN_API void tn_instance_init(struct tn_instance *instance, const struct tn_instance_entries *entries);
 
 /* Removes the instance from the lists of trackers, after which its memory may be reused. Its code is not affected. */
@@ -94,8 +96,8 @@ TN_API struct tn_instance_code tn_instance_read(const struct tn_instance *instan
 /* Not compiled -> being waited for: callers get the wait entry. Does nothing in other states. */
 TN_API void tn_instance_promise(struct tn_instance *instance);
 
-/* Not compiled or being waited for -> generic: compilation failed or is not wanted. Does nothing in other states. Code may
- * still be published later. */
+/* Not compiled or being waited for -> generic: compilation failed or is not wanted. Does nothing in other states. Code
+ * may still be published later. */
 TN_API void tn_instance_fall_back(struct tn_instance *instance);
 
 /* Publishes compiled code, with or without specptr. The code is withdrawn with the tracker `owner` (NULL: never).
@@ -104,16 +106,16 @@ TN_API void tn_instance_fall_back(struct tn_instance *instance);
 TN_API int tn_instance_publish(struct tn_instance *instance, const struct tn_instance_code *code,
                                struct tn_tracker *owner, struct tn_error *err);
 
-/* Replaces specptr, which the caller must have read since its last quiescent point, by equivalent code, with the same signature
- * and callable by the same entry. The new code belongs to the tracker `owner`; the instance returns to its generic entry when
- * either that tracker or the one it was published for is removed.
- * TN_EDUP: specptr is no longer `from`, and was not changed. TN_EINVAL (NULL). */
+/* Replaces specptr, which the caller must have read since its last quiescent point, by equivalent code, with the same
+ * signature and callable by the same entry. The new code belongs to the tracker `owner`; the instance returns to its
+ * generic entry when either that tracker or the one it was published for is removed. TN_EDUP: specptr is no longer
+ * `from`, and was not changed. TN_EINVAL (NULL). */
 TN_API int tn_instance_update(struct tn_instance *instance, void *from, void *to, struct tn_tracker *owner,
                               struct tn_error *err);
 
-/* Withdraws the code of instances: points them at their generic entries, waits as tn_quiesce does, and lets other code be
- * published. After that no attached thread runs the old code, and it may be freed. tn_tracker_remove does this for all code of
- * a tracker. Only one thread at a time may withdraw an instance. */
+/* Withdraws the code of instances: points them at their generic entries, waits as tn_quiesce does, and lets other code
+ * be published. After that no attached thread runs the old code, and it may be freed. tn_tracker_remove does this for
+ * all code of a tracker. Only one thread at a time may withdraw an instance. */
 TN_API void tn_instances_withdraw(struct tn_instance *const *instances, size_t count);
 
 /* The right to compile an instance, in memory of the compiling thread; its members are private. */
@@ -129,10 +131,10 @@ enum tn_reservation {
 };
 
 /* Ensures that only one thread compiles an instance: others wait until it releases its lease. A thread may hold several
- * leases. Before waiting, the call follows the chain of which thread compiles the instance, what that thread waits for, and
- * so on; if the chain leads back to the caller, it returns TN_RESERVATION_CYCLE, so threads never deadlock here. Waiting is
- * not a quiescent point; see tn_thread_begin_blocking. A child of fork keeps the leases of the thread that forked; all
- * others are released. */
+ * leases. Before waiting, the call follows the chain of which thread compiles the instance, what that thread waits for,
+ * and so on; if the chain leads back to the caller, it returns TN_RESERVATION_CYCLE, so threads never deadlock here.
+ * Waiting is not a quiescent point; see tn_thread_begin_blocking. A child of fork keeps the leases of the thread that
+ * forked; all others are released. */
 TN_API enum tn_reservation tn_instance_reserve(struct tn_instance *instance, struct tn_lease *lease);
 
 /* Ends a reservation; called by the thread that made it. Does nothing if the lease was not granted. */

@@ -3,11 +3,12 @@
 /* Lazy and redirectable functions.
  *
  * A lazy function is linked when it is first called. Its name is bound to a stub; the stub's address is the function's
- * address for everyone, never changes, and differs from that of the body. The first call looks up the target and everything
- * it needs, preserving the arguments; any number of threads may make it at the same time. Later calls cost one indirect
- * jump. If the target cannot be found or linked, the session's `on_error` is told why, and the call continues in
- * `on_failure` with the original arguments, as if that had been called instead: it may return in the function's place or
- * throw through the caller. The next call tries again. A redirectable function leads wherever the client says.
+ * address for everyone, never changes, and differs from that of the body. The first call looks up the target and
+ * everything it needs, preserving the arguments; any number of threads may make it at the same time. Later calls cost
+ * one indirect jump. If the target cannot be found or linked, the session's `on_error` is told why, and the call
+ * continues in `on_failure` with the original arguments, as if that had been called instead: it may return in the
+ * function's place or throw through the caller. The next call tries again. A redirectable function leads wherever the
+ * client says.
  *
  *     struct tn_lazy_symbol parse = {.name = "parse"};
  *     struct tn_stub_options options = {.size = sizeof options, .on_failure = not_found};
@@ -32,9 +33,9 @@ struct tn_lazy_symbol {
     const char *name;   /* copied */
     const char *target; /* copied; NULL: the same name, in the other library */
     uint64_t flags;     /* TN_SYMBOL_... */
-    /* Which arguments are references to managed objects: a collector can then find and update them while the function is
-     * looked up. In managed_registers, bit i is the register of the i-th integer argument (x86-64: rdi rsi rdx rcx r8 r9) and
-     * bit 6 the static chain (r10); in managed_stack, bit i is the i-th word of the arguments in memory. */
+    /* Which arguments are references to managed objects: a collector can then find and update them while the function
+     * is looked up. In managed_registers, bit i is the register of the i-th integer argument (x86-64: rdi rsi rdx rcx
+     * r8 r9) and bit 6 the static chain (r10); in managed_stack, bit i is the i-th word of the arguments in memory. */
     uint32_t managed_registers, managed_stack;
 };
 
@@ -44,24 +45,24 @@ struct tn_stub_options {
     void (*on_failure)(void); /* called in place of a function that cannot be had, with its arguments */
 };
 
-/* Defines `count` lazy functions in `library` that lead to symbols of `targets`, a library of the same session, possibly
- * the same library. Either all are defined or none. They are removed with their owner; no thread may then call them or be
- * in a first call, because stubs are reused for other functions.
- * TN_EINVAL (also: on_failure is missing, a function would lead to itself), TN_EDUP, TN_EREMOVED, TN_ENOTSUP, TN_ENOMEM,
- * TN_EPERM, and what an observer answers. */
+/* Defines `count` lazy functions in `library` that lead to symbols of `targets`, a library of the same session,
+ * possibly the same library. Either all are defined or none. They are removed with their owner; no thread may then call
+ * them or be in a first call, because stubs are reused for other functions. TN_EINVAL (also: on_failure is missing, a
+ * function would lead to itself), TN_EDUP, TN_EREMOVED, TN_ENOTSUP, TN_ENOMEM, TN_EPERM, and what an observer
+ * answers. */
 TN_API int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symbols, size_t count,
                           struct tn_library *targets, const struct tn_stub_options *options, struct tn_error *err);
 
-/* Defines a function that leads to `address` until it is redirected. If `address` is NULL it leads nowhere yet, and calls
- * fail as those of a lazy function do. on_failure may be NULL if the function never leads nowhere. Errors as for
+/* Defines a function that leads to `address` until it is redirected. If `address` is NULL it leads nowhere yet, and
+ * calls fail as those of a lazy function do. on_failure may be NULL if the function never leads nowhere. Errors as for
  * tn_define_lazy. */
 TN_API int tn_define_redirectable(struct tn_library *library, const char *name, const void *address,
                                   const struct tn_stub_options *options, struct tn_error *err);
 
-/* Makes a redirectable or lazy function lead to `address` from now on. NULL resets it: a lazy function is looked up again
- * at its next call, a redirectable one leads nowhere. Threads may call it meanwhile; they reach the old or the new
- * function.
- * TN_EUNDEF (no such name), TN_EREMOVED, TN_EINVAL (it has no stub, it would lead to itself, on_failure is missing). */
+/* Makes a redirectable or lazy function lead to `address` from now on. NULL resets it: a lazy function is looked up
+ * again at its next call, a redirectable one leads nowhere. Threads may call it meanwhile; they reach the old or the
+ * new function. TN_EUNDEF (no such name), TN_EREMOVED, TN_EINVAL (it has no stub, it would lead to itself, on_failure
+ * is missing). */
 TN_API int tn_redirect(struct tn_library *library, const char *name, const void *address, struct tn_error *err);
 
 #ifdef __cplusplus

@@ -2,8 +2,8 @@
 
 /* Lookups: from names to addresses that can be called.
  *
- * A lookup links the object that defines the symbol together with everything it needs, has promised symbols made, and returns
- * an address only when everything behind it is in place. Initializers and finalizers run only on request.
+ * A lookup links the object that defines the symbol together with everything it needs, has promised symbols made, and
+ * returns an address only when everything behind it is in place. Initializers and finalizers run only on request.
  *
  *     void *address;
  *     if (tn_lookup(library, "answer", &address, &err))
@@ -24,21 +24,21 @@ extern "C" {
 struct tn_library;
 struct tn_responsibility;
 
-/* Links every object added so far, with the archive members that they need. These objects become callable all together or
- * not at all; after an error the library is as it was before the call.
- * TN_EUNDEF (the text lists all undefined symbols, each with what needs it), TN_ERANGE, TN_EFORMAT, TN_ENOTSUP, TN_EREMOVED,
- * TN_ENOMEM, TN_EPERM, and the errors of materializers, as for tn_lookup. */
+/* Links every object added so far, with the archive members that they need. These objects become callable all together
+ * or not at all; after an error the library is as it was before the call. TN_EUNDEF (the text lists all undefined
+ * symbols, each with what needs it), TN_ERANGE, TN_EFORMAT, TN_ENOTSUP, TN_EREMOVED, TN_ENOMEM, TN_EPERM, and the
+ * errors of materializers, as for tn_lookup. */
 TN_API int tn_link(struct tn_library *library, struct tn_error *err);
 
-/* The same with dead stripping, as by a static linker's --gc-sections: sections that cannot be reached from the named symbols,
- * initializers or finalizers are left out, and their symbols are undefined from then on. TN_EUNDEF also for a root that is not
- * defined. */
+/* The same with dead stripping, as by a static linker's --gc-sections: sections that cannot be reached from the named
+ * symbols, initializers or finalizers are left out, and their symbols are undefined from then on. TN_EUNDEF also for a
+ * root that is not defined. */
 TN_API int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err);
 
 /* Sets *address to the address of a global symbol, after linking the object that defines it and everything it needs.
- * Materializers involved are run and waited for. No address is returned before everything it depends on is in place. Errors
- * as for tn_link; TN_ECYCLE (a materializer would wait for itself, perhaps through others); whatever error a materializer
- * failed with. */
+ * Materializers involved are run and waited for. No address is returned before everything it depends on is in place.
+ * Errors as for tn_link; TN_ECYCLE (a materializer would wait for itself, perhaps through others); whatever error a
+ * materializer failed with. */
 TN_API int tn_lookup(struct tn_library *library, const char *name, void **address, struct tn_error *err);
 
 enum {
@@ -58,26 +58,26 @@ TN_API int tn_lookup_all(struct tn_library *library, struct tn_wanted *symbols, 
 /* Called once, without a lock; if `err` is NULL, the addresses are set. */
 typedef void tn_lookup_done(void *context, struct tn_wanted *symbols, size_t count, const struct tn_error *err);
 
-/* The same without waiting for materializers. `done` is called either by this thread before the function returns, or later
- * by a thread that ends the last materializer needed. (A thread inside a materializer continues lookups other than its own
- * only once that has returned or has to wait.) `symbols` must stay valid until `done` is called. TN_EINVAL, TN_ENOMEM:
- * `done` is not called; all other errors are passed to it. */
+/* The same without waiting for materializers. `done` is called either by this thread before the function returns, or
+ * later by a thread that ends the last materializer needed. (A thread inside a materializer continues lookups other
+ * than its own only once that has returned or has to wait.) `symbols` must stay valid until `done` is called.
+ * TN_EINVAL, TN_ENOMEM: `done` is not called; all other errors are passed to it. */
 TN_API int tn_lookup_async(struct tn_library *library, struct tn_wanted *symbols, size_t count, tn_lookup_done *done,
                            void *context, struct tn_error *err);
 
-/* A lookup on behalf of a materializer, made on another thread than the one that runs it; needed for cycles to be detected.
- * `done` NULL: blocks. Errors as for the lookups above. */
+/* A lookup on behalf of a materializer, made on another thread than the one that runs it; needed for cycles to be
+ * detected. `done` NULL: blocks. Errors as for the lookups above. */
 TN_API int tn_responsibility_lookup(struct tn_responsibility *responsibility, struct tn_library *library,
                                     struct tn_wanted *symbols, size_t count, tn_lookup_done *done, void *context,
                                     struct tn_error *err);
 
-/* Runs the initializers of everything linked since the last call, in the order in which a static program would run them: by
- * priority, then by link order. They receive the three arguments, as with glibc. No lock is held while they run.
- * TN_EINVAL, TN_ENOMEM (none was run). */
+/* Runs the initializers of everything linked since the last call, in the order in which a static program would run
+ * them: by priority, then by link order. They receive the three arguments, as with glibc. No lock is held while they
+ * run. TN_EINVAL, TN_ENOMEM (none was run). */
 TN_API int tn_run_initializers(struct tn_library *library, int argc, char **argv, char **envp, struct tn_error *err);
 
-/* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered, then the
- * finalizers of what was initialised, in reverse order; each runs once. NULL is ignored. */
+/* Runs destructors of the calling thread's thread_local objects, then exit handlers that loaded code has registered,
+ * then the finalizers of what was initialised, in reverse order; each runs once. NULL is ignored. */
 TN_API void tn_run_finalizers(struct tn_library *library);
 
 #ifdef __cplusplus

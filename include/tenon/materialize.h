@@ -2,9 +2,9 @@
 
 /* Materializers: definitions made on demand.
  *
- * A materializer promises symbols, and makes them when one of them is needed. It may compile, read files, look up symbols and
- * add to libraries: no lock is held while it runs. The symbols that it still has to provide are its responsibility. Generators
- * are asked for names that nothing defines.
+ * A materializer promises symbols, and makes them when one of them is needed. It may compile, read files, look up
+ * symbols and add to libraries: no lock is held while it runs. The symbols that it still has to provide are its
+ * responsibility. Generators are asked for names that nothing defines.
  *
  *     static int make(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
  *     {
@@ -45,13 +45,14 @@ struct tn_materializer {
     void *context;
     const struct tn_promised *symbols; /* copied */
     size_t count;
-    /* Called once, by any thread, when a symbol is needed. Stages what it makes with the functions below and returns one of:
+    /* Called once, by any thread, when a symbol is needed. Stages what it makes with the functions below and returns
+     * one of:
      *   0            every promised symbol has been staged;
-     *   an error     a code of enum tn_code, with `err`, never NULL, filled in: the symbols, and all that needs them, failed;
-     *   TN_LATER     it keeps the responsibility and ends it with tn_responsibility_ready or tn_responsibility_fail, from any
-     *                thread, possibly before it returns.
-     * Once ended, the responsibility must not be used any more. In the child of a fork it is called again for whatever had not
-     * ended and is needed there. */
+     *   an error     a code of enum tn_code, with `err`, never NULL, filled in: the symbols fail, and what needs them;
+     *   TN_LATER     it keeps the responsibility and ends it with tn_responsibility_ready or tn_responsibility_fail,
+     *                from any thread, possibly before it returns.
+     * Once ended, the responsibility must not be used any more. In the child of a fork it is called again for whatever
+     * had not ended and is needed there. */
     int (*materialize)(void *context, struct tn_responsibility *responsibility, struct tn_error *err);
     /* One of its weak symbols was overridden before it was needed. May be NULL. Called without a lock. */
     void (*discard)(void *context, const char *symbol);
@@ -60,13 +61,14 @@ struct tn_materializer {
     struct tn_tracker *owner; /* of the promise and of what fulfils it; NULL: the library */
 };
 
-/* Promises the materializer's symbols. A weak one gives way to existing definitions (`discard` is called for it), and to
- * stronger ones until it is needed. TN_EDUP, TN_EINVAL, TN_EREMOVED, TN_ENOMEM; after an error `destroy` is not called. */
+/* Promises the materializer's symbols. A weak one gives way to existing definitions (`discard` is called for it), and
+ * to stronger ones until it is needed. TN_EDUP, TN_EINVAL, TN_EREMOVED, TN_ENOMEM; after an error `destroy` is not
+ * called. */
 TN_API int tn_add_materializer(struct tn_library *library, const struct tn_materializer *materializer,
                                struct tn_error *err);
 
-/* The functions below may be used on one responsibility by one thread at a time. Whatever is staged is entered in the library
- * all at once, when the responsibility is ready. */
+/* The functions below may be used on one responsibility by one thread at a time. Whatever is staged is entered in the
+ * library all at once, when the responsibility is ready. */
 
 TN_API struct tn_library *tn_responsibility_library(const struct tn_responsibility *responsibility);
 
@@ -77,14 +79,14 @@ TN_API int tn_responsibility_is_wanted(const struct tn_responsibility *responsib
 TN_API int tn_responsibility_add_object(struct tn_responsibility *responsibility, const struct tn_input *input,
                                         struct tn_error *err);
 
-/* Stages absolute symbols that depend on others: they are handed out only once the `need_count` symbols named in `needs`, which
- * the library must define or find, are in place. TN_EINVAL, TN_ENOMEM. */
+/* Stages absolute symbols that depend on others: they are handed out only once the `need_count` symbols named in
+ * `needs`, which the library must define or find, are in place. TN_EINVAL, TN_ENOMEM. */
 TN_API int tn_responsibility_define(struct tn_responsibility *responsibility, const struct tn_definition *definitions,
                                     size_t count, const char *const *needs, size_t need_count, struct tn_error *err);
 
-/* delegate: moves some of the symbols to a new responsibility, which has to be ended separately.
- * replace: gives the symbols of `materializer`, all of which must still be owed, back to be made by it when they are needed.
- * TN_EINVAL, TN_EREMOVED, TN_ENOMEM. */
+/* delegate: moves some of the symbols to a new responsibility, which has to be ended separately. replace: gives the
+ * symbols of `materializer`, all of which must still be owed, back to be made by it when they are needed. TN_EINVAL,
+ * TN_EREMOVED, TN_ENOMEM. */
 TN_API int tn_responsibility_delegate(struct tn_responsibility *responsibility, const char *const *symbols,
                                       size_t count, struct tn_responsibility **out, struct tn_error *err);
 TN_API int tn_responsibility_replace(struct tn_responsibility *responsibility,
@@ -96,8 +98,8 @@ TN_API int tn_responsibility_ready(struct tn_responsibility *responsibility, str
 /* Ends the responsibility: its symbols have failed for this reason. */
 TN_API void tn_responsibility_fail(struct tn_responsibility *responsibility, const struct tn_error *why);
 
-/* Called with names that are needed and that nothing in `library` defines; may add definitions for them. Called without a lock.
- * If it returns an error, whatever needs the names fails. */
+/* Called with names that are needed and that nothing in `library` defines; may add definitions for them. Called without
+ * a lock. If it returns an error, whatever needs the names fails. */
 typedef int tn_generate(void *context, struct tn_library *library, const char *const *names, size_t count,
                         struct tn_error *err);
 

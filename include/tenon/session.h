@@ -2,8 +2,8 @@
 
 /* Sessions: what everything else belongs to.
  *
- * A session owns code memory, libraries with all their contents, and optionally a pool of threads. A process may have several
- * sessions; they share nothing.
+ * A session owns code memory, libraries with all their contents, and optionally a pool of threads. A process may have
+ * several sessions; they share nothing.
  *
  *     struct tn_session *session;
  *     struct tn_session_options options = {.size = sizeof options, .threads = 2};
@@ -37,42 +37,45 @@ struct tn_session_options {
     size_t window_size;   /* bytes of address space for code and data; 0: 1 GiB, or less where the system allows less */
     uint64_t window_near; /* place the window within reach of this address; 0: near this program's text */
     enum tn_strategy strategy;
-    /* Called for each undefined symbol of an object, with a place that needs it, before TN_EUNDEF is returned (whose text may
-     * be truncated). Called under the session's lock: must not call the session. */
+    /* Called for each undefined symbol of an object, with a place that needs it, before TN_EUNDEF is returned (whose
+     * text may be truncated). Called under the session's lock: must not call the session. */
     void (*on_undefined)(void *context, const char *symbol, const char *needed_by);
     void *context;
     const struct tn_allocator *allocator; /* NULL: mimalloc */
     uint64_t flags;                       /* TN_SESSION_... */
-    /* Called for failures that no caller is waiting for: of a materializer that nobody asked, or at the first call of a lazy
-     * function. Called by any thread, without a lock. */
+    /* Called for failures that no caller is waiting for: of a materializer that nobody asked, or at the first call of a
+     * lazy function. Called by any thread, without a lock. */
     void (*on_error)(void *context, const struct tn_error *error);
     /* Materializers needed at the same time may run in parallel: on this many threads of the session, or */
     size_t threads;
-    /* on threads of the client. Called without a lock by the thread that needs the task; the client must have some thread
-     * call tn_task_run exactly once for each task before the session is destroyed. Tasks may run late: threads that wait run
-     * by themselves whatever has not been started. */
+    /* on threads of the client. Called without a lock by the thread that needs the task; the client must have some
+     * thread call tn_task_run exactly once for each task before the session is destroyed. Tasks may run late: threads
+     * that wait run by themselves whatever has not been started. */
     void (*dispatch)(void *context, struct tn_task *task);
     /* Code memory supplied by the client; copied. NULL: the session makes its own. If set, window_size, window_near and
-     * strategy must be 0. With TN_MEMORY_ELSEWHERE, no initializer, finalizer or resolver of an indirect function runs and no
-     * unwind table is registered; thread-local variables, stubs and the built-in observers fail with TN_ENOTSUP. */
+     * strategy must be 0. With TN_MEMORY_ELSEWHERE, no initializer, finalizer or resolver of an indirect function runs
+     * and no unwind table is registered; thread-local variables, stubs and the built-in observers fail with
+     * TN_ENOTSUP. */
     const struct tn_memory *memory;
-    /* Called, without a lock, when a removal has waited long for a thread to pass a quiescent point (tn_quiesce_watched). */
+    /* Called, without a lock, when a removal has waited long for a thread to pass a quiescent point
+     * (tn_quiesce_watched). */
     tn_on_delay *on_delay;
 };
 
-/* Creates a session. `options` may be NULL (defaults) and need not outlive the call.
- * TN_EINVAL (bad size, window, strategy or flags), TN_ENOMEM (also: no address space), TN_EPERM (the system refuses every
- * strategy; the text names the policy responsible). */
+/* Creates a session. `options` may be NULL (defaults) and need not outlive the call. TN_EINVAL (bad size, window,
+ * strategy or flags), TN_ENOMEM (also: no address space), TN_EPERM (the system refuses every strategy; the text names
+ * the policy responsible). */
 TN_API int tn_session_create(const struct tn_session_options *options, struct tn_session **out, struct tn_error *err);
 
-/* Unmaps everything the session linked and releases every borrowed input. No thread may be running its code or unwinding
- * through it. Finalizers are not run: call tn_run_finalizers first if they matter. Destructors of thread_local objects of
- * loaded code do not run any more; the call waits for those that ending threads are running. NULL is ignored. */
+/* Unmaps everything the session linked and releases every borrowed input. No thread may be running its code or
+ * unwinding through it. Finalizers are not run: call tn_run_finalizers first if they matter. Destructors of
+ * thread_local objects of loaded code do not run any more; the call waits for those that ending threads are running.
+ * NULL is ignored. */
 TN_API void tn_session_destroy(struct tn_session *session);
 
-/* Makes the second, writable mappings of TN_STRATEGY_DUAL inaccessible, until the next link makes one of them writable again. Waits
- * for links of other threads that are writing. With other strategies there is nothing to do.
- * TN_ENOMEM, TN_EPERM: the system refused; some may still be writable. */
+/* Makes the second, writable mappings of TN_STRATEGY_DUAL inaccessible, until the next link makes one of them writable
+ * again. Waits for links of other threads that are writing. With other strategies there is nothing to do. TN_ENOMEM,
+ * TN_EPERM: the system refused; some may still be writable. */
 TN_API int tn_session_seal(struct tn_session *session, struct tn_error *err);
 
 struct tn_stats {
@@ -86,8 +89,8 @@ struct tn_stats {
     uint64_t mappings;                             /* memory mappings currently held by the session */
     /* Time spent, summed over all links; 0 unless the session has TN_SESSION_TIMINGS. */
     uint64_t read_ns, resolve_ns, layout_ns, copy_ns, relocate_ns, publish_ns;
-    /* Removed objects whose code stays until threads have run destructors of thread_local objects, and the bytes of their code
-     * and data, which count above. */
+    /* Removed objects whose code stays until threads have run destructors of thread_local objects, and the bytes of
+     * their code and data, which count above. */
     uint64_t lingering_objects, lingering_bytes;
 };
 

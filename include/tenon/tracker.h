@@ -2,9 +2,9 @@
 
 /* Trackers: what is removed together.
  *
- * Whatever is added to a library names a tracker as its owner, or belongs to the library's own tracker. Removing a tracker
- * removes its definitions, code, data and unwind tables; their memory is reused. Code that other threads may still be running
- * is retired instead: it can no longer be found, and is removed once they are done with it.
+ * Whatever is added to a library names a tracker as its owner, or belongs to the library's own tracker. Removing a
+ * tracker removes its definitions, code, data and unwind tables; their memory is reused. Code that other threads may
+ * still be running is retired instead: it can no longer be found, and is removed once they are done with it.
  *
  *     struct tn_tracker *version;
  *     tn_tracker_create(library, &version, &err);
@@ -39,21 +39,21 @@ TN_API int tn_tracker_transfer(struct tn_tracker *from, struct tn_tracker *to, s
 /* Removes what the tracker owns: runs the finalizers of objects that were initialised, then removes definitions, unwind
  * tables and memory. The tracker can be used again. No thread may be running the removed code or unwinding through it
  * (otherwise use tn_tracker_retire), and nothing may refer to it: objects that were linked against it keep the old
- * addresses. Objects not yet linked fall back on their own weak or common definitions and COMDAT groups that had given way
- * to what is removed. Code published through code instances is withdrawn first; if there was any, the call then waits as
- * tn_quiesce does, so attached threads may be running such code. TN_EREMOVED, TN_ENOMEM (nothing was removed, but instances
- * may have been withdrawn, and finalizers have run). If threads have yet to run destructors of the code's thread_local objects,
- * its memory stays until they have (doc/SESSION.md); so it is with every way of removing code. The caller's own run now. */
+ * addresses. Objects not yet linked fall back on their own weak or common definitions and COMDAT groups that had given
+ * way to what is removed. Code published through code instances is withdrawn first; if there was any, the call then
+ * waits as tn_quiesce does, so attached threads may be running such code. TN_EREMOVED, TN_ENOMEM (nothing was removed,
+ * but instances may have been withdrawn, and finalizers have run). If threads have yet to run destructors of the code's
+ * thread_local objects, its memory stays until they have (doc/SESSION.md); so it is with every way of removing code.
+ * The caller's own run now. */
 TN_API int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Removes what the tracker owns while attached threads may still be running it. First the code becomes unreachable:
  * definitions and promises are removed; code instances with code of the tracker return to their generic entries; lazy
  * functions that lead to it are looked up again at their next call. (Redirectable functions fail from then on; those
- * without on_failure must be redirected beforehand.) Then the call waits as tn_quiesce does, by the same rules. Only after
- * that are finalizers run, and unwind tables and memory released. Anything added to the tracker in the meantime stays, but
- * code published for it through instances in the meantime is withdrawn. As with tn_tracker_remove, no object that stays may
- * refer to the code.
- * TN_EREMOVED, TN_ENOMEM (nothing was removed). */
+ * without on_failure must be redirected beforehand.) Then the call waits as tn_quiesce does, by the same rules. Only
+ * after that are finalizers run, and unwind tables and memory released. Anything added to the tracker in the meantime
+ * stays, but code published for it through instances in the meantime is withdrawn. As with tn_tracker_remove, no object
+ * that stays may refer to the code. TN_EREMOVED, TN_ENOMEM (nothing was removed). */
 TN_API int tn_tracker_retire(struct tn_tracker *tracker, struct tn_error *err);
 
 /* Destroys the tracker; everything it owned belongs to the library from now on. NULL is ignored. */

@@ -21,14 +21,15 @@
 
 /* ---- errors (error.c) ---- */
 
-/* Fills in *err, unless err is NULL, and returns `code`, so that functions can fail with `return tn__fail(err, ...)`. */
+/* Fills in *err, unless err is NULL, and returns `code`, so that functions can fail with `return tn__fail(err,
+ * ...)`. */
 int tn__fail(struct tn_error *err, int code, const char *format, ...) TN_PRINTF(3, 4);
 
 /* `return tn__no_argument(err)`: NULL was passed for a pointer that the public function needs. */
 #define tn__no_argument(err) tn__fail(err, TN_EINVAL, "%s: a required argument is NULL", __func__)
 
-/* Appends to the text of an error that is already filled in. In both, control characters in arguments, names for example, become
- * question marks. */
+/* Appends to the text of an error that is already filled in. In both, control characters in arguments, names for
+ * example, become question marks. */
 void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);
 
 /* Appends a text that may have several lines: that of another error. Returns the error's code. */
@@ -39,8 +40,8 @@ void tn__quote(char *text, size_t length);
 
 /* ---- allocation (alloc.c) ---- */
 
-/* All memory of the runtime, except code memory, is allocated by these. `from` NULL: mimalloc. They return NULL when out of
- * memory. */
+/* All memory of the runtime, except code memory, is allocated by these. `from` NULL: mimalloc. They return NULL when
+ * out of memory. */
 void *tn__alloc(const struct tn_allocator *from, size_t size);
 void *tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size);
 void *tn__realloc(const struct tn_allocator *from, void *block, size_t size);
@@ -67,14 +68,15 @@ void tn__arena_free(struct tn__arena *arena);
 
 /* ---- growing arrays (alloc.c) ---- */
 
-/* Makes room for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is unchanged). */
+/* Makes room for `need` elements of `size` bytes, doubling *capacity; false when memory is out (the array is
+ * unchanged). */
 bool tn__grow(const struct tn_allocator *from, void *array_pointer, size_t *capacity, size_t need, size_t size);
 
 /* ---- structs that begin with their size (options.c) ---- */
 
-/* Copies the caller's version of an option struct into the `known` bytes at `to`, whose other members become zero and whose
- * size becomes `known`. (New members must make such a struct larger, never fill padding.) `from` NULL: all members zero.
- * TN_EINVAL as described in tenon/base.h; `name` is that of the struct. */
+/* Copies the caller's version of an option struct into the `known` bytes at `to`, whose other members become zero and
+ * whose size becomes `known`. (New members must make such a struct larger, never fill padding.) `from` NULL: all
+ * members zero. TN_EINVAL as described in tenon/base.h; `name` is that of the struct. */
 int tn__take_options(void *to, size_t known, const void *from, const char *name, struct tn_error *err);
 
 /* Copies a result of `known` bytes into the caller's version of the struct; does nothing if its size is impossible. */
@@ -84,8 +86,8 @@ bool tn__size_is_possible(size_t size);
 
 /* ---- lists ---- */
 
-/* A circular list of nodes embedded in what they list; the list itself is a node too. An empty list, and a node that is in no
- * list, is its own neighbour. */
+/* A circular list of nodes embedded in what they list; the list itself is a node too. An empty list, and a node that is
+ * in no list, is its own neighbour. */
 struct tn__list {
     struct tn__list *next, *previous;
 };
@@ -163,8 +165,8 @@ static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & -alignment;
 }
 
-/* The first number from `low` on for which `before` is false, at most `high`: an expression of the number `i` that is true for all up to
- * some number and false from there on. */
+/* The first number from `low` on for which `before` is false, at most `high`: an expression of the number `i` that is
+ * true for all up to some number and false from there on. */
 #define TN_BISECT(low, high, i, before)                                                                                \
     __extension__({                                                                                                    \
         size_t low_##i = (low), high_##i = (high);                                                                     \
@@ -178,8 +180,8 @@ static inline uint64_t tn__align_up(uint64_t value, uint64_t alignment)
         low_##i;                                                                                                       \
     })
 
-/* The number of elements whose uint64_t member `field` is at most `key`, in an array sorted by that member; the last such
- * element has this number minus 1 as its index. */
+/* The number of elements whose uint64_t member `field` is at most `key`, in an array sorted by that member; the last
+ * such element has this number minus 1 as its index. */
 #define TN_COUNT_UP_TO(items, count, field, key)                                                                       \
     tn__count_up_to((items), (count), sizeof *(items), offsetof(__typeof__(*(items)), field), (key))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Waits for other threads that may take long: how long to sleep, and when to report which thread it is. Used by collections and
- * by tn_quiesce. */
+/* Waits for other threads that may take long: how long to sleep, and when to report which thread it is. Used by
+ * collections and by tn_quiesce. */
 
 #ifndef TENON_DELAY_H
 #define TENON_DELAY_H

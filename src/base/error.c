@@ -65,8 +65,8 @@ void tn__quote(char *text, size_t length)
         quote_one(text + i);
 }
 
-/* Names from files may contain anything; line breaks are those of the format alone. So that the two differ, the format's are
- * replaced by a character that occurs nowhere else in the text. */
+/* Names from files may contain anything; line breaks are those of the format alone. So that the two differ, the
+ * format's are replaced by a character that occurs nowhere else in the text. */
 static void quote_arguments(char *text, size_t size, const char *format, va_list args)
 {
     char marked[256], mark = 1;

@@ -4,8 +4,8 @@
 
 static const struct tn__fork_hooks *watched[TN__FORK_LEVELS];
 
-/* A bit for each level whose `before` this thread has called. Threads may fork at the same time, and levels may be added
- * meanwhile. */
+/* A bit for each level whose `before` this thread has called. Threads may fork at the same time, and levels may be
+ * added meanwhile. */
 static __thread uint32_t held __attribute__((tls_model("initial-exec")));
 
 static void before_fork(void)

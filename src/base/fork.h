@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What has to be in order in the child of a fork. The child has one thread, the one that forked, and a copy of the memory as
- * it was at that moment: a lock that another thread held stays locked for ever, and a change that another thread had begun
- * stays as it is. So the forking thread takes every lock before the fork, and both processes release them after it. */
+/* What has to be in order in the child of a fork. The child has one thread, the one that forked, and a copy of the
+ * memory as it was at that moment: a lock that another thread held stays locked for ever, and a change that another
+ * thread had begun stays as it is. So the forking thread takes every lock before the fork, and both processes release
+ * them after it. */
 
 #ifndef TENON_FORK_H
 #define TENON_FORK_H
@@ -13,9 +14,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The order in which locks are taken before a fork; they are released in the reverse order. It is the order in which all other
- * code takes them: a thread that holds a lock of one level waits only for locks of later levels. Heaps come first, because
- * their threads are stopped, and a thread may need any other lock on its way to a safepoint. */
+/* The order in which locks are taken before a fork; they are released in the reverse order. It is the order in which
+ * all other code takes them: a thread that holds a lock of one level waits only for locks of later levels. Heaps come
+ * first, because their threads are stopped, and a thread may need any other lock on its way to a safepoint. */
 enum tn__fork_level {
     TN__FORK_HEAPS,     /* of all heaps: their locks; their threads are stopped */
     TN__FORK_SESSIONS,  /* of all sessions: their locks; no link is writing */
@@ -42,8 +43,8 @@ struct tn__fork_hooks {
     void (*after)(bool in_child);
 };
 
-/* A number that changes, in both parent and child, at each fork: while all these locks are held, so what is under one of them
- * is of one generation. */
+/* A number that changes, in both parent and child, at each fork: while all these locks are held, so what is under one
+ * of them is of one generation. */
 uint64_t tn__fork_generation(void);
 
 /* From now on forks call these hooks. Calls after the first one do nothing. Any locks may be held. */

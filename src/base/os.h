@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The contract with the operating system. Everything that the system can refuse is requested here, which is also where faults
- * are injected. Addresses and lengths are multiples of tn__os_page_size() unless stated otherwise. Functions that can fail
- * return 0 or an errno value. */
+/* The contract with the operating system. Everything that the system can refuse is requested here, which is also where
+ * faults are injected. Addresses and lengths are multiples of tn__os_page_size() unless stated otherwise. Functions
+ * that can fail return 0 or an errno value. */
 
 #ifndef TENON_OS_H
 #define TENON_OS_H
@@ -13,15 +13,15 @@
 
 /* ---- fault injection ---- */
 
-/* Every heap allocation, and every request below that can fail, except those that give memory back, first asks the fault plan.
- * The plan comes from the environment variable TENON_TEST_MEM (read whenever a session is created) or from tn__os_set_faults.
- * It is a list of space-separated words, each consumed by one request in order:
+/* Every heap allocation, and every request below that can fail, except those that give memory back, first asks the
+ * fault plan. The plan comes from the environment variable TENON_TEST_MEM (read whenever a session is created) or from
+ * tn__os_set_faults. It is a list of space-separated words, each consumed by one request in order:
  *     .     grant        h     ignore the address hint        F     fail with ENOMEM        P     refuse with EACCES
  *     a<N>  not a request: let the Nth heap allocation from now on fail (counted from 1), once
  *     x     not a request: from now on refuse every executable mapping with EACCES
  *     m     not a request: from now on refuse tn__os_fence_threads with EPERM
- * A word followed by * (F*) applies to all further requests. Returns 0, or EINVAL for an unknown word. NULL clears the plan.
- * Not thread-safe: tests set the plan before they start. */
+ * A word followed by * (F*) applies to all further requests. Returns 0, or EINVAL for an unknown word. NULL clears the
+ * plan. Not thread-safe: tests set the plan before they start. */
 int tn__os_set_faults(const char *plan);
 bool tn__os_alloc_fault(void); /* true if this heap allocation has to fail */
 void tn__os_read_fault_environment(void);
@@ -53,7 +53,8 @@ int tn__os_random(uint64_t *bits);
 
 /* ---- memory shared between two views ---- */
 
-/* Creates an anonymous file that may be mapped executable; close *fd with tn__os_close. EFBIG: RLIMIT_FSIZE is lower. */
+/* Creates an anonymous file that may be mapped executable; close *fd with tn__os_close. EFBIG: RLIMIT_FSIZE is
+ * lower. */
 int tn__os_memfd(size_t size, int *fd);
 bool tn__os_permits_file(uint64_t size); /* false: it would be EFBIG */
 /* Maps a writable view at a random address; it is not inherited by forked children. */
@@ -62,8 +63,8 @@ int tn__os_map_alias(int fd, uint64_t offset, size_t size, uint8_t **alias);
 int tn__os_map_view(int fd, uint64_t offset, uint64_t address, size_t size, enum tn__prot prot, bool copy);
 /* Forbids all further writes to the file; fails if a writable view exists. */
 int tn__os_seal(int fd);
-/* Leaves the file to the writable views that exist: from now on it cannot be written otherwise, and views mapped from now on can
- * never become writable. EINVAL: Linux before 5.1. */
+/* Leaves the file to the writable views that exist: from now on it cannot be written otherwise, and views mapped from
+ * now on can never become writable. EINVAL: Linux before 5.1. */
 int tn__os_seal_views(int fd);
 /* Writes the pieces consecutively, starting at `offset`. */
 struct tn__piece {
@@ -75,26 +76,27 @@ void tn__os_close(int fd);
 
 /* ---- log files (os_linux_log.c) ---- */
 
-/* Creates a file for appending, which only this user can read and write. One of the same name is replaced if it is this user's own,
- * and else EEXIST. */
+/* Creates a file for appending, which only this user can read and write. One of the same name is replaced if it is this
+ * user's own, and else EEXIST. */
 int tn__os_create_log(const char *path, int *fd);
 /* A folder that only this user can enter, made if there is none. EACCES: something else is in its place. */
 int tn__os_own_folder(char *path, size_t size);
 int tn__os_append(int fd, const void *bytes, size_t size); /* EFBIG: RLIMIT_FSIZE is lower */
-/* Maps the first page executable, so that the file appears among the mappings of the process; this is how perf finds it. */
+/* Maps the first page executable, so that the file appears among the mappings of the process; this is how perf finds
+ * it. */
 int tn__os_map_marker(int fd, uint64_t *address);
 
 /* ---- the process ---- */
 
-/* Numbers that files cannot have been made for, to seed hash tables with. Exempt from the fault plan: where the system gives no
- * random ones, they come from addresses and the time. */
+/* Numbers that files cannot have been made for, to seed hash tables with. Exempt from the fault plan: where the system
+ * gives no random ones, they come from addresses and the time. */
 void tn__os_seed(uint64_t numbers[2]);
 
 uint32_t tn__os_process_id(void);
 uint32_t tn__os_thread_id(void);
 
-/* Sleeps until tn__os_wake is called for the word, at most `ns` nanoseconds (UINT64_MAX: without a limit), and not at all if the
- * word does not have this value. May return early. */
+/* Sleeps until tn__os_wake is called for the word, at most `ns` nanoseconds (UINT64_MAX: without a limit), and not at
+ * all if the word does not have this value. May return early. */
 void tn__os_wait(const uint32_t *word, uint32_t value, uint64_t ns);
 void tn__os_wake(const uint32_t *word);
 
@@ -108,16 +110,16 @@ bool tn__os_peek(uint64_t address, uint64_t *word);
 struct tn__os_access {
     uint64_t address, stack, frame;
 };
-/* From now on calls `watch` for each of these, in a signal handler on the thread's signal stack if it has one; then the program
- * goes on as it would have before: with its own handler, or not at all. Once. */
+/* From now on calls `watch` for each of these, in a signal handler on the thread's signal stack if it has one; then the
+ * program goes on as it would have before: with its own handler, or not at all. Once. */
 int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access));
 /* Gives the calling thread a signal stack unless it has one already: then *address is 0, as after an error. */
 int tn__os_give_signal_stack(uint64_t *address, size_t *size);
 void tn__os_take_signal_stack(void); /* does not release it */
 
-/* Calls `function` with the value, which is not NULL, when the calling thread ends: in a round of destructors of thread-specific
- * data, and in further rounds if it asks for them. *key, which is 0 at first, identifies the function; a later call for it replaces
- * the value. EAGAIN: the process has no key left; ENOMEM. The next call tries again. */
+/* Calls `function` with the value, which is not NULL, when the calling thread ends: in a round of destructors of
+ * thread-specific data, and in further rounds if it asks for them. *key, which is 0 at first, identifies the function;
+ * a later call for it replaces the value. EAGAIN: the process has no key left; ENOMEM. The next call tries again. */
 int tn__os_at_thread_end(uint64_t *key, void (*function)(void *value), void *value);
 
 /* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
@@ -133,8 +135,8 @@ uint64_t tn__os_now_ns(void);
 
 /* ---- reading files (os_linux_file.c) ---- */
 
-/* The bytes of a file, which do not change: a copy of them, or, if the file is large and only root and this user can write it, a
- * mapping. Empty files have size 0 and no bytes, and so has *file after an error. */
+/* The bytes of a file, which do not change: a copy of them, or, if the file is large and only root and this user can
+ * write it, a mapping. Empty files have size 0 and no bytes, and so has *file after an error. */
 struct tn__os_file {
     const void *bytes;
     size_t size;
@@ -147,7 +149,8 @@ void tn__os_unmap_file(struct tn__os_file *file);
 
 /* Opens a file to be read or mapped piece by piece; close *fd with tn__os_close. */
 int tn__os_open(const char *path, int *fd);
-/* The identity of an open file: a program may close descriptors it does not know, and reuse their numbers for other files. */
+/* The identity of an open file: a program may close descriptors it does not know, and reuse their numbers for other
+ * files. */
 struct tn__os_identity {
     uint64_t device, inode;
 };
@@ -165,8 +168,8 @@ size_t tn__os_cores(void); /* of the machine, at least 1; some may be offline */
 /* Runs `visit` once on each core that the calling thread may run on, and at least once in all. */
 void tn__os_visit_cores(void (*visit)(void *context), void *context);
 
-/* Makes every running thread of the process execute a full memory barrier, and the calling thread too: membarrier(2). Old
- * kernels, sandboxes and emulators refuse it. */
+/* Makes every running thread of the process execute a full memory barrier, and the calling thread too: membarrier(2).
+ * Old kernels, sandboxes and emulators refuse it. */
 int tn__os_fence_threads(void);
 
 /* hwprobe(2) over all cores; only on RISC-V. Keys unknown to the kernel become -1. */

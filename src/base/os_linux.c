@@ -134,7 +134,8 @@ int tn__os_random(uint64_t *bits)
 
 /* ---- memory shared between two views ---- */
 
-/* A file that grows beyond the limit is not only refused: a signal ends the process (SIGXFSZ). Memfds are files here. */
+/* A file that grows beyond the limit is not only refused: a signal ends the process (SIGXFSZ). Memfds are files
+ * here. */
 bool tn__os_permits_file(uint64_t size)
 {
     struct rlimit limit;
@@ -161,9 +162,9 @@ int tn__os_memfd(size_t size, int *fd)
     return error;
 }
 
-/* Most of the address space is free, below the stack: the power of two there begins with 34 random bits on x86-64. Some tools
- * and processors leave only lower addresses, others, such as AddressSanitizer, only higher ones: each range in turn has
- * places that are tried. */
+/* Most of the address space is free, below the stack: the power of two there begins with 34 random bits on x86-64. Some
+ * tools and processors leave only lower addresses, others, such as AddressSanitizer, only higher ones: each range in
+ * turn has places that are tried. */
 static uint64_t random_address(uint64_t bits, unsigned shift)
 {
     uint64_t lowest = 4ULL << 30, stack = (uintptr_t)&bits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Accesses to memory that is not there: a signal handler on a stack of its own, which continues as the program would have without
- * it. */
+/* Accesses to memory that is not there: a signal handler on a stack of its own, which continues as the program would
+ * have without it. */
 
 #include <errno.h>
 #include <signal.h>

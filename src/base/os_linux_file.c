@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reading files. What was checked must not change afterwards, and a mapped file that is truncated makes the process fault. So a file
- * is mapped only if it is large and only root and this user can write it. Any other is copied. Copying costs more (1 MB 0.37 ms
- * instead of 0.03, 16 KB 14 us instead of 8), but compilers truncate and rewrite the user's own objects, which are small. */
+/* Reading files. What was checked must not change afterwards, and a mapped file that is truncated makes the process
+ * fault. So a file is mapped only if it is large and only root and this user can write it. Any other is copied. Copying
+ * costs more (1 MB 0.37 ms instead of 0.03, 16 KB 14 us instead of 8), but compilers truncate and rewrite the user's
+ * own objects, which are small. */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -19,8 +19,8 @@ static int create(const char *path, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-/* A process with the same number may have left a file. It is removed if it is this user's own; anything else at that place, a link
- * above all, may be a trap. */
+/* A process with the same number may have left a file. It is removed if it is this user's own; anything else at that
+ * place, a link above all, may be a trap. */
 int tn__os_create_log(const char *path, int *fd)
 {
     struct stat st;

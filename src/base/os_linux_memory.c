@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How much memory the process may use: what the machine has, what the control groups allow that the process is in (cgroups(7),
- * both versions), and its own limit of address space (getrlimit(2)). What cannot be read limits nothing. */
+/* How much memory the process may use: what the machine has, what the control groups allow that the process is in
+ * (cgroups(7), both versions), and its own limit of address space (getrlimit(2)). What cannot be read limits
+ * nothing. */
 
 #include <limits.h>
 #include <stdio.h>

@@ -3,19 +3,20 @@
 /* The attached threads, and quiescence in the manner of QSBR (quiescent-state-based reclamation: Desnoyers et al.,
  * "User-Level Implementations of Read-Copy Update", IEEE TPDS 2012).
  *
- * There is one epoch, which every new wait advances. Each thread has a word with the epoch that it saw at its last quiescent
- * point, or OFFLINE: not attached, or in a blocking region. A thread has passed a wait if its word is at least the epoch of
- * that wait, or OFFLINE. The waiter marks threads that have not passed yet as waited for, in the same word. So passing a
- * quiescent point takes two loads and a compare if no wait was started since the last one, else one exchange; only a thread
- * that finds itself waited for takes a lock.
+ * There is one epoch, which every new wait advances. Each thread has a word with the epoch that it saw at its last
+ * quiescent point, or OFFLINE: not attached, or in a blocking region. A thread has passed a wait if its word is at
+ * least the epoch of that wait, or OFFLINE. The waiter marks threads that have not passed yet as waited for, in the
+ * same word. So passing a quiescent point takes two loads and a compare if no wait was started since the last one, else
+ * one exchange; only a thread that finds itself waited for takes a lock.
  *
  * Why the memory orders suffice: let W wait for thread T. W has unpublished something before, and frees it afterwards.
- *   - What T did before its quiescent point happens before W frees: T stores its word with release, W loads it with acquire.
- *   - What T reads after its quiescent point is what W left: W advances the epoch with release and T loads it with acquire.
- *     Further advances by others do no harm, because a release sequence continues through read-modify-writes.
- *   - T leaves a blocking region while W looks. Both use a read-modify-write of T's word, so one comes first. If T's does, W
- *     finds T online, and waits. If W's does, T's exchange acquires what W released, and T reads what W left. A plain load
- *     by W would not do: both could miss what the other wrote, as in Dekker's algorithm without fences. */
+ *   - What T did before its quiescent point happens before W frees: T stores its word with release, W loads it with
+ *     acquire.
+ *   - What T reads after its quiescent point is what W left: W advances the epoch with release and T loads it with
+ *     acquire. Further advances by others do no harm, because a release sequence continues through read-modify-writes.
+ *   - T leaves a blocking region while W looks. Both use a read-modify-write of T's word, so one comes first. If T's
+ *     does, W finds T online, and waits. If W's does, T's exchange acquires what W released, and T reads what W left. A
+ *     plain load by W would not do: both could miss what the other wrote, as in Dekker's algorithm without fences. */
 
 #include <pthread.h>
 
@@ -177,7 +178,8 @@ static bool has_passed(struct tn__thread *thread, uint64_t ticket, bool mark)
     }
 }
 
-/* Call under the lock. Finds one thread to wait for; when it has passed, the next one is looked for. NULL: all have passed. */
+/* Call under the lock. Finds one thread to wait for; when it has passed, the next one is looked for. NULL: all have
+ * passed. */
 static const struct tn__thread *find_late(uint64_t ticket, bool mark)
 {
     for (struct tn__thread *thread = attached; thread; thread = thread->next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The attached threads: for keeping per-thread data up to date in all of them, and for waiting until none of them uses what was
- * removed (tn_quiesce). */
+/* The attached threads: for keeping per-thread data up to date in all of them, and for waiting until none of them uses
+ * what was removed (tn_quiesce). */
 
 #ifndef TENON_THREAD_H
 #define TENON_THREAD_H
@@ -19,7 +19,8 @@ struct tn__thread {
     uint32_t id; /* in the system */
 } __attribute__((aligned(64)));
 
-/* One lock protects the list and everything attached to it. Forks hold it; the child knows only the thread that forked. */
+/* One lock protects the list and everything attached to it. Forks hold it; the child knows only the thread that
+ * forked. */
 void tn__threads_lock(void);
 void tn__threads_unlock(void);
 
@@ -32,9 +33,9 @@ void tn__threads_on_attach(void (*hook)(struct tn__thread *thread));
 /* What is called when the calling thread ends, in this order (thread_detach.c). */
 enum tn__end { TN__END_HEAP, TN__END_LEASES, TN__END_QUIESCENCE, TN__ENDS };
 
-/* Has `function` called when the calling thread ends: first as soon as destructors of thread-specific data begin to run, and again,
- * with `last`, when as many of them have run as possible, because these may still use what the function ends. False: the system
- * has no room. */
+/* Has `function` called when the calling thread ends: first as soon as destructors of thread-specific data begin to
+ * run, and again, with `last`, when as many of them have run as possible, because these may still use what the function
+ * ends. False: the system has no room. */
 bool tn__thread_at_end(enum tn__end which, void (*function)(bool last));
 
 /* True if the calls with `last` have begun: nothing will be called any more. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Detaching threads that end, from heaps and from quiescence. The destructors of thread-specific data run in rounds, in no particular order, as long as they set values
- * again and at most PTHREAD_DESTRUCTOR_ITERATIONS times (POSIX, pthread_key_create). Ours waits for the last round
- * but one: others may still use handles or call loaded code, and the allocator (or ThreadSanitizer) ends its own data in the
- * last one. Destructors of loaded thread-local objects (thread_end.h) run in the first one. */
+/* Detaching threads that end, from heaps and from quiescence. The destructors of thread-specific data run in rounds, in
+ * no particular order, as long as they set values again and at most PTHREAD_DESTRUCTOR_ITERATIONS times (POSIX,
+ * pthread_key_create). Ours waits for the last round but one: others may still use handles or call loaded code, and the
+ * allocator (or ThreadSanitizer) ends its own data in the last one. Destructors of loaded thread-local objects
+ * (thread_end.h) run in the first one. */
 
 #include <limits.h>
 

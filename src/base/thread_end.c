@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Functions that run when their thread ends (thread_end.h). A key of POSIX tells: its destructor runs in every thread that ends
- * otherwise than by the end of the process, with any C library. Each thread has a stack of its functions, which only this thread
- * changes; what other threads need to know is in one list, under one lock. */
+/* Functions that run when their thread ends (thread_end.h). A key of POSIX tells: its destructor runs in every thread
+ * that ends otherwise than by the end of the process, with any C library. Each thread has a stack of its functions,
+ * which only this thread changes; what other threads need to know is in one list, under one lock. */
 
 #include <pthread.h>
 
@@ -61,7 +61,8 @@ struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
     return found;
 }
 
-/* While it is in the list as running, its owner is not destroyed by another thread. The function itself may abandon it. */
+/* While it is in the list as running, its owner is not destroyed by another thread. The function itself may abandon
+ * it. */
 void tn__thread_end_run(struct tn__thread_end *end)
 {
     end->function(end->argument);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Functions that a thread runs when it ends: destructors of thread_local objects, which C++ compilers register with
- * __cxa_thread_atexit. The host's C library would keep addresses that dangle once the code is gone. Here, each function belongs
- * to an owner of code, which is told when it has run. */
+ * __cxa_thread_atexit. The host's C library would keep addresses that dangle once the code is gone. Here, each function
+ * belongs to an owner of code, which is told when it has run. */
 
 #ifndef TENON_THREAD_END_H
 #define TENON_THREAD_END_H
@@ -19,15 +19,15 @@ struct tn__thread_ends {
     void (*lost)(struct tn__thread_ends *owner, void *part);
 };
 
-/* Registers a function for the end of the calling thread, where the newest runs first. False: memory is out, or the system
- * has no key left to notice the end with. */
+/* Registers a function for the end of the calling thread, where the newest runs first. False: memory is out, or the
+ * system has no key left to notice the end with. */
 bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*function)(void *argument), void *argument);
 
 /* True if functions wait for the end of the calling thread, of any owner. */
 bool tn__thread_end_waits(void);
 
-/* To run functions earlier: takes the newest one of the calling thread and this owner that `wanted` selects (NULL: any); NULL: none.
- * What was taken is run, without a lock that `ran` takes. */
+/* To run functions earlier: takes the newest one of the calling thread and this owner that `wanted` selects (NULL:
+ * any); NULL: none. What was taken is run, without a lock that `ran` takes. */
 struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
                                            bool (*wanted)(void *context, void *part), void *context);
 void tn__thread_end_run(struct tn__thread_end *end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A treap (Aragon and Seidel, 1989): nodes ordered by key, balanced by a hash of the key. Nodes are embedded in what they
- * index; keys are unique. */
+/* A treap (Aragon and Seidel, 1989): nodes ordered by key, balanced by a hash of the key. Nodes are embedded in what
+ * they index; keys are unique. */
 
 #ifndef TENON_TREE_H
 #define TENON_TREE_H

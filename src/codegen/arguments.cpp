@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's own options, for the tool. They are variables of the whole process, and LLVM ends it where it does not know one, so
- * names are looked up first. */
+/* LLVM's own options, for the tool. They are variables of the whole process, and LLVM ends it where it does not know
+ * one, so names are looked up first. */
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Sets those in `text`, "-name=value -name"; those that LLVM does not have are told to `unknown` and left out. False if a
- * value is not what its option takes; `message` (of `size` bytes) then says why. To be called once, before any
+/* Sets those in `text`, "-name=value -name"; those that LLVM does not have are told to `unknown` and left out. False if
+ * a value is not what its option takes; `message` (of `size` bytes) then says why. To be called once, before any
  * compilation. */
 bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument), char *message, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Assembly in modules reads no files. A target machine gets a copy of its target that makes parsers of assembly with handlers of
- * their own for the directives that would. So these are found however they are spelled and made, by macros as well, and LLVM's
- * registry, which the program may use too, stays as it is. */
+/* Assembly in modules reads no files. A target machine gets a copy of its target that makes parsers of assembly with
+ * handlers of their own for the directives that would. So these are found however they are spelled and made, by macros
+ * as well, and LLVM's registry, which the program may use too, stays as it is. */
 
 #include <cctype>
 

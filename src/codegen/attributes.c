@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The CPU and feature attributes of functions. For LLVM they override the target machine, so a CPU that the client names
- * would have no effect on IR from clang; here both are combined, per function.
- * Values of attributes are unique within a context, so remembering one pointer saves most of the work: in practice all
- * functions of a module have the same lists. */
+/* The CPU and feature attributes of functions. For LLVM they override the target machine, so a CPU that the client
+ * names would have no effect on IR from clang; here both are combined, per function. Values of attributes are unique
+ * within a context, so remembering one pointer saves most of the work: in practice all functions of a module have the
+ * same lists. */
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -54,8 +54,8 @@ static int check_cpu(struct job *job, LLVMValueRef function, const char *cpu)
     return TN_OK;
 }
 
-/* Appends `list` without each "-name" that the target does not know: compilers of other versions list many, and LLVM does not emit
- * what it has no name for. Returns an unknown "+name", or NULL. */
+/* Appends `list` without each "-name" that the target does not know: compilers of other versions list many, and LLVM
+ * does not emit what it has no name for. Returns an unknown "+name", or NULL. */
 static const char *append_known(const struct tn__subtarget *names, char *joined, const char *list, size_t *length)
 {
     char *end = joined + strlen(joined);
@@ -75,7 +75,8 @@ static const char *append_known(const struct tn__subtarget *names, char *joined,
     return NULL;
 }
 
-/* Makes the list that replaces `own` (may be NULL): the CPU's features if `override`, the function's own, the client's. */
+/* Makes the list that replaces `own` (may be NULL): the CPU's features if `override`, the function's own, the
+ * client's. */
 static int join_features(struct job *job, LLVMValueRef function, const char *own, bool override)
 {
     const struct tn__target *target = job->target;

@@ -4,7 +4,7 @@
  *     compile.c      tn_compile: the phases of one compilation
  *     unit.c         its first phase: from IR in memory to a verified module that fits its target
  *     target_pool.c  reusing target machines
- *     targets.c      from triple, CPU and features to a target machine; LLVM sees no unknown name, for which it would print
+ *     targets.c      from triple, CPU and features to a target machine; LLVM sees no unknown name: it would print
  *     attributes.c   the same for the attributes of single functions
  *     native.c       the meaning of "native" for LLVM
  *     diagnostics.c  LLVM's diagnostics as struct tn_error
@@ -48,8 +48,8 @@
 int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
                              struct tn_compile_observer *observer, struct tn_error *err);
 
-/* tn_compile for the bitcode of a part of a module that was read, verified and fitted to its target before, with options that were
- * taken. `is_prepared`: tn__gc_prepare was run as well. */
+/* tn_compile for the bitcode of a part of a module that was read, verified and fitted to its target before, with
+ * options that were taken. `is_prepared`: tn__gc_prepare was run as well. */
 int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
                      const struct tn_compile_options *options, const struct tn_compile_observer *observer,
                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
@@ -76,14 +76,14 @@ struct tn__target {
     bool spent;                  /* the machine has kept state that would change the objects of other modules */
 };
 
-/* Fills a zeroed *target; `module_triple`, which may be empty, counts if the options name none. The options' strings are
- * borrowed. TN_EINVAL, TN_ENOMEM; tn__target_close has to be called in any case. */
+/* Fills a zeroed *target; `module_triple`, which may be empty, counts if the options name none. The options' strings
+ * are borrowed. TN_EINVAL, TN_ENOMEM; tn__target_close has to be called in any case. */
 int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err);
 void tn__target_close(struct tn__target *target);
 
-/* The same, but reuses a target of an earlier compilation if there is one (target_pool.c). A target in which LLVM gave up must not
- * be given back. NULL is ignored. */
+/* The same, but reuses a target of an earlier compilation if there is one (target_pool.c). A target in which LLVM gave
+ * up must not be given back. NULL is ignored. */
 int tn__target_take(struct tn__target **out, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err);
 void tn__target_give(struct tn__target *target);
@@ -93,14 +93,14 @@ void tn__target_give(struct tn__target *target);
 /* This machine; NULL: out of memory. */
 const struct tn_cpu *tn__native_host(void);
 
-/* Sets the name and features of the target's CPU so that LLVM takes it for `cpu`. *target has its triple and names; `llvm` is the
- * triple's target. False: out of memory. */
+/* Sets the name and features of the target's CPU so that LLVM takes it for `cpu`. *target has its triple and names;
+ * `llvm` is the triple's target. False: out of memory. */
 bool tn__native_describe(const struct tn_cpu *cpu, struct tn__target *target, LLVMTargetRef llvm);
 
 /* ---- attributes.c ---- */
 
-/* Brings the CPU and feature attributes of each defined function in line with the options. TN_ECOMPILE if one names something
- * that the target does not know, TN_ENOMEM. */
+/* Brings the CPU and feature attributes of each defined function in line with the options. TN_ECOMPILE if one names
+ * something that the target does not know, TN_ENOMEM. */
 int tn__target_apply(const struct tn__target *target, LLVMModuleRef module, const char *name, struct tn_error *err);
 
 /* ---- diagnostics.c ---- */
@@ -136,16 +136,16 @@ struct tn__gc {
 /* True if the module contains managed code (doc/IR.md); for others no pass of gc/ runs. */
 bool tn__gc_is_managed(LLVMModuleRef module);
 
-/* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked before the data layout
- * says that they are not. */
+/* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked
+ * before the data layout says that they are not. */
 bool tn__gc_refuses_optimized(struct tn__gc *gc);
 
 /* Make managed pointers non-integral for LLVM, while passes run, and undo that, to compare layouts. */
 void tn__gc_add_ni(struct tn__gc *gc);
 void tn__gc_remove_ni(struct tn__gc *gc);
 
-/* Check a list of passes, "gc-verify,place-roots" (TN_EINVAL for an unknown name), and run them in this order until one reports an
- * error (TN_ECOMPILE). */
+/* Check a list of passes, "gc-verify,place-roots" (TN_EINVAL for an unknown name), and run them in this order until one
+ * reports an error (TN_ECOMPILE). */
 int tn__gc_check_names(const char *names, struct tn_error *err);
 int tn__gc_run(struct tn__gc *gc, const char *names);
 
@@ -173,15 +173,16 @@ struct tn__unit {
     bool is_prepared; /* ... for which tn__gc_prepare was run */
 };
 
-/* Reads IR text or bitcode; `is_ours`: bitcode of a module that was verified and fitted to its target before. The unit has to be
- * disposed of in any case. TN_EINVAL, TN_ECOMPILE, TN_ENOMEM. */
+/* Reads IR text or bitcode; `is_ours`: bitcode of a module that was verified and fitted to its target before. The unit
+ * has to be disposed of in any case. TN_EINVAL, TN_ECOMPILE, TN_ENOMEM. */
 int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err);
 void tn__unit_dispose(struct tn__unit *unit);
 
 /* ---- fatal.c ---- */
 
-/* Calls `body`, on a stack of its own (stack.h), and returns its result. If LLVM gives up meanwhile: TN_EFATAL with LLVM's text, or TN_ENOMEM; whatever
- * `body` had created is then abandoned, because LLVM's state is unknown. May be nested, as observers may compile. */
+/* Calls `body`, on a stack of its own (stack.h), and returns its result. If LLVM gives up meanwhile: TN_EFATAL with
+ * LLVM's text, or TN_ENOMEM; whatever `body` had created is then abandoned, because LLVM's state is unknown. May be
+ * nested, as observers may compile. */
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err);
 /* The same on the calling thread's stack, for short calls that do not recurse. */
 int tn__contain_here(int (*body)(void *context), void *context, struct tn_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away with
- * it, unless LLVM gives up (see fatal.c). */
+/* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away
+ * with it, unless LLVM gives up (see fatal.c). */
 
 #include "base/os.h"
 #include "codegen/codegen.h"

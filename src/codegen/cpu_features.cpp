@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* cpu.have_fma.TYPE (doc/IR.md): what code asks about the CPU that it is compiled for, answered as soon as that is settled, so
- * that versions of a function for several CPUs differ in what they do, not only in how. */
+/* cpu.have_fma.TYPE (doc/IR.md): what code asks about the CPU that it is compiled for, answered as soon as that is
+ * settled, so that versions of a function for several CPUs differ in what they do, not only in how. */
 
 #include "codegen/llvm_compat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM's disassembler, one instruction at a time. Its tables are a tenth of the size of the code generator, so a program contains
- * them only if it uses one of these functions. */
+/* LLVM's disassembler, one instruction at a time. Its tables are a tenth of the size of the code generator, so a
+ * program contains them only if it uses one of these functions. */
 
 #ifndef TENON_CODEGEN_DISASM_H
 #define TENON_CODEGEN_DISASM_H
@@ -13,8 +13,8 @@
 /* Provides names for numbers in instructions. A name is valid until the next call. */
 struct tn__namer {
     void *context;
-    /* What a relocation stores in the field at `at`, of an instruction that ends at `end`: *name + *offset. False: there is
-     * none. */
+    /* What a relocation stores in the field at `at`, of an instruction that ends at `end`: *name + *offset. False:
+     * there is none. */
     bool (*field)(void *context, uint64_t at, uint64_t end, const char **name, int64_t *offset);
     /* The target of a branch to this address, or NULL. */
     const char *(*target)(void *context, uint64_t address);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* From modules to objects. Setting up LLVM's code generation passes takes longer than running them on a small function, so
- * one list of passes emits module after module: when a module is done, LLVM's passes forget what they know about it (llc
- * -compile-twice relies on that as well). Where they do not, the list is not reused. */
+/* From modules to objects. Setting up LLVM's code generation passes takes longer than running them on a small function,
+ * so one list of passes emits module after module: when a module is done, LLVM's passes forget what they know about it
+ * (llc -compile-twice relies on that as well). Where they do not, the list is not reused. */
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -18,8 +18,8 @@
 
 using namespace llvm;
 
-/* The instructions that a list emits before it is replaced, which bounds whatever grows in it (tables sized for the largest
- * function, a record of each managed one). Each module counts as some more instructions than it has. */
+/* The instructions that a list emits before it is replaced, which bounds whatever grows in it (tables sized for the
+ * largest function, a record of each managed one). Each module counts as some more instructions than it has. */
 static const size_t lifetime = 300000, per_module = 100;
 
 namespace {
@@ -45,8 +45,8 @@ struct tn__emitter {
     size_t left = lifetime;
 };
 
-/* Passes never forget that there were split stacks, collectors other than ours, stack maps outside of managed code, or checks of
- * HWASan; a module with any of these gets a list of its own. */
+/* Passes never forget that there were split stacks, collectors other than ours, stack maps outside of managed code, or
+ * checks of HWASan; a module with any of these gets a list of its own. */
 static bool leaves_traces(const Function &function)
 {
     switch (function.getIntrinsicID()) {
@@ -69,7 +69,8 @@ static tn__emitter *create(TargetMachine &machine)
                : emitter.release();
 }
 
-/* What the printer writes to is created anew each time, because RISC-V's streamer keeps pointers into the previous object. */
+/* What the printer writes to is created anew each time, because RISC-V's streamer keeps pointers into the previous
+ * object. */
 static bool renew(tn__emitter &emitter, TargetMachine &machine)
 {
     AsmPrinter *printer = emitter.passes.printer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Copying one part of a module into a module of its own. LLVM's CloneFunctionInto would copy the debug information as well,
- * and walk through all of it to find the compile units; here metadata is shared. */
+/* Copying one part of a module into a module of its own. LLVM's CloneFunctionInto would copy the debug information as
+ * well, and walk through all of it to find the compile units; here metadata is shared. */
 
 #include "codegen/llvm_compat.h"
 
@@ -254,8 +254,8 @@ void extraction::take_initializers()
 
 /* ---- calls ---- */
 
-/* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a function's address
- * refer to its stub, which is the same everywhere. */
+/* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a function's
+ * address refer to its stub, which is the same everywhere. */
 void extraction::go_past_stubs(Function &function)
 {
     for (BasicBlock &block : function)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM ends the process where it cannot go on ("Cannot select ..."). Its handler here leaves by longjmp instead: the only
- * one of the project. C++ destructors on the way are skipped, so the compilation's memory is abandoned and counted. LLVM
- * calls handlers without holding its lock, and each compilation has a context of its own, so other threads and later
- * compilations are not affected.
+/* LLVM ends the process where it cannot go on ("Cannot select ..."). Its handler here leaves by longjmp instead: the
+ * only one of the project. C++ destructors on the way are skipped, so the compilation's memory is abandoned and
+ * counted. LLVM calls handlers without holding its lock, and each compilation has a context of its own, so other
+ * threads and later compilations are not affected.
  *
- * Memory runs out in two ways: operator new throws, and malloc's callers ask a handler. The handler leaves by longjmp as
- * well, which passes functions that an exception may not pass; but where locks are held, while LLVM is set up, it throws.
- * One request escapes both: LLVM does not check the buffer that it copies inline assembly to, and faults without it. */
+ * Memory runs out in two ways: operator new throws, and malloc's callers ask a handler. The handler leaves by longjmp
+ * as well, which passes functions that an exception may not pass; but where locks are held, while LLVM is set up, it
+ * throws. One request escapes both: LLVM does not check the buffer that it copies inline assembly to, and faults
+ * without it. */
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -66,8 +67,8 @@ static void install(void)
     pthread_once(&once, install_once);
 }
 
-/* LLVM's registry of passes stays locked for good if memory runs out under its lock, so setting up starts only with more
- * memory at hand than it takes (0.4 MB). */
+/* LLVM's registry of passes stays locked for good if memory runs out under its lock, so setting up starts only with
+ * more memory at hand than it takes (0.4 MB). */
 enum { ROOM = 1 << 20 };
 
 static void run_step(void *user)

@@ -7,8 +7,9 @@
 #include "base/os.h"
 #include "codegen/stack.h"
 
-/* Stacks that nobody uses; 0: none. As many as the cores of a large machine, which each need one at a time. Without a lock, so forks
- * need not wait: the child keeps the idle ones, and what other threads were using stays mapped, like these threads' own stacks. */
+/* Stacks that nobody uses; 0: none. As many as the cores of a large machine, which each need one at a time. Without a
+ * lock, so forks need not wait: the child keeps the idle ones, and what other threads were using stays mapped, like
+ * these threads' own stacks. */
 enum { MOST_IDLE = 32 };
 static atomic_uintptr_t idle[MOST_IDLE];
 

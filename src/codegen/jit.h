@@ -71,15 +71,16 @@ void tn__jit_unlock(void);
 void tn__jit_use(struct tn_jit *jit);
 void tn__jit_release(struct tn_jit *jit);
 
-/* Passes what a compilation of the module reports on to the client and to the counters. `observer` and `watch` live as long as the
- * compilation. */
+/* Passes what a compilation of the module reports on to the client and to the counters. `observer` and `watch` live as
+ * long as the compilation. */
 struct tn__jit_watch {
     struct tn_jit *jit;
     const struct tn__jit_module *module;
 };
 void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
 
-/* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls back. */
+/* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
+ * back. */
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code instances of a module: their functions are looked up when the module is added, which starts its compilation, and they
- * are published when the lookup has ended. */
+/* Code instances of a module: their functions are looked up when the module is added, which starts its compilation, and
+ * they are published when the lookup has ended. */
 
 #include "codegen/jit.h"
 

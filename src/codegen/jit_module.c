@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Adding a module: what it defines is promised to the library, by one materializer for a whole module or by one for each
- * part of a module that was taken apart. Functions of the latter have stubs under their names; the parts promise the bodies. */
+/* Adding a module: what it defines is promised to the library, by one materializer for a whole module or by one for
+ * each part of a module that was taken apart. Functions of the latter have stubs under their names; the parts promise
+ * the bodies. */
 
 #include <stdio.h>
 
@@ -10,7 +11,8 @@
 #include "codegen/jit.h"
 #include "codegen/llvm.h"
 
-/* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second look. */
+/* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second
+ * look. */
 enum { INLINE_SIZE = 25 };
 
 /* ---- compiling ---- */

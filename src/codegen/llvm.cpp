@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline.cpp): positions of diagnostics, the names a target knows, and ways out of a failing LLVM. */
+/* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline.cpp): positions of diagnostics, the
+ * names a target knows, and ways out of a failing LLVM. */
 
 #include "codegen/llvm_compat.h"
 

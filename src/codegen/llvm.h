@@ -22,15 +22,15 @@ const char *tn__llvm_version(void); /* "22.1.8", static */
 
 /* ---- reading (read.cpp) ---- */
 
-/* Called with the module's triple and layout before anything that depends on them is read. Returns the layout to use, which has
- * to stay valid until the reader returns, or NULL for the module's own. */
+/* Called with the module's triple and layout before anything that depends on them is read. Returns the layout to use,
+ * which has to stay valid until the reader returns, or NULL for the module's own. */
 typedef const char *tn__layout_fn(void *user, const char *triple, const char *layout);
 
 /* Receives a message with its position; file NULL or empty: the input; line 0: no position. Columns count from 1. */
 typedef void tn__report_fn(void *user, const char *file, unsigned line, unsigned column, const char *message);
 
-/* Reads IR text (`length` bytes and a NUL behind them) or bitcode, and verifies it unless `is_ours` says that it was before.
- * NULL after calling `report` once. */
+/* Reads IR text (`length` bytes and a NUL behind them) or bitcode, and verifies it unless `is_ours` says that it was
+ * before. NULL after calling `report` once. */
 LLVMModuleRef tn__llvm_parse(LLVMContextRef context, const char *name, const char *bytes, size_t length, bool is_ours,
                              tn__layout_fn *layout, void *layout_user, tn__report_fn *report, void *report_user);
 bool tn__llvm_is_bitcode(const char *bytes, size_t length);
@@ -48,8 +48,8 @@ void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module, t
 
 /* ---- targets ---- */
 
-/* A CPU ("" or a known one) and the names that its target knows; LLVM prints a warning when it is given others. NULL: no
- * machine-code support for the triple. */
+/* A CPU ("" or a known one) and the names that its target knows; LLVM prints a warning when it is given others. NULL:
+ * no machine-code support for the triple. */
 struct tn__subtarget;
 struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple, const char *cpu);
 void tn__llvm_subtarget_free(struct tn__subtarget *subtarget);
@@ -67,7 +67,8 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each);
 
 /* ---- passes (pipeline.cpp) ---- */
 
-/* Runs the pipeline of level 0..3; that of 0 only inlines what is marked alwaysinline. The module was verified and has the machine's triple and data layout. */
+/* Runs the pipeline of level 0..3; that of 0 only inlines what is marked alwaysinline. The module was verified and has
+ * the machine's triple and data layout. */
 struct tn_compile_observer;
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
                        const struct tn_compile_observer *observer);
@@ -90,9 +91,9 @@ void tn__llvm_answer_cpu(LLVMModuleRef module, LLVMTargetMachineRef machine);
 /* The passes that emit objects for one machine, set up once for many modules. */
 struct tn__emitter;
 
-/* Writes a module's object into an empty buffer; the module cannot be used any more. *kept is NULL, or the emitter that an earlier
- * call for the same machine has left there. False: the target has no objects, or out of memory. After an error that was reported
- * to the context's handler, *kept has to be freed. */
+/* Writes a module's object into an empty buffer; the module cannot be used any more. *kept is NULL, or the emitter that
+ * an earlier call for the same machine has left there. False: the target has no objects, or out of memory. After an
+ * error that was reported to the context's handler, *kept has to be freed. */
 struct tn_buffer;
 bool tn__llvm_emit(struct tn__emitter **kept, LLVMTargetMachineRef machine, LLVMModuleRef module,
                    struct tn_buffer *out);
@@ -100,14 +101,15 @@ void tn__llvm_emitter_free(struct tn__emitter **kept); /* *kept may be NULL, whi
 
 /* ---- debug information (dwarf.cpp) ---- */
 
-/* A file's debug information; its bytes are borrowed. `relocate`: its debug sections have relocations, to be applied. NULL if LLVM
- * cannot read the file. */
+/* A file's debug information; its bytes are borrowed. `relocate`: its debug sections have relocations, to be applied.
+ * NULL if LLVM cannot read the file. */
 struct tn__dwarf;
 struct tn__dwarf *tn__dwarf_open(const void *bytes, size_t size, bool relocate);
 void tn__dwarf_close(struct tn__dwarf *dwarf);
 
-/* Calls `frame` for each function that is inlined at an address, innermost first, and then for the function itself. The address is
- * relative to a section, or absolute if that is UINT64_MAX. What is unknown is NULL or 0. False if nothing is known. */
+/* Calls `frame` for each function that is inlined at an address, innermost first, and then for the function itself. The
+ * address is relative to a section, or absolute if that is UINT64_MAX. What is unknown is NULL or 0. False if nothing
+ * is known. */
 typedef void tn__frame_fn(void *user, const char *function, const char *file, uint32_t line, uint32_t column);
 bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user);
 
@@ -116,8 +118,8 @@ bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address,
 /* Fills an empty buffer with a copy. False: out of memory. */
 bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
 
-/* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer than the
- * rest, and two more of LLVM's libraries (extract.cpp). False if memory is out. */
+/* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer
+ * than the rest, and two more of LLVM's libraries (extract.cpp). False if memory is out. */
 bool tn__llvm_write_bitcode(LLVMModuleRef module, struct tn_buffer *out);
 
 /* ---- failing ---- */

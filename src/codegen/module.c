@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A module that stays in memory and is compiled part by part. As long as threads come one at a time, parts are compiled in the
- * context of the module, as its guests. Once a second thread has had to wait for that, parts are copied into contexts of their
- * own: then the lock is only held while a part is copied, and parts are compiled in parallel. */
+/* A module that stays in memory and is compiled part by part. As long as threads come one at a time, parts are compiled
+ * in the context of the module, as its guests. Once a second thread has had to wait for that, parts are copied into
+ * contexts of their own: then the lock is only held while a part is copied, and parts are compiled in parallel. */
 
 #include <pthread.h>
 
@@ -100,8 +100,8 @@ static void before_fork(void)
         module_at(node)->locked_for_fork = !pthread_mutex_trylock(&module_at(node)->lock);
 }
 
-/* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child cannot unlock
- * recursive locks, which know their owner by its number in the parent. */
+/* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child
+ * cannot unlock recursive locks, which know their owner by its number in the parent. */
 static void after_fork(bool in_child)
 {
     for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next) {

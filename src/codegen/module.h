@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A module that stays in memory and is compiled part by part (module.c over split.cpp). Any thread may call any function, except
- * to open and to close it. */
+/* A module that stays in memory and is compiled part by part (module.c over split.cpp). Any thread may call any
+ * function, except to open and to close it. */
 
 #ifndef TENON_CODEGEN_MODULE_H
 #define TENON_CODEGEN_MODULE_H
@@ -26,7 +26,8 @@ bool tn__module_has_initializers(const struct tn__module *module);
 const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
 void tn__module_compiled(struct tn__module *module, size_t part);
 
-/* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL. Errors as tn_compile. */
+/* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL.
+ * Errors as tn_compile. */
 int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
                             const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
                             struct tn_compile_stats *stats, struct tn_error *err);

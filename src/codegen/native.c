@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The meaning of "native" for LLVM. The host is examined by src/cpu and not by LLVM, so that code is compiled by the same rules by
- * which a version of an image is chosen: features that all cores have, that the system supports and that a client has not removed. */
+/* The meaning of "native" for LLVM. The host is examined by src/cpu and not by LLVM, so that code is compiled by the
+ * same rules by which a version of an image is chosen: features that all cores have, that the system supports and that
+ * a client has not removed. */
 
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
@@ -21,8 +22,8 @@ const struct tn_cpu *tn__native_host(void)
     return tn__once(&once) ? &host : NULL;
 }
 
-/* True if LLVM has to be told about a feature: it has a name for it, and the CPU's name implies the opposite. Groups only stand
- * for other features; features that programs cannot detect are left as the name implies. */
+/* True if LLVM has to be told about a feature: it has a name for it, and the CPU's name implies the opposite. Groups
+ * only stand for other features; features that programs cannot detect are left as the name implies. */
 static bool differs(const struct tn_cpu *cpu, size_t feature, const struct tn__subtarget *name)
 {
     const struct tn__cpu_feature *row = &cpu->arch->features[feature];
@@ -33,8 +34,8 @@ static bool differs(const struct tn_cpu *cpu, size_t feature, const struct tn__s
     return tn__llvm_ask_feature(name, row->name, &on) && on != has;
 }
 
-/* Writes the differing features to `text`, unless that is NULL, and returns the length. LLVM reads from left to right and removes
- * what depends on a feature along with it, so removals come first. */
+/* Writes the differing features to `text`, unless that is NULL, and returns the length. LLVM reads from left to right
+ * and removes what depends on a feature along with it, so removals come first. */
 static size_t list_features(const struct tn_cpu *cpu, const struct tn_cpu_set *different, char *text)
 {
     size_t length = 0;

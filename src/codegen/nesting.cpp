@@ -36,8 +36,8 @@ namespace {
 /* Of a graph that is visited from several roots. An edge that closes a circle adds nothing. */
 template <typename Node> class paths {
   public:
-    /* The node that an edge leads to, and how many levels lie between; `to` is `node` before. False: there is no edge of this number
-     * and of higher ones. */
+    /* The node that an edge leads to, and how many levels lie between; `to` is `node` before. False: there is no edge
+     * of this number and of higher ones. */
     using edge_fn = function_ref<bool(Node node, unsigned number, Node &to, unsigned &levels)>;
 
     explicit paths(unsigned limit) : limit(limit)
@@ -307,7 +307,8 @@ bool tn__nesting_of_text(StringRef text, tn__position &at, std::string &message)
 
 /* ---- bitcode ---- */
 
-/* The records of types that contain others: where their operands begin that are numbers of types, and how many are; 0: all. */
+/* The records of types that contain others: where their operands begin that are numbers of types, and how many are; 0:
+ * all. */
 static const struct type_record {
     unsigned code;
     size_t first, count;

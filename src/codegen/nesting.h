@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Limits of nesting. LLVM's functions recurse into types, constants and metadata, and work on nested types grows with the square of
- * their depth. So IR that is nested deeper than the stack (stack.h) holds is refused before LLVM recurses. */
+/* Limits of nesting. LLVM's functions recurse into types, constants and metadata, and work on nested types grows with
+ * the square of their depth. So IR that is nested deeper than the stack (stack.h) holds is refused before LLVM
+ * recurses. */
 
 #ifndef TENON_CODEGEN_NESTING_H
 #define TENON_CODEGEN_NESTING_H
@@ -16,8 +17,8 @@ class Module;
 
 #pragma GCC visibility push(hidden)
 
-/* Brackets of text, types, constants; metadata, whose graph is deeper in large programs; aliases of aliases, of which the verifier
- * follows every chain from each of its links. */
+/* Brackets of text, types, constants; metadata, whose graph is deeper in large programs; aliases of aliases, of which
+ * the verifier follows every chain from each of its links. */
 enum { TN__NESTING = 1000, TN__METADATA_NESTING = 20000, TN__ALIAS_NESTING = 100 };
 
 struct tn__position {

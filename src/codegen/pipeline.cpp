@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The optimisation pipeline, made of rows and without LLVM's Passes library (12.7 MB). That library would also register
- * every analysis; here it is done by hand, and LLVM built with NDEBUG crashes on one that is missing. `nm` lists what the
- * linked passes may ask for: each symbol llvm::X::Key must be registered below, or be one that only machine passes use.
- * The order of passes follows LLVM's own default pipelines. */
+ * every analysis; here it is done by hand, and LLVM built with NDEBUG crashes on one that is missing. `nm` lists what
+ * the linked passes may ask for: each symbol llvm::X::Key must be registered below, or be one that only machine passes
+ * use. The order of passes follows LLVM's own default pipelines. */
 
 #include "codegen/llvm_compat.h"
 
@@ -369,7 +369,8 @@ struct analyses {
     }
 };
 
-/* Whether there is work at level 0: what must be inlined may have no other definition (C++ templates declared extern). */
+/* Whether there is work at level 0: what must be inlined may have no other definition (C++ templates declared
+ * extern). */
 static bool must_inline(const Module &module)
 {
     return any_of(module, [](const Function &function) {
@@ -387,6 +388,6 @@ void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int l
     build(pipeline, level).run(*unwrap(module), analyses.modules);
 }
 
-/* The targets of AArch64 and RISC-V name this one constant of the Passes library. Weak, because a program that has codegen
- * linked in may use that library as well. */
+/* The targets of AArch64 and RISC-V name this one constant of the Passes library. Weak, because a program that has
+ * codegen linked in may use that library as well. */
 __attribute__((weak)) const OptimizationLevel OptimizationLevel::O0 = {0, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reading IR. LLVM's readers verify modules that have debug information by themselves, print on standard error what they find,
- * and give up. So what is wrong has to be found before they look. */
+/* Reading IR. LLVM's readers verify modules that have debug information by themselves, print on standard error what
+ * they find, and give up. So what is wrong has to be found before they look. */
 
 #include "codegen/llvm_compat.h"
 

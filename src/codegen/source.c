@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An observer that keeps the debug information of linked objects, and tn_symbolize_source, which asks LLVM about it. What was
- * linked together is one file for LLVM, which reads it when it is asked for the first time. */
+/* An observer that keeps the debug information of linked objects, and tn_symbolize_source, which asks LLVM about it.
+ * What was linked together is one file for LLVM, which reads it when it is asked for the first time. */
 
 #include <pthread.h>
 
@@ -30,8 +30,8 @@ struct batch {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tn__tree *members; /* of all sessions */
 
-/* Forks do not wait for a reader, which may take long: the child abandons it, see find_frames. What changes the lists holds a
- * session's lock, for which forks wait. */
+/* Forks do not wait for a reader, which may take long: the child abandons it, see find_frames. What changes the lists
+ * holds a session's lock, for which forks wait. */
 static void after_fork(bool in_child)
 {
     if (in_child)

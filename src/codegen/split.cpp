@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Dividing a module (split.h). What has to stay together is found once; extracting a part then walks through that part only.
+/* Dividing a module (split.h). What has to stay together is found once; extracting a part then walks through that part
+ * only.
  *
- * Functions are copied into a small module of the same context, so types, constants and metadata are shared with the large
- * one and cost nothing. Debug information is shared as it is, except for the lists that a compile unit has for the whole module:
- * they are set aside and go with the data. */
+ * Functions are copied into a small module of the same context, so types, constants and metadata are shared with the
+ * large one and cost nothing. Debug information is shared as it is, except for the lists that a compile unit has for
+ * the whole module: they are set aside and go with the data. */
 
 #include "codegen/llvm_compat.h"
 

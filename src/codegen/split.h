@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A module divided into parts, so that its functions can be compiled one by one, when they are called, and in parallel. Part 0
- * contains the data: variables, initializers, and functions that cannot be separated from them. Each other part is one function,
- * or several that know addresses inside each other. A part is extracted as bitcode, at a cost that depends on the part and
- * what it refers to, not on the module; whoever compiles it reads it into a context of its own.
+/* A module divided into parts, so that its functions can be compiled one by one, when they are called, and in parallel.
+ * Part 0 contains the data: variables, initializers, and functions that cannot be separated from them. Each other part
+ * is one function, or several that know addresses inside each other. A part is extracted as bitcode, at a cost that
+ * depends on the part and what it refers to, not on the module; whoever compiles it reads it into a context of its own.
  *
  * Not locked: one thread at a time. */
 
@@ -43,8 +43,8 @@ struct tn__split_symbol {
 void tn__split_leave_groups(struct LLVMOpaqueModule *module);
 
 /* Divides a verified module, which is changed by that. It stays the caller's, who disposes of the split before it.
- * `number` distinguishes the modules of one library and becomes part of the names of what was local. `whole`: the module
- * stays as it is, as one part that can only be listed. */
+ * `number` distinguishes the modules of one library and becomes part of the names of what was local. `whole`: the
+ * module stays as it is, as one part that can only be listed. */
 struct tn__split *tn__split_create(struct LLVMOpaqueModule *module, uint64_t number, bool whole);
 void tn__split_dispose(struct tn__split *split);
 
@@ -59,8 +59,8 @@ bool tn__split_has_initializers(const struct tn__split *split);
 const struct tn__split_symbol *tn__split_symbols(const struct tn__split *split, size_t part, size_t *count);
 
 struct tn__extraction {
-    bool
-        stubs; /* functions are defined under the names of their bodies, as their plain names are stubs. Not in part 0 */
+    /* Functions are defined under the names of their bodies, as their plain names are stubs. Not in part 0. */
+    bool stubs;
     unsigned inline_size; /* functions of up to that many instructions are copied along, to be inlined */
     /* NULL, or called with the part when it is complete. */
     void (*finish)(void *context, struct LLVMOpaqueModule *part);
@@ -70,8 +70,8 @@ struct tn__extraction {
 /* How much work a part is: instructions and blocks, for each version of a function (image/multiversion.h). */
 uint64_t tn__split_weight(const struct tn__split *split, size_t part);
 
-/* Merges parts: part i goes into group_of[i], of `groups`; part 0 belongs to group 0. The new parts are numbered like the groups and
- * have no lists of symbols; aliases of functions are defined with these. */
+/* Merges parts: part i goes into group_of[i], of `groups`; part 0 belongs to group 0. The new parts are numbered like
+ * the groups and have no lists of symbols; aliases of functions are defined with these. */
 void tn__split_regroup(struct tn__split *split, const size_t *group_of, size_t groups);
 
 /* The module that was divided. */

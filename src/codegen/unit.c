@@ -5,7 +5,8 @@
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
 
-/* Opens the target as soon as the module's triple is known. IR without a layout of its own is read with the target's. */
+/* Opens the target as soon as the module's triple is known. IR without a layout of its own is read with the
+ * target's. */
 static const char *choose_layout(void *user, const char *triple, const char *layout)
 {
     struct tn__unit *unit = user;
@@ -45,7 +46,8 @@ static int read_module(struct tn__unit *unit, const char *ir, size_t length, boo
     return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
 }
 
-/* Front ends run the passes that split coroutines; without them the code generator gives up, without naming the function. */
+/* Front ends run the passes that split coroutines; without them the code generator gives up, without naming the
+ * function. */
 static int refuse_coroutines(const struct tn__unit *unit, struct tn_error *err)
 {
     static const char attribute[] = "presplitcoroutine";

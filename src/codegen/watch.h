@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reports the passes of a pipeline to a struct tn_compile_observer. LLVM's own printing and timing are in its Passes library, which
- * is not linked. */
+/* Reports the passes of a pipeline to a struct tn_compile_observer. LLVM's own printing and timing are in its Passes
+ * library, which is not linked. */
 
 #ifndef TENON_CODEGEN_WATCH_H
 #define TENON_CODEGEN_WATCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The tables of an architecture and what is computed from them. An architecture is one .def file of rows and the .c file next
- * to it; both compile on every host. Only host_ARCH.c is specific to the host; the build picks it. */
+/* The tables of an architecture and what is computed from them. An architecture is one .def file of rows and the .c
+ * file next to it; both compile on every host. Only host_ARCH.c is specific to the host; the build picks it. */
 
 #ifndef TENON_CPU_CPU_H
 #define TENON_CPU_CPU_H
@@ -13,8 +13,9 @@
 
 /* ---- rows ---- */
 
-/* What the hardware reports is laid out as words, which features refer to. Word 0 is common to all architectures: bit n is set
- * if gate n is open, that is if the operating system saves the registers that the features behind this gate use. */
+/* What the hardware reports is laid out as words, which features refer to. Word 0 is common to all architectures: bit n
+ * is set if gate n is open, that is if the operating system saves the registers that the features behind this gate
+ * use. */
 enum { TN__CPU_NOWHERE = 0, TN__CPU_GATES = 0, TN__CPU_WORDS = 20 };
 enum { TN__CPU_GATE_ANY = 0 };
 
@@ -41,7 +42,8 @@ struct tn__cpu_alias {
     uint16_t cpu;
 };
 
-/* Maps model numbers to CPUs. The first row counts whose range holds the number and whose CPU's features are all present. */
+/* Maps model numbers to CPUs. The first row counts whose range holds the number and whose CPU's features are all
+ * present. */
 struct tn__cpu_model {
     uint64_t first, last;
     uint16_t cpu;
@@ -158,7 +160,8 @@ struct tn__cpu_riscv {
 };
 
 void tn__cpu_riscv64_see(const struct tn__cpu_riscv *probe, struct tn__cpu_seen *core);
-/* For kernels without hwprobe: the same from the letters of AT_HWCAP, or from what all "isa" lines of /proc/cpuinfo share. */
+/* For kernels without hwprobe: the same from the letters of AT_HWCAP, or from what all "isa" lines of /proc/cpuinfo
+ * share. */
 struct tn__cpu_riscv tn__cpu_riscv64_of_hwcap(uint64_t hwcap);
 struct tn__cpu_riscv tn__cpu_riscv64_of_cpuinfo(const char *text);
 

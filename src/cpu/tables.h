@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The tables of one architecture, from the rows of its .def file. Included once, by the architecture's .c file, which first
- * defines
+/* The tables of one architecture, from the rows of its .def file. Included once, by the architecture's .c file, which
+ * first defines
  *     TABLES                    the .def file's name
- *     FEATURE_ROW(name, ...)    the initializer of a struct tn__cpu_feature from a row without its id; optional: by default
- *                               rows have no gate
+ *     FEATURE_ROW(name, ...)    the initializer of a struct tn__cpu_feature from a row without its id; optional: by
+ *                               default rows have no gate
  *     MODEL_ROW(...)            the initializer of a struct tn__cpu_model from a row
  * and then puts TABLE_MEMBERS into the initializer of its struct tn_cpu_arch. */
 

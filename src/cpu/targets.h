@@ -22,8 +22,8 @@ struct tn__cpu_wish {
     size_t cpu;                     /* 0: native, or unknown */
 };
 
-/* Computes the sets of `target` from the wish; `native`: the host if the CPU's name is "native", else NULL. Returns 0, or the
- * number of a feature that was given but cannot be enabled, because one that it implies was taken. */
+/* Computes the sets of `target` from the wish; `native`: the host if the CPU's name is "native", else NULL. Returns 0,
+ * or the number of a feature that was given but cannot be enabled, because one that it implies was taken. */
 size_t tn__cpu_resolve(const struct tn_cpu_arch *arch, const struct tn__cpu_wish *wish, const struct tn_cpu *native,
                        struct tn_cpu_target *target);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The checksum of images (doc/IMAGE.md, "Checksum"): quick enough that it is checked at every start, 20 bytes in a cycle. It
- * guards against accidents, not against enemies. */
+/* The checksum of images (doc/IMAGE.md, "Checksum"): quick enough that it is checked at every start, 20 bytes in a
+ * cycle. It guards against accidents, not against enemies. */
 
 #include "image/format.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Showing loaded files to gdb. Its interface for JIT compilers takes an ELF file in memory with final addresses, and those in debug
- * data are not easily found. So ours has the sections of the loaded file at their addresses, without contents except for unwind
- * data, and refers to the file as the one with the debug data (.gnu_debuglink). gdb reads symbols and everything else from there,
- * and relocates it section by section. */
+/* Showing loaded files to gdb. Its interface for JIT compilers takes an ELF file in memory with final addresses, and
+ * those in debug data are not easily found. So ours has the sections of the loaded file at their addresses, without
+ * contents except for unwind data, and refers to the file as the one with the debug data (.gnu_debuglink). gdb reads
+ * symbols and everything else from there, and relocates it section by section. */
 
 #include <elf.h>
 #include <string.h>
@@ -60,7 +60,8 @@ static bool has_name(const struct source *s, const Elf64_Shdr *section, const ch
            memcmp(s->bytes + s->names.sh_offset + section->sh_name, name, size) == 0;
 }
 
-/* True if this section contains another image than the open one. Files without contents, with debug data alone, are trusted. */
+/* True if this section contains another image than the open one. Files without contents, with debug data alone, are
+ * trusted. */
 static bool is_other(const struct source *s, const Elf64_Shdr *section, const struct tn_image *image)
 {
     enum { ID = 16 };

@@ -55,8 +55,8 @@ enum {
     TN__IMAGE_TARGET = TN__IMAGE_TARGET_ENABLED + 8 * TN_CPU_WORDS
 };
 
-/* A row of the function table. Row n is the function of slot n; those with a slot are followed by public functions with one
- * version. Both parts are sorted by name, in strcmp's order, without duplicates. */
+/* A row of the function table. Row n is the function of slot n; those with a slot are followed by public functions with
+ * one version. Both parts are sorted by name, in strcmp's order, without duplicates. */
 enum {
     TN__IMAGE_FUNCTION_NAME = 0,
     TN__IMAGE_FUNCTION_VERSIONS =
@@ -69,20 +69,22 @@ enum {
 /* A row of the dependency table. */
 enum { TN__IMAGE_DEPENDENCY_NAME = 0, TN__IMAGE_DEPENDENCY_ID = 4, TN__IMAGE_DEPENDENCY = 20 };
 
-/* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of the slots;
- * then the functions without a slot, in the order of their rows. So what one target needs lies together. */
+/* Place 0 is that of the slots. Then come, for each target, the versions that the slots lead to on it, in the order of
+ * the slots; then the functions without a slot, in the order of their rows. So what one target needs lies together. */
 enum { TN__IMAGE_SLOT_PLACE = 0, TN__IMAGE_FIRST_VERSION = 1 };
 
 /* The first bytes of a shard that one process has compiled for another (src/codegen/image/shard.c). */
 #define TN__IMAGE_SHARD_MAGIC "\211TNS\r\n\032\n"
 
-/* The note that locates the image in a file: name "Tenon", this type, and 16 bytes: the distance from the beginning of the note to
- * the header, as a signed 32-bit number, zeros, and the checksum of the whole file (verify.c), or 0 if the linker made none. */
+/* The note that locates the image in a file: name "Tenon", this type, and 16 bytes: the distance from the beginning of
+ * the note to the header, as a signed 32-bit number, zeros, and the checksum of the whole file (verify.c), or 0 if the
+ * linker made none. */
 #define TN__IMAGE_NOTE_NAME "Tenon"
 enum { TN__IMAGE_NOTE_TYPE = 1, TN__IMAGE_NOTE_SIZE = 16, TN__IMAGE_NOTE_AT = 20, TN__IMAGE_NOTE_SUM = 28 };
 
-/* Tags of a file's dynamic section: address and size in bytes of the stack maps, of the root ranges and of the versions of the
- * ABI (doc/GC.md) of its managed code. They are in the range reserved for operating systems (gABI, "Dynamic Section"), so other loaders ignore them. */
+/* Tags of a file's dynamic section: address and size in bytes of the stack maps, of the root ranges and of the versions
+ * of the ABI (doc/GC.md) of its managed code. They are in the range reserved for operating systems (gABI, "Dynamic
+ * Section"), so other loaders ignore them. */
 enum {
     TN__IMAGE_DT_MAPS = 0x65746e01,
     TN__IMAGE_DT_MAPS_SIZE,
@@ -92,7 +94,8 @@ enum {
     TN__IMAGE_DT_ABI_SIZE,
 };
 
-/* ELF's number of an architecture, by its tn_cpu_arch_name (0: it has none here), and the other way round ("unknown"). */
+/* ELF's number of an architecture, by its tn_cpu_arch_name (0: it has none here), and the other way round
+ * ("unknown"). */
 uint16_t tn__image_machine(const char *arch);
 const char *tn__image_arch_name(uint16_t machine);
 
@@ -101,8 +104,8 @@ uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 /* The checksum of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
 uint64_t tn__image_header_checksum(const uint8_t *header, size_t size);
 
-/* The checksum over everything of a file that is loaded, and its offset in the file (verify.c). False: the file has no image, or is
- * truncated. */
+/* The checksum over everything of a file that is loaded, and its offset in the file (verify.c). False: the file has no
+ * image, or is truncated. */
 bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at);
 
 #pragma GCC visibility pop

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The unwind table of a loaded file, so that exceptions pass through its code. The program header PT_GNU_EH_FRAME leads to an
- * index of it (LSB Core 5.0, 10.6.2, "The .eh_frame_hdr section"). Unwinders need the table itself, and read it up to a
- * length of zero; that there is one is checked here. The rest is trusted like the code that it describes: reading all of it would
- * take longer than the rest of loading. */
+/* The unwind table of a loaded file, so that exceptions pass through its code. The program header PT_GNU_EH_FRAME leads
+ * to an index of it (LSB Core 5.0, 10.6.2, "The .eh_frame_hdr section"). Unwinders need the table itself, and read it
+ * up to a length of zero; that there is one is checked here. The rest is trusted like the code that it describes:
+ * reading all of it would take longer than the rest of loading. */
 
 #include <string.h>
 

@@ -47,16 +47,16 @@ struct tn__image_view {
     uint64_t groups;               /* the targets that have a version of every function with a slot */
 };
 
-/* Checks header and tables of at most `available` bytes, the places not counted. The bytes are borrowed. TN_EFORMAT, TN_ENOTSUP,
- * TN_ENOMEM. */
+/* Checks header and tables of at most `available` bytes, the places not counted. The bytes are borrowed. TN_EFORMAT,
+ * TN_ENOTSUP, TN_ENOMEM. */
 int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
                    struct tn__image_view *view, struct tn_error *err);
 
 /* The image's own name. */
 const char *tn__image_name(const struct tn__image_view *view);
 
-/* Rows of functions are checked when they are read, because opening an image reads none of them. A wrong row, which the checksum
- * rules out unless it is intended, has the name "" and no versions. */
+/* Rows of functions are checked when they are read, because opening an image reads none of them. A wrong row, which the
+ * checksum rules out unless it is intended, has the name "" and no versions. */
 const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index);
 bool tn__image_function_is_public(const struct tn__image_view *view, uint32_t index);
 uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t index);
@@ -96,8 +96,8 @@ struct tn__image_source {
     int fd;
 };
 
-/* Brings a file into memory and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP, TN_EPERM,
- * TN_ENOMEM, TN_EIO. */
+/* Brings a file into memory and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP,
+ * TN_EPERM, TN_ENOMEM, TN_EIO. */
 int tn__image_map(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
                   struct tn_error *err);
 void tn__image_unmap(struct tn__image_mapping *mapping);
@@ -108,7 +108,8 @@ bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
 const struct tn__image_segment *tn__image_segment_at(const struct tn__image_mapping *mapping, uint64_t address,
                                                      uint64_t size, unsigned prot);
 void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot);
-/* The same for the contents of the file that are never written; *available: the bytes from there to the end of the segment. */
+/* The same for the contents of the file that are never written; *available: the bytes from there to the end of the
+ * segment. */
 const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
 
 /* ---- verify.c ---- */
@@ -134,8 +135,8 @@ struct tn__image_file {
     const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
 };
 
-/* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers and
- * finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
+/* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
+ * and finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
 int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
 /* Makes the PT_GNU_RELRO range of a file read-only, when everything is in place. TN_EFORMAT, TN_ENOMEM. */
 int tn__image_seal(const struct tn__image_mapping *mapping, struct tn_error *err);
@@ -148,7 +149,8 @@ void tn__image_forget_frames(struct tn__image_file *file);
 
 /* ---- managed.c ---- */
 
-/* Registers a file's stack maps and root ranges with the collector, if there are any, and unregisters them. TN_EFORMAT, TN_ENOMEM. */
+/* Registers a file's stack maps and root ranges with the collector, if there are any, and unregisters them. TN_EFORMAT,
+ * TN_ENOMEM. */
 int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_load_options *options,
                             struct tn_error *err);
 void tn__image_leave_managed(struct tn__image_file *file);
@@ -165,8 +167,8 @@ struct tn_image {
     size_t chosen;
     struct tn__arena arena;
     struct tn__image_file *file; /* in the arena; NULL: it is linked in */
-    /* Unloads the file, now or later, and frees the image. NULL: it is linked in. A pointer, so that programs that link images in
-     * contain no loader. */
+    /* Unloads the file, now or later, and frees the image. NULL: it is linked in. A pointer, so that programs that link
+     * images in contain no loader. */
     void (*unload)(struct tn_image *image);
     struct tn__image_shown *shown; /* its entry for debuggers, or NULL */
     /* Of a loaded file (thread_exits.c): */
@@ -198,8 +200,8 @@ int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *
 void tn__image_run_thread_exits(struct tn_image *image);
 /* Releases the file, and frees the image, now or when the last of its users is gone. */
 void tn__image_leave(struct tn_image *image);
-/* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no file contains the
- * handle or the function. */
+/* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no
+ * file contains the handle or the function. */
 int tn__image_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
 
 #pragma GCC visibility pop

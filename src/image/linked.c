@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images that are part of the program. Their places come from the linker and are trusted like the program itself; header and
- * tables are checked as in a file. */
+/* Images that are part of the program. Their places come from the linker and are trusted like the program itself;
+ * header and tables are checked as in a file. */
 
 #include "image/image.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A shared library's segments in memory (gABI 4.1, chapter 5, "Program Loading"). Contents are mapped from the file, so that
- * processes share them, or copied; only writable segments are private. Every field is checked before it is used. */
+/* A shared library's segments in memory (gABI 4.1, chapter 5, "Program Loading"). Contents are mapped from the file, so
+ * that processes share them, or copied; only writable segments are private. Every field is checked before it is
+ * used. */
 
 #include <elf.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images in files of their own are mapped, checked and relocated, and their slots filled, before anything in them is called. After
- * an error nothing of them is left. */
+/* Images in files of their own are mapped, checked and relocated, and their slots filled, before anything in them is
+ * called. After an error nothing of them is left. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,8 +78,8 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
     return TN_OK;
 }
 
-/* Pages that contain nothing but slots are replaced by fresh ones, all at once: those of the file would be copied one by one, only
- * to be overwritten. */
+/* Pages that contain nothing but slots are replaced by fresh ones, all at once: those of the file would be copied one
+ * by one, only to be overwritten. */
 static int fill_slots(const struct tn_image *image, struct tn_error *err)
 {
     const struct tn__image_file *file = image->file;

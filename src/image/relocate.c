@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Relocating a shared library as its dynamic section says (gABI 4.1, chapter 5, "Dynamic Section", and RELR): addresses in its
- * data are adjusted, and symbols are bound. Only writable memory is written, so code stays shared. */
+/* Relocating a shared library as its dynamic section says (gABI 4.1, chapter 5, "Dynamic Section", and RELR): addresses
+ * in its data are adjusted, and symbols are bound. Only writable memory is written, so code stays shared. */
 
 #include <elf.h>
 #include <string.h>
@@ -22,8 +22,8 @@ struct dynamic {
     uint64_t address, size;
 };
 
-/* What a relocation stores. For thread-local variables: the distance of the variable from the thread pointer; or two words that
- * __tls_get_addr adds, the distance of the file's block and the variable's place in it; or a descriptor. */
+/* What a relocation stores. For thread-local variables: the distance of the variable from the thread pointer; or two
+ * words that __tls_get_addr adds, the distance of the file's block and the variable's place in it; or a descriptor. */
 enum value {
     VALUE_NONE,
     VALUE_RELATIVE,
@@ -259,7 +259,8 @@ static int find_symbol(struct relocator *r, uint32_t index, uint64_t *value)
     return TN_OK;
 }
 
-/* The place of a thread-local variable relative to the file's block. Of the program's variables only the collector's is known. */
+/* The place of a thread-local variable relative to the file's block. Of the program's variables only the collector's is
+ * known. */
 static int find_variable(const struct relocator *r, uint32_t index, uint64_t *place)
 {
     Elf64_Sym symbol = {.st_shndx = SHN_ABS};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Header and tables of an image. Everything that opening uses is checked at once, rows of functions when they are read, so after
- * tn__image_read every index is in range. Errors name the first difference. */
+/* Header and tables of an image. Everything that opening uses is checked at once, rows of functions when they are read,
+ * so after tn__image_read every index is in range. Errors name the first difference. */
 
 #include <elf.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How long a loaded file stays: until it is closed, all threads have run the destructors of its thread_local objects, and no file
- * is left that was opened with it and may call it from such a destructor. These are its users, which are counted. */
+/* How long a loaded file stays: until it is closed, all threads have run the destructors of its thread_local objects,
+ * and no file is left that was opened with it and may call it from such a destructor. These are its users, which are
+ * counted. */
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The checksum over everything of a file that is loaded (doc/IMAGE.md, "The whole file"), against damage in transit or on disk.
- * Reading a whole file takes longer than loading it, so it is verified on request only. */
+/* The checksum over everything of a file that is loaded (doc/IMAGE.md, "The whole file"), against damage in transit or
+ * on disk. Reading a whole file takes longer than loading it, so it is verified on request only. */
 
 #include <elf.h>
 #include <string.h>
@@ -46,7 +46,8 @@ bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64
     memcpy(headers, bytes + file.e_phoff, headers_size);
     if (!find_sum(bytes, size, headers, file.e_phnum, at))
         return false;
-    /* Stripping a file changes its ELF header, which locates the sections, and the offsets of segments without bytes. */
+    /* Stripping a file changes its ELF header, which locates the sections, and the offsets of segments without
+     * bytes. */
     for (size_t i = 0; i < file.e_phnum; i++)
         headers[i].p_offset = headers[i].p_filesz ? headers[i].p_offset : 0;
     *sum = tn__image_checksum(headers, headers_size, 0);

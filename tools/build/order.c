@@ -5,8 +5,9 @@
  * Given to the linker as a symbol ordering file, the list brings together what a start of the tool touches. Without it
  * those functions lie scattered over 30 MB, and each page fault maps 16 pages of code that nobody runs.
  *
- * Every function of the symbol table gets a breakpoint, which is removed when it is hit: one trap per function. Linux on
- * x86-64 only; anywhere else, and where ptrace is not permitted, the list is empty and the program merely unordered. */
+ * Every function of the symbol table gets a breakpoint, which is removed when it is hit: one trap per function. Linux
+ * on x86-64 only; anywhere else, and where ptrace is not permitted, the list is empty and the program merely
+ * unordered. */
 
 #include <fcntl.h>
 #include <gelf.h>

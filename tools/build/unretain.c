@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* unretain OUT ARCHIVE...: writes the members of the archives that hold functions marked SHF_GNU_RETAIN to the archive OUT,
- * with that mark taken off. Given to the linker ahead of the archives, OUT provides what its members define.
+/* unretain OUT ARCHIVE...: writes the members of the archives that hold functions marked SHF_GNU_RETAIN to the archive
+ * OUT, with that mark taken off. Given to the linker ahead of the archives, OUT provides what its members define.
  *
  * LLVM marks the functions that its developers call from a debugger, all those named dump, as used. Where a member is
- * linked, --gc-sections has to keep them with everything they lead to. Data keep the mark: nothing says who looks for them.
+ * linked, --gc-sections has to keep them with everything they lead to. Data keep the mark: nothing says who looks for
+ * them.
  *
- * OUT has no index (ld.lld reads the members' own symbol tables) and names in the manner of BSD, which need no table. */
+ * OUT has no index (ld.lld reads the members' own symbol tables) and names in the manner of BSD, which need no
+ * table. */
 
 #include <ar.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stubs with a collector: the image's stack maps and root ranges. An ordinary program has them in sections that its linker
- * collected; here they came later. */
+/* Stubs with a collector: the image's stack maps and root ranges. An ordinary program has them in sections that its
+ * linker collected; here they came later. */
 
 #include "default_heap.h"
 #include "gc/object/object.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The beginning of every program that `tenon build --kind=exe` writes: a static program that waits for an image. The kernel maps
- * the image with it, so nothing is opened here, and neither /proc nor a file system is needed. What is left to do is what a
- * linker leaves to the start of a static PIE: addresses in the image's data, its slots, its initializers. */
+/* The beginning of every program that `tenon build --kind=exe` writes: a static program that waits for an image. The
+ * kernel maps the image with it, so nothing is opened here, and neither /proc nor a file system is needed. What is left
+ * to do is what a linker leaves to the start of a static PIE: addresses in the image's data, its slots, its
+ * initializers. */
 
 #include <elf.h>
 #include <stdio.h>
@@ -26,8 +27,9 @@ void *tn__stub_at(uint64_t distance)
     return __ehdr_start + distance;
 }
 
-/* The kernel jumps here: addresses in the image's data come first, because libc copies the initial values of thread-local data
- * for its first thread. The stack is aligned; but for what it points to, libc expects nothing of the kernel. */
+/* The kernel jumps here: addresses in the image's data come first, because libc copies the initial values of
+ * thread-local data for its first thread. The stack is aligned; but for what it points to, libc expects nothing of the
+ * kernel. */
 __asm__(".pushsection .text.tn__stub_start, \"ax\"\n"
         ".globl tn__stub_start\n"
         "tn__stub_start:\n"
@@ -35,8 +37,8 @@ __asm__(".pushsection .text.tn__stub_start, \"ax\"\n"
         "    jmp _start\n"
         ".popsection");
 
-/* gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind the last.
- * The stub itself is not relocated yet: no address is read from its own data. */
+/* gABI draft, "Relative Relocation Table": an even word is an address; an odd one is a bitmap of the 63 words behind
+ * the last. The stub itself is not relocated yet: no address is read from its own data. */
 __attribute__((used)) void tn__stub_relocate(void);
 void tn__stub_relocate(void)
 {

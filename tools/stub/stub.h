@@ -11,8 +11,8 @@
 /* Where something of the program is. */
 void *tn__stub_at(uint64_t distance);
 
-/* Tells the collector of the image's code and globals, and makes the heap of managed code, which reports problems after `name`
- * (borrowed). Weak: stubs without a collector lack it. */
+/* Tells the collector of the image's code and globals, and makes the heap of managed code, which reports problems after
+ * `name` (borrowed). Weak: stubs without a collector lack it. */
 int tn__stub_manage(const struct tn__program *program, const char *name, struct tn_error *err) __attribute__((weak));
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Destructors of thread_local objects, which musl lacks: they run when their thread ends, and those of the thread that calls `exit`
- * before all that exits otherwise (C++, [basic.start.term]). The image's `exit` is ours (--wrap in rules.mk). */
+/* Destructors of thread_local objects, which musl lacks: they run when their thread ends, and those of the thread that
+ * calls `exit` before all that exits otherwise (C++, [basic.start.term]). The image's `exit` is ours (--wrap in
+ * rules.mk). */
 
 #include "base/thread_end.h"
 #include "stub.h"

@@ -204,8 +204,8 @@ __attribute__((weak)) std::string llvm::demangle(std::string_view name)
     return std::string(name);
 }
 
-/* The table of symbols in bitcode. It spares linkers of bitcode a look at the module; LLVM itself leaves it out where it
- * does not know the module's target. */
+/* The table of symbols in bitcode. It spares linkers of bitcode a look at the module; LLVM itself leaves it out where
+ * it does not know the module's target. */
 ABSENT(_ZN4llvm8irsymtab12readBitcodeERKNS_19BitcodeFileContentsE)
 __attribute__((weak)) llvm::Error llvm::irsymtab::build(ArrayRef<Module *>, SmallVector<char, 0> &,
                                                         StringTableBuilder &, BumpPtrAllocator &)
@@ -219,14 +219,16 @@ extern std::terminate_handler __terminate_handler;
 __attribute__((weak)) std::terminate_handler __terminate_handler = abort;
 } // namespace __cxxabiv1
 
-/* The locales of C++ (0.3 MB), without which there are no streams. All of LLVM writes one message to a stream, about the
- * depth of assembler macros. Too much of libstdc++ knows its locales for a weak definition to be enough (--wrap). */
+/* The locales of C++ (0.3 MB), without which there are no streams. All of LLVM writes one message to a stream, about
+ * the depth of assembler macros. Too much of libstdc++ knows its locales for a weak definition to be enough
+ * (--wrap). */
 void __wrap__ZNSt6localeC1Ev()
 {
     llvm::report_fatal_error("assembler macros are nested too deeply");
 }
 
-/* zstd, for compressed debug sections, which nobody asks for. Callers get errors, as libelf, too, may be one of them. */
+/* zstd, for compressed debug sections, which nobody asks for. Callers get errors, as libelf, too, may be one of
+ * them. */
 extern "C" {
 #define WEAK __attribute__((weak))
 WEAK size_t ZSTD_compressBound(size_t size);

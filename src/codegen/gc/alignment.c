@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Frames of managed functions are aligned to 16 bytes. LLVM's passes make variables of vectors, which want more than that: they
- * are aligned less, and so are all accesses to them. This needs to know all uses of the address. */
+/* Frames of managed functions are aligned to 16 bytes. LLVM's passes make variables of vectors, which want more than
+ * that: they are aligned less, and so are all accesses to them. This needs to know all uses of the address. */
 
 #include "codegen/gc/roots.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Allocation inline, as doc/GC.md says: bump, compare, header, and null for the references. Only the slow side calls, and only
- * that call is a safepoint. What the program stores at once need not be null before. */
+/* Allocation inline, as doc/GC.md says: bump, compare, header, and null for the references. Only the slow side calls,
+ * and only that call is a safepoint. What the program stores at once need not be null before. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/llvm_gc.h"

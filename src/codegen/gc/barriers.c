@@ -108,7 +108,8 @@ static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
     return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->builder, pointer, type, "") : pointer;
 }
 
-/* The word that a reference to an object of the heap is stored into; null: there may be none, or it is one of several. */
+/* The word that a reference to an object of the heap is stored into; null: there may be none, or it is one of
+ * several. */
 static LLVMValueRef slot_of(struct barriers *b, LLVMValueRef store)
 {
     LLVMValueRef address, value;

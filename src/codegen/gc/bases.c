@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The reference that a derived pointer was derived from. Through casts and getelementptr it is an operand's; a phi or select
- * of derived pointers gets a twin that chooses among the bases. Every value in 10 is a reference itself, unless it comes from
- * a getelementptr in 10, which optimisation may make.
- * The base of a pointer in 13 is its owner: what gc_loaded says, or the object that it was loaded from.
- * Arguments in 11 and 13 have no base here: the caller keeps their objects where they are (pins.c). */
+/* The reference that a derived pointer was derived from. Through casts and getelementptr it is an operand's; a phi or
+ * select of derived pointers gets a twin that chooses among the bases. Every value in 10 is a reference itself, unless
+ * it comes from a getelementptr in 10, which optimisation may make. The base of a pointer in 13 is its owner: what
+ * gc_loaded says, or the object that it was loaded from. Arguments in 11 and 13 have no base here: the caller keeps
+ * their objects where they are (pins.c). */
 
 #include "codegen/gc/roots.h"
 
@@ -101,7 +101,8 @@ static LLVMValueRef extracted_before(LLVMValueRef extract, unsigned element)
 
 enum { MAX_DEPTH = 8 };
 
-/* The way to the last reference among the first `count` elements: the answer is the number of indices, 0: there is none. */
+/* The way to the last reference among the first `count` elements: the answer is the number of indices, 0: there is
+ * none. */
 static unsigned last_reference(LLVMTypeRef type, unsigned count, unsigned *indices, unsigned depth)
 {
     for (unsigned i = count; depth < MAX_DEPTH && i-- > 0;) {
@@ -116,8 +117,8 @@ static unsigned last_reference(LLVMTypeRef type, unsigned count, unsigned *indic
     return 0;
 }
 
-/* In a struct that a call returns, a derived pointer belongs to the last reference before it: first one in the same part of
- * the struct, then in what that is a part of. */
+/* In a struct that a call returns, a derived pointer belongs to the last reference before it: first one in the same
+ * part of the struct, then in what that is a part of. */
 static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extract)
 {
     LLVMValueRef part = extract, base;
@@ -156,7 +157,8 @@ static LLVMValueRef lane_of(LLVMValueRef vector, LLVMValueRef lane)
     return LLVMIsConstant(vector) ? LLVMGetAggregateElement(vector, (unsigned)LLVMConstIntGetZExtValue(lane)) : NULL;
 }
 
-/* The address that the value, or the struct or vector that it is a part of, was loaded from; NULL: it does not come from memory. */
+/* The address that the value, or the struct or vector that it is a part of, was loaded from; NULL: it does not come
+ * from memory. */
 static LLVMValueRef loaded_from(LLVMValueRef value)
 {
     LLVMValueRef lane = NULL;
@@ -172,7 +174,8 @@ static LLVMValueRef loaded_from(LLVMValueRef value)
     return LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMPointerTypeKind ? address : lane ? lane_of(address, lane) : NULL;
 }
 
-/* The operand that a pointer was computed from, or NULL. A pointer in 13 belongs to the object that it was loaded from. */
+/* The operand that a pointer was computed from, or NULL. A pointer in 13 belongs to the object that it was loaded
+ * from. */
 static LLVMValueRef derived_from(LLVMValueRef value)
 {
     if (!LLVMIsAInstruction(value))

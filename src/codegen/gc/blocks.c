@@ -9,8 +9,8 @@
 
 /* ---- the runtime ---- */
 
-/* Code compiled for a program (-fPIE) is linked with the runtime; hidden visibility saves it a GOT. Other code may become part of a
- * file that binds these symbols when it is loaded. */
+/* Code compiled for a program (-fPIE) is linked with the runtime; hidden visibility saves it a GOT. Other code may
+ * become part of a file that binds these symbols when it is loaded. */
 static void declare(struct tn__gc *gc, LLVMValueRef global)
 {
     static const char level[] = "PIE Level";

@@ -39,14 +39,14 @@ LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory mem
 /* The first way of a conditional branch is taken nearly always. */
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
 
-/* Copies what the calling convention needs to know of arguments: `count` of them, from `first` on in `call`, to the arguments of
- * `to` from `at` on. */
+/* Copies what the calling convention needs to know of arguments: `count` of them, from `first` on in `call`, to the
+ * arguments of `to` from `at` on. */
 void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, LLVMValueRef to, unsigned at);
 /* The same for one parameter of a function. */
 void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument);
 
-/* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the new one.
- * Bundles stay. If the result has another type, the old one must have no uses. */
+/* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the
+ * new one. Bundles stay. If the result has another type, the old one must have no uses. */
 LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
                               LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift);
 

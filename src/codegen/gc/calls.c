@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The contract's other intrinsics. Before roots are placed: calls with an array of arguments, typeof, polls. Behind: those
- * that root placement itself wanted to see. */
+/* The contract's other intrinsics. Before roots are placed: calls with an array of arguments, typeof, polls. Behind:
+ * those that root placement itself wanted to see. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/llvm_gc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Blocks in reverse postorder, their predecessors, and dominators (Cooper, Harvey and Kennedy). No recursion: control flow
- * may be as deep as the input likes. */
+/* Blocks in reverse postorder, their predecessors, and dominators (Cooper, Harvey and Kennedy). No recursion: control
+ * flow may be as deep as the input likes. */
 
 #include "codegen/gc/roots.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which memory a pointer leads to: by a fixed point over the uses of its address in the function. Places behind getelementptr with
- * variable indices, or in loops, are known up to a multiple of a stride. From there the address is followed one step further: into the
- * functions that it is passed to, and to where a variable is loaded that it is stored in. Each step more would multiply the work, and
- * soon everything might lead everywhere. Variables that LLVM would make values of, such as those of arguments in C, are no step. */
+/* Which memory a pointer leads to: by a fixed point over the uses of its address in the function. Places behind
+ * getelementptr with variable indices, or in loops, are known up to a multiple of a stride. From there the address is
+ * followed one step further: into the functions that it is passed to, and to where a variable is loaded that it is
+ * stored in. Each step more would multiply the work, and soon everything might lead everywhere. Variables that LLVM
+ * would make values of, such as those of arguments in C, are no step. */
 
 #include "codegen/gc/llvm_gc.h"
 #include "codegen/gc/memory.h"
 #include "codegen/gc/roots.h"
 
-/* Bytes: arrays whose elements are not told apart, and types that are not looked into; LLVMPtrToAddr, which releases before 22 do
- * not have. */
+/* Bytes: arrays whose elements are not told apart, and types that are not looked into; LLVMPtrToAddr, which releases
+ * before 22 do not have. */
 enum { LARGE = 8192, HUGE = 512 << 10, PTR_TO_ADDR = 69 };
 
 /* ---- objects ---- */
@@ -38,8 +39,8 @@ static void add_object(struct tn__flow *m, LLVMValueRef value, LLVMTypeRef type,
     m->word_count += (uint32_t)(size / WORD_BYTES);
 }
 
-/* What is loaded from a variable of this kind is what was stored there. If it is stored more than once, not every load gets each of
- * the values. */
+/* What is loaded from a variable of this kind is what was stored there. If it is stored more than once, not every load
+ * gets each of the values. */
 static void find_local(struct tn__object *object)
 {
     unsigned stores = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which functions are managed, and the ways into and out of them (doc/GC.md). Every defined function is managed, unless no
- * collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls; or it is naked. A managed
- * function that may be called from elsewhere becomes an entry, which has its name and the C ABI, and the body, called `.m`. */
+/* Which functions are managed, and the ways into and out of them (doc/GC.md). Every defined function is managed, unless
+ * no collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls; or it is naked.
+ * A managed function that may be called from elsewhere becomes an entry, which has its name and the C ABI, and the
+ * body, called `.m`. */
 
 #include <llvm-c/Comdat.h>
 
@@ -57,8 +58,8 @@ static LLVMValueRef find_safepoint(LLVMValueRef function)
     return NULL;
 }
 
-/* What inline assembly without a frame leads to, nobody knows: an image's entries jump to versions of functions. So this is native
- * code, and called like that. */
+/* What inline assembly without a frame leads to, nobody knows: an image's entries jump to versions of functions. So
+ * this is native code, and called like that. */
 static bool is_naked(LLVMValueRef function)
 {
     unsigned naked = LLVMGetEnumAttributeKindForName("naked", strlen("naked"));
@@ -146,8 +147,8 @@ static bool holds_extended(LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMX86_FP80TypeKind;
 }
 
-/* LLVM returns these of x86-64 in the registers of the x87, and so a third float or double. `function` returns it, or calls what
- * does. */
+/* LLVM returns these of x86-64 in the registers of the x87, and so a third float or double. `function` returns it, or
+ * calls what does. */
 static bool is_in_x87(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
@@ -155,8 +156,8 @@ static bool is_in_x87(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type
     return holds_extended(type) || (has_parts && tn__llvm_is_returned_in_x87(gc->machine, function, type));
 }
 
-/* A function of ours with a fixed number of arguments makes the call: the callee comes first. If `out`, it stores the result at
- * its last argument. */
+/* A function of ours with a fixed number of arguments makes the call: the callee comes first. If `out`, it stores the
+ * result at its last argument. */
 static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool out)
 {
     LLVMTypeRef type = LLVMGetCalledFunctionType(call), pointer = LLVMPointerTypeInContext(gc->context, 0);
@@ -212,8 +213,8 @@ static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call
     tn__replace_call(gc, builder, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1 + out, 1);
 }
 
-/* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an x87
- * register, it emits another call. */
+/* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
+ * x87 register, it emits another call. */
 static bool needs_forwarder(struct tn__gc *gc, LLVMValueRef i)
 {
     return tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
@@ -323,7 +324,8 @@ static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeInd
         LLVMAddAttributeAtIndex(to, index, list[i]);
 }
 
-/* Makes `entry` a twin of `body` to the outside: name, linkage, attributes. What the body promises of memory is not true of it. */
+/* Makes `entry` a twin of `body` to the outside: name, linkage, attributes. What the body promises of memory is not
+ * true of it. */
 static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
 {
     static const char *const untrue[] = {"memory", "speculatable", "alwaysinline", "naked", "noreturn"};
@@ -370,9 +372,9 @@ static void set_top(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef bloc
     LLVMSetAlignment(store, 8);
 }
 
-/* A new level on top of `anchor`. If the caller was outside managed code, this ends a transition: so the store comes before the
- * load of `poll`, for the compiler at least; `fences`, the second half of the word, says that the runtime has to order the
- * processor too. Returns a condition: nothing is wanted of this thread. */
+/* A new level on top of `anchor`. If the caller was outside managed code, this ends a transition: so the store comes
+ * before the load of `poll`, for the compiler at least; `fences`, the second half of the word, says that the runtime
+ * has to order the processor too. Returns a condition: nothing is wanted of this thread. */
 static LLVMValueRef push_level(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef anchor,
                                LLVMValueRef frame)
 {
@@ -435,8 +437,8 @@ static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
         LLVMBuildRet(builder, result);
 }
 
-/* Managed calls go to the body, everything else to the entry. So do calls of what another definition may replace, which need not be
- * managed: the linker knows only the entry's name. */
+/* Managed calls go to the body, everything else to the entry. So do calls of what another definition may replace, which
+ * need not be managed: the linker knows only the entry's name. */
 static void redirect_calls(LLVMValueRef entry, LLVMValueRef body)
 {
     if (may_be_replaced(entry))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code: from IR that keeps the contract (doc/IR.md) to IR that LLVM's targets turn into code whose roots are known.
+/* Managed code: from IR that keeps the contract (doc/IR.md) to IR that LLVM's targets turn into code whose roots are
+ * known.
  *     passes.c       the passes by name, and the order they run in
  *     intrinsics.c   the contract's functions, as rows
  *     verify.c       what the contract forbids
@@ -57,7 +58,8 @@ enum { IN_TRACKED = 1, IN_DERIVED = 2, IN_CALLEE_ROOTED = 4, IN_LOADED = 8, IN_M
 /* The address space of a pointer or of a vector's pointers; -1: the type is neither. */
 int tn__space_of_type(LLVMTypeRef type);
 int tn__space_of(LLVMValueRef value);
-/* True if the type is, or contains, a pointer in one of these spaces (IN_...); of a function, its result or a parameter. */
+/* True if the type is, or contains, a pointer in one of these spaces (IN_...); of a function, its result or a
+ * parameter. */
 bool tn__type_holds(LLVMTypeRef type, unsigned spaces);
 /* False for types that are opaque, or whose size depends on the processor. */
 bool tn__has_known_size(LLVMTypeRef type);
@@ -143,12 +145,13 @@ bool tn__is_vector_store(LLVMValueRef instruction);
 /* NULL if the function's type is what its row says, else the type that the row wants, as text. */
 const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
 
-/* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that they throw nothing, which
- * of the contract's only `call`, `call2` and `call3` do: the others are called where they were invoked. */
+/* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that
+ * they throw nothing, which of the contract's only `call`, `call2` and `call3` do: the others are called where they
+ * were invoked. */
 void tn__annotate_functions(struct tn__gc *gc);
 
-/* Mark declarations of native functions that no transition is made for (outside.c): those that C annotates so, before a module is
- * divided; those that LLVM knows by name. */
+/* Mark declarations of native functions that no transition is made for (outside.c): those that C annotates so, before a
+ * module is divided; those that LLVM knows by name. */
 void tn__mark_annotated_functions(struct tn__gc *gc);
 void tn__mark_native_functions(struct tn__gc *gc);
 
@@ -162,8 +165,8 @@ bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
 bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef instruction);
 /* Reports accesses to objects that contradict their type descriptors (types.c). */
 void tn__check_types(struct tn__gc *gc);
-/* Calls `visit` for each reference in `size` bytes behind an address, with its distance: where the address leads into an object, and
- * the type descriptor, which has to be known, lists references. */
+/* Calls `visit` for each reference in `size` bytes behind an address, with its distance: where the address leads into
+ * an object, and the type descriptor, which has to be known, lists references. */
 void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
                                void (*visit)(void *context, uint64_t offset), void *context);
 bool tn__is_managed_function(LLVMValueRef value);

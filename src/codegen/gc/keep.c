@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM removes what no caller uses from the results of internal functions. A pointer into an object is returned together with
- * the reference that it is derived from, whether callers use that or not: such functions are not internal while LLVM's passes run. */
+/* LLVM removes what no caller uses from the results of internal functions. A pointer into an object is returned
+ * together with the reference that it is derived from, whether callers use that or not: such functions are not internal
+ * while LLVM's passes run. */
 
 #include "codegen/gc/gc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which managed values are needed behind each safepoint. From every use the way back to the definition is marked, block by
- * block; a derived pointer takes its base along, for without it the collector could not find the object. */
+/* Which managed values are needed behind each safepoint. From every use the way back to the definition is marked, block
+ * by block; a derived pointer takes its base along, for without it the collector could not find the object. */
 
 #include "codegen/gc/roots.h"
 

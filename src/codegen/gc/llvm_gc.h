@@ -15,18 +15,20 @@ extern "C" {
 /* How many bytes a getelementptr adds, if that is a constant. */
 bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
 
-/* How many bytes a getelementptr adds, also one that is a constant: `bytes`, and any number of times `stride`; 0: just that. */
+/* How many bytes a getelementptr adds, also one that is a constant: `bytes`, and any number of times `stride`; 0: just
+ * that. */
 void tn__llvm_gep_steps(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *bytes, uint64_t *stride);
 
 /* Gives an alloca another type, of which there is one. */
 void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment);
 
-/* Keeps those calls of a function, moved to the front, whose results the target returns in memory, and returns their number. */
+/* Keeps those calls of a function, moved to the front, whose results the target returns in memory, and returns their
+ * number. */
 size_t tn__llvm_select_returned_in_memory(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMValueRef *calls,
                                           size_t count);
 
-/* Whether a result that the function returns, or a call in it, is returned in registers of the x87, for which LLVM's statepoints
- * are wrong. */
+/* Whether a result that the function returns, or a call in it, is returned in registers of the x87, for which LLVM's
+ * statepoints are wrong. */
 bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMTypeRef type);
 
 /* What is known of the alignment of an argument's memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Hash maps from values and blocks to numbers, since LLVM's C API gives them none. Linear probing; nothing is removed. */
+/* Hash maps from values and blocks to numbers, since LLVM's C API gives them none. Linear probing; nothing is
+ * removed. */
 
 #include "codegen/gc/gc.h"
 

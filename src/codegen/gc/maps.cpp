@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The GC strategy, which tells LLVM which pointers are managed, and the printer of stack maps in the format of doc/GC.md, in place
- * of LLVM's: a third of the size, and position-independent. LLVM gives locations as register and offset; what makes slots
- * of the frame pointer of them is known only while a function is printed, so it is noted then. */
+/* The GC strategy, which tells LLVM which pointers are managed, and the printer of stack maps in the format of
+ * doc/GC.md, in place of LLVM's: a third of the size, and position-independent. LLVM gives locations as register and
+ * offset; what makes slots of the frame pointer of them is known only while a function is printed, so it is noted
+ * then. */
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -79,8 +80,8 @@ struct frame {
     int64_t sp_minus_fp = 0;
     bool sp_is_fixed = false; /* the stack pointer is the same at every call */
     const MCSection *text = nullptr;
-    /* Where the function begins: a local label, because the function's own symbol may be bound to another module's definition,
-     * while the map describes this one. */
+    /* Where the function begins: a local label, because the function's own symbol may be bound to another module's
+     * definition, while the map describes this one. */
     const MCSymbol *start = nullptr;
     std::string function;
     DenseMap<int64_t, variable> variables; /* by offset from the frame pointer */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Memory that is no object, word by word: variables in stack memory, arguments passed in memory, globals. Between its files:
+/* Memory that is no object, word by word: variables in stack memory, arguments passed in memory, globals. Between its
+ * files:
  *     flow.c     which memory a pointer leads to
  *     words.c    what the words of that memory hold: references, or something else
  *     retype.c   the pass: types that say so, from which place.c and maps.cpp take the roots */
@@ -41,8 +42,8 @@ struct tn__fact {
     struct tn__place place;
     uint32_t next;           /* about the same value, + 1 */
     uint32_t next_of_object; /* about the same object, + 1 */
-    /* The way there does not pass through memory, through other functions or numbers: what is accessed here is the object. Otherwise it
-     * may be, where the program dispatches. */
+    /* The way there does not pass through memory, through other functions or numbers: what is accessed here is the
+     * object. Otherwise it may be, where the program dispatches. */
     bool is_direct;
     bool is_queued;
 };
@@ -71,8 +72,8 @@ struct tn__flow {
 
 /* ---- flow.c ---- */
 
-/* Finds the objects of the module and where pointers to them go: through casts, getelementptr, phis and selects, and then into
- * functions of the module that receive them, and through variables in which they are stored. */
+/* Finds the objects of the module and where pointers to them go: through casts, getelementptr, phis and selects, and
+ * then into functions of the module that receive them, and through variables in which they are stored. */
 void tn__find_memory(struct tn__gc *gc, struct tn__flow *memory);
 
 /* The type of a parameter that is passed by value in memory, or NULL. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* IR as clang makes it of C with pointers in address space 10, before any optimisation (-O1 -Xclang -disable-llvm-passes),
- * becomes IR that keeps the contract:
- *   - copies of memory whose type is known and holds references become copies of its parts; other copies into managed memory become
- *     gc_move. LLVM would make numbers of them;
+/* IR as clang makes it of C with pointers in address space 10, before any optimisation (-O1 -Xclang
+ * -disable-llvm-passes), becomes IR that keeps the contract:
+ *   - copies of memory whose type is known and holds references become copies of its parts; other copies into managed
+ *     memory become gc_move. LLVM would make numbers of them;
  *   - local variables that hold one managed pointer become values;
- *   - getelementptr in 10, and phis and selects of such, are derived pointers: they move to 11. One that would be stored,
- *     passed or returned as a reference is an error. */
+ *   - getelementptr in 10, and phis and selects of such, are derived pointers: they move to 11. One that would be
+ *     stored, passed or returned as a reference is an error. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/llvm_gc.h"
@@ -108,7 +108,8 @@ static LLVMTypeRef element_type(LLVMValueRef gep)
     return type;
 }
 
-/* The type of `size` bytes at an address, as the variable, global or member tells: all of that, or its beginning. NULL: unknown. */
+/* The type of `size` bytes at an address, as the variable, global or member tells: all of that, or its beginning. NULL:
+ * unknown. */
 static LLVMTypeRef type_at(const struct copy *c, LLVMValueRef address, uint64_t size)
 {
     LLVMTypeRef type = LLVMIsAAllocaInst(address)          ? LLVMGetAllocatedType(address)
@@ -315,7 +316,8 @@ void tn__normalize(struct tn__gc *gc)
     LLVMDisposeBuilder(builder);
 }
 
-/* Clang names itself in its modules (!llvm.ident). A module that several compilers contributed to has a name for each. */
+/* Clang names itself in its modules (!llvm.ident). A module that several compilers contributed to has a name for
+ * each. */
 static bool is_from_clang(LLVMModuleRef module)
 {
     enum { NAMES = 64 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* IR that was optimised before Tenon knew it. Where the data layout does not say that pointers in 10 to 13 are no integers, LLVM
- * may have made integers of references: copies of memory become integer loads and stores, parts of structs integer variables. Nothing
- * in such an access says that it is one of a reference, so the whole module is refused. It is recognised by what only optimisation does:
- *   - clang never says `local_unnamed_addr` of a function, nor `fastcc` with `unnamed_addr` of a local one; GlobalOpt, which is part of all
- *     of clang's pipelines but -O0, says it of each function whose address is never compared;
+/* IR that was optimised before Tenon knew it. Where the data layout does not say that pointers in 10 to 13 are no
+ * integers, LLVM may have made integers of references: copies of memory become integer loads and stores, parts of
+ * structs integer variables. Nothing in such an access says that it is one of a reference, so the whole module is
+ * refused. It is recognised by what only optimisation does:
+ *   - clang never says `local_unnamed_addr` of a function, nor `fastcc` with `unnamed_addr` of a local one; GlobalOpt,
+ *     which is part of all of clang's pipelines but -O0, says it of each function whose address is never compared;
  *   - an integer access to managed memory whose !tbaa says that there is a pointer. */
 
 #include "codegen/gc/gc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How each safepoint calls: directly, as native code, or as a transition, during which the thread is outside managed code and the
- * collector runs (doc/IR.md, "Transitions"). tn__choose_calls decides, and nothing else does. */
+/* How each safepoint calls: directly, as native code, or as a transition, during which the thread is outside managed
+ * code and the collector runs (doc/IR.md, "Transitions"). tn__choose_calls decides, and nothing else does. */
 
 #include "codegen/gc/llvm_gc.h"
 #include "codegen/gc/roots.h"
@@ -73,8 +73,8 @@ static bool is_text(LLVMValueRef global, const char *wanted)
     return text && LLVMIsConstantString(text) && strcmp(LLVMGetAsString(text, &length), wanted) == 0;
 }
 
-/* Rows of function, text, and where that was written. Attributes of functions come along when a module is divided, and this
- * global does not. */
+/* Rows of function, text, and where that was written. Attributes of functions come along when a module is divided, and
+ * this global does not. */
 void tn__mark_annotated_functions(struct tn__gc *gc)
 {
     LLVMValueRef global = LLVMGetNamedGlobal(gc->module, "llvm.global.annotations");
@@ -145,7 +145,8 @@ static bool is_libc_leaf(LLVMValueRef call)
            !has_no_builtin(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)), callee);
 }
 
-/* Calls that leave the frames above them: the level stays that of managed code, so nothing walks those frames meanwhile. */
+/* Calls that leave the frames above them: the level stays that of managed code, so nothing walks those frames
+ * meanwhile. */
 static bool unwinds(LLVMValueRef callee)
 {
     static const char *const names[] = {"longjmp",       "_longjmp",    "siglongjmp",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What must stay where it is during a call, because addresses are in use that the collector cannot change: arguments of
- * gc_preserve_begin and of "jl_roots"; objects that an argument of the call points into; owners of loaded pointers. References to it
- * are put into variables of their own before the call, which the stack map lists as pinned. */
+ * gc_preserve_begin and of "jl_roots"; objects that an argument of the call points into; owners of loaded pointers.
+ * References to it are put into variables of their own before the call, which the stack map lists as pinned. */
 
 #include "codegen/gc/roots.h"
 
@@ -18,8 +18,8 @@ static void pin_pointer(struct tn__roots *roots, struct tn__safepoint *safepoint
     safepoint->pinned[safepoint->pinned_count++] = base;
 }
 
-/* Pins the objects of all pointers in these spaces (IN_...) that the operand of `user` is or contains. A struct, array or vector was put
- * together from its parts by `scalarize`; of any other one the parts are not known. */
+/* Pins the objects of all pointers in these spaces (IN_...) that the operand of `user` is or contains. A struct, array
+ * or vector was put together from its parts by `scalarize`; of any other one the parts are not known. */
 static void pin(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef value, unsigned spaces,
                 LLVMValueRef user)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Root placement, for every function with gc "tenon": from here on the collector can find and change each reference that is
- * live at a safepoint. No pass of LLVM's may optimise IR behind this one. */
+/* Root placement, for every function with gc "tenon": from here on the collector can find and change each reference
+ * that is live at a safepoint. No pass of LLVM's may optimise IR behind this one. */
 
 #include "codegen/gc/roots.h"
 
@@ -67,7 +67,8 @@ static void check_call(struct tn__roots *roots, LLVMValueRef call)
     }
 }
 
-/* The frame is addressed by its frame pointer and is not realigned: LLVM would under-align such a variable without a word. */
+/* The frame is addressed by its frame pointer and is not realigned: LLVM would under-align such a variable without a
+ * word. */
 static void check_variable(struct tn__roots *roots, LLVMValueRef variable)
 {
     if (LLVMGetAlignment(variable) > TN__GC_STACK_ALIGNMENT && !tn__lower_alignment(roots->gc, variable))

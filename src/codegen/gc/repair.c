@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Behind a safepoint a value is its gc.relocate: uses change to the definition that reaches them. Where different ones meet, and
- * the value still lives, they meet in a phi. One variable after the other finds its phis, then one pass renames. */
+/* Behind a safepoint a value is its gc.relocate: uses change to the definition that reaches them. Where different ones
+ * meet, and the value still lives, they meet in a phi. One variable after the other finds its phis, then one pass
+ * renames. */
 
 #include <stdlib.h>
 

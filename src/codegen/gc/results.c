@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Results of safepoints that take more registers than there are. LLVM returns them in memory whose address is a hidden first argument;
- * that memory has no name for the stack map, and gc.statepoint does not support it. Here the argument is written out: the same
- * calling convention, with a variable of the program's. */
+/* Results of safepoints that take more registers than there are. LLVM returns them in memory whose address is a hidden
+ * first argument; that memory has no name for the stack map, and gc.statepoint does not support it. Here the argument
+ * is written out: the same calling convention, with a variable of the program's. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/roots.h"

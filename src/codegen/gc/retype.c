@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* type-stack: stack memory gets types that say in which words references are, because root placement and stack maps know no others.
+/* type-stack: stack memory gets types that say in which words references are, because root placement and stack maps
+ * know no others.
  *     - a variable whose words hold other things than its type says gets the type of its words;
  *     - so do arguments that are passed by value in memory;
  *     - references that are loaded and stored as numbers, only to be copied, are loaded and stored as references.
  *
- * copy-arguments: arguments in memory that hold references are copied to variables before the first safepoint: they lie in the caller's
- * frame, which does not name them. */
+ * copy-arguments: arguments in memory that hold references are copied to variables before the first safepoint: they lie
+ * in the caller's frame, which does not name them. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/llvm_gc.h"

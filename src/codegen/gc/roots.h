@@ -138,16 +138,16 @@ struct tn__bases;
 
 struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder);
 
-/* The reference, a value in 10, of the object that a managed pointer points into. NULL: none in the heap, or one that nobody in
- * this function knows. May insert phis, selects and casts. */
+/* The reference, a value in 10, of the object that a managed pointer points into. NULL: none in the heap, or one that
+ * nobody in this function knows. May insert phis, selects and casts. */
 LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
 
-/* The instruction where the way from a pointer in 11 or 13 to its base ends, if it yields a pointer that may point into any object: assembly,
- * for example. NULL: the base is known, or there is no object, or the caller keeps it. */
+/* The instruction where the way from a pointer in 11 or 13 to its base ends, if it yields a pointer that may point into
+ * any object: assembly, for example. NULL: the base is known, or there is no object, or the caller keeps it. */
 LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value);
 
-/* Takes away phis and selects that choose one value only, or what another one chooses; then what tn__base_of answered before is void: ask
- * again. */
+/* Takes away phis and selects that choose one value only, or what another one chooses; then what tn__base_of answered
+ * before is void: ask again. */
 void tn__bases_simplify(struct tn__bases *bases);
 
 /* True for bases that were chosen among several, of which one may be none. */
@@ -170,10 +170,11 @@ void tn__find_liveness(struct tn__roots *roots);
 void tn__pin_owners(struct tn__roots *roots);
 void tn__store_pins(struct tn__roots *roots);
 
-/* Moves what lives into landing pads and behind second returns to memory; true if there was any: then everything has to be
- * found anew. */
+/* Moves what lives into landing pads and behind second returns to memory; true if there was any: then everything has to
+ * be found anew. */
 bool tn__move_to_stack(struct tn__roots *roots);
-/* True if the variable's memory is made at most once in a call and has a constant size: then it has a place in the frame. */
+/* True if the variable's memory is made at most once in a call and has a constant size: then it has a place in the
+ * frame. */
 bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_stack_roots(struct tn__roots *roots);
 void tn__clear_stack_roots(struct tn__roots *roots);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Where a function's arguments lie when it is called. As far as they are references: a lazy stub saves registers while the function
- * is compiled, and the collector has to find, and may change, the references among them (base/lazy_frame.h). And how much memory
- * they take, which transitions copy.
+/* Where a function's arguments lie when it is called. As far as they are references: a lazy stub saves registers while
+ * the function is compiled, and the collector has to find, and may change, the references among them
+ * (base/lazy_frame.h). And how much memory they take, which transitions copy.
  *
- * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general register, a vector register or words
- * in memory, of which every kind is handed out in order. */
+ * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general
+ * register, a vector register or words in memory, of which every kind is handed out in order. */
 
 #include <llvm-c/Target.h>
 

@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* Which registers and words in memory hold references when a function is called, as in struct tn_lazy_symbol. False: that cannot be told,
- * or not be said there. */
+/* Which registers and words in memory hold references when a function is called, as in struct tn_lazy_symbol. False:
+ * that cannot be told, or not be said there. */
 struct tn__saved_references {
     uint32_t registers, stack;
 };

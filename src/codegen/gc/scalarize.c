@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Structs, arrays and vectors that hold managed pointers are taken apart into their parts, so that each part is a variable of
- * root placement with a base of its own. What comes whole (results, loads, arguments) is taken apart where it comes; who
- * wants a whole (calls, stores, returns) gets one put together right before. */
+/* Structs, arrays and vectors that hold managed pointers are taken apart into their parts, so that each part is a
+ * variable of root placement with a base of its own. What comes whole (results, loads, arguments) is taken apart where
+ * it comes; who wants a whole (calls, stores, returns) gets one put together right before. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/llvm_gc.h"

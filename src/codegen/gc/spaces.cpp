@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The pass remove-addrspaces, for IR that other tools are to read: spaces 10 to 13 become 0 in every type. Functions and globals
- * whose types change are made anew; instructions keep their places, names and metadata. */
+/* The pass remove-addrspaces, for IR that other tools are to read: spaces 10 to 13 become 0 in every type. Functions
+ * and globals whose types change are made anew; instructions keep their places, names and metadata. */
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Constants.h"

@@ -3,9 +3,9 @@
 /* References in stack memory. Variables of the program that hold references are null at first and are named at every
  * safepoint: the stack map lists their words, and the collector updates them.
  *
- * Values that live into a landing pad or behind the second return of a returns_twice function cannot be relocated there. They
- * move to such variables: stored once behind their definition, loaded before every use. A derived pointer is kept as a distance
- * from its base. */
+ * Values that live into a landing pad or behind the second return of a returns_twice function cannot be relocated
+ * there. They move to such variables: stored once behind their definition, loaded before every use. A derived pointer
+ * is kept as a distance from its base. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/memory.h"
@@ -116,8 +116,8 @@ bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
     return once && LLVMIsAConstantInt(count);
 }
 
-/* Makes the variable one of those at the beginning of the function: it is null before the first safepoint, whose map names
- * it, and its place in the frame is known. */
+/* Makes the variable one of those at the beginning of the function: it is null before the first safepoint, whose map
+ * names it, and its place in the frame is known. */
 static void add_stack_root(struct tn__roots *roots, LLVMValueRef variable)
 {
     tn__llvm_hoist(variable);
@@ -295,8 +295,8 @@ static bool is_pad_phi(LLVMValueRef value)
     return LLVMIsAPHINode(value) && is_landing_pad(LLVMGetInstructionParent(value));
 }
 
-/* Behind the value's definition. Phis of one block are all stored in front of what follows them, and the references among them first:
- * a distance is computed from the reference that is stored. */
+/* Behind the value's definition. Phis of one block are all stored in front of what follows them, and the references
+ * among them first: a distance is computed from the reference that is stored. */
 static void store_value(struct moving *m, uint32_t variable)
 {
     const struct tn__variable *v = &m->roots->variables[variable];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value. Callees
- * that are not known to be managed go through a function of the runtime, with the callee as `nest` argument: its register survives,
- * and arguments on the stack stay where they are. The statepoint's arguments begin at index 5 with the callee's. */
+/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value.
+ * Callees that are not known to be managed go through a function of the runtime, with the callee as `nest` argument:
+ * its register survives, and arguments on the stack stay where they are. The statepoint's arguments begin at index 5
+ * with the callee's. */
 
 #include "codegen/gc/blocks.h"
 #include "codegen/gc/roots.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Accesses to objects, compared with what the objects' type descriptors (struct tn_type) say. A reference in a word that the descriptor does
- * not list is not updated when its object moves, and one that is read or written as a number bypasses the collector.
+/* Accesses to objects, compared with what the objects' type descriptors (struct tn_type) say. A reference in a word
+ * that the descriptor does not list is not updated when its object moves, and one that is read or written as a number
+ * bypasses the collector.
  *
- * The descriptor of an object is known where the object is allocated, and, in collected C, where a member of a struct is accessed: the
- * object's type is the one of the innermost getelementptr, `struct.X`, whose descriptor TN_TYPE names `tn_type_of_X`. Only descriptors
- * that are defined in the module can be read; an access to anything else is not checked. */
+ * The descriptor of an object is known where the object is allocated, and, in collected C, where a member of a struct
+ * is accessed: the object's type is the one of the innermost getelementptr, `struct.X`, whose descriptor TN_TYPE names
+ * `tn_type_of_X`. Only descriptors that are defined in the module can be read; an access to anything else is not
+ * checked. */
 
 #include <stddef.h>
 #include <stdio.h>

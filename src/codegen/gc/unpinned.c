@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Raw addresses of objects that may move. The result of pointer_from_objref, and what is computed from it, is good until the next
- * safepoint at which the object is not pinned. An object is known by its sources: the arguments, calls, loads and variables that
- * its reference, or the struct or vector that holds the reference, may come from. It is pinned if each of its sources is one of
- * something that is pinned; this errs on the side of the program. */
+/* Raw addresses of objects that may move. The result of pointer_from_objref, and what is computed from it, is good
+ * until the next safepoint at which the object is not pinned. An object is known by its sources: the arguments, calls,
+ * loads and variables that its reference, or the struct or vector that holds the reference, may come from. It is pinned
+ * if each of its sources is one of something that is pinned; this errs on the side of the program. */
 
 #include "codegen/gc/roots.h"
 
@@ -25,7 +25,8 @@ static void add(struct tn__gc *gc, struct values *values, LLVMValueRef value)
 
 /* ---- sources ---- */
 
-/* Operands of an instruction that its value is made of; the answer is how many, from number `*first` on; 0: it is a source. */
+/* Operands of an instruction that its value is made of; the answer is how many, from number `*first` on; 0: it is a
+ * source. */
 static unsigned parts(LLVMValueRef value, unsigned *first)
 {
     *first = 0;
@@ -145,8 +146,8 @@ static bool has_user(LLVMValueRef value, LLVMValueRef user)
     return false;
 }
 
-/* Looks in a block, from `from` on, for a use after a safepoint. `passed`: whether there was a safepoint before; then also whether there was one
- * up to the end. Where `raw` is not NULL, safepoints that pin its object do not count. */
+/* Looks in a block, from `from` on, for a use after a safepoint. `passed`: whether there was a safepoint before; then
+ * also whether there was one up to the end. Where `raw` is not NULL, safepoints that pin its object do not count. */
 static bool used_late(struct raw *raw, LLVMValueRef value, LLVMValueRef from, bool *passed)
 {
     for (LLVMValueRef i = from; i; i = LLVMGetNextInstruction(i)) {

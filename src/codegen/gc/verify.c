@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The contract's verifier. LLVM's own accepts ptrtoint on non-integral pointers and knows nothing of bases; what is wrong
- * here would be a stale pointer later. Weak: what holds at any time before roots are placed. Strong: what a front end has to
- * keep as well, and optimisation may undo. Every violation is reported. */
+/* The contract's verifier. LLVM's own accepts ptrtoint on non-integral pointers and knows nothing of bases; what is
+ * wrong here would be a stale pointer later. Weak: what holds at any time before roots are placed. Strong: what a front
+ * end has to keep as well, and optimisation may undo. Every violation is reported. */
 
 #include "codegen/gc/gc.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the words of memory hold. A word holds a reference if its type says so, if a reference is stored there or loaded from there, if
- * it is passed to a call as memory of a type with a reference in that place, or if it is copied to or from such a word, or to or from a
- * word of an object whose type descriptor lists a reference there. What is accessed as something else as well is an error: the collector
- * would change numbers, or miss references. Null, undefined values and zeroed bytes are neither. For accesses at variable offsets, and for
- * memory that only other modules access, the type decides; so it does where accesses through calls or through pointers in memory
- * disagree. */
+/* What the words of memory hold. A word holds a reference if its type says so, if a reference is stored there or loaded
+ * from there, if it is passed to a call as memory of a type with a reference in that place, or if it is copied to or
+ * from such a word, or to or from a word of an object whose type descriptor lists a reference there. What is accessed
+ * as something else as well is an error: the collector would change numbers, or miss references. Null, undefined values
+ * and zeroed bytes are neither. For accesses at variable offsets, and for memory that only other modules access, the
+ * type decides; so it does where accesses through calls or through pointers in memory disagree. */
 
 #include "codegen/gc/memory.h"
 

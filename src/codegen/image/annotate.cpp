@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Decides which functions get which versions, on the whole module (multiversion.h). A function is cloned for a target that
- * is not clone_all if it has what that target is better at; and also if it is called by such a clone and calls one, so that
- * no call between clones leads over code of the base. */
+/* Decides which functions get which versions, on the whole module (multiversion.h). A function is cloned for a target
+ * that is not clone_all if it has what that target is better at; and also if it is called by such a clone and calls
+ * one, so that no call between clones leads over code of the base. */
 
 #include "codegen/llvm_compat.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tn_image_build: inputs -> one module -> annotated -> shards, each multiplied, optimised and compiled by itself -> tables ->
- * archives. */
+/* tn_image_build: inputs -> one module -> annotated -> shards, each multiplied, optimised and compiled by itself ->
+ * tables -> archives. */
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The state of one build: prepare.c fills it, work.c compiles, build.c writes, shard.c carries shards between processes. */
+/* The state of one build: prepare.c fills it, work.c compiles, build.c writes, shard.c carries shards between
+ * processes. */
 
 #ifndef TENON_CODEGEN_IMAGE_BUILD_H
 #define TENON_CODEGEN_IMAGE_BUILD_H
@@ -61,7 +62,8 @@ int tn__image_no_memory(struct tn__image_build *b);
 
 /* ---- prepare.c ---- */
 
-/* From the options, which were taken, to a module that is annotated and divided, with its fingerprint. For tn__contain. */
+/* From the options, which were taken, to a module that is annotated and divided, with its fingerprint. For
+ * tn__contain. */
 int tn__image_prepare(void *build);
 
 /* Disposes of the module, if it is there and not abandoned. */
@@ -87,7 +89,8 @@ int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end
 /* Writes a shard that was compiled, for another process. TN_ENOMEM. */
 int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buffer *out);
 
-/* Takes over the finished shards that the options list. TN_EFORMAT (damaged), TN_EINVAL (of another build), TN_ENOMEM. */
+/* Takes over the finished shards that the options list. TN_EFORMAT (damaged), TN_EINVAL (of another build),
+ * TN_ENOMEM. */
 int tn__image_take_shards(struct tn__image_build *b);
 
 #pragma GCC visibility pop

@@ -70,7 +70,8 @@ struct tn__elf_file {
 
 /* ---- elf_tables.c ---- */
 
-/* The size of headers and tables at the beginning of the file, for tn__output_options.head. The context is the struct. */
+/* The size of headers and tables at the beginning of the file, for tn__output_options.head. The context is the
+ * struct. */
 uint64_t tn__elf_head(void *context, const struct tn__output *output);
 /* Fills the tables, when the link is done. TN_ENOMEM. */
 int tn__elf_fill_tables(struct tn__elf_file *file);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). None of it is ever written:
- * dynamic linkers that know RELR do not write to a dynamic section in read-only memory. A file that only tn_image_open loads has
- * no names of what it defines; they are in the image's own tables. */
+/* What a dynamic linker reads (gABI 4.1, chapter 5, "Dynamic Linking"; GNU's hash table; RELR). None of it is ever
+ * written: dynamic linkers that know RELR do not write to a dynamic section in read-only memory. A file that only
+ * tn_image_open loads has no names of what it defines; they are in the image's own tables. */
 
 #include <stdlib.h>
 
@@ -178,8 +178,8 @@ static void fill_hash_table(const struct tn__elf_file *f)
     }
 }
 
-/* A library's own references are bound when it is written, so its exports must not be preempted. Being protected, they make linkers
- * refuse copy relocations and canonical PLT entries in programs that are not position-independent. */
+/* A library's own references are bound when it is written, so its exports must not be preempted. Being protected, they
+ * make linkers refuse copy relocations and canonical PLT entries in programs that are not position-independent. */
 static unsigned char visibility_of(const struct tn__elf_file *f, const struct tn__output_symbol *symbol)
 {
     unsigned char exported = is_library(f) ? STV_PROTECTED : STV_DEFAULT;
@@ -249,7 +249,8 @@ static void fill_rela(const struct tn__elf_file *f)
     }
 }
 
-/* The table may have become too large, because distances have changed since it was sized; it is padded with empty bitmaps. */
+/* The table may have become too large, because distances have changed since it was sized; it is padded with empty
+ * bitmaps. */
 static int fill_relr(const struct tn__elf_file *f)
 {
     size_t room = f->tables[TN__ELF_RELR].size / 8;

@@ -313,7 +313,8 @@ static bool put_headers(Elf *elf, const struct tn__elf_file *f, const struct sec
     return true;
 }
 
-/* Its size is computed first, because writing more than RLIMIT_FSIZE would be a signal. An errno value; -1: libelf's own. */
+/* Its size is computed first, because writing more than RLIMIT_FSIZE would be a signal. An errno value; -1: libelf's
+ * own. */
 static int put_all(int fd, const struct tn__elf_file *f, const struct sections *all)
 {
     elf_version(EV_CURRENT);

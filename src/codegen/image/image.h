@@ -36,14 +36,15 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
 
 enum { TN__IMAGE_SHARDS = 1024 }; /* the most */
 
-/* Distributes parts over shards, the heaviest first, each to the lightest shard. Returns the number of shards: `wanted` or, if that
- * is 0, one that follows from the weights; no more than there are parts. Fills shard_of[i] for each part; part 0 belongs to shard 0.
- * 0: out of memory. */
+/* Distributes parts over shards, the heaviest first, each to the lightest shard. Returns the number of shards: `wanted`
+ * or, if that is 0, one that follows from the weights; no more than there are parts. Fills shard_of[i] for each part;
+ * part 0 belongs to shard 0. 0: out of memory. */
 size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size_t *shard_of);
 
 /* ---- versions.c ---- */
 
-/* Describes the targets to build for, in *mv; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL, TN_ENOMEM. */
+/* Describes the targets to build for, in *mv; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL,
+ * TN_ENOMEM. */
 int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__subtarget *names, const char *image,
                        struct tn__arena *arena, struct tn__mv *mv, struct tn_error *err);
 
@@ -80,11 +81,13 @@ struct tn__image_member {
     struct tn_buffer content;
 };
 
-/* Makes an archive, with a symbol table of those members that are objects. TN_ENOMEM, TN_EFORMAT, TN_ENOTSUP (too large). */
+/* Makes an archive, with a symbol table of those members that are objects. TN_ENOMEM, TN_EFORMAT, TN_ENOTSUP (too
+ * large). */
 int tn__image_archive(const struct tn__image_member *members, size_t count, struct tn_buffer *out,
                       struct tn_error *err);
 
-/* The names that members refer to and none of them defines, sorted and without repetition; they lie in the members' contents. */
+/* The names that members refer to and none of them defines, sorted and without repetition; they lie in the members'
+ * contents. */
 int tn__image_needs(const struct tn__image_member *members, size_t count, struct tn__arena *arena, const char ***names,
                     size_t *name_count, struct tn_error *err);
 

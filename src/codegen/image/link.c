@@ -22,8 +22,8 @@ static int check(const struct tn_image_link_options *options, struct tn_error *e
 
 /* ---- the end of C++ ---- */
 
-/* Destructors of objects are registered under __dso_handle, and what calls them when a library goes is part of every library,
- * which compilers add. It is the last thing to be called. */
+/* Destructors of objects are registered under __dso_handle, and what calls them when a library goes is part of every
+ * library, which compilers add. It is the last thing to be called. */
 static const char finish[] = "@__dso_handle = external hidden global i8\n"
                              "declare extern_weak void @__cxa_finalize(ptr)\n"
                              "define internal void @finish() {\n"

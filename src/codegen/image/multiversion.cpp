@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Makes the versions that annotate.cpp decided on. Calls between versions for one target are direct. A version that several
- * targets share, because some of them have no body of their own, calls those that differ through their slots. What is
- * neither is a jump through the slot: the entry, which has the function's name, so that its address is the same for everybody
- * and lies in initialized data like any other address; nothing but the slots is written when an image is loaded. */
+/* Makes the versions that annotate.cpp decided on. Calls between versions for one target are direct. A version that
+ * several targets share, because some of them have no body of their own, calls those that differ through their slots.
+ * What is neither is a jump through the slot: the entry, which has the function's name, so that its address is the same
+ * for everybody and lies in initialized data like any other address; nothing but the slots is written when an image is
+ * loaded. */
 
 #include "codegen/llvm_compat.h"
 

@@ -2,11 +2,11 @@
 
 /* Several versions of functions, for several CPUs, in one image (doc/IMAGE.md has the rules).
  *
- * The whole module is annotated first (annotate.cpp): what is decided there is the same for all shards. Each shard is then
- * multiplied by itself (multiversion.cpp), by these attributes of its definitions and declarations alone:
+ * The whole module is annotated first (annotate.cpp): what is decided there is the same for all shards. Each shard is
+ * then multiplied by itself (multiversion.cpp), by these attributes of its definitions and declarations alone:
  *
- *     "tenon.mv.clones"="5"     hexadecimal set of the targets that have a body of their own. Without it there is one body,
- *                               for what all targets have in common
+ *     "tenon.mv.clones"="5"     hexadecimal set of the targets that have a body of their own. Without it there is one
+ *                               body, for what all targets have in common
  *     "tenon.mv.slot"="N"       which slot leads to the version that was chosen at load time
  *     "tenon.mv.entry"          its name stands for whichever version was chosen: it is public, or its address is taken
  *     "tenon.mv.public"         programs may look it up

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How a module is divided: by what is in it, never by the machine that builds it, so that the same input gives the same bytes
- * everywhere. */
+/* How a module is divided: by what is in it, never by the machine that builds it, so that the same input gives the same
+ * bytes everywhere. */
 
 #include <stdlib.h>
 

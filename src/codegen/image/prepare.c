@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The first half of building an image: what is common to all shards. The result has to be the same in every process that
- * compiles one of them. */
+/* The first half of building an image: what is common to all shards. The result has to be the same in every process
+ * that compiles one of them. */
 
 #include "codegen/arguments.h"
 #include "codegen/image/build.h"
@@ -190,8 +190,8 @@ static void mix_text(struct tn__image_build *b, const char *text)
     mix(b, text, strlen(text));
 }
 
-/* Everything that the contents of a shard depend on, except its number. The names of inputs do not count, as they may differ
- * on another machine. An observer may leave passes out; what it does is unknown, but not that there is one. */
+/* Everything that the contents of a shard depend on, except its number. The names of inputs do not count, as they may
+ * differ on another machine. An observer may leave passes out; what it does is unknown, but not that there is one. */
 static void take_fingerprint(struct tn__image_build *b)
 {
     uint64_t numbers[] = {

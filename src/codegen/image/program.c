@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Programs: a stub and an image that was laid out behind it become one file, which the kernel maps as a whole. What the stub has
- * to do when it starts, it learns from a struct of its own (image/program.h). */
+/* Programs: a stub and an image that was laid out behind it become one file, which the kernel maps as a whole. What the
+ * stub has to do when it starts, it learns from a struct of its own (image/program.h). */
 
 #include "codegen/image/stub.h"
 
@@ -32,7 +32,8 @@ static const struct tn__output_symbol *find_symbol(const struct tn__elf_file *f,
     return NULL;
 }
 
-/* Programs have one block of thread-local data: if the image has some, it lies in the image, with the stub's at the end. */
+/* Programs have one block of thread-local data: if the image has some, it lies in the image, with the stub's at the
+ * end. */
 static void join_tls(const struct tn__elf_file *f)
 {
     const struct tn__output *output = f->output;

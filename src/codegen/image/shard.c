@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A shard that one process has compiled and another makes part of an image: a header, and the contents for each kind of output.
- * Nothing else is needed, because both processes have read the same input with the same options, which the fingerprint
- * shows. */
+/* A shard that one process has compiled and another makes part of an image: a header, and the contents for each kind of
+ * output. Nothing else is needed, because both processes have read the same input with the same options, which the
+ * fingerprint shows. */
 
 #include <inttypes.h>
 

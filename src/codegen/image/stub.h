@@ -36,9 +36,9 @@ static inline uint64_t tn__stub_tls_size(const struct tn__stub *stub)
 int tn__stub_read(const char *name, const void *bytes, size_t size, struct tn__arena *arena, struct tn__stub *stub,
                   struct tn_error *err);
 
-/* Makes its thread-local data the end of the program's, which begins at `address`: initial values are copied, their relocations
- * apply to the copy, and symbols belong to the section with this number. The data begins at `offset` in the program's; `values` is that
- * place among the bytes of the file (NULL: all are zeros). */
+/* Makes its thread-local data the end of the program's, which begins at `address`: initial values are copied, their
+ * relocations apply to the copy, and symbols belong to the section with this number. The data begins at `offset` in the
+ * program's; `values` is that place among the bytes of the file (NULL: all are zeros). */
 void tn__stub_move_tls(struct tn__stub *stub, uint64_t address, uint64_t offset, uint8_t *values, uint32_t section);
 
 #pragma GCC visibility pop

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compiling shards. The building thread extracts them from the module one by one, as bitcode, while other threads already
- * compile. Then it disposes of the module, which takes more memory than all shards, and compiles as well. Each shard is compiled
- * in a context of its own. */
+/* Compiling shards. The building thread extracts them from the module one by one, as bitcode, while other threads
+ * already compile. Then it disposes of the module, which takes more memory than all shards, and compiles as well. Each
+ * shard is compiled in a context of its own. */
 
 #include "base/os.h"
 #include "codegen/image/build.h"

@@ -65,7 +65,8 @@ static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
     return heap->space.in_use <= heap->options.limit && bytes <= heap->options.limit - heap->space.in_use;
 }
 
-/* A thread that is not attached to this heap has no chunk in it: its objects are treated as large, whatever their size. */
+/* A thread that is not attached to this heap has no chunk in it: its objects are treated as large, whatever their
+ * size. */
 static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
 {
     if (size > TN__LARGE || !mutator)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The copying: Cheney's copying algorithm (C. J. Cheney, "A nonrecursive list compacting algorithm", CACM 13, 1970), extended
- * by objects that stay in place: pinned ones, those that no memory is left to copy, and large ones. The mark set of a chunk
- * that keeps objects says which they are. Nothing here recurses, or allocates anywhere but in the heap, however deep a
- * structure is: objects to scan are found by walking the copies, by the difference of the two sets of a chunk (kept objects)
- * and in a list (large objects). */
+/* The copying: Cheney's copying algorithm (C. J. Cheney, "A nonrecursive list compacting algorithm", CACM 13, 1970),
+ * extended by objects that stay in place: pinned ones, those that no memory is left to copy, and large ones. The mark
+ * set of a chunk that keeps objects says which they are. Nothing here recurses, or allocates anywhere but in the heap,
+ * however deep a structure is: objects to scan are found by walking the copies, by the difference of the two sets of a
+ * chunk (kept objects) and in a list (large objects). */
 
 #include "gc/collect/collect.h"
 
@@ -107,8 +107,8 @@ static bool next_chunk(struct tn__collector *c)
     return true;
 }
 
-/* The identity hash is the address that the object had when it was first hashed; from its first move on it is stored in a word
- * after the payload. */
+/* The identity hash is the address that the object had when it was first hashed; from its first move on it is stored in
+ * a word after the payload. */
 static uint64_t store_hash(char *copy, const void *object, uint64_t size)
 {
     uint64_t *header = (uint64_t *)(void *)copy;

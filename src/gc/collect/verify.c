@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Checks a heap after a collection: every reference in it, in handles and in root ranges is null, permanent or the start of an
- * object; no header is a forwarding one. The starts of objects are kept in the chunks' sets.
+/* Checks a heap after a collection: every reference in it, in handles and in root ranges is null, permanent or the
+ * start of an object; no header is a forwarding one. The starts of objects are kept in the chunks' sets.
  *
- * Then every object is marked as not logged, and its references are recorded. Before the next collection, the references of
- * objects that still have that mark must be unchanged, or null, which is stored without a barrier. Stores into such objects are
- * logged; then the type of the object has to list a reference in the word that is stored to. */
+ * Then every object is marked as not logged, and its references are recorded. Before the next collection, the
+ * references of objects that still have that mark must be unchanged, or null, which is stored without a barrier. Stores
+ * into such objects are logged; then the type of the object has to list a reference in the word that is stored to. */
 
 #include <stdio.h>
 

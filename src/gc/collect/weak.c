@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Dead objects: their weak references and ephemerons are cleared, their finalizers queued. Weak references to an object are
- * null before its finalizer runs; ephemerons with it as key stay until the finalizer can no longer reach it. */
+/* Dead objects: their weak references and ephemerons are cleared, their finalizers queued. Weak references to an object
+ * are null before its finalizer runs; ephemerons with it as key stay until the finalizer can no longer reach it. */
 
 #include "gc/collect/collect.h"
 
@@ -68,7 +68,8 @@ static void count_waiting(struct tn_heap *heap, uint64_t change)
     __atomic_store_n(&heap->waiting_count, heap->waiting_count + change, __ATOMIC_RELAXED);
 }
 
-/* An object with a finalizer that is otherwise dead stays alive until it has run; live objects' slots are only updated. */
+/* An object with a finalizer that is otherwise dead stays alive until it has run; live objects' slots are only
+ * updated. */
 static void queue_finalizers(struct tn__collector *c)
 {
     struct tn_heap *heap = c->heap;

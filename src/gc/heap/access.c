@@ -87,7 +87,8 @@ int tn_handle_set(struct tn_handle *handle, const struct tn_handle *from)
     return TN_OK;
 }
 
-/* Objects of different heaps are different even if one of them is moving: only null and what is in no heap can be the same. */
+/* Objects of different heaps are different even if one of them is moving: only null and what is in no heap can be the
+ * same. */
 int tn_handle_same(const struct tn_handle *a, const struct tn_handle *b)
 {
     bool locked = tn__objects_hold(a->heap);

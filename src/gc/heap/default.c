@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The heap of threads that call managed code without having chosen one. Programs that are all managed code use it and have no
- * host to set its options, so environment variables set those that help to test them. */
+/* The heap of threads that call managed code without having chosen one. Programs that are all managed code use it and
+ * have no host to set its options, so environment variables set those that help to test them. */
 
 #include <errno.h>
 #include <stdlib.h>

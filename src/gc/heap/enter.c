@@ -34,8 +34,8 @@ struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
     return p;
 }
 
-/* Until tn_managed_end the top level is one without calls to native code; its `fp` counts the nesting. A callee that was called
- * from managed code without a transition needs no such level. */
+/* Until tn_managed_end the top level is one without calls to native code; its `fp` counts the nesting. A callee that
+ * was called from managed code without a transition needs no such level. */
 void tn_managed_begin(void)
 {
     struct tn__mutator *mutator = tn__self();

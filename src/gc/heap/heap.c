@@ -8,8 +8,9 @@
 
 enum { SMALLEST_MB = 64 };
 
-/* A collection may need as much memory again for its copies; and open_space reserves four times the limit, of which at most half
- * of the address space that is left. Where nothing can be read, nothing limits the heap but the system's refusal. */
+/* A collection may need as much memory again for its copies; and open_space reserves four times the limit, of which at
+ * most half of the address space that is left. Where nothing can be read, nothing limits the heap but the system's
+ * refusal. */
 static uint64_t default_limit(void)
 {
     struct tn__os_memory memory;
@@ -17,8 +18,8 @@ static uint64_t default_limit(void)
     return tn__min64(memory.limit / 2, memory.address_space / 8);
 }
 
-/* Reserves twice the limit for copying, and twice that again so that freed addresses are not soon reused; less if the system
- * or the caller allows less. */
+/* Reserves twice the limit for copying, and twice that again so that freed addresses are not soon reused; less if the
+ * system or the caller allows less. */
 static bool open_space(struct tn_heap *heap)
 {
     uint64_t smallest = (uint64_t)SMALLEST_MB << 20;

@@ -2,8 +2,8 @@
 
 /* All heaps, the default one among them, and forks. A fork stops the threads of every heap as a collection does: the
  * system copies memory page by page while other threads run, so the child could see an object without its contents. In
- * the child, the other threads' anchors, scopes and running finalizers are dropped; the objects that only those referred
- * to die at the next collection. */
+ * the child, the other threads' anchors, scopes and running finalizers are dropped; the objects that only those
+ * referred to die at the next collection. */
 
 #include "base/fork.h"
 #include "base/os.h"

@@ -12,8 +12,8 @@
 /* These wait outside of managed code. A heap that is removed is no longer the default one. */
 void tn__heaps_add(struct tn_heap *heap);
 void tn__heaps_remove(struct tn_heap *heap);
-/* Whether the object is of any other heap; false of what is in none. Takes a lock under which nothing is waited for, so managed code
- * may ask. */
+/* Whether the object is of any other heap; false of what is in none. Takes a lock under which nothing is waited for, so
+ * managed code may ask. */
 bool tn__is_of_another_heap(const struct tn_heap *own, const void *object);
 
 /* The default heap; if there is none, `otherwise` becomes it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. It uses the linker's
- * public interface only. The sections are found by the object's section headers (gABI, chapter 4). The linker has checked
- * these, but they are checked again here rather than relied upon. */
+/* Managed code in loaded objects: an observer of the session reads their stack maps and root ranges. It uses the
+ * linker's public interface only. The sections are found by the object's section headers (gABI, chapter 4). The linker
+ * has checked these, but they are checked again here rather than relied upon. */
 
 #include <elf.h>
 
@@ -70,8 +70,9 @@ static bool section_of(const struct tn_linked_object *object, size_t index, stru
     return true;
 }
 
-/* Where the functions of a section of stack maps may lie: in the section that it accompanies, which need not be among the object's
- * other code if a program asks for its bounds (__start_NAME). False: that section was discarded, so the maps mean nothing. */
+/* Where the functions of a section of stack maps may lie: in the section that it accompanies, which need not be among
+ * the object's other code if a program asks for its bounds (__start_NAME). False: that section was discarded, so the
+ * maps mean nothing. */
 static bool code_of(const struct tn_linked_object *object, const struct section *maps, struct tn_range *code)
 {
     struct section text;

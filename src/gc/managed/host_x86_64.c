@@ -54,10 +54,10 @@ _Static_assert(offsetof(struct tn_gc_anchor, fp) == TN_GC_ANCHOR_FP && sizeof(st
     "    movq %rbp, 8(%r11)\n"                                                                                         \
     "    movq $0, 16(%r11)\n"
 
-/* Only r11 is free: r10 holds the function, and all other registers may hold arguments.
- * In stress mode the function is called instead of jumped to, so that it returns here. It gets a copy of its arguments in
- * memory: of all that the caller's frame holds, up to a limit that no argument list reaches. Return addresses stay where
- * unwinders look for them. */
+/* Only r11 is free: r10 holds the function, and all other registers may hold arguments. In stress mode the function is
+ * called instead of jumped to, so that it returns here. It gets a copy of its arguments in memory: of all that the
+ * caller's frame holds, up to a limit that no argument list reaches. Return addresses stay where unwinders look for
+ * them. */
 __asm__(FUNCTION("tn__gc_call_native") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    testl $2, %fs:16(%r11)\n"
@@ -86,10 +86,11 @@ __asm__(FUNCTION("tn__gc_call_native") /* */
 __asm__(FUNCTION("tn__gc_call_twice") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n" FILL_IN "    jmp *%r10\n" END("tn__gc_call_twice"));
 
-/* After a second return that came out of a transition, the thread is outside managed code, and a collector may be walking
- * the frames that were left by the longjmp: they lie below the caller's frame, and above the stack pointer of the top anchor. So
- * nothing is written there until no collector can be there any more: the stack continues below them. The call of this function
- * has replaced the return address of the frame above it by one that is in the stack maps as well. */
+/* After a second return that came out of a transition, the thread is outside managed code, and a collector may be
+ * walking the frames that were left by the longjmp: they lie below the caller's frame, and above the stack pointer of
+ * the top anchor. So nothing is written there until no collector can be there any more: the stack continues below them.
+ * The call of this function has replaced the return address of the frame above it by one that is in the stack maps as
+ * well. */
 __asm__(FUNCTION("tn__gc_return_twice") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    movq %fs:24(%r11), %r11\n"
@@ -118,12 +119,12 @@ __asm__(FUNCTION("tn__gc_return_twice") /* */
 
 /* ---- transitions ---- */
 
-/* A throw that passes a transition ends it. No landing pad: the frames that the collector may be walking have to stay as they are
- * until the thread is back in managed code. */
+/* A throw that passes a transition ends it. No landing pad: the frames that the collector may be walking have to stay
+ * as they are until the thread is back in managed code. */
 #define PERSONALITY "    .cfi_personality 0x1b, tn__gc_unwind\n"
 
-/* The level's anchor is filled in before its lowest bit is set, which is when a collector may read it. Only rbp, r10 and r11 are
- * free. */
+/* The level's anchor is filled in before its lowest bit is set, which is when a collector may read it. Only rbp, r10
+ * and r11 are free. */
 #define LEAVE                                                                                                          \
     "    movq tn__gc_block@gottpoff(%rip), %r11\n"                                                                     \
     "    movq %fs:24(%r11), %r11\n"                                                                                    \
@@ -139,9 +140,10 @@ __asm__(FUNCTION("tn__gc_return_twice") /* */
     "    call tn__gc_keep_registers\n"                                                                                 \
     "1:\n"
 
-/* Back at the same level. It is the top one, unless callees left others there; and it need not be the anchor that it was, because
- * entries drop abandoned levels below it. So it is known by its stack pointer. `poll` and `fences` are read together, after
- * the level has changed: the processor may exchange these two, which the collector's tn__os_fence_threads makes up for. */
+/* Back at the same level. It is the top one, unless callees left others there; and it need not be the anchor that it
+ * was, because entries drop abandoned levels below it. So it is known by its stack pointer. `poll` and `fences` are
+ * read together, after the level has changed: the processor may exchange these two, which the collector's
+ * tn__os_fence_threads makes up for. */
 #define COME_BACK                                                                                                      \
     "    leaq 8(%rbp), %rdi\n"                                                                                         \
     "    movq tn__gc_block@gottpoff(%rip), %r10\n"                                                                     \
@@ -202,9 +204,9 @@ void tn__gc_look_at_machine(void)
     __atomic_store_n(&has_xsave, found, __ATOMIC_RELAXED);
 }
 
-/* Calls the function in r11 with the result registers among the general ones, and preserves every register that may hold an
- * argument or a result: results may be long double, vectors or three words. An XSAVE area begins with the 512 bytes of FXSAVE
- * (Intel SDM, volume 1, section 13.4). */
+/* Calls the function in r11 with the result registers among the general ones, and preserves every register that may
+ * hold an argument or a result: results may be long double, vectors or three words. An XSAVE area begins with the 512
+ * bytes of FXSAVE (Intel SDM, volume 1, section 13.4). */
 __asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
         "    pushq %rdi\n"
         "    pushq %rsi\n"

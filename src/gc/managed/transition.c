@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What managed code calls when it leaves or comes back in a slow way (host_x86_64.c has the fast ones): polls, returns of
- * native calls, transitions, throws, and calls whose function is looked up. */
+/* What managed code calls when it leaves or comes back in a slow way (host_x86_64.c has the fast ones): polls, returns
+ * of native calls, transitions, throws, and calls whose function is looked up. */
 
 #include "gc/managed/managed.h"
 
@@ -52,8 +52,8 @@ static void end_transition(struct tn__mutator *mutator, struct tn_gc_anchor *lev
     collect_in_stress(mutator);
 }
 
-/* The caller is back at its level, so a collector may be waiting for this thread. Such calls return references to pinned
- * objects only. */
+/* The caller is back at its level, so a collector may be waiting for this thread. Such calls return references to
+ * pinned objects only. */
 void tn__gc_end_transition(void)
 {
     struct tn__mutator *mutator = tn__self();
@@ -66,7 +66,8 @@ void tn__gc_after_jump(void)
     tn__come_back(mutator, mutator->block->top, mutator->block->top);
 }
 
-/* The level with this stack pointer. Entries drop levels below the one that they are called from, so that moves then. */
+/* The level with this stack pointer. Entries drop levels below the one that they are called from, so that moves
+ * then. */
 static struct tn_gc_anchor *find_level(const struct tn__mutator *mutator, uintptr_t sp)
 {
     struct tn_gc_anchor *level = mutator->block->top;
@@ -96,8 +97,8 @@ struct _Unwind_Context;
 uintptr_t _Unwind_GetGR(struct _Unwind_Context *context, int reg) __attribute__((weak, visibility("default")));
 enum { URC_CONTINUE_UNWIND = 8, UA_CLEANUP_PHASE = 2, FRAME_POINTER = 6 };
 
-/* The level of the transition whose frame this is: its frame pointer is below the return address. If the unwinder was loaded
- * later than this program, the innermost level of a transition. */
+/* The level of the transition whose frame this is: its frame pointer is below the return address. If the unwinder was
+ * loaded later than this program, the innermost level of a transition. */
 static struct tn_gc_anchor *level_of(const struct tn__mutator *mutator, struct _Unwind_Context *context)
 {
     if (_Unwind_GetGR)

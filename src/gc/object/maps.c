@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stack maps (doc/GC.md, "Stack maps"): checked once, when they are entered, and found by return address in a hash table. */
+/* Stack maps (doc/GC.md, "Stack maps"): checked once, when they are entered, and found by return address in a hash
+ * table. */
 
 #include "base/fork.h"
 #include "base/managed_file.h"
@@ -196,7 +197,8 @@ static int count_one(void *context, const struct tn__map *map)
     return TN_OK;
 }
 
-/* Closes the gap by moving into it an entry that a search would no longer find after it (Knuth, TAOCP 3, 6.4, Algorithm R). */
+/* Closes the gap by moving into it an entry that a search would no longer find after it (Knuth, TAOCP 3, 6.4, Algorithm
+ * R). */
 static int remove_one(void *context, const struct tn__map *map)
 {
     (void)context;

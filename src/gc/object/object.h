@@ -131,13 +131,13 @@ struct tn__map {
     const uint8_t *function, *record;
 };
 
-/* Calls `safepoint` for each safepoint of a section until it returns nonzero, and returns that. Functions must lie in `code`.
- * TN_EFORMAT, possibly after some safepoints were visited. */
+/* Calls `safepoint` for each safepoint of a section until it returns nonzero, and returns that. Functions must lie in
+ * `code`. TN_EFORMAT, possibly after some safepoints were visited. */
 int tn__maps_read(const uint8_t *section, size_t size, struct tn_range code,
                   int (*safepoint)(void *context, const struct tn__map *map), void *context, struct tn_error *err);
 
-/* Checks the section and enters its safepoints. The section must stay in place until they are removed. TN_EFORMAT, TN_ENOMEM:
- * nothing was entered. */
+/* Checks the section and enters its safepoints. The section must stay in place until they are removed. TN_EFORMAT,
+ * TN_ENOMEM: nothing was entered. */
 int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err);
 void tn__maps_remove(const uint8_t *section, size_t size, struct tn_range code);
 /* Adds those of the program itself, once. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Words outside of heaps that hold references: the globals of managed code, from tables that the compiler emits, and ranges
- * that the program adds. One list serves all heaps: a collection ignores references into other heaps. */
+/* Words outside of heaps that hold references: the globals of managed code, from tables that the compiler emits, and
+ * ranges that the program adds. One list serves all heaps: a collection ignores references into other heaps. */
 
 #include "base/fork.h"
 #include "gc/object/object.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The heap's address space: one reserved range, divided into chunks. Small objects follow each other in a chunk, after its
- * head. */
+/* The heap's address space: one reserved range, divided into chunks. Small objects follow each other in a chunk, after
+ * its head. */
 
 #include "base/os.h"
 #include "gc/object/object.h"
@@ -56,8 +56,8 @@ void tn__chunks_append(struct tn__space *space, struct tn__chunks *list, uint32_
 
 /* ---- small objects ---- */
 
-/* The next run of free chunks that were not committed, from where the last one was found: addresses come back late, so that
- * a stale pointer finds nothing there for long. 0: there is none. */
+/* The next run of free chunks that were not committed, from where the last one was found: addresses come back late, so
+ * that a stale pointer finds nothing there for long. 0: there is none. */
 static uint32_t find_run(struct tn__space *space, uint32_t count)
 {
     uint32_t run = 0, at = space->cursor;

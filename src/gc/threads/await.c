@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How a collector waits until the threads of a heap have stopped. Most stop within microseconds, so it looks often at first, and
- * then sleeps. Threads that stop in a slow path (a poll, an allocation, the end of a transition) find the request and wake
- * the collector. Those that stop in a fast path (the return of an entry, the beginning of a transition) do not look for
- * a request, because that would slow down every call: so each sleep ends by itself after a fraction of the time that was
- * waited so far. That needs no further state, and a lost wakeup costs little. */
+/* How a collector waits until the threads of a heap have stopped. Most stop within microseconds, so it looks often at
+ * first, and then sleeps. Threads that stop in a slow path (a poll, an allocation, the end of a transition) find the
+ * request and wake the collector. Those that stop in a fast path (the return of an entry, the beginning of a
+ * transition) do not look for a request, because that would slow down every call: so each sleep ends by itself after a
+ * fraction of the time that was waited so far. That needs no further state, and a lost wakeup costs little. */
 
 #include "base/delay.h"
 #include "gc/threads/threads.h"

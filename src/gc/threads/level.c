@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The block that each thread shares with managed code (tenon_gc.h), and the levels of managed code: the array of anchors
- * that doc/GC.md describes ("Transitions"). world.c says how threads and the collector agree on who is outside. */
+/* The block that each thread shares with managed code (tenon_gc.h), and the levels of managed code: the array of
+ * anchors that doc/GC.md describes ("Transitions"). world.c says how threads and the collector agree on who is
+ * outside. */
 
 #include "base/os.h"
 #include "gc/threads/threads.h"

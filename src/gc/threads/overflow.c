@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reports when managed code has filled its thread's stack, to programs that ask for it. Each thread that attaches has a signal
- * stack then, since its own has no room for a handler. */
+/* Reports when managed code has filled its thread's stack, to programs that ask for it. Each thread that attaches has a
+ * signal stack then, since its own has no room for a handler. */
 
 #include "base/os.h"
 #include "gc/threads/threads.h"
@@ -53,7 +53,8 @@ static bool leave_frame(struct walk *w)
     return true;
 }
 
-/* The function that found the stack full is managed, or native code that may use the frame pointer for something else. */
+/* The function that found the stack full is managed, or native code that may use the frame pointer for something
+ * else. */
 static bool begin(struct walk *w, const struct tn__os_access *access)
 {
     w->fp = access->frame;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A heap, its threads, and their references. A heap's lock guards all of it, except what a thread does with its own chunk.
- * The collecting thread holds the lock from the stop request until the world runs again, so a thread that waits for the lock
- * waits for the collection. */
+/* A heap, its threads, and their references. A heap's lock guards all of it, except what a thread does with its own
+ * chunk. The collecting thread holds the lock from the stop request until the world runs again, so a thread that waits
+ * for the lock waits for the collection. */
 
 #ifndef TENON_GC_THREADS_H
 #define TENON_GC_THREADS_H
@@ -145,8 +145,8 @@ static inline bool tn__is_outside(const struct tn_gc_anchor *anchor)
     return __atomic_load_n(&anchor->sp, __ATOMIC_ACQUIRE) & TN_GC_OUTSIDE;
 }
 
-/* The thread leaves managed code, so no collection waits for it until tn__come_back is called with the returned level. NULL:
- * it was outside before. `state`: TN_GC_OUTSIDE, with TN_GC_FENCED if it calls no managed code meanwhile. */
+/* The thread leaves managed code, so no collection waits for it until tn__come_back is called with the returned level.
+ * NULL: it was outside before. `state`: TN_GC_OUTSIDE, with TN_GC_FENCED if it calls no managed code meanwhile. */
 struct tn_gc_anchor *tn__leave(struct tn__mutator *mutator, unsigned state);
 /* Goes from a level outside managed code to `to`, the same level or a new one. Returns only while the world runs. */
 void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struct tn_gc_anchor *to);
@@ -154,7 +154,8 @@ void tn__come_back(struct tn__mutator *mutator, struct tn_gc_anchor *from, struc
 /* If a collector is waiting: after the thread left managed code in a place that is slow anyway. */
 void tn__wake_if_stopping(const struct tn__mutator *mutator);
 
-/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level below. */
+/* Drops levels whose frames are gone: those below `fp`, and those that a callee left behind in the call of the level
+ * below. */
 struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp);
 
 /* ---- the lock and the world (world.c, await.c) ---- */
@@ -164,20 +165,21 @@ struct tn_gc_anchor *tn__drop_levels(struct tn_gc_anchor *p, uintptr_t fp);
 struct tn_gc_anchor *tn__outside_begin(void);
 void tn__outside_end(struct tn_gc_anchor *level);
 
-/* Waits for the lock outside of managed code, so no collection waits for this thread: the caller's references must be in
- * frames or handles. A thread that is attached to another heap stays outside until it has released the lock: otherwise two
- * threads could wait for each other's heaps. */
+/* Waits for the lock outside of managed code, so no collection waits for this thread: the caller's references must be
+ * in frames or handles. A thread that is attached to another heap stays outside until it has released the lock:
+ * otherwise two threads could wait for each other's heaps. */
 void tn__heap_lock(struct tn_heap *heap);
 void tn__heap_unlock(struct tn_heap *heap);
 /* True if the calling thread holds the lock. */
 bool tn__heap_is_mine(const struct tn_heap *heap);
 
-/* While the result is true objects stay where they are, because the thread has the lock; also if it is false, because the
- * thread is in managed code of this heap. Not a safepoint in managed code. */
+/* While the result is true objects stay where they are, because the thread has the lock; also if it is false, because
+ * the thread is in managed code of this heap. Not a safepoint in managed code. */
 bool tn__objects_hold(struct tn_heap *heap);
 void tn__objects_release(struct tn_heap *heap, bool locked);
 
-/* Under the lock: until tn__world_start, no other thread of the heap runs managed code or changes the heap. They nest. */
+/* Under the lock: until tn__world_start, no other thread of the heap runs managed code or changes the heap. They
+ * nest. */
 void tn__world_stop(struct tn_heap *heap);
 void tn__world_start(struct tn_heap *heap);
 
@@ -219,8 +221,8 @@ void tn__handle_enter_scope(struct tn_handle *handle);
 
 /* ---- stacks (walk.c) ---- */
 
-/* Visits every managed frame of the thread: its references and derived pointers with `slot`, unless that is NULL, and the
- * objects that it pins with `pin`. Returns what is wrong with the stack, or NULL. */
+/* Visits every managed frame of the thread: its references and derived pointers with `slot`, unless that is NULL, and
+ * the objects that it pins with `pin`. Returns what is wrong with the stack, or NULL. */
 const char *tn__walk_stack(const struct tn__mutator *mutator, tn_visit_slot *slot,
                            void (*pin)(void *context, void *object), void *context);
 

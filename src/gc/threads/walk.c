@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Walks a stopped thread's stack (doc/GC.md, "Walking"): each level from the anchor where it called out, along the chain of
- * frame pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions are being
- * looked up. */
+/* Walks a stopped thread's stack (doc/GC.md, "Walking"): each level from the anchor where it called out, along the
+ * chain of frame pointers, up to the entry that it began with; and the saved arguments of calls whose lazy functions
+ * are being looked up. */
 
 #include "gc/threads/threads.h"
 

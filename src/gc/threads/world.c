@@ -2,12 +2,12 @@
 
 /* The lock of a heap, and stopping all of its threads.
  *
- * A collector need not wait for a thread whose top anchor says that it is outside managed code: the one that its array begins
- * with, or one of a transition. To come back, the thread first changes that and then checks for a stop request; the collector
- * first requests the stop and then reads the top. So that at least one of them sees the other, there is a full fence between
- * the two steps. That is expensive where managed code calls often: so compiled code has none, and the collector executes it for
- * all threads (tn__os_fence_threads). Where the system refuses that, each thread executes its own; and so do threads that wait in
- * the runtime, which spares the collector the request (TN_GC_FENCED). */
+ * A collector need not wait for a thread whose top anchor says that it is outside managed code: the one that its array
+ * begins with, or one of a transition. To come back, the thread first changes that and then checks for a stop request;
+ * the collector first requests the stop and then reads the top. So that at least one of them sees the other, there is a
+ * full fence between the two steps. That is expensive where managed code calls often: so compiled code has none, and
+ * the collector executes it for all threads (tn__os_fence_threads). Where the system refuses that, each thread executes
+ * its own; and so do threads that wait in the runtime, which spares the collector the request (TN_GC_FENCED). */
 
 #include "base/os.h"
 #include "gc/threads/threads.h"
@@ -105,8 +105,9 @@ static void do_nothing(void *unused)
     (void)unused;
 }
 
-/* From now on, every thread that comes back to managed code sees the stop request. If the system begins to refuse the fence
- * (a sandbox was entered), threads that do not know yet are made to execute one by taking their cores away, once. */
+/* From now on, every thread that comes back to managed code sees the stop request. If the system begins to refuse the
+ * fence (a sandbox was entered), threads that do not know yet are made to execute one by taking their cores away,
+ * once. */
 static void fence_threads(struct tn_heap *heap)
 {
     if (!tn__os_fence_threads())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Relocations are data: a row says which value is computed, which field it is stored in and what is checked. The generic
- * loops in relocate.c do the rest; only encoding bits into instructions is code. */
+/* Relocations are data: a row says which value is computed, which field it is stored in and what is checked. The
+ * generic loops in relocate.c do the rest; only encoding bits into instructions is code. */
 
 #ifndef TENON_RELOC_H
 #define TENON_RELOC_H
@@ -10,8 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Letters as in the psABIs: S symbol, A addend, P place, G address of the symbol's GOT slot, GOT address of the object's
- * GOT, Z symbol size, F what the field holds so far, Page(x) the 4 KiB page of an address. */
+/* Letters as in the psABIs: S symbol, A addend, P place, G address of the symbol's GOT slot, GOT address of the
+ * object's GOT, Z symbol size, F what the field holds so far, Page(x) the 4 KiB page of an address. */
 enum tn__value {
     TN__V_UNKNOWN = 0, /* no such type */
     TN__V_UNSUPPORTED, /* known, but refused with its name */
@@ -47,8 +47,8 @@ static inline uint32_t tn__slot_words(enum tn__slot slot)
     return slot <= TN__SLOT_ADDRESS ? 1 : 2;
 }
 
-/* Where a value is stored: in whole bytes, least significant first, or, from TN__FIELDS on, by the architecture's encoder of
- * that number. */
+/* Where a value is stored: in whole bytes, least significant first, or, from TN__FIELDS on, by the architecture's
+ * encoder of that number. */
 enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
 
 /* Stores a value, which has been checked to fit, in the bits of an instruction. */
@@ -103,8 +103,9 @@ struct tn__arch {
     const struct tn__encoder *encoders; /* NULL: all fields are whole bytes */
     /* Relocations that a dynamic linker applies, by kind: their types in files of this architecture. */
     uint32_t dynamic_types[TN__DYNAMIC_KINDS];
-    /* Rewrites the instruction around a field whose row has TN__R_RELAX so that it needs no GOT slot; `before` is the number of
-     * bytes in the section before the field. False, without any change, if it cannot or the values do not fit. */
+    /* Rewrites the instruction around a field whose row has TN__R_RELAX so that it needs no GOT slot; `before` is the
+     * number of bytes in the section before the field. False, without any change, if it cannot or the values do not
+     * fit. */
     bool (*relax)(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Binds the symbols of an object to definitions. The library's table is read once, under the lock, when the link is
- * resolved. The result is kept in the plan, so that all later phases work on memory private to the link: the flags of each
- * symbol, and the address of those that lie outside of the link. The others get theirs when the link is placed. Entries of
- * symbols that the link itself defines may be read at any time: nobody changes them meanwhile (tn__library_is_held). */
+ * resolved. The result is kept in the plan, so that all later phases work on memory private to the link: the flags of
+ * each symbol, and the address of those that lie outside of the link. The others get theirs when the link is placed.
+ * Entries of symbols that the link itself defines may be read at any time: nobody changes them meanwhile
+ * (tn__library_is_held). */
 
 #include "link/core/link.h"
 
@@ -159,8 +160,8 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     }
 }
 
-/* What `__dso_handle` stands for is only compared, never read, and the code has to reach it. Here it tells which object registers
- * a destructor; in a file it is that of the whole file, as is an object's without a range of its own. */
+/* What `__dso_handle` stands for is only compared, never read, and the code has to reach it. Here it tells which object
+ * registers a destructor; in a file it is that of the whole file, as is an object's without a range of its own. */
 static uint64_t handle_of(const struct tn__link *link, const struct tn__object *object)
 {
     if (tn__session_is_elsewhere(link->session))

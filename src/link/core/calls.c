@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The lists of what a library has to call: initializers and finalizers of its objects, and what these have registered to run at exit. */
+/* The lists of what a library has to call: initializers and finalizers of its objects, and what these have registered
+ * to run at exit. */
 
 #include "link/core/library.h"
 

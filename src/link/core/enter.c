@@ -81,7 +81,8 @@ static void take(struct tn__object *object, uint32_t index)
     symbol->listed = true;
 }
 
-/* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its place. */
+/* Enters one definition; the stronger one wins, among equal ones the first, and what keeps a promise takes its
+ * place. */
 static int define(struct tn__object *object, uint32_t index, const struct tn__promise *keeps,
                   struct tn__journal *journal, struct tn_error *err)
 {
@@ -121,7 +122,8 @@ static void discard_group(struct tn__object *object, const struct tn__group *gro
         object->data->sections[group->members[m]].discarded = discarded;
 }
 
-/* A section that follows another one (SHF_LINK_ORDER) is about it, so it is discarded with it, in the same group or not. */
+/* A section that follows another one (SHF_LINK_ORDER) is about it, so it is discarded with it, in the same group or
+ * not. */
 static void discard_followers(const struct tn__object_data *data)
 {
     for (uint32_t i = 1; i < data->section_count; i++)

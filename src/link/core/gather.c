@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld, "Source Code
- * Reference"). Programs build tables this way: each file adds entries, and one loop runs over all of them.
+/* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld,
+ * "Source Code Reference"). Programs build tables this way: each file adds entries, and one loop runs over all of them.
  *
- * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid: so these
- * symbols belong to a single link. If something in it refers to them, the sections of that name in all objects of the link are
- * placed one after the other, in link order, in a range of their own, and the symbols are its bounds. The objects share the
- * range; the last one removed frees it. Lookups do not find the symbols.
+ * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid:
+ * so these symbols belong to a single link. If something in it refers to them, the sections of that name in all objects
+ * of the link are placed one after the other, in link order, in a range of their own, and the symbols are its bounds.
+ * The objects share the range; the last one removed frees it. Lookups do not find the symbols.
  *
- * The entries have their kind only while a link is resolved, under the lock; their addresses are private to the link. */
+ * The entries have their kind only while a link is resolved, under the lock; their addresses are private to the
+ * link. */
 
 #include <stdlib.h>
 

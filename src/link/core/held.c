@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What others still use. Links work without the lock, and whoever waits gives it up: meanwhile a definition that a link has laid out
- * must not change, and names that somebody points to must stay. */
+/* What others still use. Links work without the lock, and whoever waits gives it up: meanwhile a definition that a link
+ * has laid out must not change, and names that somebody points to must stay. */
 
 #include "link/core/link.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Places sections, GOT and stubs: each object has one range of code, one of read-only data and one of data. Sections keep their
- * order; code is followed by the stubs, read-only data by the GOT, data by zero-initialised data. */
+/* Places sections, GOT and stubs: each object has one range of code, one of read-only data and one of data. Sections
+ * keep their order; code is followed by the stubs, read-only data by the GOT, data by zero-initialised data. */
 
 #include <inttypes.h>
 
@@ -18,7 +18,8 @@ static const uint8_t part_of[] = {
 /* No object is larger than any window; the sum of such sizes cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 40;
 
-/* Gaps are written, like everything between sections: those that alignments make may not be out of proportion to the file. */
+/* Gaps are written, like everything between sections: those that alignments make may not be out of proportion to the
+ * file. */
 static const uint64_t GAPS_LEAST = 16 << 20, GAPS_FACTOR = 64;
 
 int tn__object_count_gap(struct tn__link *link, const struct tn__object *object, const struct tn__section *section,
@@ -171,8 +172,8 @@ static void place_sections(struct tn__object *object)
     }
 }
 
-/* Where the object's part of a zone begins. If it has none, this is only a reference point for code that measures distances
- * from it. */
+/* Where the object's part of a zone begins. If it has none, this is only a reference point for code that measures
+ * distances from it. */
 static uint64_t place_in(const struct tn__object *object, enum tn_zone zone, uint64_t offset, uint8_t **write)
 {
     const struct tn__range *range = object->ranges[zone];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Libraries and what they consist of: objects owned by trackers, archives, resolvers and generators, arrays of functions to call. */
+/* Libraries and what they consist of: objects owned by trackers, archives, resolvers and generators, arrays of
+ * functions to call. */
 
 #ifndef TENON_LIBRARY_H
 #define TENON_LIBRARY_H
@@ -109,16 +110,16 @@ static inline struct tn_tracker *tn__library_next_tracker(struct tn_library *lib
 /* Reads an input into `data`; needs no lock. */
 int tn__library_read(const struct tn_library *library, const struct tn_input *input, bool may_change,
                      struct tn__object_data *data, struct tn_error *err);
-/* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object belongs
- * to `owner` and is appended to `queue`. `keeps` may be a promise that its definitions fulfil. On an error `data` is freed,
- * and nothing has changed except the entries in the journal. */
+/* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object
+ * belongs to `owner` and is appended to `queue`. `keeps` may be a promise that its definitions fulfil. On an error
+ * `data` is freed, and nothing has changed except the entries in the journal. */
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
                     const struct tn__promise *keeps, struct tn__journal *journal, struct tn_error *err);
-/* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins. TN_EDUP
- * if both are strong or it is too late; `by` names the new definer. */
+/* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins.
+ * TN_EDUP if both are strong or it is too late; `by` names the new definer. */
 int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, bool *yields, struct tn_error *err);
-/* After definitions were removed: definitions and group copies of pending objects that had given way to them take their places.
- * Cannot fail; only tests a flag if there were none. */
+/* After definitions were removed: definitions and group copies of pending objects that had given way to them take their
+ * places. Cannot fail; only tests a flag if there were none. */
 void tn__library_fall_back(struct tn_library *library);
 
 /* ---- remove.c ---- */
@@ -140,7 +141,8 @@ bool tn__entry_is_held(const struct tn__entry *entry);
 bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data);
 /* Under the lock: TN_EREMOVED if the library was removed. */
 int tn__library_check(const struct tn_library *library, struct tn_error *err);
-/* Under the lock: keeps the names of the library's entries and its generators, even if it is removed, until it is dropped. */
+/* Under the lock: keeps the names of the library's entries and its generators, even if it is removed, until it is
+ * dropped. */
 void tn__library_hold(struct tn_library *library);
 void tn__library_drop(struct tn_library *library);
 /* Frees the names and generators of a library that nobody holds. */
@@ -151,7 +153,8 @@ void tn__library_free_names(struct tn_library *library);
 /* init.c */
 void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object, const struct tn__section *section,
                    uint64_t sequence);
-/* Makes room for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is out. */
+/* Makes room for `count` more, on top of what was reserved since the list's `reserved` was 0. False when memory is
+ * out. */
 bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
 struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count);
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);

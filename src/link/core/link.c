@@ -392,8 +392,8 @@ static void end_building(struct tn__link *link)
 enum stage { RESOLVE, BUILD, PUBLISH };
 enum method { EITHER, PACK, ARRANGE }; /* into the window's zones; as a session for a file wants it (hooks.h) */
 
-/* All phases, in order. Those without the lock touch only memory and arrays that are private to this link, and what nobody changes
- * while it is building. doc/LINKER.md has the same table (tests/build/phases.sh). */
+/* All phases, in order. Those without the lock touch only memory and arrays that are private to this link, and what
+ * nobody changes while it is building. doc/LINKER.md has the same table (tests/build/phases.sh). */
 static const struct phase {
     const char *name;
     enum stage stage;
@@ -457,7 +457,8 @@ static void undo(struct tn__link *link)
         tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
 }
 
-/* A member that nothing needs, because the archive's index promised what it does not define, outlives the link's list. */
+/* A member that nothing needs, because the archive's index promised what it does not define, outlives the link's
+ * list. */
 static void release_members(struct tn__link *link)
 {
     while (link->members.next != &link->members)

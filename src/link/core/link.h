@@ -2,9 +2,9 @@
 
 /* What the phases of one link share. The table of phases is in link.c, with who holds the session's lock.
  *
- * Most phases run without the lock, so threads link different objects in parallel. A link that needs an object which another link
- * is working on backs out and waits until that link has ended. Nothing outside sees a link before it is published, so after an
- * error it is undone. */
+ * Most phases run without the lock, so threads link different objects in parallel. A link that needs an object which
+ * another link is working on backs out and waits until that link has ended. Nothing outside sees a link before it is
+ * published, so after an error it is undone. */
 
 #ifndef TENON_LINK_H
 #define TENON_LINK_H
@@ -32,7 +32,8 @@ enum { TN__NEED_WEAK = 1, TN__NEED_TLS = 2 };
 
 struct tn__link;
 
-/* What a link must keep; the rest is stripped. The functions are those of strip.c, which only programs that use it contain. */
+/* What a link must keep; the rest is stripped. The functions are those of strip.c, which only programs that use it
+ * contain. */
 struct tn__roots {
     const char *const *names;
     size_t count;
@@ -53,9 +54,9 @@ struct tn__open {
     unsigned how;
 };
 
-/* What a link backed out for. The next round starts with the open references and skips objects that the query has explored
- * before, so that a chain of promises takes linear, not quadratic time. Only when nothing is open any more is everything
- * resolved again and linked. */
+/* What a link backed out for. The next round starts with the open references and skips objects that the query has
+ * explored before, so that a chain of promises takes linear, not quadratic time. Only when nothing is open any more is
+ * everything resolved again and linked. */
 struct tn__needs {
     uint64_t query;                /* its number */
     const struct tn__open *resume; /* start with these and link nothing; NULL: start with the request */
@@ -116,15 +117,15 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
 
 /* resolve.c */
 int tn__link_resolve(struct tn__link *link);
-/* Under the lock: TN_EUNDEF with all names of the request that are nowhere or hidden, and that no generator in `needs` is left to be
- * asked for; before anything is linked for the others. */
+/* Under the lock: TN_EUNDEF with all names of the request that are nowhere or hidden, and that no generator in `needs`
+ * is left to be asked for; before anything is linked for the others. */
 int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err);
 
 /* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
 struct tn__generator *tn__generator_for(const struct tn__missing *missing);
-/* Looks up an entry that its library does not define: in its resolvers and generators, then in the libraries of its search
- * order, and makes the entry lead there. Names that generators have to be asked for are added to the link's needs. `first`
- * is the entry from which aliases led here. TN_ENOMEM. */
+/* Looks up an entry that its library does not define: in its resolvers and generators, then in the libraries of its
+ * search order, and makes the entry lead there. Names that generators have to be asked for are added to the link's
+ * needs. `first` is the entry from which aliases led here. TN_ENOMEM. */
 int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, unsigned how,
                     const struct tn__entry *first);
 
@@ -151,8 +152,8 @@ const char *tn__bound_section(const struct tn__link *link, const struct tn__entr
 uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */
 void tn__link_forget_bounds(struct tn__link *link);
-/* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes; protection; the end
- * of writing (under the lock). */
+/* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes;
+ * protection; the end of writing (under the lock). */
 int tn__link_gather(struct tn__link *link);
 typedef void tn__note_size(void *context, bool low, int zone, size_t size, size_t alignment);
 void tn__link_size_gathered(const struct tn__link *link, tn__note_size *note, void *context);
@@ -164,7 +165,8 @@ int tn__link_settle_gathered(struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
 
 /* bind.c */
-/* Under the lock: creates the object's plan with everything known about its global symbols before placement. TN_ENOMEM. */
+/* Under the lock: creates the object's plan with everything known about its global symbols before placement.
+ * TN_ENOMEM. */
 int tn__object_bind(struct tn__link *link, struct tn__object *object);
 /* Does the same for its local symbols; needs no lock. */
 void tn__object_bind_locals(struct tn__link *link, struct tn__object *object);

@@ -51,8 +51,8 @@ struct tn__plan {
     bool tls_apart; /* for a file: its distance from the thread pointer is only known when it is loaded */
 };
 
-/* An object is pending while it has its data, and linked once that is gone. Objects created without data only own entries
- * defined by the client. */
+/* An object is pending while it has its data, and linked once that is gone. Objects created without data only own
+ * entries defined by the client. */
 struct tn__object {
     const char *name;             /* "file.o", "archive.a(member.o)"; behind this struct */
     struct tn__object_data *data; /* NULL once it is linked */

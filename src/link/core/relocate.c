@@ -18,8 +18,8 @@ struct site {
     const struct tn__row *row;
 };
 
-/* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although the loop
- * stores bytes through pointers that may alias anything. */
+/* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although
+ * the loop stores bytes through pointers that may alias anything. */
 struct loop {
     struct tn__link *link;
     struct tn__object *object;
@@ -105,8 +105,8 @@ static const char *symbol_name(const struct site *site)
 
 /* ---- scan ---- */
 
-/* " in main", or nothing: the function that the relocation is in. Looking for it takes as long as the object has symbols, so only
- * the first undefined symbols of a link get it. */
+/* " in main", or nothing: the function that the relocation is in. Looking for it takes as long as the object has
+ * symbols, so only the first undefined symbols of a link get it. */
 static struct tn_error function_of(const struct site *site)
 {
     enum { MOST = 64 };
@@ -351,8 +351,8 @@ static bool fits(uint64_t value, const struct tn__row *row)
     return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
 }
 
-/* The relocation of this section that stands at an address; false if there is none. Readers keep the file's order, which is nearly
- * always that of offsets: it is looked for by bisection first. */
+/* The relocation of this section that stands at an address; false if there is none. Readers keep the file's order,
+ * which is nearly always that of offsets: it is looked for by bisection first. */
 static bool find_reloc_at(const struct site *site, uint64_t address, struct tn__reloc *found)
 {
     const struct tn__section *section = site->section;

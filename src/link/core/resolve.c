@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Finds the objects of a link: those asked for, and all that their references lead to, including archive members and objects of
- * other libraries. A worklist visits each object and each reference once. */
+/* Finds the objects of a link: those asked for, and all that their references lead to, including archive members and
+ * objects of other libraries. A worklist visits each object and each reference once. */
 
 #include "link/core/link.h"
 
@@ -48,8 +48,8 @@ static int load_member(struct tn__link *link, struct tn_library *library, struct
     return 0;
 }
 
-/* The link has to wait until this promise is kept. Everything else that it lacks is still collected, so that all of it can be
- * made in parallel. */
+/* The link has to wait until this promise is kept. Everything else that it lacks is still collected, so that all of it
+ * can be made in parallel. */
 static int wait_for(struct tn__link *link, struct tn__entry *entry)
 {
     struct tn__promise *promise = entry->promise;

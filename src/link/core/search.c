@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Where a library looks for what it does not define: resolvers, generators, other libraries. What is found elsewhere leaves
- * an alias without strength in the library's own table: the next link has it at once, and any definition overrides it. */
+/* Where a library looks for what it does not define: resolvers, generators, other libraries. What is found elsewhere
+ * leaves an alias without strength in the library's own table: the next link has it at once, and any definition
+ * overrides it. */
 
 #include "link/core/link.h"
 
@@ -115,8 +116,8 @@ static bool is_between(const struct tn__entry *first, const struct tn__entry *at
 
 bool tn__entry_leads_to(struct tn__entry *alias, const struct tn__entry *entry, const struct tn__entry *first)
 {
-    /* So a chain of aliases costs what it is long, but in the worst order, every other one first: then n of them take n * n / 4
-     * steps, 45 ms for 10,000. Looking all of them up takes twice as many. */
+    /* So a chain of aliases costs what it is long, but in the worst order, every other one first: then n of them take n
+     * * n / 4 steps, 45 ms for 10,000. Looking all of them up takes twice as many. */
     if (alias != entry && !entry->aliased)
         return false;
     bool any_found = false;

@@ -49,7 +49,8 @@ struct tn_session {
     uint64_t visits;               /* searches for cycles so far */
     uint64_t revision;             /* count of definitions removed or overridden that queries may have followed */
     struct tn__detached *detached; /* NULL unless it links for another address space; see hooks.h */
-    /* Called under the lock for each linked object, when nothing can fail any more and its data still exists. May be NULL. */
+    /* Called under the lock for each linked object, when nothing can fail any more and its data still exists. May be
+     * NULL. */
     void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
     void *on_linked_context;
     /* What a resolver answers for may be a thread-local variable, which is bound when the output is loaded. */
@@ -88,13 +89,13 @@ static inline void tn__session_report(const struct tn_session *session, const st
 
 /* ---- lock.c ---- */
 
-/* Takes the lock, after retrying for a while: it is held for microseconds at a time, and waking up a sleeping thread takes
- * longer. */
+/* Takes the lock, after retrying for a while: it is held for microseconds at a time, and waking up a sleeping thread
+ * takes longer. */
 void tn__session_lock(struct tn_session *session);
 /* Releases the lock at the end of an operation, and then frees what was deferred until now. */
 void tn__session_unlock(struct tn_session *session);
-/* Releases the lock in the middle of an operation. Nothing is freed: the client's functions that are told of it might wait for this
- * operation. */
+/* Releases the lock in the middle of an operation. Nothing is freed: the client's functions that are told of it might
+ * wait for this operation. */
 void tn__session_pause(struct tn_session *session);
 /* Waits until a link has ended; the lock is released meanwhile. */
 void tn__session_wait(struct tn_session *session);

@@ -103,8 +103,8 @@ struct tn__journal {
 
 /* Hash and length of a name, computed before the lock is taken. 0: too long for any table. */
 uint64_t tn__name_key(const struct tn__seed *seed, const char *name);
-/* Computes the keys of all names that an object will enter. False if the names are longer than its file can account for: they share
- * bytes of it, to cost more time and memory than the file is worth. */
+/* Computes the keys of all names that an object will enter. False if the names are longer than its file can account
+ * for: they share bytes of it, to cost more time and memory than the file is worth. */
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed);
 
 /* The entry of a name, created if it is new. NULL when memory is out. */
@@ -146,8 +146,8 @@ static inline void tn__entry_reset(struct tn__entry *entry)
 void tn__entry_lead(struct tn__entry *alias, struct tn_library *library, struct tn__entry *target);
 
 /* True if `alias` leads to `entry`, which is undefined so far: a cycle. A cycle through a name found earlier in another
- * library does not count: that name is reset, to be looked up again, unless it is on the way from `first` (may be NULL) to
- * `entry`. */
+ * library does not count: that name is reset, to be looked up again, unless it is on the way from `first` (may be NULL)
+ * to `entry`. */
 bool tn__entry_leads_to(struct tn__entry *alias, const struct tn__entry *entry, const struct tn__entry *first);
 
 /* The end of a chain of aliases; the entry itself if it is no alias. */
@@ -158,8 +158,8 @@ static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
     return entry;
 }
 
-/* True for a name found earlier in another library if that library now hides it, or only finds it in turn elsewhere, which
- * others must not follow. */
+/* True for a name found earlier in another library if that library now hides it, or only finds it in turn elsewhere,
+ * which others must not follow. */
 static inline bool tn__entry_is_outdated(const struct tn__entry *entry)
 {
     return tn__entry_is_found(entry) && (entry->target->hidden || tn__entry_is_found(entry->target));

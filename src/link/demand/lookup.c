@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The public calls that look symbols up and link. Each makes a query (query.c), on behalf of the materializer that the calling
- * thread runs, if any. */
+/* The public calls that look symbols up and link. Each makes a query (query.c), on behalf of the materializer that the
+ * calling thread runs, if any. */
 
 #include "link/demand/promise.h"
 

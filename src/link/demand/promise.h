@@ -17,8 +17,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A promise: the symbols that a materializer still has to provide. Guarded by the session's lock, except `staged`, which
- * belongs to the holder of the responsibility. */
+/* A promise: the symbols that a materializer still has to provide. Guarded by the session's lock, except `staged`,
+ * which belongs to the holder of the responsibility. */
 struct tn_responsibility {
     struct tn__promise seen;
     struct tn_library *library;
@@ -105,8 +105,8 @@ void tn__promise_hold(struct tn_responsibility *promise);
 void tn__promise_drop(struct tn_responsibility *promise);
 /* Under the lock: claims a new promise for the calling thread to run. False if another thread has. */
 bool tn__promise_claim(struct tn_responsibility *promise);
-/* Under the lock: replaces a promise left behind by a fork with a new one; queries that wait for it try again. False if it
- * was not left behind. */
+/* Under the lock: replaces a promise left behind by a fork with a new one; queries that wait for it try again. False if
+ * it was not left behind. */
 bool tn__promise_renew(struct tn_responsibility *promise);
 /* Without the lock: calls the materializer of a claimed promise, which has then ended or will be ended later. */
 void tn__promise_run(struct tn_responsibility *promise);
@@ -130,7 +130,8 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
 /* Copies and checks a client's materializer. */
 int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
                           struct tn_materializer *m, struct tn_error *err);
-/* Under the lock, which is released meanwhile: tells materializers which of their symbols the changes in `journal` overrode. */
+/* Under the lock, which is released meanwhile: tells materializers which of their symbols the changes in `journal`
+ * overrode. */
 void tn__promises_discard(struct tn_session *session, struct tn__journal *journal);
 
 /* ---- query.c ---- */
@@ -140,7 +141,8 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
 /* The same, with a callback instead of waiting. TN_ENOMEM: it is not called. */
 int tn__query_start(const struct tn__request *request, struct tn_responsibility *from, tn_lookup_done *done,
                     void *context, struct tn_error *err);
-/* sweep.c: removes unused names from the library's table. Under the lock, by a thread that holds no pointers to its entries. */
+/* sweep.c: removes unused names from the library's table. Under the lock, by a thread that holds no pointers to its
+ * entries. */
 void tn__library_sweep(struct tn_library *library);
 
 static inline void tn__library_sweep_if_due(struct tn_library *library)
@@ -154,11 +156,11 @@ static inline void tn__library_sweep_if_due(struct tn_library *library)
 int tn__query_link(const struct tn__request *request, struct tn_error *err);
 /* Under the lock: wakes the queries of a promise that has ended or given its symbols away. */
 void tn__query_wake(struct tn_responsibility *promise);
-/* Without the lock: does one round of the next runnable query, of this promise's materializer (NULL: of any). False if there is
- * none. */
+/* Without the lock: does one round of the next runnable query, of this promise's materializer (NULL: of any). False if
+ * there is none. */
 bool tn__query_step_one(struct tn_session *session, const struct tn_responsibility *only_of);
-/* Without the lock: continues runnable queries. Inside a materializer only its own, because others might have to wait for
- * it. */
+/* Without the lock: continues runnable queries. Inside a materializer only its own, because others might have to wait
+ * for it. */
 void tn__query_continue(struct tn_session *session);
 /* Under the lock: its queries no longer belong to a promise. */
 void tn__query_disown(struct tn_responsibility *promise);

@@ -2,9 +2,9 @@
 
 /* Lookups: a query links what is there, waits for what is promised, and tries again. See promise.h.
  *
- * No wait can deadlock: a query made by a materializer is recorded with its promise, and before it waits, the chain of what
- * it would wait for is followed. If that leads back to the promise, the query fails instead. Other queries cannot close a
- * cycle. */
+ * No wait can deadlock: a query made by a materializer is recorded with its promise, and before it waits, the chain of
+ * what it would wait for is followed. If that leads back to the promise, the query fails instead. Other queries cannot
+ * close a cycle. */
 
 #include "link/demand/promise.h"
 
@@ -304,8 +304,8 @@ static void sweep_after(const struct tn__request *request, int code)
 
 static void step(struct tn__query *query);
 
-/* Where the calling thread goes on with queries. What becomes runnable meanwhile is left to the loop that is running: so the
- * stack does not grow with the number of rounds. */
+/* Where the calling thread goes on with queries. What becomes runnable meanwhile is left to the loop that is running:
+ * so the stack does not grow with the number of rounds. */
 static __thread struct level {
     const struct tn_session *session;
     const struct tn_responsibility *inside;
@@ -387,8 +387,8 @@ static bool has_work(const struct tn_responsibility *promise, const void *unused
            (promise->seen.state == TN__PROMISE_RUNNING && promise->left_behind);
 }
 
-/* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be waiting
- * themselves. Under the lock, which is given up meanwhile; false if there is nothing to do. */
+/* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be
+ * waiting themselves. Under the lock, which is given up meanwhile; false if there is nothing to do. */
 static bool help(const struct tn__query *query)
 {
     struct tn_session *session = query->session;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Names that nothing defines, refers to or waits for any more are removed from a library's table, so that a program that keeps
- * adding and removing new names does not grow. There are no reference counts: when the table has doubled since the last sweep
- * and definitions were removed meanwhile, all entries still in use are marked and the others freed for new names. So entering
- * names costs nothing extra, and removing them little. */
+/* Names that nothing defines, refers to or waits for any more are removed from a library's table, so that a program
+ * that keeps adding and removing new names does not grow. There are no reference counts: when the table has doubled
+ * since the last sweep and definitions were removed meanwhile, all entries still in use are marked and the others freed
+ * for new names. So entering names costs nothing extra, and removing them little. */
 
 #include "link/demand/promise.h"
 

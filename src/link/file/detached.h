@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Linking for another address space, to examine the result: client memory (struct tn_memory) that is never visible at its
- * addresses, and chosen places for single sections. The phases and their code are the same; what would touch this process
- * is left out: nothing is mapped at the window's addresses, no unwind table is registered, no thread-local image is
- * written, and no resolver of an indirect function and no initializer runs.
+/* Linking for another address space, to examine the result: client memory (struct tn_memory) that is never visible at
+ * its addresses, and chosen places for single sections. The phases and their code are the same; what would touch this
+ * process is left out: nothing is mapped at the window's addresses, no unwind table is registered, no thread-local
+ * image is written, and no resolver of an indirect function and no initializer runs.
  *
  *  - The pointer of an indirect function holds the address of its resolver; the loader of the result has to call that.
  *  - Thread-local data lies below the thread pointer, that of the first object nearest to it, as in a program.
- *  - __tls_get_addr is a symbol like any other, and TLS descriptors are refused: their functions would be this process's. */
+ *  - __tls_get_addr is a symbol like any other, and TLS descriptors are refused: their functions would be this
+ *    process's. */
 
 #ifndef TENON_DETACHED_H
 #define TENON_DETACHED_H

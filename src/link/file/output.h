@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Linking for a file: relocatable objects become the sections and segments of a shared library, or of a part of a program,
- * independent of the file's format. Writers of files (src/codegen/image) start here: the result has every byte, its place
- * in memory and in the file, and the relocations left for load time.
+/* Linking for a file: relocatable objects become the sections and segments of a shared library, or of a part of a
+ * program, independent of the file's format. Writers of files (src/codegen/image) start here: the result has every
+ * byte, its place in memory and in the file, and the relocations left for load time.
  *
  *     tn__output_link(&options, inputs, count, &output, &err);
  *     for each of output->segments, output->sections: write the bytes at their offset
@@ -10,13 +10,13 @@
  *     tn__output_free(output);
  *
  * The link is that of a detached session (detached.h) with a layout of its own: same resolution, rows and bytes as in
- * memory. If its addresses are known, the output is *fixed*: it imports nothing and needs no relocation. Otherwise it is
- * position-independent: it is linked at an address so high that no field of 32 bits can hold anything that depends on it.
- * Only 64-bit words can then need relocation at load time, and these are listed.
+ * memory. If its addresses are known, the output is *fixed*: it imports nothing and needs no relocation. Otherwise it
+ * is position-independent: it is linked at an address so high that no field of 32 bits can hold anything that depends
+ * on it. Only 64-bit words can then need relocation at load time, and these are listed.
  *
- * The segments, in order: read-only data, code, data that is read-only after relocation, data. Data to be relocated lies
- * together, and constants move there only if they need relocation, so processes share everything else. Equal input gives
- * equal output.
+ * The segments, in order: read-only data, code, data that is read-only after relocation, data. Data to be relocated
+ * lies together, and constants move there only if they need relocation, so processes share everything else. Equal input
+ * gives equal output.
  *
  * Parts: output.c (the session, the result), output_layout.c (sections and segments), output_slots.c (the GOT),
  * output_relocs.c (load-time relocations), output_strings.c (duplicate debug strings), output_finish.c (symbols, debug
@@ -115,9 +115,9 @@ struct tn__output_options {
     uint64_t address;      /* of the first segment; not fixed: before the load bias */
     tn_resolver *resolver; /* fixed: the addresses of undefined symbols; otherwise these are imported */
     void *context;         /* for resolver and head */
-    /* Symbols in the rest of the same program, for the objects to refer to: addresses in the file, to which the load bias
-     * is added unless the output is fixed; thread-local data: the distance from the thread pointer. A definition in the
-     * objects takes precedence over a weak one here. */
+    /* Symbols in the rest of the same program, for the objects to refer to: addresses in the file, to which the load
+     * bias is added unless the output is fixed; thread-local data: the distance from the thread pointer. A definition
+     * in the objects takes precedence over a weak one here. */
     const struct tn_definition *definitions;
     size_t definition_count;
     /* Room for the thread-local data of the rest of the program, if the objects have some too: at the end of the block,
@@ -127,25 +127,25 @@ struct tn__output_options {
         bool has_values;
     } tls_room;
     /* How many bytes the format needs at the beginning of the first segment, for its headers and tables. Called when
-     * everything is known but the final addresses (distances within a segment are final), and again after each change until
-     * the room suffices. NULL: none. */
+     * everything is known but the final addresses (distances within a segment are final), and again after each change
+     * until the room suffices. NULL: none. */
     uint64_t (*head)(void *context, const struct tn__output *output);
-    /* Called for each loaded section of each object, and with `section` NULL after an object's last one. What it returns, with
-     * `err`, ends the link. NULL: none. */
+    /* Called for each loaded section of each object, and with `section` NULL after an object's last one. What it
+     * returns, with `err`, ends the link. NULL: none. */
     int (*inspect)(void *context, const char *object, const char *section, const uint8_t *bytes, uint64_t size,
                    struct tn_error *err);
 };
 
-/* Links objects or archives (all members of them). Inputs are borrowed for the call; only their names, bytes and flags are
- * read, and hidden inputs export nothing. The caller frees *out with tn__output_free.
- * TN_EFORMAT, TN_ENOTSUP (indirect functions, TLS descriptors), TN_ERANGE (code that is not position-independent; the text
- * says where), TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
+/* Links objects or archives (all members of them). Inputs are borrowed for the call; only their names, bytes and flags
+ * are read, and hidden inputs export nothing. The caller frees *out with tn__output_free. TN_EFORMAT, TN_ENOTSUP
+ * (indirect functions, TLS descriptors), TN_ERANGE (code that is not position-independent; the text says where),
+ * TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
 int tn__output_link(const struct tn__output_options *options, const struct tn_input *inputs, size_t count,
                     struct tn__output **out, struct tn_error *err);
 void tn__output_free(struct tn__output *output);
 
-/* RELR (gABI draft, "Relative Relocation Table"): encodes the TN__DYNAMIC_RELATIVE relocations at multiples of 8; others need a
- * table of another form. Writes at most `room` words and returns how many the encoding takes. */
+/* RELR (gABI draft, "Relative Relocation Table"): encodes the TN__DYNAMIC_RELATIVE relocations at multiples of 8;
+ * others need a table of another form. Writes at most `room` words and returns how many the encoding takes. */
 size_t tn__output_relr(const struct tn__output *output, uint64_t *words, size_t room);
 
 /* The section of this name, or NULL. */

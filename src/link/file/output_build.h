@@ -10,7 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Each class becomes one output section, in the order of the file; in a NAMED class, one for each name in the objects. */
+/* Each class becomes one output section, in the order of the file; in a NAMED class, one for each name in the
+ * objects. */
 enum tn__output_class {
     TN__CLASS_NOTE,
     TN__CLASS_RODATA,
@@ -96,8 +97,8 @@ static inline int tn__output_no_memory(const struct tn__output_link *o)
     return tn__fail(o->err, TN_ENOMEM, "%s: out of memory", o->options->name);
 }
 
-/* Thread-local data is addressed relative to the thread pointer if its distance from it is known, else to the beginning of its
- * block. The block ends at the thread pointer (variant II of the TLS ABI). */
+/* Thread-local data is addressed relative to the thread pointer if its distance from it is known, else to the beginning
+ * of its block. The block ends at the thread pointer (variant II of the TLS ABI). */
 static inline uint64_t tn__output_tls_start(const struct tn__output_link *o)
 {
     bool known = o->options->fixed || o->options->program;

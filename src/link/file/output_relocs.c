@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Load-time relocations: 64-bit words that hold an address of the output, or of an import. Everything else that would depend on
- * the load address is refused, here or by the linker's range checks: see output.h. */
+/* Load-time relocations: 64-bit words that hold an address of the output, or of an import. Everything else that would
+ * depend on the load address is refused, here or by the linker's range checks: see output.h. */
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Drops unneeded GOT slots. The scan makes a slot for every symbol that is loaded through the GOT. Most of these loads are
- * rewritten later, when values are stored (arch/x86_64/relax.c). In memory an unused slot costs nothing, but in a file it would
- * be one more word to relocate at load time. So each such instruction is rewritten here on trial. */
+/* Drops unneeded GOT slots. The scan makes a slot for every symbol that is loaded through the GOT. Most of these loads
+ * are rewritten later, when values are stored (arch/x86_64/relax.c). In memory an unused slot costs nothing, but in a
+ * file it would be one more word to relocate at load time. So each such instruction is rewritten here on trial. */
 
 #include "link/file/output_build.h"
 

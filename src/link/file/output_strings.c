@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Merges the strings of debug data (gABI, SHF_MERGE and SHF_STRINGS): a piece keeps only those that no earlier piece has.
- * Strings in loaded sections are not merged: they are few, and not every reference to them has a relocation that could be
- * redirected. */
+/* Merges the strings of debug data (gABI, SHF_MERGE and SHF_STRINGS): a piece keeps only those that no earlier piece
+ * has. Strings in loaded sections are not merged: they are few, and not every reference to them has a relocation that
+ * could be redirected. */
 
 #include <string.h>
 

@@ -338,7 +338,8 @@ static void unmap_member(void *unused, const void *bytes, size_t length)
     tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
 }
 
-/* True for a path that leads out of the folder it begins in. An absolute one begins in the archive's, if it names that. */
+/* True for a path that leads out of the folder it begins in. An absolute one begins in the archive's, if it names
+ * that. */
 static bool leads_out(const char *archive, const char *name, size_t length)
 {
     const char *slash = strrchr(archive, '/');

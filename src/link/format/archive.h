@@ -51,7 +51,8 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
                         struct tn_error *err);
 /* "archive.a(member.o)", which belongs to the caller; NULL when memory is out. */
 char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member);
-/* Loads the bytes and full name of a member. `input->release`, if set, unmaps the bytes; the name belongs to the caller. */
+/* Loads the bytes and full name of a member. `input->release`, if set, unmaps the bytes; the name belongs to the
+ * caller. */
 int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct tn_input *input, char **name,
                      struct tn_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reads DWARF's encodings from unchecked bytes. A read beyond the end returns 0 and clears `good`, which stays cleared, so
- * callers may check it once, at the end. */
+/* Reads DWARF's encodings from unchecked bytes. A read beyond the end returns 0 and clears `good`, which stays cleared,
+ * so callers may check it once, at the end. */
 
 #ifndef TENON_CURSOR_H
 #define TENON_CURSOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. Contents are borrowed
- * from the caller's bytes, and every offset, count and index is checked before it is used. */
+/* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. Contents are
+ * borrowed from the caller's bytes, and every offset, count and index is checked before it is used. */
 
 #include "link/format/elf_reader.h"
 #include "link/arch/reloc.h"
@@ -186,7 +186,8 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
     return 0;
 }
 
-/* A thread-local symbol's value is a distance, any other's an address: the symbol has to be as its section is (gABI, STT_TLS). */
+/* A thread-local symbol's value is a distance, any other's an address: the symbol has to be as its section is (gABI,
+ * STT_TLS). */
 static int check_thread_local(const struct tn__elf_reader *r, uint32_t index, struct tn__symbol *symbol)
 {
     const struct tn__section *section = &r->object->sections[symbol->section];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The header of an ELF file (gABI 4.1, chapter 4, "ELF Header"): which files are objects that can be linked, and what the others
- * are. */
+/* The header of an ELF file (gABI 4.1, chapter 4, "ELF Header"): which files are objects that can be linked, and what
+ * the others are. */
 
 #include "link/format/elf_reader.h"
 #include "link/arch/reloc.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a section is to the linker. Its flags and type say what kind of bytes it has, its name says what these are for. Both are
- * checked together, because later phases rely on the pair: a table that is read in memory must have an address there. */
+/* What a section is to the linker. Its flags and type say what kind of bytes it has, its name says what these are for.
+ * Both are checked together, because later phases rely on the pair: a table that is read in memory must have an address
+ * there. */
 
 #include "link/format/elf_reader.h"
 
 /* ---- types ---- */
 
-/* The types of sections that are loaded as they are (gABI, "Section Types"; psABI; GNU). All others with SHF_ALLOC are refused:
- * what they would need is not known. */
+/* The types of sections that are loaded as they are (gABI, "Section Types"; psABI; GNU). All others with SHF_ALLOC are
+ * refused: what they would need is not known. */
 static bool is_loadable(const struct tn__elf_reader *r, uint32_t type)
 {
     const uint32_t generic = 1 << SHT_PROGBITS | 1 << SHT_NOBITS | 1 << SHT_NOTE | 1 << SHT_INIT_ARRAY |
@@ -107,8 +108,8 @@ static uint8_t flags_kind(uint32_t type, uint64_t flags)
     return type == SHT_NOBITS ? kinds[row].zeros : kinds[row].bytes;
 }
 
-/* What each pair of role and kind is loaded as; where nothing is said, it is refused. What the linker and its observers read is
- * read-only once relocated. */
+/* What each pair of role and kind is loaded as; where nothing is said, it is refused. What the linker and its observers
+ * read is read-only once relocated. */
 static const uint8_t loaded_as[TN__ROLES][TN__SECTION_KINDS] = {
     [TN__ROLE_NONE] = {[TN__SECTION_CODE] = TN__SECTION_CODE,
                        [TN__SECTION_RODATA] = TN__SECTION_RODATA,
@@ -180,8 +181,8 @@ static bool wants_executable_stack(const struct tn__section *section, uint64_t f
     return flags & SHF_EXECINSTR && !strcmp(section->name, ".note.GNU-stack");
 }
 
-/* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a flag says
- * that there is nothing else (GCC, struct lto_section; before version 10, there was a symbol instead). */
+/* What GCC writes with -flto and without -ffat-lto-objects. The section begins with two versions of 16 bits, then a
+ * flag says that there is nothing else (GCC, struct lto_section; before version 10, there was a symbol instead). */
 static bool has_no_code(const struct tn__section *section)
 {
     enum { SLIM = 4 };

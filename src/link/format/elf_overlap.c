@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* No two sections may share bytes of the file. So work that is done once for each section is bounded by the size of the file.
- * (Thousands of sections that are one table would be read thousands of times.) */
+/* No two sections may share bytes of the file. So work that is done once for each section is bounded by the size of the
+ * file. (Thousands of sections that are one table would be read thousands of times.) */
 
 #include <stdlib.h>
 

@@ -48,11 +48,12 @@ struct tn__elf_reader {
 
 #define TN__ELF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
-/* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch and unwind_type. */
+/* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch and
+ * unwind_type. */
 int tn__elf_check_header(struct tn__elf_reader *r);
 
-/* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned; member by member, so
- * that only those in use are read. */
+/* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned; member by
+ * member, so that only those in use are read. */
 static inline Elf64_Shdr tn__elf_header_of(const struct tn__elf_reader *r, uint32_t index)
 {
     const uint8_t *at = r->headers + (size_t)index * sizeof(Elf64_Shdr);
@@ -63,8 +64,8 @@ static inline Elf64_Shdr tn__elf_header_of(const struct tn__elf_reader *r, uint3
 #undef GET
 }
 
-/* Sets the kind and role of a section with SHF_ALLOC, and what follows from its name. False: it cannot be loaded; the other
- * function then says why. */
+/* Sets the kind and role of a section with SHF_ALLOC, and what follows from its name. False: it cannot be loaded; the
+ * other function then says why. */
 bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__section *section, uint32_t type, uint64_t flags);
 int tn__elf_fail_kind(const struct tn__elf_reader *r, uint32_t index);
 /* For the other sections: TN_ENOTSUP if loaded code needs what the section asks for. */
@@ -80,8 +81,8 @@ static inline struct tn__elf_extent *tn__elf_loose_place(struct tn__elf_places *
     return &places->loose[places->loose_count++];
 }
 
-/* Notes where a section's bytes lie. In the order of the headers contents ascend, relocations likewise, and the few others lie
- * somewhere: so assemblers write them. */
+/* Notes where a section's bytes lie. In the order of the headers contents ascend, relocations likewise, and the few
+ * others lie somewhere: so assemblers write them. */
 static inline void tn__elf_note_place(struct tn__elf_places *places, const Elf64_Shdr *header)
 {
     struct tn__elf_extent *at = &places->contents;

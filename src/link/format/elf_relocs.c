@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Relocation sections. SHT_RELA stays in the file's bytes: the neutral form is its own. SHT_CREL (the gABI's proposed compact
- * form, as current clang writes it) is a stream of differences, and is expanded when the object is read. Whatever else says
- * that it relocates a loaded section is refused, because code without its relocations does not work. */
+/* Relocation sections. SHT_RELA stays in the file's bytes: the neutral form is its own. SHT_CREL (the gABI's proposed
+ * compact form, as current clang writes it) is a stream of differences, and is expanded when the object is read.
+ * Whatever else says that it relocates a loaded section is refused, because code without its relocations does not
+ * work. */
 
 #include "link/format/cursor.h"
 #include "link/format/elf_reader.h"

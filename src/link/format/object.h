@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The neutral object: what readers produce and all later phases work on. Flat arrays; no phase after the readers knows the file
- * format.
+/* The neutral object: what readers produce and all later phases work on. Flat arrays; no phase after the readers knows
+ * the file format.
  *
  * Relocations stay in the file's bytes and are decoded in blocks when they are scanned and applied: decoded, they would
  * be the largest array of the link, and touching fresh memory costs more than decoding twice. */
@@ -39,8 +39,8 @@ enum tn__section_role {
 };
 
 /* Order of .init_array and the like: smaller runs first. Two steps per number in a section's name, because GNU ld puts
- * .ctors.N before .init_array.N (and .dtors.N before .fini_array.N). Names that end in something else follow, as with GNU
- * ld, and names without a suffix come last. */
+ * .ctors.N before .init_array.N (and .dtors.N before .fini_array.N). Names that end in something else follow, as with
+ * GNU ld, and names without a suffix come last. */
 enum { TN__PRIORITY_FIRST = 0, TN__PRIORITY_UNNUMBERED = 2 * 65536, TN__PRIORITY_LAST };
 
 struct tn__section {
@@ -127,8 +127,8 @@ struct tn__object_data {
     struct tn__arena arena; /* holds the arrays */
 };
 
-/* The size of a symbol as far as it lies in its section. What the file says may be more than the section or the address space
- * has: whatever computes a symbol's end uses this one. */
+/* The size of a symbol as far as it lies in its section. What the file says may be more than the section or the address
+ * space has: whatever computes a symbol's end uses this one. */
 static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const struct tn__symbol *symbol)
 {
     if (symbol->place != TN__PLACE_SECTION)
@@ -136,8 +136,8 @@ static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const
     return tn__min64(symbol->size, data->sections[symbol->section].size - symbol->value);
 }
 
-/* The most bytes of names, each counted as often as it occurs, that are accepted from a file. Names may end alike and share bytes;
- * those that compilers make are no longer in sum than their file. */
+/* The most bytes of names, each counted as often as it occurs, that are accepted from a file. Names may end alike and
+ * share bytes; those that compilers make are no longer in sum than their file. */
 static inline uint64_t tn__names_limit(const struct tn__object_data *data)
 {
     return data->size ? (1 << 20) + 64 * (uint64_t)data->size : UINT64_MAX; /* the client's are in no file */
@@ -150,8 +150,8 @@ int tn__object_fail_names(const struct tn__object_data *data, struct tn_error *e
 struct tn__format {
     const char *name;
     bool (*claims)(const uint8_t *bytes, size_t size);
-    /* Fills in the arrays of an object whose name, bytes and size are set; allocates in its arena. TN_EFORMAT, TN_ENOTSUP,
-     * TN_ENOMEM. */
+    /* Fills in the arrays of an object whose name, bytes and size are set; allocates in its arena. TN_EFORMAT,
+     * TN_ENOTSUP, TN_ENOMEM. */
     int (*read)(struct tn__object_data *object, struct tn_error *err);
     /* Decodes `count` relocations starting at number `first`, all below reloc_count. The results are unchecked. */
     void (*decode)(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);

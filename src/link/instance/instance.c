@@ -3,22 +3,21 @@
 /* Code instances: how compiled code gets to its callers, while other threads call, compile, replace and remove it.
  *
  * The words invoke, specptr and specsigflags are read without a lock, by generated code too; tenon/instance.h has the
- * states and the protocols of readers and invoke entries. Only this file writes them, under one lock, which also guards the
- * leases and the lists of trackers. Because readers take no lock, the order of the writes matters all the same:
+ * states and the protocols of readers and invoke entries. Only this file writes them, under one lock, which also guards
+ * the leases and the lists of trackers. Because readers take no lock, the order of the writes matters all the same:
  *
- *   publish   CAS specptr NULL -> P, acquire and release; the low bit, relaxed; invoke, release; the ready bit, release. So
- *             whoever sees the ready bit sees all of it, and whoever sees invoke sees specptr.
- *   update    CAS specptr P -> an equivalent P', release. A plain store could restore code that is gone; the CAS fails then.
- *   withdraw  the withdrawn bit, release; invoke = the generic entry, release. Both before threads pass a quiescent point. The
- *             other words stay: entries reached through the old invoke may still read them.
- *   clear     after all threads passed one: flags = 0, release; specptr = NULL, release. In this order, so that whoever finds
- *             specptr NULL, and publishes, finds no old flags.
+ *   publish   CAS specptr NULL -> P, acquire and release; the low bit, relaxed; invoke, release; the ready bit,
+ *             release. So whoever sees the ready bit sees all of it, and whoever sees invoke sees specptr.
+ *   update    CAS specptr P -> an equivalent P', release. A plain store could restore code that is gone; CAS fails.
+ *   withdraw  the withdrawn bit, release; invoke = the generic entry, release. Both before threads pass a quiescent
+ *             point. The other words stay: entries reached through the old invoke may still read them.
+ *   clear     after all threads passed one: flags = 0, release; specptr = NULL, release. In this order, so that whoever
+ *             finds specptr NULL, and publishes, finds no old flags.
  *
- * A reader that passed its quiescent point after a withdrawal began may still find the old specptr, but then also finds it
- * withdrawn or cleared: so it checks the flags first (5, 6). What it finds not withdrawn is not cleared before the reader's
- * next quiescent point, but may be withdrawn meanwhile (9), and other code may have been published since it read specptr
- * (10).
- */
+ * A reader that passed its quiescent point after a withdrawal began may still find the old specptr, but then also finds
+ * it withdrawn or cleared: so it checks the flags first (5, 6). What it finds not withdrawn is not cleared before the
+ * reader's next quiescent point, but may be withdrawn meanwhile (9), and other code may have been published since it
+ * read specptr (10). */
 
 #include <pthread.h>
 #include <sched.h>
@@ -147,7 +146,8 @@ static bool is_compiled(const struct tn_instance *instance)
                                  : is_code(instance, get_invoke(instance));
 }
 
-/* Until the publisher of specptr has set the ready bit, or specptr was cleared. The publisher needs no lock that we hold. */
+/* Until the publisher of specptr has set the ready bit, or specptr was cleared. The publisher needs no lock that we
+ * hold. */
 static void wait_until_ready(const struct tn_instance *instance)
 {
     while (get_specptr(instance) && !(get_flags(instance) & TN_INSTANCE_READY))
@@ -403,7 +403,8 @@ static struct compiler *holder_of(const struct tn_instance *instance)
     return NULL;
 }
 
-/* Threads check this chain before they begin to wait, so it has no cycle: it ends, with us or with a thread that runs. */
+/* Threads check this chain before they begin to wait, so it has no cycle: it ends, with us or with a thread that
+ * runs. */
 static bool waits_for_us(const struct compiler *compiler)
 {
     while (compiler && compiler != &self)

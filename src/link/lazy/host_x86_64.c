@@ -3,9 +3,9 @@
 /* Lazy stubs of x86-64.
  *
  * The entry preserves every register that any calling convention passes arguments in, except r11, which linkers may use
- * between caller and callee (psABI, "Register Usage"). These are all call-clobbered general registers, and the vector and
- * mask registers in full: whole components of XSAVE, so that a future register takes one more bit. The x87 stack is empty
- * at a call. */
+ * between caller and callee (psABI, "Register Usage"). These are all call-clobbered general registers, and the vector
+ * and mask registers in full: whole components of XSAVE, so that a future register takes one more bit. The x87 stack is
+ * empty at a call. */
 
 #include <cpuid.h>
 #include <pthread.h>

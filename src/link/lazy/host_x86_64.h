@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The entries of host_x86_64.c, exposed for its tests: without them only the best one that the processor supports would run. */
+/* The entries of host_x86_64.c, exposed for its tests: without them only the best one that the processor supports would
+ * run. */
 
 #ifndef TENON_LAZY_HOST_X86_64_H
 #define TENON_LAZY_HOST_X86_64_H

@@ -56,8 +56,8 @@ static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
 
 /* ---- calls that wait for their function ---- */
 
-/* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless somebody was
- * faster. *address is where to go on. */
+/* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless
+ * somebody was faster. *address is where to go on. */
 static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch, int code, uint64_t *address,
                   struct tn_error *err)
 {
@@ -207,7 +207,8 @@ static bool holds(const struct tn__places *places, uint64_t address)
     return below && address - places->items[below - 1].address < places->items[below - 1].size;
 }
 
-/* One that is hidden itself works as long as what it leads to is there; one that may not fail is the client's business. */
+/* One that is hidden itself works as long as what it leads to is there; one that may not fail is the client's
+ * business. */
 static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
                            const struct tn__places *places)
 {

@@ -3,12 +3,12 @@
 /* Lazy stubs and redirectable functions.
  *
  * A stub is immutable code that jumps through its own slot in writable data, so only data ever changes. The slot of a
- * function that has not been looked up leads to the entry, a part of the runtime written per architecture: it saves every
- * register that may hold an argument, asks tn__lazy_resolve where the call goes, and continues there as if it had never
- * intervened. Stubs are made in blocks; they are handed out and taken back one by one (lazy_pool.c).
+ * function that has not been looked up leads to the entry, a part of the runtime written per architecture: it saves
+ * every register that may hold an argument, asks tn__lazy_resolve where the call goes, and continues there as if it had
+ * never intervened. Stubs are made in blocks; they are handed out and taken back one by one (lazy_pool.c).
  *
- * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry restores
- * what the frame holds in the end, so who moves objects changes it there.
+ * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry
+ * restores what the frame holds in the end, so who moves objects changes it there.
  *
  * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
 
@@ -21,8 +21,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Called by the entry: links the function whose stub was called, and answers the address at which the call goes on, that of
- * the failure handler if there is no function. May call lazy stubs itself. */
+/* Called by the entry: links the function whose stub was called, and answers the address at which the call goes on,
+ * that of the failure handler if there is no function. May call lazy stubs itself. */
 uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame);
 
 /* ---- architectures ---- */
@@ -96,8 +96,8 @@ void tn__lazy_free_blocks(struct tn_session *session);
 
 /* ---- what observers are told (lazy_names.c) ---- */
 
-/* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an observer
- * answers; then it is as if none had been told. */
+/* Under the session's lock, when stubs have been taken for these records of one definition. TN_ENOMEM, or what an
+ * observer answers; then it is as if none had been told. */
 int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__lazy_record *records, size_t count,
                           struct tn_error *err);
 /* They are about to be given back. */

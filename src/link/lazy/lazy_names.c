@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Describes stubs to observers: adjacent stubs of one definition are an object with functions NAME@stub. Nothing is stored
- * here: the records have the stubs' addresses. */
+/* Describes stubs to observers: adjacent stubs of one definition are an object with functions NAME@stub. Nothing is
+ * stored here: the records have the stubs' addresses. */
 
 #include "link/lazy/lazy.h"
 #include "link/observe/observer.h"

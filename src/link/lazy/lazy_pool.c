@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stubs are allocated in blocks: a range of code that is written once, and a range of data with their slots and an unwind
- * table. The distance from a stub to its slot is the same throughout a block. Blocks grow with the pool, because each costs
- * some strategies a mapping, and are kept until the session ends. */
+/* Stubs are allocated in blocks: a range of code that is written once, and a range of data with their slots and an
+ * unwind table. The distance from a stub to its slot is the same throughout a block. Blocks grow with the pool, because
+ * each costs some strategies a mapping, and are kept until the session ends. */
 
 #include <stdatomic.h>
 

@@ -18,8 +18,8 @@ static uint64_t page_up(uint64_t value)
 
 /* ---- windows ---- */
 
-/* The chunks of each zone begin at a random page of an eighth of the window, this one. Half of the window stays in one piece, for
- * large objects. */
+/* The chunks of each zone begin at a random page of an eighth of the window, this one. Half of the window stays in one
+ * piece, for large objects. */
 static const uint64_t eighths[TN_ZONES] = {[TN_ZONE_CODE] = 0, [TN_ZONE_DATA] = 5, [TN_ZONE_RODATA] = 6};
 
 static uint64_t zone_base(const struct tn__codemem *memory, const struct tn__window *window, int kind)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code memory: windows of reserved address space, divided into zones by permission, in which ranges are packed side by side.
+/* Code memory: windows of reserved address space, divided into zones by permission, in which ranges are packed side by
+ * side.
  *
- * A window holds code, read-only data and writable data, each zone in chunks of growing size. How a chunk becomes writable in
- * one place and executable in another is up to the strategy (strategy.h). The first window is within reach of the program; a
- * second one below 2 GiB is created when an object needs 32-bit absolute addresses. codemem.c has the windows, zones.c what is
- * in them.
+ * A window holds code, read-only data and writable data, each zone in chunks of growing size. How a chunk becomes
+ * writable in one place and executable in another is up to the strategy (strategy.h). The first window is within reach
+ * of the program; a second one below 2 GiB is created when an object needs 32-bit absolute addresses. codemem.c has the
+ * windows, zones.c what is in them.
  *
  * Ranges are taken and given back under the session's lock, but filled and published without it. */
 
@@ -81,8 +82,9 @@ int tn__codemem_open_client(struct tn__codemem *memory, const struct tn_allocato
                             struct tn_error *err);
 void tn__codemem_close(struct tn__codemem *memory);
 
-/* Switches to private memory, if the system permits it: debuggers write breakpoints past page protection, but not into shared
- * mappings such as the views of a memfd, which perf moreover takes for files. TN_EINVAL: too late, something is linked. */
+/* Switches to private memory, if the system permits it: debuggers write breakpoints past page protection, but not into
+ * shared mappings such as the views of a memfd, which perf moreover takes for files. TN_EINVAL: too late, something is
+ * linked. */
 int tn__codemem_make_private(struct tn__codemem *memory, struct tn_error *err);
 
 /* The window for objects that need absolute 32-bit addresses, created on first use. TN_ENOMEM. */
@@ -112,8 +114,8 @@ struct tn__backing {
     uint64_t from, to; /* addresses; equal if there are none */
 };
 
-/* Takes `size` bytes in a zone, the first `touch` of which will be filled; they are written at range->write and visible at
- * range->address. TN_ENOMEM, TN_EPERM. */
+/* Takes `size` bytes in a zone, the first `touch` of which will be filled; they are written at range->write and visible
+ * at range->address. TN_ENOMEM, TN_EPERM. */
 int tn__codemem_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, size_t touch,
                      struct tn__range **range, struct tn__backing *backing, struct tn_error *err);
 
@@ -124,8 +126,8 @@ void tn__codemem_fill(const struct tn__range *range, struct tn__backing *backing
 /* Makes the contents final: code becomes executable, read-only data read-only. TN_EPERM, TN_ENOMEM. */
 int tn__codemem_publish(const struct tn__window *window, struct tn__range *range, struct tn_error *err);
 
-/* The range, which may be NULL, will not be written any more, except by the program. Every range has to be settled unless it is
- * given back. TN_EPERM, TN_ENOMEM: its alias cannot be made inaccessible, which was due. */
+/* The range, which may be NULL, will not be written any more, except by the program. Every range has to be settled
+ * unless it is given back. TN_EPERM, TN_ENOMEM: its alias cannot be made inaccessible, which was due. */
 int tn__codemem_settle(struct tn__range *range, struct tn_error *err);
 
 void tn__codemem_give(struct tn__window *window, struct tn__range *range);
@@ -135,8 +137,8 @@ int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err);
 
 /* ---- links that share no pages with others (own_pages.c) ---- */
 
-/* What a link has from this size on, per zone, is written to private anonymous pages of its own, which then become executable or
- * read-only. That costs two system calls, and less than the pages of a memfd do. */
+/* What a link has from this size on, per zone, is written to private anonymous pages of its own, which then become
+ * executable or read-only. That costs two system calls, and less than the pages of a memfd do. */
 enum { TN__LARGE_LINK = 64 << 10 };
 
 struct tn__run {
@@ -145,8 +147,8 @@ struct tn__run {
     struct tn__range *rest; /* of which ranges are taken */
 };
 
-/* Begins to take the ranges of one link: from such pages, if the zone has them and they are permitted. `size`: what the ranges
- * occupy together, in the order in which they will be taken; `alignment`: the largest of theirs. */
+/* Begins to take the ranges of one link: from such pages, if the zone has them and they are permitted. `size`: what the
+ * ranges occupy together, in the order in which they will be taken; `alignment`: the largest of theirs. */
 void tn__run_begin(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment, struct tn__run *run);
 /* Takes a range from the current run; NULL if there is none, or no room in it. */
 struct tn__range *tn__run_take(struct tn__window *window, enum tn_zone kind, size_t size, size_t alignment);

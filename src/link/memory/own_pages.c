@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Private anonymous pages for links that fill many: the ranges of one link lie side by side in a run of pages, which is writable
- * until all are written, and then executable or read-only. The pages were never both, and have no alias. They cost less than
- * those of a memfd (see doc/DESIGN.md), debuggers can set breakpoints there, and a fork copies them.
+/* Private anonymous pages for links that fill many: the ranges of one link lie side by side in a run of pages, which is
+ * writable until all are written, and then executable or read-only. The pages were never both, and have no alias. They
+ * cost less than those of a memfd (see doc/DESIGN.md), debuggers can set breakpoints there, and a fork copies them.
  *
- * Neighbouring runs of a zone are one mapping to the system. Pages of removed objects are writable, and not executable, until a
- * run takes them again. PR_SET_MDWE and SELinux refuse to make such pages executable: then large links are written as small ones are. */
+ * Neighbouring runs of a zone are one mapping to the system. Pages of removed objects are writable, and not executable,
+ * until a run takes them again. PR_SET_MDWE and SELinux refuse to make such pages executable: then large links are
+ * written as small ones are. */
 
 #include "link/memory/codemem.h"
 
@@ -97,8 +98,8 @@ struct tn__range *tn__run_take(struct tn__window *window, enum tn_zone kind, siz
     return cut(run, tn__align_up(size ? size : 1, TN__RANGE_GRANULE));
 }
 
-/* If the system refuses, or the pages are few, the removed code stays executable until it is overwritten, like that of small
- * objects. */
+/* If the system refuses, or the pages are few, the removed code stays executable until it is overwritten, like that of
+ * small objects. */
 void tn__run_give(const struct tn__window *window, struct tn__range *range)
 {
     struct tn__zone *zone = range->home->zone;

@@ -25,7 +25,8 @@ size_t tn__page_map_round(const struct tn__page_map *map, size_t size)
     return (size_t)tn__align_up(size, map->unit);
 }
 
-/* The first unit from `at` on that is in use or, with `flip` all ones, free; at least `limit` if there is none before. */
+/* The first unit from `at` on that is in use or, with `flip` all ones, free; at least `limit` if there is none
+ * before. */
 static size_t next_unit(const struct tn__page_map *map, size_t at, size_t limit, uint64_t flip)
 {
     while (at < limit) {

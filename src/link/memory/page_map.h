@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Which pages of a window are in use: one bit for each. Unlike ranges.h, what was taken as one piece can be given back in
- * parts, and that needs no memory. */
+/* Which pages of a window are in use: one bit for each. Unlike ranges.h, what was taken as one piece can be given back
+ * in parts, and that needs no memory. */
 
 #ifndef TENON_PAGE_MAP_H
 #define TENON_PAGE_MAP_H
@@ -23,8 +23,8 @@ void tn__page_map_close(struct tn__page_map *map, const struct tn_allocator *fro
 /* `size` rounded up to what a piece of that size occupies. */
 size_t tn__page_map_round(const struct tn__page_map *map, size_t size);
 
-/* Takes the first free piece at or behind `near` or, if there is none, the first one of all. `size` is rounded. False if there
- * is none, or, with *no_memory set, if memory is out. */
+/* Takes the first free piece at or behind `near` or, if there is none, the first one of all. `size` is rounded. False
+ * if there is none, or, with *no_memory set, if memory is out. */
 bool tn__page_map_take(struct tn__page_map *map, const struct tn_allocator *from, size_t size, uint64_t near,
                        uint64_t *address, bool *no_memory);
 

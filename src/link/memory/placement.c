@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Tries addresses; the system says which of them are free. Asking it costs a microsecond a try, while reading the memory map would
- * need /proc. First come a few random places, then all at growing distance. */
+/* Tries addresses; the system says which of them are free. Asking it costs a microsecond a try, while reading the
+ * memory map would need /proc. First come a few random places, then all at growing distance. */
 
 #include <errno.h>
 

@@ -9,8 +9,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Reserves `size` bytes such that every byte of them and every byte of [start, end) reach each other with a signed 32-bit
- * displacement, at a distance that depends on the random `bits`. 0, EEXIST if there is no such place, or another errno value. */
+/* Reserves `size` bytes such that every byte of them and every byte of [start, end) reach each other with a signed
+ * 32-bit displacement, at a distance that depends on the random `bits`. 0, EEXIST if there is no such place, or another
+ * errno value. */
 int tn__place_near(uint64_t start, uint64_t end, size_t size, uint64_t bits, uint64_t *address);
 
 /* Reserves `size` bytes below 2 GiB. 0 or an errno value. */

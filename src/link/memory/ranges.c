@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Free ranges of similar size share a list: the class is the power of two, each split in TN__RANGE_STEPS steps. A bitmap
- * over classes and one per class over steps find the first list that surely fits. */
+/* Free ranges of similar size share a list: the class is the power of two, each split in TN__RANGE_STEPS steps. A
+ * bitmap over classes and one per class over steps find the first list that surely fits. */
 
 #include "link/memory/ranges.h"
 
@@ -234,8 +234,8 @@ const struct tn__range *tn__ranges_give(struct tn__ranges *ranges, struct tn__ra
 
 /* ---- regions that are abandoned ---- */
 
-/* Takes the bytes from `start` to `end` out of a free range that is in no list. What is left before and behind them, less than
- * a page each, belongs to no list either: it waits for the neighbour with which it makes up a page. */
+/* Takes the bytes from `start` to `end` out of a free range that is in no list. What is left before and behind them,
+ * less than a page each, belongs to no list either: it waits for the neighbour with which it makes up a page. */
 static bool cut_out(struct tn__ranges *ranges, struct tn__range *range, uint64_t start, uint64_t end)
 {
     uint64_t range_end = range->address + range->size;

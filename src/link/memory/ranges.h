@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Allocates pieces of one region of address space: a two-level segregated fit (Masmano et al., 2004) whose descriptors are kept
- * apart from the memory they describe, because that is executable or read-only. Every operation takes constant time. */
+/* Allocates pieces of one region of address space: a two-level segregated fit (Masmano et al., 2004) whose descriptors
+ * are kept apart from the memory they describe, because that is executable or read-only. Every operation takes constant
+ * time. */
 
 #ifndef TENON_RANGES_H
 #define TENON_RANGES_H
@@ -53,12 +54,12 @@ struct tn__ranges {
 bool tn__ranges_open(struct tn__ranges *ranges, struct tn__range_pool *pool, uint64_t address, size_t size,
                      uint8_t *write);
 
-/* Takes `size` bytes aligned to the power of two `alignment`. NULL if the region has no room, or, with *no_memory set, if memory
- * is out. */
+/* Takes `size` bytes aligned to the power of two `alignment`. NULL if the region has no room, or, with *no_memory set,
+ * if memory is out. */
 struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t alignment, bool *no_memory);
 
-/* Cuts a range in use after `size` bytes, a multiple of the granule and less than all; returns the rest, another range in
- * use. NULL if memory is out. */
+/* Cuts a range in use after `size` bytes, a multiple of the granule and less than all; returns the rest, another range
+ * in use. NULL if memory is out. */
 struct tn__range *tn__ranges_cut(struct tn__ranges *ranges, struct tn__range *range, size_t size);
 
 /* Gives a range back, merging it with free neighbours; returns the free range that it is part of now. Never fails. */
@@ -73,12 +74,12 @@ struct tn__pages {
     unsigned sides; /* on how many sides of them other pages of the region remain */
 };
 
-/* Abandons free space: nothing more may be taken from this region. Each call takes the whole pages of one free range out of
- * it; false when no free range is left to look at. */
+/* Abandons free space: nothing more may be taken from this region. Each call takes the whole pages of one free range
+ * out of it; false when no free range is left to look at. */
 bool tn__ranges_abandon(struct tn__ranges *ranges, size_t page_size, struct tn__pages *pages);
 
-/* Gives a range of an abandoned region back, and takes out the whole pages that become free. When memory is out these stay
- * until a neighbour is given back. */
+/* Gives a range of an abandoned region back, and takes out the whole pages that become free. When memory is out these
+ * stay until a neighbour is given back. */
 struct tn__pages tn__ranges_give_abandoned(struct tn__ranges *ranges, struct tn__range *range, size_t page_size);
 
 #pragma GCC visibility pop

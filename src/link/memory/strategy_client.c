@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Memory that the client provides, here or in another process: each step of a chunk calls a function of struct tn_memory. The
- * addresses of such a window may mean something else in this process, so the linker itself reserves, maps and flushes nothing
- * there. */
+/* Memory that the client provides, here or in another process: each step of a chunk calls a function of struct
+ * tn_memory. The addresses of such a window may mean something else in this process, so the linker itself reserves,
+ * maps and flushes nothing there. */
 
 #include "link/memory/strategy.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* One memfd mapped twice: a writable alias at a random address, a read-only or executable view in the window. No system call per
- * object. Between the two mappings the file is sealed: then only the alias can write to it, whatever the program does with
- * descriptors, mprotect or /proc. The descriptor is closed, and the alias is accessible only as long as something is linked
- * into the chunk now and then (zones.c).
+/* One memfd mapped twice: a writable alias at a random address, a read-only or executable view in the window. No system
+ * call per object. Between the two mappings the file is sealed: then only the alias can write to it, whatever the
+ * program does with descriptors, mprotect or /proc. The descriptor is closed, and the alias is accessible only as long
+ * as something is linked into the chunk now and then (zones.c).
  *
- * The alias is not inherited by a fork; a chunk made before one is never written again, because parent and child share the
- * file. */
+ * The alias is not inherited by a fork; a chunk made before one is never written again, because parent and child share
+ * the file. */
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Private memory, written and then switched to its final protection, never back. For systems without executable memfds. */
+/* Private memory, written and then switched to its final protection, never back. For systems without executable
+ * memfds. */
 
 #include "link/memory/strategy.h"
 

@@ -2,8 +2,9 @@
 
 /* The zones of a window: chunks of memory, and the ranges that objects have in them.
  *
- * After a fork, parent and child must not write to the same memfd: both abandon the regions they share. What an abandoned
- * region does not use leaves it page by page, at once or when the objects that use it are removed, and is free window again. */
+ * After a fork, parent and child must not write to the same memfd: both abandon the regions they share. What an
+ * abandoned region does not use leaves it page by page, at once or when the objects that use it are removed, and is
+ * free window again. */
 
 #include <errno.h>
 #include <string.h>
@@ -157,9 +158,9 @@ static bool release_all_empty(struct tn__window *window)
 
 /* ---- aliases ---- */
 
-/* An alias is accessible only while something may be written to its chunk: until the chunk is full, or a large link has been
- * written, or the client asks. Not after each small link, because changing the protection of a few pages takes four times as long
- * as linking a small object. */
+/* An alias is accessible only while something may be written to its chunk: until the chunk is full, or a large link has
+ * been written, or the client asks. Not after each small link, because changing the protection of a few pages takes
+ * four times as long as linking a small object. */
 
 static bool has_alias(const struct tn__region *region)
 {
@@ -188,7 +189,8 @@ static int seal_if_due(struct tn__region *region, struct tn_error *err)
     return code;
 }
 
-/* A quarter of the chunk is free again: enough for many small objects, so that opening the alias for them costs little. */
+/* A quarter of the chunk is free again: enough for many small objects, so that opening the alias for them costs
+ * little. */
 static bool is_full(struct tn__region *region)
 {
     if (region->full && (!region->ranges.used || region->used_then >= region->ranges.used + region->chunk.size / 4))

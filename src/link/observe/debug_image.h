@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* An ELF file in memory that describes linked objects to debuggers: the symbols and debug sections that ld would have
- * produced for one program of these objects at these addresses. It has one section of each kind, with the relocated parts
- * of all objects one after the other. It does not contain the code. */
+ * produced for one program of these objects at these addresses. It has one section of each kind, with the relocated
+ * parts of all objects one after the other. It does not contain the code. */
 
 #ifndef TENON_DEBUG_IMAGE_H
 #define TENON_DEBUG_IMAGE_H
@@ -34,7 +34,8 @@ struct tn__debug_image {
     } line, line_str, str; /* .debug_line and the strings it refers to, in the file */
 };
 
-/* The most objects of an image: it has a section for each, and the plain fields of an ELF header must hold their number. */
+/* The most objects of an image: it has a section for each, and the plain fields of an ELF header must hold their
+ * number. */
 enum { TN__IMAGE_PARTS = 60000 };
 
 /* Decompresses zlib data to exactly `size` bytes; false if that fails. */

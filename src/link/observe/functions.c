@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An observer that keeps the functions of linked objects, and tn_symbolize, which looks addresses up in what it kept. One
- * block per object, all of them in one tree by address: sessions never share addresses. */
+/* An observer that keeps the functions of linked objects, and tn_symbolize, which looks addresses up in what it kept.
+ * One block per object, all of them in one tree by address: sessions never share addresses. */
 
 #include <inttypes.h>
 
@@ -120,8 +120,8 @@ static const struct function *find_function(const struct module *module, uint32_
     return function && offset - function->start < function->size ? function : NULL;
 }
 
-/* The body of a managed function has the name of its entry with ".m" added (doc/GC.md). A function that the module itself calls
- * that has a body in turn. */
+/* The body of a managed function has the name of its entry with ".m" added (doc/GC.md). A function that the module
+ * itself calls that has a body in turn. */
 static const char *shown_name(struct module *module, const struct function *function)
 {
     const char *name = names_of(module) + function->name, *entry = name;

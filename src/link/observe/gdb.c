@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Links are shown to debuggers (jit_interface.h). Each makes one entry; when objects of it are removed, what is left is registered
- * again. */
+/* Links are shown to debuggers (jit_interface.h). Each makes one entry; when objects of it are removed, what is left is
+ * registered again. */
 
 #include "base/tree.h"
 #include "link/observe/debug_image.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The source lines of instructions: the line tables of DWARF 2 to 5 (section 6.2 of the standard) as one array sorted by
- * address. Everything else in debug information takes a reader many times as large (codegen/dwarf.cpp). */
+/* The source lines of instructions: the line tables of DWARF 2 to 5 (section 6.2 of the standard) as one array sorted
+ * by address. Everything else in debug information takes a reader many times as large (codegen/dwarf.cpp). */
 
 #ifndef TENON_LINES_H
 #define TENON_LINES_H
@@ -27,8 +27,8 @@ struct tn__lines {
     size_t count, capacity;
 };
 
-/* Adds the lines of an image's objects; a zeroed struct is empty. Names point into the image, which must outlive them. A
- * malformed table is skipped from there on. TN_ENOMEM. */
+/* Adds the lines of an image's objects; a zeroed struct is empty. Names point into the image, which must outlive them.
+ * A malformed table is skipped from there on. TN_ENOMEM. */
 int tn__lines_add(struct tn__lines *lines, const struct tn__debug_image *image, struct tn_error *err);
 
 /* The line of the instruction at `address`, or NULL. The lines of following instructions follow in the array. */

@@ -92,7 +92,8 @@ static size_t find_functions(const struct tn__object_data *data, struct found *f
     return count;
 }
 
-/* Functions may overlap, but not so that they are much longer in sum than the code: observers look at all bytes of each. */
+/* Functions may overlap, but not so that they are much longer in sum than the code: observers look at all bytes of
+ * each. */
 static uint64_t most_of(const struct tn__object_data *data)
 {
     enum { FACTOR = 8 };
@@ -110,7 +111,8 @@ static bool has_plain_names(const struct tn__object_data *data, const struct fou
     return sum <= most;
 }
 
-/* One name for each address; a label without a size reaches as far as the next one, and so does one inside a function. */
+/* One name for each address; a label without a size reaches as far as the next one, and so does one inside a
+ * function. */
 static size_t settle_functions(const struct found *found, size_t count, uint64_t most, struct tn_function *functions)
 {
     size_t kept = 0;

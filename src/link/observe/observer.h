@@ -25,12 +25,13 @@ static inline char *tn__stub_name(struct tn__arena *arena, const char *name)
     return text;
 }
 
-/* True if an observer with this function has been added; used by built-in ones, for which a second call does nothing. */
+/* True if an observer with this function has been added; used by built-in ones, for which a second call does
+ * nothing. */
 bool tn__is_observed(struct tn_session *session,
                      int (*linked)(void *, const struct tn_linked_object *const *, size_t, struct tn_error *));
 
-/* The lock for data shared by the built-in observers of all sessions. Taken after a session's lock; free in the child of a
- * fork. Data under it is changed only while a session's lock is held too. */
+/* The lock for data shared by the built-in observers of all sessions. Taken after a session's lock; free in the child
+ * of a fork. Data under it is changed only while a session's lock is held too. */
 void tn__observers_lock(void);
 void tn__observers_unlock(void);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Files that perf reads: the map, a line "START SIZE name" in hexadecimal per function (Linux, tools/perf/Documentation/
- * jit-interface.txt), and jitdump, binary records with the code itself (jitdump-specification.txt, version 1). There is one
- * of each per process, so sessions that name one folder share it. */
+/* Files that perf reads: the map, a line "START SIZE name" in hexadecimal per function (Linux,
+ * tools/perf/Documentation/ jit-interface.txt), and jitdump, binary records with the code itself
+ * (jitdump-specification.txt, version 1). There is one of each per process, so sessions that name one folder share
+ * it. */
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Adding a file by its name. Large archives that others may write are read part by part; everything else is there at once. */
+/* Adding a file by its name. Large archives that others may write are read part by part; everything else is there at
+ * once. */
 
 #include <errno.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What clients put into sessions and take out again: libraries, trackers, inputs, definitions, and what loaded code has run at its end. */
+/* What clients put into sessions and take out again: libraries, trackers, inputs, definitions, and what loaded code has
+ * run at its end. */
 
 #ifndef TENON_CONTENTS_H
 #define TENON_CONTENTS_H
@@ -12,7 +13,8 @@
 /* process.c */
 void tn__sessions_add(struct tn_session *session);
 void tn__sessions_remove(struct tn_session *session);
-/* Iterate over all sessions of the process, under a lock that is taken before theirs. NULL starts and ends the iteration. */
+/* Iterate over all sessions of the process, under a lock that is taken before theirs. NULL starts and ends the
+ * iteration. */
 void tn__sessions_lock(void);
 void tn__sessions_unlock(void);
 struct tn_session *tn__sessions_next(const struct tn_session *session);
@@ -56,8 +58,8 @@ int tn__library_add_archive(struct tn_library *library, const struct tn_input *i
 int tn__library_enter(struct tn_library *library, struct tn__object_data *data, struct tn_error *err);
 
 /* define.c, inject.c */
-/* Makes a name that no link uses an absolute symbol, whose address the caller fills in. *taken is false if it is weak and
- * there is another definition. TN_EDUP, TN_ENOMEM. */
+/* Makes a name that no link uses an absolute symbol, whose address the caller fills in. *taken is false if it is weak
+ * and there is another definition. TN_EDUP, TN_ENOMEM. */
 int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,
                      struct tn_error *err);
 /* Creates an object of absolute symbols, with references to the symbols they need (inject.c). */
@@ -71,13 +73,13 @@ bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken
 /* Runs them and frees the list. Called without the lock. */
 void tn__calls_run(struct tn__calls_list *taken);
 
-/* exits.c: atexit, __cxa_atexit and __cxa_thread_atexit as seen by loaded code. Return 0, or -1 if memory is out or no object
- * contains the function. */
+/* exits.c: atexit, __cxa_atexit and __cxa_thread_atexit as seen by loaded code. Return 0, or -1 if memory is out or no
+ * object contains the function. */
 int tn__atexit(void (*function)(void));
 int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
 int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
-/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without the
- * lock. */
+/* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
+ * the lock. */
 void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
 
 /* thread_exits.c */
@@ -90,10 +92,11 @@ void tn__thread_exits_run(struct tn_library *library, const struct tn_tracker *o
 void tn__session_init_thread_exits(struct tn_session *session);
 /* Moves what a tracker owns to `going` and removes its names and promises, and objects that are not linked. */
 void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going);
-/* True if the code of a hidden tracker has to stay until threads have ended; it is freed after that, and `going` with it. */
+/* True if the code of a hidden tracker has to stay until threads have ended; it is freed after that, and `going` with
+ * it. */
 bool tn__tracker_linger(struct tn_tracker *going);
-/* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing has
- * changed. */
+/* Removes what one tracker, or NULL: any tracker of the library, owns; the code stays if it has to. TN_ENOMEM: nothing
+ * has changed. */
 int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, struct tn_error *err);
 /* Frees what stayed for threads that a fork has left behind. */
 void tn__session_sweep_lost(struct tn_session *session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Definitions that are in no object file: addresses, aliases, and re-exports of another library's symbols. Those that a tracker
- * owns belong to an object without data, so that they are removed like everything else. */
+/* Definitions that are in no object file: addresses, aliases, and re-exports of another library's symbols. Those that a
+ * tracker owns belong to an object without data, so that they are removed like everything else. */
 
 #include "link/session/contents.h"
 

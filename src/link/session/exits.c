@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What loaded code registers to run at exit: atexit, and the destructors of C++ objects, which compilers register with
- * __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that dangle once a library is removed, so
- * loaded code gets these instead: what it registers is kept with its library and runs before the library's finalizers. */
+ * __cxa_atexit (Itanium C++ ABI, 3.3.6.3). The host's functions would keep addresses that dangle once a library is
+ * removed, so loaded code gets these instead: what it registers is kept with its library and runs before the library's
+ * finalizers. */
 
 #include "link/session/contents.h"
 

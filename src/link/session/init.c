@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Initializers and finalizers: .init_array, .ctors and their opposites (gABI, chapter 5, "Initialization and Termination
- * Functions"; priorities as GNU ld sorts them). */
+/* Initializers and finalizers: .init_array, .ctors and their opposites (gABI, chapter 5, "Initialization and
+ * Termination Functions"; priorities as GNU ld sorts them). */
 
 #include <stdlib.h>
 

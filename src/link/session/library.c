@@ -29,8 +29,8 @@ static const struct {
     {"__cxa_thread_atexit_impl", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* What C++ destructors are registered under. */
     {"__dso_handle", NULL, TN__ENTRY_HANDLE, 0},
-    /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers and
-     * tn_run_finalizers: both names of a pair are one address, so the arrays are empty. */
+    /* Start code calls what is between two of these. The functions of loaded objects are called by tn_run_initializers
+     * and tn_run_finalizers: both names of a pair are one address, so the arrays are empty. */
     {"__preinit_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
     {"__preinit_array_end", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
     {"__init_array_start", NULL, TN__ENTRY_HANDLE, OWN_WEAK},
@@ -62,8 +62,8 @@ static void free_archives(struct tn_library *library)
     library->archives = NULL;
 }
 
-/* Until no object of the library is part of a link. The search starts over after each wait: meanwhile others may have added
- * objects, or destroyed the tracker. */
+/* Until no object of the library is part of a link. The search starts over after each wait: meanwhile others may have
+ * added objects, or destroyed the tracker. */
 static void wait_for_links(struct tn_library *library)
 {
     const struct tn_tracker *tracker = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Removed code that stays until threads have ended. Destructors of its thread_local objects run then, and such a thread may outlive the
- * library. So the code, data and unwind tables of a removed tracker stay, under a tracker of their own, until no thread has a
- * destructor of it left. All else goes at once: its names above all, so nothing new finds it. */
+/* Removed code that stays until threads have ended. Destructors of its thread_local objects run then, and such a thread
+ * may outlive the library. So the code, data and unwind tables of a removed tracker stay, under a tracker of their own,
+ * until no thread has a destructor of it left. All else goes at once: its names above all, so nothing new finds it. */
 
 #include "link/session/contents.h"
 
@@ -40,7 +40,8 @@ static bool ran(struct tn__thread_ends *owner, void *part)
     return false;
 }
 
-/* In the child of a fork, under the locks of all sessions. Other subsystems are not ready yet, so the memory is freed later. */
+/* In the child of a fork, under the locks of all sessions. Other subsystems are not ready yet, so the memory is freed
+ * later. */
 static void lost(struct tn__thread_ends *owner, void *part)
 {
     session_of(owner)->lost_thread_exits |= count_down(part);

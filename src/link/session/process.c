@@ -13,8 +13,8 @@ static struct tn__list all_sessions = {&all_sessions, &all_sessions};
 
 /* ---- forks ---- */
 
-/* A fork must not copy a session in the middle of a change: it waits for links that are writing and holds every lock meanwhile,
- * so that the child can go on using its sessions. */
+/* A fork must not copy a session in the middle of a change: it waits for links that are writing and holds every lock
+ * meanwhile, so that the child can go on using its sessions. */
 static void before_fork(void)
 {
     for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Removing code that other threads may be running. First its names are removed, so that nobody can find it any more; then
- * tn_quiesce waits until all threads that had found it have let go of it; then it is freed. In between it belongs to a
- * tracker of its own, which keeps it apart from what the client adds meanwhile.
+/* Removing code that other threads may be running. First its names are removed, so that nobody can find it any more;
+ * then tn_quiesce waits until all threads that had found it have let go of it; then it is freed. In between it belongs
+ * to a tracker of its own, which keeps it apart from what the client adds meanwhile.
  *
- * Before letting go, a thread may have stored the code's address elsewhere: in a code instance, or, at the end of a first
- * call, in the slot of a lazy function. So these are checked again after the wait, and if any led to the code, another wait
- * follows. */
+ * Before letting go, a thread may have stored the code's address elsewhere: in a code instance, or, at the end of a
+ * first call, in the slot of a lazy function. So these are checked again after the wait, and if any led to the code,
+ * another wait follows. */
 
 #include <stdlib.h>
 
@@ -27,7 +27,8 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Code in gathered sections lies outside of the object's range: of that code, only the starts of functions are noted. */
+/* Code in gathered sections lies outside of the object's range: of that code, only the starts of functions are
+ * noted. */
 static void note_places(struct tn__places *places, const struct tn__object *object)
 {
     const struct tn__range *code = object->ranges[TN_ZONE_CODE];

@@ -9,8 +9,8 @@
  *
  * .eh_frame is kept and keeps nothing by itself: an entry counts, with what it refers to, once its function does.
  *
- * Runs before the scan, so relocations have not been checked yet: what makes no sense is passed over here and found there,
- * if it matters. */
+ * Runs before the scan, so relocations have not been checked yet: what makes no sense is passed over here and found
+ * there, if it matters. */
 
 #include "link/session/contents.h"
 

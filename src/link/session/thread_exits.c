@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Destructors of loaded code's thread_local objects, which run when their threads end. They are counted by object, because removed
- * code stays until they have run (linger.c). */
+/* Destructors of loaded code's thread_local objects, which run when their threads end. They are counted by object,
+ * because removed code stays until they have run (linger.c). */
 
 #include "link/session/contents.h"
 

@@ -4,8 +4,8 @@
 
 #include "link/tls/tls.h"
 
-/* TLS descriptor (Oliva and Araujo, "Thread-Local Storage Descriptors"): %rax points at {this function, offset}; answers the
- * offset from the thread pointer in %rax and preserves every other register. */
+/* TLS descriptor (Oliva and Araujo, "Thread-Local Storage Descriptors"): %rax points at {this function, offset};
+ * answers the offset from the thread pointer in %rax and preserves every other register. */
 __asm__(".pushsection .text.tn__tls_descriptor,\"ax\",@progbits\n"
         ".globl tn__tls_descriptor\n"
         ".hidden tn__tls_descriptor\n"

@@ -38,7 +38,8 @@ static uint64_t reserve_offset(void)
     return (uint64_t)((uint8_t *)tn_tls_reserve - tn__thread_pointer());
 }
 
-/* Ranges are counted downwards from their end, so that what is in use lies next to it: an area need not be larger than that. */
+/* Ranges are counted downwards from their end, so that what is in use lies next to it: an area need not be larger than
+ * that. */
 static uint8_t *bytes_of(void *reserve, const struct tn__range *range)
 {
     return (uint8_t *)reserve + (tls.end - range->address - range->size);
@@ -64,8 +65,9 @@ static const Elf64_Phdr *find_segment(uint32_t type)
     return NULL;
 }
 
-/* The segment's image begins like every thread's block does, so the reserve lies as far into the one as into the other; but
- * where a block begins is known to the C library only. The magic number, which nothing else in the image has, tells. */
+/* The segment's image begins like every thread's block does, so the reserve lies as far into the one as into the other;
+ * but where a block begins is known to the C library only. The magic number, which nothing else in the image has,
+ * tells. */
 _Static_assert(sizeof(struct reserve) % TN__RANGE_GRANULE == 0, "ranges are aligned");
 
 static bool find_image(void)

@@ -2,11 +2,12 @@
 
 /* Thread-local storage of loaded objects.
  *
- * Stock compilers use the local-exec and initial-exec models even under -fPIC, so a loaded variable needs a fixed distance
- * from the thread pointer in every thread. Such space exists only in the program's own TLS segment: a block of it is
- * reserved there (tls_reserve.c) and handed out to objects. The initial values are written into the segment's
- * initialisation image, from which the C library fills the block of every thread it creates, into the block of the calling
- * thread, and into those of the threads that are attached. Works alike in glibc and musl, dynamic and static. */
+ * Stock compilers use the local-exec and initial-exec models even under -fPIC, so a loaded variable needs a fixed
+ * distance from the thread pointer in every thread. Such space exists only in the program's own TLS segment: a block of
+ * it is reserved there (tls_reserve.c) and handed out to objects. The initial values are written into the segment's
+ * initialisation image, from which the C library fills the block of every thread it creates, into the block of the
+ * calling thread, and into those of the threads that are attached. Works alike in glibc and musl, dynamic and
+ * static. */
 
 #ifndef TENON_TLS_H
 #define TENON_TLS_H
@@ -20,8 +21,8 @@
  * size), TN_ENOTSUP (no reserve can be found in this program). */
 int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err);
 
-/* Sets the initial values in all present and future threads: `size` bytes, and zeros up to the size of the range. TN_ENOMEM,
- * TN_EPERM (the system refuses to make the image writable). */
+/* Sets the initial values in all present and future threads: `size` bytes, and zeros up to the size of the range.
+ * TN_ENOMEM, TN_EPERM (the system refuses to make the image writable). */
 int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err);
 
 void tn__tls_give(struct tn__range *range);
@@ -31,8 +32,8 @@ void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance);
 
 /* ---- a larger reserve ---- */
 
-/* Space below the program's TLS segment, of a program that adds some to the block of every thread: it is used instead of the
- * reserve. */
+/* Space below the program's TLS segment, of a program that adds some to the block of every thread: it is used instead
+ * of the reserve. */
 struct tn__tls_area {
     uint64_t end;         /* distance of its end from the thread pointer; aligned to TN_TLS_RESERVE_ALIGNMENT */
     uint8_t *initial_end; /* the end of `size` bytes for the initial values, zero at first */
@@ -50,7 +51,8 @@ void tn__tls_fill(uint8_t *thread_pointer);
 /* Called by loaded code instead of the C library's __tls_get_addr; index[1] is a distance from the thread pointer. */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
-/* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host, host_*.c. */
+/* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host,
+ * host_*.c. */
 extern const char tn__tls_descriptor[];
 
 #pragma GCC visibility pop

@@ -3,10 +3,10 @@
 /* Unwinders differ in what can be registered with them, and a program cannot be asked which one it has.
  *
  *  - libgcc before version 13 wants sets of tables that do not overlap (unwind_sets.c).
- *  - libgcc from version 13 on keeps a search tree: single tables are right for it, overlapping sets are not. Which libgcc this
- *    is, is tested with an entry of our own, as soon as there are enough tables for it to matter.
- *  - LLVM's libunwind searches one list of entries. It gets whole tables, so that removing one walks the list once and not once
- *    for each function; versions before 12 accept single entries only. */
+ *  - libgcc from version 13 on keeps a search tree: single tables are right for it, overlapping sets are not. Which
+ *    libgcc this is, is tested with an entry of our own, as soon as there are enough tables for it to matter.
+ *  - LLVM's libunwind searches one list of entries. It gets whole tables, so that removing one walks the list once and
+ *    not once for each function; versions before 12 accept single entries only. */
 
 #include "link/unwind/unwind_sets.h"
 
@@ -177,8 +177,9 @@ static const struct tn__unwind_way *first_way(void)
     return __unw_add_dynamic_fde ? &single_entries : &few_tables;
 }
 
-/* Registers the few in sets as well and then takes them back as single tables, from the lowest code upwards: of those that
- * begin below an address libgcc looks into the nearest, and that must not be a single table below the one in question. */
+/* Registers the few in sets as well and then takes them back as single tables, from the lowest code upwards: of those
+ * that begin below an address libgcc looks into the nearest, and that must not be a single table below the one in
+ * question. */
 static bool go_over_to_sets(struct tn__unwind *unwind)
 {
     if (!tn__unwind_sets_prepare(unwind, unwind->few_count, 0))

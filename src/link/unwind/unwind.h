@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Registers the unwind tables (.eh_frame) of loaded objects with the program's unwinder, if it has one: weak references add
- * none to a program that does not unwind. Under the session's lock; throwing threads need no lock of ours. */
+/* Registers the unwind tables (.eh_frame) of loaded objects with the program's unwinder, if it has one: weak references
+ * add none to a program that does not unwind. Under the session's lock; throwing threads need no lock of ours. */
 
 #ifndef TENON_UNWIND_H
 #define TENON_UNWIND_H
@@ -42,7 +42,8 @@ struct tn__unwind {
 
 /* True if unwinders can read the table without leaving its `size` bytes (eh_frame.c). */
 bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size);
-/* The encoding (DW_EH_PE_...) of addresses in entries that refer to the common entry at `common`; negative if malformed. */
+/* The encoding (DW_EH_PE_...) of addresses in entries that refer to the common entry at `common`; negative if
+ * malformed. */
 enum { TN__UNWIND_UNSOUND = -1 };
 int tn__unwind_encoding(const uint8_t *common, const uint8_t *end);
 

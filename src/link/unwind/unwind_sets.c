@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* libgcc before version 13 keeps registered tables in lists: at the next throw, each new table is inserted by a walk over
- * all (quadratic; 40,000 tables: 985 ms), and deregistering searches the lists. But it accepts a set of tables as one
- * object and sorts its entries, in linear time if they are in order. So tables are registered in sets.
+/* libgcc before version 13 keeps registered tables in lists: at the next throw, each new table is inserted by a walk
+ * over all (quadratic; 40,000 tables: 985 ms), and deregistering searches the lists. But it accepts a set of tables as
+ * one object and sorts its entries, in linear time if they are in order. So tables are registered in sets.
  *
- *  - Sets hold tables in the order of their code and do not overlap: libgcc looks into only one of the sets that begin below an
- *    address. For the same reason a set stays within a window: between two windows may lie tables registered by others.
- *  - A set is changed by registering its new state before deregistering the old one, so that a thread that throws meanwhile
- *    finds its function in one of them.
- *  - A set that gets full is searched at once, which sorts it, so that the first throw of a program with many objects need not.
- *    A throw only has to sort the sets that changed since the last one.
+ *  - Sets hold tables in the order of their code and do not overlap: libgcc looks into only one of the sets that begin
+ *    below an address. For the same reason a set stays within a window: between two windows may lie tables registered
+ *    by others.
+ *  - A set is changed by registering its new state before deregistering the old one, so that a thread that throws
+ *    meanwhile finds its function in one of them.
+ *  - A set that gets full is searched at once, which sorts it, so that the first throw of a program with many objects
+ *    need not. A throw only has to sort the sets that changed since the last one.
  *
- * An object may have several tables (compilers emit one) whose functions alternate. These must not be in different sets, so
- * a set is never split between tables of equal code. */
+ * An object may have several tables (compilers emit one) whose functions alternate. These must not be in different
+ * sets, so a set is never split between tables of equal code. */
 
 #include "link/unwind/unwind_sets.h"
 
@@ -186,8 +187,8 @@ static void split(struct tn__unwind_sets *sets, size_t place)
     sum_bytes(high);
 }
 
-/* Moves all of the next set into this one. The union is registered first and the lower set taken back first: libgcc would
- * look into that one, of two that begin alike, and not find what lies in the upper. */
+/* Moves all of the next set into this one. The union is registered first and the lower set taken back first: libgcc
+ * would look into that one, of two that begin alike, and not find what lies in the upper. */
 static void join(struct tn__unwind_sets *sets, size_t place)
 {
     struct tn__unwind_set *low = sets->items[place], *high = sets->items[place + 1];
@@ -213,7 +214,8 @@ static bool may_join(const struct tn__unwind_sets *sets, size_t place)
            low->bytes + high->bytes <= SET_BYTES / 4;
 }
 
-/* The set that takes this table without overlapping a neighbour: the one below it, or the one above it, or a new one. */
+/* The set that takes this table without overlapping a neighbour: the one below it, or the one above it, or a new
+ * one. */
 static size_t place_for(struct tn__unwind_sets *sets, const struct tn__unwind_table *table)
 {
     size_t above = sets_up_to(sets, table->code);
@@ -235,8 +237,8 @@ static size_t place_for(struct tn__unwind_sets *sets, const struct tn__unwind_ta
 
 /* ---- what unwind.c calls ---- */
 
-/* Each table opens one set at most. Several open one only where they meet a full set, in it or on either side of it; and
- * a set is full with half of SET_SIZE more tables, or SET_BYTES more, at the earliest. */
+/* Each table opens one set at most. Several open one only where they meet a full set, in it or on either side of it;
+ * and a set is full with half of SET_SIZE more tables, or SET_BYTES more, at the earliest. */
 static size_t most_opened(const struct tn__unwind_sets *sets, size_t tables, size_t bytes)
 {
     size_t most = 4 + 3 * sets->count + tables / (SET_SIZE / 4) + bytes / (SET_BYTES / 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stands in for mimalloc where the runtime is built with a sanitizer: AddressSanitizer and LeakSanitizer watch malloc and
- * see nothing of what another allocator hands out. Only what src/base/alloc.c calls is here. */
+/* Stands in for mimalloc where the runtime is built with a sanitizer: AddressSanitizer and LeakSanitizer watch malloc
+ * and see nothing of what another allocator hands out. Only what src/base/alloc.c calls is here. */
 
 #include <stdlib.h>
 

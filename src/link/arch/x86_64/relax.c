@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* x86-64: instructions that load from the GOT and can do without (psABI 1.0, B.2 "Optimize GOTPCRELX Relocations"; 11.1
- * "Initial Exec to Local Exec" of Drepper's "ELF Handling For Thread-Local Storage"). Loaded code has its final address, so
- * the forms for position-dependent programs are open to it too.
+ * "Initial Exec to Local Exec" of Drepper's "ELF Handling For Thread-Local Storage"). Loaded code has its final
+ * address, so the forms for position-dependent programs are open to it too.
  *
- * Which of equivalent encodings is taken is ld.lld's choice, which makes its bytes ours. Instructions are recognised exactly:
- * a relocation says what the compiler promises, not what stands there. */
+ * Which of equivalent encodings is taken is ld.lld's choice, which makes its bytes ours. Instructions are recognised
+ * exactly: a relocation says what the compiler promises, not what stands there. */
 
 #include "link/arch/x86_64/x86_64.h"
 
@@ -58,8 +58,8 @@ static void write_branch(uint8_t *at, uint8_t opcode, uint64_t displacement)
     at[5] = 0x90;
 }
 
-/* The call of general-dynamic code is data16 rex.W call *__tls_get_addr@GOTPCREL(%rip). A prefix behind these would make rex.W
- * void and data16 effective, and AMD's processors call 16 bits far then. */
+/* The call of general-dynamic code is data16 rex.W call *__tls_get_addr@GOTPCREL(%rip). A prefix behind these would
+ * make rex.W void and data16 effective, and AMD's processors call 16 bits far then. */
 static bool has_tls_prefixes(const struct load *load)
 {
     return load->before >= 4 && load->field[-4] == 0x66 && load->field[-3] == 0x48;

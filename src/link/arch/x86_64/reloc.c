@@ -4,8 +4,8 @@
  * map their types onto these rows.
  *
  * Every address in an instruction is a 32-bit displacement from the end of the field or a 32-bit absolute number, so
- * everything an object reaches without a GOT has to lie within 2 GiB of it, or below 2 GiB. Calls (PLT32) may go through
- * a stub instead. */
+ * everything an object reaches without a GOT has to lie within 2 GiB of it, or below 2 GiB. Calls (PLT32) may go
+ * through a stub instead. */
 
 #include "link/arch/x86_64/x86_64.h"
 
