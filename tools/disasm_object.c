@@ -83,15 +83,7 @@ static bool gather(struct object *o)
 
 static size_t first_reloc(const struct object *o, uint64_t offset)
 {
-    size_t low = 0, high = o->reloc_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (o->relocs[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return TN_BISECT(0, o->reloc_count, i, o->relocs[i].offset < offset);
 }
 
 static const char *reloc_name(const struct object *o, const struct tn__reloc *reloc)

@@ -26,17 +26,10 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
 
 struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count)
 {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->items[middle].sequence < object->first_call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*count = 0; low + *count < list->count && list->items[low + *count].object == object;)
+    size_t first = TN_BISECT(0, list->count, i, list->items[i].sequence < object->first_call);
+    for (*count = 0; first + *count < list->count && list->items[first + *count].object == object;)
         ++*count;
-    return list->items + low;
+    return list->items + first;
 }
 
 static void close_gaps(struct tn__calls_list *list)
