@@ -227,8 +227,8 @@ void __wrap__ZNSt6localeC1Ev()
     llvm::report_fatal_error("assembler macros are nested too deeply");
 }
 
-/* zstd, for compressed debug sections, which nobody asks for. Callers get errors, as libelf, too, may be one of
- * them. */
+/* zstd. LLVM calls it for compressed debug sections, which are neither written nor read here. libelf may call it too, so
+ * callers get errors. */
 extern "C" {
 #define WEAK __attribute__((weak))
 WEAK size_t ZSTD_compressBound(size_t size);

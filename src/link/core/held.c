@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What others still use. Links work without the lock, and whoever waits gives it up: meanwhile a definition that a link
- * has laid out must not change, and names that somebody points to must stay. */
+/* What other threads still use while the session's lock is free. A link works without the lock: the definitions that it
+ * has laid out must not change. A thread that waits gives the lock up: the names that it points to must stay. */
 
 #include "link/core/link.h"
 
