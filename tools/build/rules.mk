@@ -23,7 +23,7 @@ runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
 codegen_cxx := $(filter-out src/codegen/absent/%,$(wildcard src/codegen/*.cpp src/codegen/*/*.cpp))
 absent_cxx := $(wildcard src/codegen/absent/*.cpp)
-tool_src := $(wildcard tools/*.c)
+tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk
 
@@ -127,11 +127,12 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 # Stand-ins for unused parts of LLVM are linked into our own programs only, ahead of LLVM's archives.
 absent_obj := $(call obj,$(absent_cxx))
 tool_obj := $(call obj,$(tool_src)) $(absent_obj)
+$(call obj,$(tool_src)): extra := -Itools
 # These define TOOL_GEN_OBJ and TOOL_LIBS (the host symbol table), TOOL_ORDER (the order of functions) and TOOL_UNRETAINED
 # (members of LLVM's archives without the functions that only debuggers call), and the rules that make them.
-include tools/host_symbols.mk
-include tools/tables.mk
-include tools/unretain.mk
+include tools/build/host_symbols.mk
+include tools/build/small/tables.mk
+include tools/build/small/unretain.mk
 include tools/stub/rules.mk
 # Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it, is
 # never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each of which
@@ -141,7 +142,7 @@ wrapped := __cxa_atexit _ZNSt6localeC1Ev pthread_create __pthread_create _dl_all
 link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 $(wrapped:%=-Wl,--wrap=%) $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
 	$(TOOL_UNRETAINED) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
-include tools/order.mk
+include tools/build/small/order.mk
 
 $(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED) $(TOOL_ORDER) $(call stamp,link_tool)
 	$(call step,LINK)$(link_tool) $(TOOL_ORDER:%=-Wl,--symbol-ordering-file=% -Wl,--no-warn-symbol-ordering) \

@@ -3,7 +3,7 @@
 /* Stubs with a collector: the image's stack maps and root ranges. An ordinary program has them in sections that its
  * linker collected; here they came later. */
 
-#include "default_heap.h"
+#include "lib/default_heap.h"
 #include "gc/object/object.h"
 #include "stub.h"
 

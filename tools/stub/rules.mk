@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # The stubs of programs that `tenon build --kind=exe` writes: static PIEs around musl and libtenon.a, which the command
-# carries compressed (tools/stubs.c). Each has what the one before it has, and more; what that is, tools/stub/NAME.names says.
+# carries compressed (tools/cmd/build_stubs.c). Each has what the one before it has, and more; what that is, tools/stub/NAME.names says.
 # MUSL_CC= (empty) leaves them out.
 
 STUBS := small managed full
@@ -30,7 +30,7 @@ $(stub)/%.o: tools/stub/%.c $(call stamp,compile_stub)
 	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
 
 # Shared with the command.
-$(stub)/default_heap.o: tools/default_heap.c $(call stamp,compile_stub)
+$(stub)/default_heap.o: tools/lib/default_heap.c $(call stamp,compile_stub)
 	@mkdir -p $(@D)
 	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* tenon build --depends: the images that another one is not opened without. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/build_image.h"
+#include "image/image.h"
+
+static bool is_known(const struct job *job, const struct tn__image_view *view)
+{
+    for (size_t i = 0; i < job->dependency_count; i++) {
+        const struct tn_image_dependency *row = &job->dependencies[i];
+        if (strcmp(row->name, tn__image_name(view)) == 0 &&
+            memcmp(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool take(struct job *job, const struct tn__image_view *view)
+{
+    if (is_known(job, view))
+        return true;
+    struct tn_image_dependency *row = &job->dependencies[job->dependency_count];
+    row->name = strdup(tn__image_name(view));
+    memcpy(row->build_id, view->header + TN__IMAGE_AT_BUILD_ID, sizeof row->build_id);
+    job->dependency_count += row->name != NULL;
+    if (row->name && !job->image_targets)
+        job->image_targets = tool_image_targets(view);
+    return row->name || (tool_fail(STATUS_FAILURE, "out of memory"), false);
+}
+
+static bool read_one(struct job *job, const char *name)
+{
+    struct file file;
+    struct tn__image_view view;
+    struct tn__arena arena = {.from = NULL};
+    struct tn_error err;
+    if (!tool_read(name, &file))
+        return false;
+    bool found = tool_find_image(&file, &arena, &view, &err);
+    if (!found)
+        tool_fail(STATUS_FAILURE, *err.text ? "--depends: %s" : "--depends: there is no image in '%s'",
+                  *err.text ? err.text : name);
+    found = found && take(job, &view);
+    tn__arena_free(&arena);
+    tool_release(&file);
+    return found;
+}
+
+bool tool_read_dependencies(struct job *job)
+{
+    const struct settings *settings = job->settings;
+    job->dependencies = calloc((size_t)settings->item_count + 1, sizeof *job->dependencies);
+    if (!job->dependencies)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], "--depends") && !read_one(job, settings->items[i].value))
+            return false;
+    return true;
+}
+
+void tool_free_dependencies(struct job *job)
+{
+    for (size_t i = 0; i < job->dependency_count; i++)
+        free((void *)(uintptr_t)job->dependencies[i].name);
+    free(job->dependencies);
+    free(job->image_targets);
+}

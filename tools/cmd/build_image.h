@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The files of `tenon build`: build_image.c the command, build_roots.c what to keep, build_depends.c
+ * what it depends on, build_ninja.c the work as a build file,
+ * build_undefined.c which executables cannot be built, build_file.c what becomes of the image in the end. */
+
+#ifndef TENON_TOOL_BUILD_IMAGE_H
+#define TENON_TOOL_BUILD_IMAGE_H
+
+#include "lib/tool.h"
+
+/* The words of --kind. */
+enum kind { KIND_ARCHIVE, KIND_SHARED, KIND_IMAGE, KIND_EXE };
+
+struct job {
+    const struct settings *settings;
+    struct file *files; /* as many as settings->file_count */
+    struct tn_image_input *inputs;
+    struct tn_image_shard *finished;
+    size_t input_count, finished_count;
+    struct tn_input *objects; /* to be linked; the first one is the image */
+    size_t object_count;
+    char **roots;
+    size_t root_count, root_capacity;
+    size_t asked_for, unknown; /* roots: the first ones, by --root; those of the trace that are not there */
+    struct tn_image_dependency *dependencies;
+    size_t dependency_count;
+    char *image_targets; /* of the first one */
+    struct tn_image_options options;
+    size_t shard;        /* of --shard */
+    struct offer *offer; /* of executables (build_undefined.c) */
+    struct tn_buffer out[TN_IMAGE_OUTPUTS];
+};
+
+/* ---- build_image.c ---- */
+
+/* The suffix of the file that gets an output, of several; "" for the one that has the name of -o. */
+const char *tool_image_suffix(const struct job *job, enum tn_image_output output);
+
+/* ---- build_roots.c ---- */
+
+/* False: an error was reported. */
+bool tool_read_roots(struct job *job);
+void tool_free_roots(struct job *job);
+
+/* For struct tn_image_options; the context is the job. */
+int tool_unknown_root(void *context, size_t index, int is_local);
+void tool_warn_unknown_roots(const struct job *job);
+
+/* ---- build_depends.c ---- */
+
+/* Finds the images that --depends names. False: an error was reported. */
+bool tool_read_dependencies(struct job *job);
+void tool_free_dependencies(struct job *job);
+
+/* ---- build_file.c ---- */
+
+/* False: --kind does not go with the other options, which was reported. */
+bool tool_check_kind(const struct job *job);
+/* Takes a file that is no IR. */
+bool tool_take_object(struct job *job, const struct file *file);
+/* Makes of the archive that was built the file that was asked for. */
+bool tool_make_file(struct job *job);
+
+/* ---- build_undefined.c ---- */
+
+/* Lets names that no stub has be noted before code is compiled. False: an error was reported. */
+bool tool_expect_stub(struct job *job);
+/* Prints them, and what helps. */
+void tool_warn_undefined(const struct job *job);
+void tool_free_offer(struct job *job);
+
+/* ---- stubs.c ---- */
+
+bool tool_has_stub(size_t index);
+/* The bytes are malloc's, also if the result is false: out of memory. */
+bool tool_unfold_stub(size_t index, struct tn_buffer *out);
+
+/* ---- build_ninja.c ---- */
+
+/* Writes the build file. False: an error was reported. */
+bool tool_write_ninja(const struct job *job, size_t shards);
+
+#endif

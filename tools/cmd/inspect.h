@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The files of `tenon inspect`: inspect.c the command, objects and archives, inspect_linked.c libraries and programs,
+ * images.c the image in any of them. */
+
+#ifndef TENON_TOOL_INSPECT_H
+#define TENON_TOOL_INSPECT_H
+
+#include "base/base.h"
+#include "lib/tool.h"
+
+/* How large functions are, by name; names lie in the file. */
+struct inspect_sizes {
+    struct inspect_size {
+        const char *name;
+        uint64_t size;
+    } * items;
+    size_t count, capacity;
+    bool is_sorted;
+};
+
+/* False: reported. */
+bool inspect_note_size(struct inspect_sizes *sizes, const char *name, uint64_t size);
+/* NULL: it has no symbol, or there are none in the file. */
+const struct inspect_size *inspect_find_size(struct inspect_sizes *sizes, const char *name);
+
+/* Prints what a linked file consists of, and takes note of its functions. False: reported. */
+bool inspect_linked(const struct file *file, struct inspect_sizes *sizes);
+
+/* images.c */
+void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes);
+
+#endif

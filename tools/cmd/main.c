@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The command table, help, and dispatch. */
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#include "lib/tool.h"
+#include "lib/watch.h"
+
+static const struct command commands[] = {
+    {"run", "[OPTION...] FILE... [-- ARG...]", "compile, link and run a program in this process",
+     "FILE is LLVM IR (text or bitcode), a relocatable object or an archive, whatever its name; - is standard input.\n"
+     "Archive members are loaded as they are needed. The program may use all of libc, libm and pthread: they are part\n"
+     "of this command. Its argv[0] is the first FILE; its exit status is that of the command.\n",
+     FOR_RUN, true, command_run},
+    {"compile", "[OPTION...] FILE -o OUT", "compile LLVM IR to an object, assembly, IR or bitcode",
+     "FILE is LLVM IR, text or bitcode; - is standard input. OUT is complete or is not written at all.\n", FOR_COMPILE,
+     true, command_compile},
+    {"inspect", "[OPTION...] FILE...", "show what the linker sees in an object or archive",
+     "Sections, symbols, relocations by type, and what would be undefined; targets and functions of an image.\n",
+     FOR_INSPECT, true, command_inspect},
+    {"export-table", "(--map FILE | FILE...) -o OUT.c", "make a table of symbols for loaded code",
+     "FILE is an object or archive: the table names, and so pulls in, what it defines for others. From a link map it\n"
+     "names what the program holds. OUT.c becomes part of the program, which gives the table to tn_resolve_table.\n",
+     FOR_EXPORT_TABLE, true, command_export_table},
+    {"link", "[OPTION...] FILE... [-- ARG...]", "link objects, run them or show the result",
+     "FILE is a relocatable object or an archive. Without --noexec it is linked into this process and run, as by "
+     "'tenon run'.\n"
+     "Numbers are decimal or, after 0x, hexadecimal; sizes may end in K, M or G.\n",
+     FOR_LINK, true, command_link},
+    {"disasm", "[OPTION...] FILE|SYMBOL...", "disassemble objects or linked code",
+     "FILE is an object, an archive or LLVM IR, which is compiled first. Objects are shown with their relocations. "
+     "With\n"
+     "SYMBOL the FILEs are linked as by 'tenon run', and the functions of that name are shown as they would run.\n",
+     FOR_DISASM, true, command_disasm},
+    {"relocs", "[ARCH]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
+     false, command_relocs},
+    {"opt", "--passes=NAME[,NAME...] FILE", "run passes over managed code and print the IR",
+     "FILE is LLVM IR, text or bitcode; - is standard input. doc/IR.md describes the passes.\n", FOR_OPT, false,
+     command_opt},
+    {"verify", "[--weak] FILE...", "check that IR keeps the contract of managed code",
+     "FILE is LLVM IR, text or bitcode; - is standard input. Violations are printed, a line each.\n", FOR_VERIFY, true,
+     command_verify},
+    {"cpu", "[--targets STRING] [IMAGE]", "show the features of this CPU, and which target fits it",
+     "STRING has the form of doc/CPU.md, as in 'x86-64;x86-64-v3,clone_all'; the default is $TENON_CPU_TARGET. The\n"
+     "variable TENON_CPU, as in TENON_CPU=x86-64-v2, limits the CPU. The exit status is 1 if no target fits.\n"
+     "IMAGE is a file that contains an image, whose targets are shown.\n",
+     FOR_CPU, false, command_cpu},
+    {"build", "[OPTION...] FILE... -o OUT", "compile programs ahead of time, for several CPUs, to an image",
+     "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or not written\n"
+     "at all, and does not depend on the number of threads. doc/IMAGE.md describes how programs use it.\n",
+     FOR_BUILD, true, command_build},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static const struct command *current; /* for messages */
+
+/* ---- names from files, which may contain anything ---- */
+
+static ssize_t write_quoted(void *stream, const char *bytes, size_t size)
+{
+    char text[1024];
+    size_t done = 0;
+    while (done < size) {
+        size_t part = size - done < sizeof text ? size - done : sizeof text;
+        for (size_t i = 0; i < part; i++) {
+            unsigned char c = (unsigned char)bytes[done + i];
+            text[i] = (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c;
+        }
+        if (fwrite(text, 1, part, stream) != part)
+            return 0;
+        done += part;
+    }
+    return fflush(stream) ? 0 : (ssize_t)size;
+}
+
+void tool_quote_output(void)
+{
+    static FILE *quoted;
+    if (!quoted)
+        quoted = fopencookie(stdout, "w", (cookie_io_functions_t){.write = write_quoted});
+    if (quoted)
+        stdout = quoted;
+}
+
+int tool_fail(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    tool_progress_hold();
+    fprintf(stderr, "tenon%s%s: ", current ? " " : "", current ? current->name : "");
+    char *text = NULL;
+    int length = vasprintf(&text, format, arguments);
+    for (int i = 0; i < length; i++)
+        if (text[i] != '\n') /* names in it were quoted where they came from; these are the command's own arguments */
+            tn__quote(text + i, 1);
+    if (length >= 0)
+        fputs(text, stderr);
+    free(text);
+    fputc('\n', stderr);
+    tool_progress_release();
+    va_end(arguments);
+    return status;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+static void print_overview(FILE *out)
+{
+    fputs("usage: tenon COMMAND ...\n\n", out);
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        fprintf(out, "  tenon %-12s %-34s %s\n", c->name, c->arguments, c->summary);
+    fprintf(out, "  tenon %-12s %-34s %s\n", "help", "[COMMAND]", "show this, or the options of a command");
+    fprintf(out, "  tenon %-47s %s\n", "--version", "show versions and built-in targets");
+}
+
+static int print_help(const struct command *command)
+{
+    printf("usage: tenon %s %s\n\n%s\n", command->name, command->arguments, command->details);
+    tool_print_options(command, stdout);
+    return STATUS_OK;
+}
+
+static int print_version(void)
+{
+    printf("tenon %s\nLLVM %s, targets", tn_version(), tn_codegen_llvm_version());
+    for (const char *const *target = tn_codegen_targets(); *target; target++)
+        printf(" %s", *target);
+    printf("\nhost %s, CPU %s\n", tn_codegen_host_triple(), tn_codegen_host_cpu());
+    return STATUS_OK;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc > 1)
+        return tool_fail(STATUS_USAGE, "help takes one command");
+    const struct command *command = argc ? find_command(argv[0]) : NULL;
+    if (argc && !command)
+        return tool_fail(STATUS_USAGE, "unknown command '%s'; 'tenon help' lists the commands", argv[0]);
+    if (command)
+        return print_help(command);
+    print_overview(stdout);
+    return STATUS_OK;
+}
+
+static int dispatch(const char *program, const struct command *command, int argc, char **argv)
+{
+    struct settings settings = {.program = program, .opt_level = 2};
+    current = command;
+    if (!tool_parse(command, argc, argv, &settings))
+        return STATUS_USAGE;
+    if (settings.help)
+        return print_help(command);
+    if (command->needs_file && !settings.file_count && !settings.map)
+        return tool_fail(STATUS_USAGE, "no FILE given; usage: tenon %s %s", command->name, command->arguments);
+    return command->run(&settings);
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return STATUS_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(argc - 2, argv + 2);
+    if (strcmp(name, "--version") == 0)
+        return print_version();
+    const struct command *command = find_command(name);
+    if (!command)
+        return tool_fail(STATUS_USAGE, "unknown %s '%s'; 'tenon help' lists the commands",
+                         name[0] == '-' ? "option" : "command", name);
+    return dispatch(argv[0], command, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    tool_keep_standard_descriptors();
+    return tool_finish_output(run(argc, argv));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* tenon run: compile what is IR, join everything in one library, call main, exit as it says. */
+
+#include <stdlib.h>
+
+#include "lib/tool.h"
+
+enum { MOST_THREADS = 256 };
+
+int command_run(struct settings *settings)
+{
+    void *entry;
+    size_t threads = 0;
+    if (!tool_take_number("--threads", settings->threads, 0, MOST_THREADS, &threads) || !tool_check_cpu(settings))
+        return STATUS_USAGE;
+    tool_program.stats.command = "run";
+    tool_program.stats.opt_level = settings->opt_level;
+    if (!tool_watch(settings) || !tool_program_create(NULL, true, threads) ||
+        !tool_observe(tool_program.session, settings) || !tool_provide_heap(tool_program.session, tool_program.library))
+        return STATUS_FAILURE;
+    if ((settings->lazy || threads) && !tool_program_use_jit(settings))
+        return STATUS_FAILURE;
+    for (int i = 0; i < settings->file_count; i++)
+        if (!tool_program_add(settings->files[i], settings, 0))
+            return STATUS_FAILURE;
+    if (!tool_program_link(settings->entry ? settings->entry : "main", NULL, 0, &entry))
+        return STATUS_FAILURE;
+    exit(tool_program_call(settings, entry));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Managed programs: a heap is made, and what such code needs of the runtime defined, when something that is linked asks
+ * for it. Other programs pay one comparison for each name that nothing defines. */
+
+#include <string.h>
+
+#include "lib/default_heap.h"
+#include "lib/tool.h"
+
+static bool name_function(const void *address, char *name, size_t size)
+{
+    struct tn_place place = {.size = sizeof place};
+    struct tn_error error;
+    if (tn_symbolize(tool_program.session, address, &place, &error) || !place.function)
+        return false;
+    snprintf(name, size, "'%s'", place.function);
+    return true;
+}
+
+static int provide(void *context, struct tn_library *library, const char *const *names, size_t count,
+                   struct tn_error *error)
+{
+    static bool provided;
+    bool wanted = false;
+    for (size_t i = 0; i < count; i++)
+        wanted |= strncmp(names[i], "tn_", strlen("tn_")) == 0;
+    if (!wanted || provided)
+        return 0;
+    provided = true;
+    int code = tool_make_default_heap("tenon run", name_function, error);
+    if (!code)
+        code = tn_observe_functions(context, error);
+    if (!code)
+        code = tn_observe_managed_code(context, error);
+    return code ? code : tn_define_managed_runtime(library, error);
+}
+
+bool tool_provide_heap(struct tn_session *session, struct tn_library *library)
+{
+    struct tn_error error;
+    int code = tn_add_generator(library, provide, session, &error);
+    if (code)
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+    return code == 0;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The option table and its parser. */
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tool.h"
+
+/* With choices the member is an int and gets the index of the word; with another argument it is a text; else it is an
+ * int that becomes 1. Arguments may be attached ("-O2", "--emit=asm") or follow ("-O 2", "--emit asm"). */
+struct option {
+    unsigned commands;
+    const char *name, *alias;
+    const char *argument; /* NULL: a flag */
+    const char *choices;  /* words separated by '|', or NULL */
+    size_t member;
+    const char *help;
+};
+
+#define M(member) offsetof(struct settings, member)
+#define ITEM      SIZE_MAX /* may be repeated: goes to settings->items */
+
+static const struct option options[] = {
+    {FOR_COMPILE | FOR_EXPORT_TABLE | FOR_OPT | FOR_BUILD, "-o", "--output", "OUT", NULL, M(output),
+     "the file to write; - is standard output"},
+    {FOR_COMPILE, "--emit", NULL, "KIND", "obj|asm|llvm|bc", M(emit), "object (default), assembly, IR text or bitcode"},
+    {FOR_BUILD, "--emit", NULL, "KIND", "obj|bc|unopt-bc|asm", ITEM,
+     "objects (default), bitcode, bitcode before it is optimised, or assembly; of several, all but obj go to OUT.KIND"},
+    {FOR_BUILD, "--kind", NULL, "KIND", "archive|shared|image|exe", M(kind),
+     "an archive for the system's linker (default), a shared library, a file that only tn_image_open loads, or a "
+     "static executable"},
+    {FOR_BUILD, "--name", NULL, "NAME", NULL, M(image_name), "the symbol of the image; default tn_image"},
+    {FOR_BUILD, "--root", NULL, "SYM", NULL, ITEM,
+     "keep this symbol and what it refers to; default: all public symbols"},
+    {FOR_BUILD, "--trace", NULL, "FILE", NULL, ITEM, "keep the functions that --trace-compile wrote to FILE"},
+    {FOR_BUILD, "--workload", NULL, "CMD", NULL, ITEM,
+     "run a shell command, and keep the functions that 'tenon run' compiles meanwhile"},
+    {FOR_BUILD, "--depends", NULL, "FILE", NULL, ITEM,
+     "the image can be opened only while the one in FILE, as it is now, is open"},
+    {FOR_BUILD, "--threads", NULL, "N", NULL, M(threads),
+     "compile on N threads; default: $TENON_IMAGE_THREADS, or one per core"},
+    {FOR_BUILD, "--shards", NULL, "N", NULL, M(shards),
+     "divide the program into N shards; the default depends on its size"},
+    {FOR_BUILD, "--shard", NULL, "I", NULL, M(shard),
+     "compile only shard I, counted from 0, to OUT: an input of the command that makes the image"},
+    {FOR_BUILD, "--ninja", NULL, "FILE", NULL, M(ninja),
+     "build nothing: write a build file for ninja with such a command for each shard"},
+    {FOR_RUN | FOR_COMPILE | FOR_DISASM | FOR_BUILD, "-O", NULL, "N", "0|1|2|3", M(opt_level),
+     "optimise; 0 inlines only what is marked alwaysinline; default 2"},
+    {FOR_LINK, "--noexec", NULL, NULL, NULL, M(noexec), "link for another address space and run nothing"},
+    {FOR_LINK, "--dump-json", NULL, "OUT", NULL, M(dump),
+     "write sections, symbols, GOT and stubs as JSON; - is standard output"},
+    {FOR_LINK, "--slab-address", NULL, "ADDR", NULL, M(slab_address),
+     "with --noexec: the window's address, default 0x100000"},
+    {FOR_LINK, "--slab-size", NULL, "BYTES", NULL, M(slab_size), "the window's size"},
+    {FOR_LINK, "--slab-page-size", NULL, "BYTES", NULL, M(slab_page_size),
+     "with --noexec: zones begin at multiples of it"},
+    {FOR_LINK, "--map-section", NULL, "FILE,SEC=ADDR", NULL, ITEM,
+     "with --noexec: put a section, or .got, at an address"},
+    {FOR_LINK, "--abs", NULL, "SYM=VALUE", NULL, ITEM, "define an absolute symbol"},
+    {FOR_LINK, "--alias", NULL, "SYM=TARGET", NULL, ITEM, "define SYM as another name of TARGET"},
+    {FOR_LINK, "--gc-sections", NULL, NULL, NULL, M(strip),
+     "leave out sections that --entry and --root do not lead to"},
+    {FOR_LINK, "--root", NULL, "SYM", NULL, ITEM, "with --gc-sections: keep this symbol as well"},
+    {FOR_LINK, "--phony-externals", NULL, NULL, NULL, M(phony), "resolve undefined symbols to the start of the window"},
+    {FOR_LINK, "--no-process-syms", NULL, NULL, NULL, M(no_host), "use no symbols of the host"},
+    {FOR_LINK, "-L", NULL, "DIR", NULL, ITEM, "search for libraries in DIR"},
+    {FOR_LINK, "-l", NULL, "LIB", NULL, ITEM, "add libLIB.a from the first -L that has it"},
+    {FOR_LINK, "--hidden-l", NULL, "LIB", NULL, ITEM, "the same; its definitions cannot be looked up"},
+    {FOR_LINK, "--load-hidden", NULL, "FILE", NULL, ITEM, "add FILE; its definitions cannot be looked up"},
+    {FOR_LINK, "--jd", NULL, "NAME", NULL, ITEM,
+     "put the following inputs into library NAME, which the libraries before it search"},
+    {FOR_LINK, "--sectcreate", NULL, "NAME,FILE@SYM=N,...", NULL, ITEM,
+     "add the bytes of FILE as a section with symbols"},
+    {FOR_LINK, "--harness", NULL, "FILE", NULL, ITEM,
+     "add FILE; its definitions take precedence over those of other files"},
+    {FOR_COMPILE | FOR_LINK | FOR_OPT | FOR_VERIFY | FOR_CPU | FOR_BUILD, "--triple", NULL, "TRIPLE", NULL, M(triple),
+     "target; default: the module's own, else the host's"},
+    {FOR_RUN | FOR_COMPILE | FOR_DISASM, "--cpu", NULL, "CPU", NULL, M(cpu),
+     "native, generic or one of LLVM's names; default: native, or generic for another architecture"},
+    {FOR_RUN | FOR_COMPILE | FOR_DISASM, "--features", NULL, "LIST", NULL, M(features),
+     "LLVM's features, as in +avx2,-fma"},
+    {FOR_COMPILE, "--reloc", NULL, "MODEL", "pic|static", M(reloc_model), "relocation model, default pic"},
+    {FOR_COMPILE, "--code-model", NULL, "MODEL", "small|medium|large", M(code_model), "code model, default small"},
+    {FOR_RUN | FOR_COMPILE | FOR_DISASM | FOR_BUILD, "--asm-files", NULL, NULL, NULL, M(assembly_files),
+     "let assembly in modules read files: .include and .incbin"},
+    {FOR_COMPILE, "--function-sections", NULL, NULL, NULL, M(function_sections),
+     "put each function and variable into a section of its own"},
+    {FOR_RUN | FOR_LINK, "--entry", NULL, "SYM", NULL, M(entry),
+     "the function to call as main(argc, argv, envp); default main"},
+    {FOR_BUILD, "--stats", "-v", NULL, NULL, M(stats), "print counts and times to standard error"},
+    {FOR_RUN | FOR_LINK, "--stats", "-v", NULL, NULL, M(stats),
+     "at exit, print times, sizes and mappings to standard error"},
+    {FOR_RUN, "--gdb", NULL, NULL, NULL, M(gdb),
+     "show loaded code to a debugger that runs this command or attaches to it"},
+    {FOR_RUN, "--perf", NULL, "KIND", "none|map|jitdump", M(perf),
+     "write a file for perf: perf-PID.map or jit-PID.dump"},
+    {FOR_RUN, "--perf-folder", NULL, "FOLDER", NULL, M(perf_folder),
+     "where that file goes; default: /tmp for maps, where perf looks for them, else /tmp/tenon-UID"},
+    {FOR_RUN | FOR_LINK | FOR_INSPECT | FOR_DISASM, "--thin-anywhere", NULL, NULL, NULL, M(thin_anywhere),
+     "members of thin archives may lie outside of the archive's folder"},
+    {FOR_RUN, "--lazy", NULL, NULL, NULL, M(lazy), "compile each function of IR when it is first called"},
+    {FOR_RUN, "--threads", NULL, "N", NULL, M(threads), "compile IR on N threads, as it is needed; default none"},
+    {FOR_RUN | FOR_COMPILE, "--trace-compile", NULL, "FILE", NULL, M(trace_compile),
+     "write a line for each function that is compiled; - is standard error"},
+    {FOR_RUN | FOR_COMPILE, "--dump", NULL, "STAGES", NULL, M(dump_stages),
+     "write each module to files: unopt,opt,asm,obj or some of them"},
+    {FOR_RUN | FOR_COMPILE, "--dump-dir", NULL, "DIR", NULL, M(dump_folder),
+     "where these files go; default: the current folder"},
+    {FOR_RUN | FOR_COMPILE, "--print-before", NULL, "PASS", NULL, M(print_before),
+     "print the IR before a pass, or all"},
+    {FOR_RUN | FOR_COMPILE, "--print-after", NULL, "PASS", NULL, M(print_after), "print the IR after a pass, or all"},
+    {FOR_RUN | FOR_COMPILE, "--stop-before", NULL, "PASS", NULL, M(stop_before),
+     "leave out this pass and all later ones"},
+    {FOR_RUN | FOR_COMPILE, "--function", NULL, "NAME", NULL, M(function),
+     "limit these three to passes that work on the function NAME"},
+    {FOR_RUN | FOR_COMPILE, "--time-passes", NULL, NULL, NULL, M(time_passes),
+     "at exit, print how long each pass took"},
+    {FOR_BUILD, "--timings", NULL, NULL, NULL, M(timings), "print the weight of each shard and how long it took"},
+    {FOR_RUN | FOR_COMPILE | FOR_BUILD, "--time-trace", NULL, "FILE", NULL, M(time_trace),
+     "at exit, write a timeline for the trace viewers of Chrome and Perfetto"},
+    {FOR_INSPECT, "--verify", NULL, NULL, NULL, M(verify_sums),
+     "verify the checksum over everything of an image that is loaded"},
+    {FOR_DISASM, "-l", "--line-numbers", NULL, NULL, M(lines), "show source lines, where there is debug information"},
+    {FOR_DISASM, "--linked", NULL, NULL, NULL, M(linked), "link the FILEs and show all their functions"},
+    {FOR_DISASM, "--intel", NULL, NULL, NULL, M(intel), "use Intel's syntax"},
+    {FOR_CPU, "--targets", NULL, "STRING", NULL, M(targets),
+     "show what each target needs and which one is chosen; 'help' lists all names"},
+    {FOR_BUILD, "--targets", NULL, "STRING", NULL, M(targets),
+     "the CPUs to compile for; default: $TENON_CPU_TARGET, or generic"},
+    {FOR_EXPORT_TABLE, "--map", NULL, "FILE", NULL, M(map), "a link map of GNU ld or lld (-Wl,-Map=FILE)"},
+    {FOR_EXPORT_TABLE, "--only", NULL, "PATTERNS", NULL, M(only),
+     "take only names that match one of these, as in 'host_*,printf'"},
+    {FOR_EXPORT_TABLE, "--name", NULL, "NAME", NULL, M(table), "the name of the table; default tn_host_symbols"},
+    {FOR_OPT, "--passes", NULL, "NAMES", NULL, M(passes),
+     "the passes to run, in this order; without it they are listed"},
+    {FOR_COMPILE, "--passes", NULL, "NAMES", NULL, M(passes),
+     "run only these passes of 'tenon opt'; the list may be empty"},
+    {FOR_OPT, "--stats", "-v", NULL, NULL, M(stats), "print the passes' counters to standard error"},
+    {FOR_RUN | FOR_COMPILE | FOR_OPT, "--polls", NULL, "WHERE", "none|entries|loops|all", M(polls),
+     "where managed code polls for stop requests besides allocations; default none"},
+    {FOR_VERIFY, "--weak", NULL, NULL, NULL, M(weak), "check only the rules that still hold after optimisation"},
+    {FOR_ALL, "--help", "-h", NULL, NULL, M(help), "show this"},
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+static bool is_word_option(const char *name)
+{
+    return name[0] == '-' && name[1] == '-';
+}
+
+/* If `argument` spells the option `name`, points *value at an attached value (or NULL) and returns true. */
+static bool matches(const struct option *option, const char *name, const char *argument, const char **value)
+{
+    size_t length = name ? strlen(name) : 0;
+    *value = NULL;
+    if (!length || strncmp(argument, name, length) != 0)
+        return false;
+    const char *rest = argument + length;
+    if (!*rest)
+        return true;
+    if (is_word_option(name)) {
+        *value = rest + 1;
+        return *rest == '=';
+    }
+    *value = rest;
+    return option->argument != NULL;
+}
+
+static const struct option *find_option(const struct command *command, const char *argument, const char **value)
+{
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++)
+        if ((o->commands & command->mask) &&
+            (matches(o, o->name, argument, value) || matches(o, o->alias, argument, value)))
+            return o;
+    return NULL;
+}
+
+/* The index of `word` in "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    for (int index = 0;; index++) {
+        size_t size = strcspn(choices, "|");
+        if (size == length && strncmp(choices, word, size) == 0)
+            return index;
+        if (!choices[size])
+            return -1;
+        choices += size + 1;
+    }
+}
+
+static bool store(const struct option *option, const char *value, struct settings *settings)
+{
+    if (option->member == ITEM && option->choices && choice_index(option->choices, value) < 0)
+        return tool_fail(STATUS_USAGE, "option '%s': '%s' is not one of %s", option->name, value, option->choices),
+               false;
+    if (option->member == ITEM) {
+        settings->items[settings->item_count++] = (struct item){option->name, value};
+        return true;
+    }
+    void *member = (char *)settings + option->member;
+    if (!option->argument) {
+        if (value)
+            return tool_fail(STATUS_USAGE, "option '%s' takes no value", option->name), false;
+        *(int *)member = 1;
+        return true;
+    }
+    if (!option->choices) {
+        *(const char **)member = value;
+        return true;
+    }
+    int index = choice_index(option->choices, value);
+    if (index < 0)
+        return tool_fail(STATUS_USAGE, "option '%s': '%s' is not one of %s", option->name, value, option->choices),
+               false;
+    *(int *)member = index;
+    return true;
+}
+
+bool tool_parse(const struct command *command, int argc, char **argv, struct settings *settings)
+{
+    settings->files = argv;
+    settings->items = calloc((size_t)argc + 1, sizeof *settings->items);
+    if (!settings->items)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            settings->arguments = argv + i + 1;
+            settings->argument_count = argc - i - 1;
+            return true;
+        }
+        if (argv[i][0] != '-' || !argv[i][1]) {
+            settings->items[settings->item_count++] = (struct item){NULL, argv[i]};
+            argv[settings->file_count++] = argv[i];
+            continue;
+        }
+        const char *value;
+        const struct option *option = find_option(command, argv[i], &value);
+        if (!option)
+            return tool_fail(STATUS_USAGE, "unknown option '%s'; 'tenon help %s' lists the options", argv[i],
+                             command->name),
+                   false;
+        if (option->argument && !value && i + 1 == argc)
+            return tool_fail(STATUS_USAGE, "option '%s' needs %s", option->name, option->argument), false;
+        if (option->argument && !value)
+            value = argv[++i];
+        if (!store(option, value, settings))
+            return false;
+    }
+    return true;
+}
+
+static const char *choice_word(const char *choices, int index, char *word, size_t size)
+{
+    for (int i = 0; i < index; i++)
+        choices += strcspn(choices, "|") + 1;
+    snprintf(word, size, "%.*s", (int)strcspn(choices, "|"), choices);
+    return word;
+}
+
+bool tool_parse_number(const char *text, size_t first, size_t last, size_t *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    *number = value;
+    return *text >= '0' && *text <= '9' && !*end && !errno && value >= first && value <= last;
+}
+
+bool tool_take_number(const char *option, const char *text, size_t first, size_t last, size_t *number)
+{
+    return !text || tool_parse_number(text, first, last, number) ||
+           (tool_fail(STATUS_USAGE, "option '%s': '%s' is not a number from %zu to %zu", option, text, first, last),
+            false);
+}
+
+bool tool_is_item(const struct item *item, const char *option)
+{
+    return item->option && strcmp(item->option, option) == 0;
+}
+
+bool tool_has_item(const struct settings *settings, const char *option)
+{
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], option))
+            return true;
+    return false;
+}
+
+static bool visit_items(const char *name, const struct settings *settings, tool_visit_option *visit, void *context)
+{
+    for (int i = 0; i < settings->item_count; i++)
+        if (tool_is_item(&settings->items[i], name) && !visit(context, name, settings->items[i].value))
+            return false;
+    return true;
+}
+
+bool tool_each_option(unsigned command, const struct settings *settings, tool_visit_option *visit, void *context)
+{
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++) {
+        const void *member = (const char *)settings + o->member;
+        char word[32];
+        const char *value = NULL;
+        if (!(o->commands & command))
+            continue;
+        if (o->member == ITEM && !visit_items(o->name, settings, visit, context))
+            return false;
+        if (o->member == ITEM)
+            continue;
+        if (!o->argument)
+            value = *(const int *)member ? "" : NULL;
+        else
+            value = o->choices ? choice_word(o->choices, *(const int *)member, word, sizeof word)
+                               : *(const char *const *)member;
+        if (value && !visit(context, o->name, value))
+            return false;
+    }
+    return true;
+}
+
+void tool_print_options(const struct command *command, FILE *out)
+{
+    for (const struct option *o = options; o < options + OPTION_COUNT; o++) {
+        if (!(o->commands & command->mask))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
+                 o->argument ? " " : "",
+                 o->choices    ? o->choices
+                 : o->argument ? o->argument
+                               : "");
+        fprintf(out, "  %-32s %s\n", left, o->help);
+    }
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The program that `tenon run` and `tenon link` put together and call.
+ *
+ * It runs in this very process: its exit() is ours, so whatever has to happen at the end (finalizers, statistics) is
+ * left to atexit. */
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "link/file/detached.h"
+#include "lib/watch.h"
+
+struct program tool_program;
+
+static struct {
+    struct undefined {
+        char *text; /* a line per symbol and place */
+        size_t size;
+        FILE *stream;
+    } undefined;
+    pid_t process;
+} self;
+
+/* ---- undefined symbols ---- */
+
+static void note_undefined(void *context, const char *symbol, const char *needed_by)
+{
+    struct undefined *undefined = context;
+    if (!undefined->stream)
+        undefined->stream = open_memstream(&undefined->text, &undefined->size);
+    long start = undefined->stream ? ftell(undefined->stream) : 0;
+    if (!undefined->stream || fprintf(undefined->stream, "  %s, needed by %s", symbol, needed_by) < 0)
+        return;
+    if (!fflush(undefined->stream)) /* names may contain anything, also line breaks */
+        tn__quote(undefined->text + start, undefined->size - (size_t)start);
+    putc('\n', undefined->stream);
+}
+
+static void report_link_error(const struct tn_error *error)
+{
+    struct undefined *undefined = &self.undefined;
+    if (error->code != TN_EUNDEF || !undefined->stream || fclose(undefined->stream) != 0) {
+        tool_fail(STATUS_FAILURE, "%s", error->text);
+        return;
+    }
+    tool_fail(STATUS_FAILURE, "undefined symbols; name the object or archive that defines them:");
+    fputs(undefined->text, stderr);
+}
+
+/* ---- inputs ---- */
+
+static void release_file(void *context, const void *bytes, size_t length)
+{
+    (void)bytes, (void)length;
+    tool_release(context);
+}
+
+static void release_buffer(void *context, const void *bytes, size_t length)
+{
+    (void)context;
+    tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
+}
+
+static bool add_input(const struct tn_input *input, bool is_archive)
+{
+    struct tn_error error;
+    uint64_t start = tool_now_ns();
+    int rc = is_archive ? tn_add_archive(tool_program.library, input, &error)
+                        : tn_add_object(tool_program.library, input, &error);
+    tool_program.stats.link_ns += tool_now_ns() - start;
+    tool_program.stats.object_bytes += input->length;
+    if (rc)
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+    return rc == 0;
+}
+
+/* To be compiled later. */
+static bool add_module(struct file *file)
+{
+    struct tn_jit_module module = {.size = sizeof module, .name = file->name, .ir = file->bytes, .length = file->size};
+    struct tn_error error;
+    int rc = tn_jit_add_module(tool_program.jit, tool_program.library, &module, &error);
+    if (rc) {
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+        tool_explain_ir(file, rc);
+    }
+    tool_release(file);
+    return rc == 0;
+}
+
+static bool add_ir(struct file *file, const struct settings *settings)
+{
+    if (tool_program.jit)
+        return add_module(file);
+    struct tn_buffer object;
+    bool compiled = tool_compile(file, settings, &object, &tool_program.stats.compile);
+    tool_release(file);
+    if (!compiled)
+        return false;
+    struct tn_input input = {.size = sizeof input,
+                             .name = file->name,
+                             .bytes = object.data,
+                             .length = object.size,
+                             .release = release_buffer};
+    return add_input(&input, false);
+}
+
+bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags)
+{
+    struct file *file = malloc(sizeof *file); /* archives are borrowed as long as the session lives */
+    if (!file)
+        return tool_fail(STATUS_FAILURE, "out of memory"), false;
+    if (!tool_read(name, file))
+        return free(file), false;
+    tool_program.stats.files++;
+    if (file->kind == FILE_IR) {
+        tool_program.stats.ir_files++;
+        return add_ir(file, settings);
+    }
+    struct tn_input input = {.size = sizeof input,
+                             .name = file->name,
+                             .bytes = file->bytes,
+                             .length = file->size,
+                             .release = release_file,
+                             .flags = flags | (settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0),
+                             .context = file};
+    return add_input(&input, file->kind == FILE_ARCHIVE);
+}
+
+/* ---- the program ---- */
+
+static void run_finalizers(void)
+{
+    tn_run_finalizers(tool_program.library);
+    tool_time_event("run", "program", tool_program.stats.run_start, tool_now_ns());
+}
+
+/* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
+static void print_stats(void)
+{
+    if (getpid() != self.process)
+        return;
+    tool_program.stats.run_ns = tool_now_ns() - tool_program.stats.run_start;
+    fflush(stdout); /* the program's last words come before ours */
+    tool_print_stats(&tool_program.stats, tool_program.session, stderr);
+}
+
+/* Errors on other threads, or within calls; the call that needs what failed goes to end_program. */
+static void report_error(void *context, const struct tn_error *error)
+{
+    (void)context;
+    tool_fail(STATUS_FAILURE, "%s", error->text);
+}
+
+static void end_program(void)
+{
+    exit(STATUS_FAILURE);
+}
+
+bool tool_program_use_jit(const struct settings *settings)
+{
+    struct tn_compile_options compile;
+    struct tn_error error;
+    if (!tool_compile_options(settings, &compile))
+        return false;
+    struct tn_jit_options options = {.size = sizeof options,
+                                     .session = tool_program.session,
+                                     .compile = &compile,
+                                     .lazy = settings->lazy,
+                                     .on_failure = end_program};
+    if (tn_jit_create(&options, &tool_program.jit, &error))
+        return tool_fail(STATUS_FAILURE, "%s", error.text), false;
+    return true;
+}
+
+bool tool_program_create(struct tn__detached *where, bool with_host, size_t threads)
+{
+    struct tn_session_options options = {.size = sizeof options,
+                                         .on_undefined = note_undefined,
+                                         .context = &self.undefined,
+                                         .on_error = report_error,
+                                         .threads = threads,
+                                         .flags = TN_SESSION_TIMINGS};
+    struct tn_error error;
+    uint64_t start = tool_now_ns();
+    if (!where && !tool_thread_data_start())
+        return false;
+    bool ok =
+        !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)
+                : tn_session_create(&options, &tool_program.session, &error)) &&
+        !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
+        (!with_host || !tn_add_resolver(tool_program.library, tn_resolve_table, (void *)&tn__host_symbols, &error));
+    tool_program.stats.session_ns = tool_now_ns() - start;
+    if (!ok)
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+    return ok;
+}
+
+static int look_up(const char *entry, void **address, struct tn_error *error)
+{
+    int rc = tn_lookup(tool_program.library, entry, address, error);
+    if (rc == TN_EUNDEF && !self.undefined.stream)
+        return tool_fail(rc, "%s; --entry names another function to call", error->text);
+    if (rc)
+        report_link_error(error);
+    return rc;
+}
+
+bool tool_program_link(const char *entry, const char *const *roots, size_t root_count, void **address)
+{
+    struct tn_error error;
+    uint64_t start = tool_now_ns();
+    int rc =
+        roots ? tn_link_roots(tool_program.library, roots, root_count, &error) : tn_link(tool_program.library, &error);
+    if (rc)
+        report_link_error(&error);
+    else if (entry)
+        rc = look_up(entry, address, &error);
+    uint64_t end = tool_now_ns();
+    tool_program.stats.link_ns += end - start;
+    tool_time_event("link", "program", start, end);
+    return rc == 0;
+}
+
+/* Copies pointers up to the NULL that ends them; returns where the copy goes on. */
+static char **copy_list(char **to, char *const *from)
+{
+    while ((*to++ = *from++))
+        ;
+    return to;
+}
+
+static size_t length_of(char *const *list)
+{
+    size_t length = 0;
+    while (list[length])
+        length++;
+    return length;
+}
+
+/* The types of <elf.h> end at 51. */
+enum { AUXV_TYPES = 64 };
+
+/* Writes the entries of this process's auxiliary vector, AT_NULL last. */
+static void copy_auxv(char **to)
+{
+    for (unsigned long type = AT_NULL + 1; type < AUXV_TYPES; type++) {
+        errno = 0;
+        unsigned long value = getauxval(type);
+        if (errno)
+            continue;
+        *to++ = (char *)type;
+        *to++ = (char *)value;
+    }
+    *to++ = (char *)AT_NULL;
+    *to = NULL;
+}
+
+/* Lays out what the program starts with as the kernel does (System V ABI for AMD64, 3.4.1): arguments, the first of
+ * which is the first FILE, environment and auxiliary vector follow each other, because programs step from one to the
+ * next. */
+static char **make_arguments(const struct settings *settings)
+{
+    size_t words = (size_t)settings->argument_count + 2 + length_of(environ) + 1 + 2 * (AUXV_TYPES + 1);
+    char **argv = calloc(words, sizeof *argv);
+    if (!argv)
+        return NULL;
+    argv[0] = settings->files[0];
+    for (int i = 0; i < settings->argument_count; i++)
+        argv[i + 1] = settings->arguments[i];
+    char **envp = argv + settings->argument_count + 2;
+    copy_auxv(copy_list(envp, environ));
+    environ = envp;
+    /* What err(), error() and assert() of the program print. */
+    program_invocation_name = argv[0];
+    program_invocation_short_name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    return argv;
+}
+
+int tool_program_call(const struct settings *settings, void *entry)
+{
+    char **argv = make_arguments(settings);
+    int argc = settings->argument_count + 1;
+    self.process = getpid();
+    if (!argv || (settings->stats && atexit(print_stats) != 0) || atexit(run_finalizers) != 0)
+        return tool_fail(STATUS_FAILURE, "out of memory");
+    tool_thread_data_run();
+    tool_use_built_in_name_services();
+    struct tn_error error;
+    tool_progress_stop();
+    tool_program.stats.run_start = tool_now_ns();
+    int rc = tool_program.jit
+                 ? tn_jit_run_initializers(tool_program.jit, tool_program.library, argc, argv, environ, &error)
+                 : tn_run_initializers(tool_program.library, argc, argv, environ, &error);
+    if (rc)
+        return tool_fail(STATUS_FAILURE, "%s", error.text);
+    int (*function)(int, char **, char **);
+    memcpy(&function, &entry, sizeof function);
+    errno = 0;
+    return function(argc, argv, environ);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What `tenon run` and `tenon compile` show of compilations (watch.c), and of time (times.c, progress.c). */
+
+#ifndef TENON_TOOL_WATCH_H
+#define TENON_TOOL_WATCH_H
+
+#include "lib/tool.h"
+
+/* ---- times.c: any thread may call these ---- */
+
+/* One bar of --time-trace; the second text is copied. Does nothing before tool_time_start. */
+void tool_time_start(void);
+void tool_time_event(const char *what, const char *detail, uint64_t begin_ns, uint64_t end_ns);
+/* Writes what there is, in the format of Chrome's and Perfetto's trace viewers. False: an error was reported. */
+bool tool_write_time_trace(const char *name);
+
+/* One run of a pass, for --time-passes. */
+void tool_time_pass(const struct tn_pass *pass);
+void tool_print_pass_times(FILE *out);
+
+/* ---- progress.c ---- */
+
+/* If standard error is a terminal, a line is kept there from now on about what takes longer than a second. */
+bool tool_progress_start(void);
+void tool_progress_phase(const char *module, enum tn_phase ended);
+void tool_progress_function(void);
+/* So many parts of so many are done: a bar takes the place of what happens to modules. */
+void tool_progress_parts(size_t done, size_t parts);
+/* Takes the line away until as many calls have released it as have held it: other output goes to the terminal. */
+void tool_progress_hold(void);
+void tool_progress_release(void);
+/* Takes the line away: the program runs. */
+void tool_progress_stop(void);
+
+#endif
