@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The lists of what a library has to call: initializers and finalizers of its objects, and what these have registered
- * to run at exit. */
+/* The lists of what a library has to call: initializers and finalizers of its objects. */
 
 #include "link/core/library.h"
 
@@ -51,13 +50,4 @@ void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object
     list->dropped += count;
     if (list->dropped > list->count / 2)
         close_gaps(list);
-}
-
-void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < exits->count; i++)
-        if (exits->items[i].object != object)
-            exits->items[kept++] = exits->items[i];
-    exits->count = kept;
 }

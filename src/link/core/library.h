@@ -42,16 +42,15 @@ struct tn__generator {
     void *context;
 };
 
-/* A function that loaded code has registered with atexit or __cxa_atexit. */
+/* A function that loaded code has registered with atexit or __cxa_atexit (exits.c). */
 struct tn__exit {
-    const struct tn__object *object; /* the object it belongs to */
     void (*function)(void *argument);
     void *argument;
-};
-
-struct tn__exits {
-    struct tn__exit *items;
-    size_t count, capacity;
+    const struct tn__object *object; /* the object it belongs to */
+    uint64_t number;                 /* newer ones have larger numbers */
+    struct tn__list listed;          /* among all of the library, oldest first */
+    struct tn__exit *left, *right;   /* in the heap of the object's owner */
+    size_t rank;
 };
 
 /* Owns objects and promises. */
@@ -61,6 +60,7 @@ struct tn_tracker {
     struct tn__list objects;
     struct tn__list lazy; /* functions with stubs, see lazy.c */
     struct tn__list promises;
+    struct tn__exit *exits; /* of its objects: the newest one, below which lie the others */
     /* Code instances with code of this tracker, and whether there ever were any; guarded by the lock of instance.c. */
     struct tn_instance *instances[2];
     bool has_published;
@@ -91,9 +91,10 @@ struct tn_library {
     struct tn__calls_list initializers; /* still to run */
     struct tn__calls_list finalizers;   /* of initialised objects */
     struct tn__calls_list waiting;      /* finalizers of objects not initialised yet */
-    struct tn__exits exits;
-    uint32_t number;   /* in the session */
-    uint64_t sequence; /* of arrays of initializers and finalizers, in link order */
+    struct tn__list exits;
+    uint64_t exit_count; /* so far */
+    uint32_t number;     /* in the session */
+    uint64_t sequence;   /* of arrays of initializers and finalizers, in link order */
 };
 
 /* Iterates over the trackers of a library, its own first. NULL starts and ends the iteration. */
@@ -158,7 +159,6 @@ void tn__calls_add(struct tn__calls_list *list, const struct tn__object *object,
 bool tn__calls_reserve(struct tn__calls_list *list, size_t count);
 struct tn__calls *tn__calls_of(const struct tn__calls_list *list, const struct tn__object *object, size_t *count);
 void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object);
-void tn__exits_drop(struct tn__exits *exits, const struct tn__object *object);
 
 /* ---- search.c ---- */
 

@@ -333,6 +333,7 @@ static void retire(struct tn__object *object)
 {
     object->link = NULL;
     tn__list_remove(&object->queued);
+    tn__list_append(&object->owner->library->session->unplaced, &object->queued);
     object->plan = NULL;
     tn__object_release_data(object);
 }

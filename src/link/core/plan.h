@@ -5,6 +5,7 @@
 #ifndef TENON_PLAN_H
 #define TENON_PLAN_H
 
+#include "base/tree.h"
 #include "link/arch/reloc.h"
 #include "link/core/symtab.h"
 #include "link/memory/codemem.h"
@@ -51,6 +52,12 @@ struct tn__plan {
     bool tls_apart; /* for a file: its distance from the thread pointer is only known when it is loaded */
 };
 
+/* Where an object lies, for finding it by addresses. */
+struct tn__place {
+    struct tn__tree tree;
+    struct tn__object *object;
+};
+
 /* An object is pending while it has its data, and linked once that is gone. Objects created without data only own
  * entries defined by the client. */
 struct tn__object {
@@ -58,9 +65,10 @@ struct tn__object {
     struct tn__object_data *data; /* NULL once it is linked */
     struct tn_tracker *owner;
     struct tn__list owned;  /* in the owner's objects */
-    struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list */
+    struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list; linked: see
+                               `unplaced` of the session */
     uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
-    bool has_calls;         /* the library's lists may contain these, or functions that run at exit */
+    bool has_calls;         /* the library's lists may contain these */
     uint32_t thread_exits;  /* functions that threads will run when they end */
     struct tn__unwind_table *unwind;
     uint32_t entry_count;
@@ -70,6 +78,7 @@ struct tn__object {
     struct tn__window *window;
     struct tn__range *ranges[TN__PARTS];
     struct tn__gathered *gathered; /* its parts in shared ranges */
+    struct tn__place *places;      /* by zone, in the session's tree; NULL: not there */
 
     struct tn__link *link; /* the link that it is currently part of */
     uint64_t explored;     /* the last query that followed its references */

@@ -57,6 +57,15 @@ void tn__object_hide(struct tn__object *object)
     object->entry_count = 0; /* the names may go before the object */
 }
 
+static void leave_places(struct tn__object *object)
+{
+    struct tn_session *session = object->owner->library->session;
+    for (int zone = 0; zone < TN_ZONES; zone++)
+        if (object->ranges[zone])
+            tn__tree_remove(&session->places, &object->places[zone].tree);
+    tn__free(session->allocator, object->places);
+}
+
 void tn__object_remove(struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
@@ -65,8 +74,9 @@ void tn__object_remove(struct tn__object *object)
         tn__calls_drop(&library->initializers, object);
         tn__calls_drop(&library->waiting, object);
         tn__calls_drop(&library->finalizers, object);
-        tn__exits_drop(&library->exits, object);
     }
+    if (object->places)
+        leave_places(object);
     forget_definitions(object);
     tn__object_give_back(object);
     tn__object_release_data(object);

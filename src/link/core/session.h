@@ -32,6 +32,8 @@ struct tn_session {
     struct tn_library *libraries;
     uint32_t library_count;
     struct tn__unwind unwind;
+    struct tn__tree *places;  /* of objects in whose code something was looked up by its address, */
+    struct tn__list unplaced; /* and the linked objects that are not there yet */
     struct tn_stats stats;
     bool timings;
     bool closing; /* being destroyed */

@@ -39,7 +39,7 @@ struct tn_tracker *tn__tracker_make(struct tn_library *library);
 bool tn__tracker_is_busy(const struct tn_tracker *tracker);
 /* Waits until none is; the lock is given up meanwhile, and has not been given up since the last look. */
 void tn__tracker_wait(struct tn_tracker *tracker);
-/* Moves its objects and stubs to another tracker. */
+/* Moves its objects, what these have registered to run at exit, and stubs to another tracker. */
 void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to);
 void tn__tracker_empty(struct tn_tracker *tracker);
 /* The first step of removing its code; false if code instances are not used (hooks.h). */
@@ -80,7 +80,10 @@ int tn__cxa_atexit(void (*function)(void *argument), void *argument, void *handl
 int tn__cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
 /* Runs the functions registered by the tracker's objects (NULL: by all of the library), newest first. Called without
  * the lock. */
-void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner);
+void tn__exits_run(struct tn_library *library, struct tn_tracker *owner);
+/* Under the lock: moves what was registered to another tracker; forgets it. */
+void tn__exits_give(struct tn_tracker *from, struct tn_tracker *to);
+void tn__exits_forget(struct tn_tracker *tracker);
 
 /* thread_exits.c */
 /* Under the lock: has a function called when the calling thread ends. Returns 0, or -1 when memory is out. */

@@ -7,6 +7,8 @@
 
 #include "link/session/contents.h"
 
+/* ---- which object ---- */
+
 static bool holds(const struct tn__object *object, uint64_t address)
 {
     for (int zone = 0; zone < TN_ZONES; zone++)
@@ -15,39 +17,98 @@ static bool holds(const struct tn__object *object, uint64_t address)
     return false;
 }
 
-/* The object of this library that the address lies in. Registering is rare, so all are looked at. */
-static struct tn__object *find_object(struct tn_library *library, uint64_t address)
+static bool place(struct tn_session *session, struct tn__object *object)
 {
-    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        for (struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next) {
-            struct tn__object *object = tn__container_of(node, struct tn__object, owned);
-            if (holds(object, address))
-                return object;
+    object->places = tn__alloc(session->allocator, TN_ZONES * sizeof *object->places);
+    for (int zone = 0; object->places && zone < TN_ZONES; zone++)
+        if (object->ranges[zone]) {
+            object->places[zone] = (struct tn__place){{.key = object->ranges[zone]->address}, object};
+            tn__tree_insert(&session->places, &object->places[zone].tree);
         }
-    return NULL;
+    return object->places;
 }
 
-static int keep(struct tn_library *library, struct tn__object *object, const struct tn__exit *what)
+/* The object that an address lies in, or NULL. Registering is rare, so objects enter the tree when it is needed. False
+ * when memory is out. */
+static bool find_object(struct tn_session *session, uint64_t address, struct tn__object **object)
 {
-    struct tn__exits *exits = &library->exits;
-    if (!tn__grow(library->session->allocator, &exits->items, &exits->capacity, exits->count + 1, sizeof *exits->items))
+    for (struct tn__list *node; (node = session->unplaced.next) != &session->unplaced; tn__list_remove(node))
+        if (!place(session, tn__container_of(node, struct tn__object, queued)))
+            return false;
+    struct tn__tree *below = tn__tree_below(session->places, address);
+    *object = below ? tn__container_of(below, struct tn__place, tree)->object : NULL;
+    if (*object && !holds(*object, address))
+        *object = NULL;
+    return true;
+}
+
+/* ---- what an owner's objects have registered: a leftist heap with the newest one on top ---- */
+
+static size_t rank_of(const struct tn__exit *heap)
+{
+    return heap ? heap->rank : 0;
+}
+
+/* Recurses as often as a number has digits. */
+static struct tn__exit *meld(struct tn__exit *a, struct tn__exit *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    struct tn__exit *top = a->number > b->number ? a : b, *right = meld(top->right, top == a ? b : a);
+    bool keep = rank_of(top->left) >= rank_of(right);
+    top->right = keep ? right : top->left;
+    top->left = keep ? top->left : right;
+    top->rank = rank_of(top->right) + 1;
+    return top;
+}
+
+static int keep(struct tn_library *library, const struct tn__object *object, const struct tn__exit *what)
+{
+    struct tn__exit *exit = tn__alloc(library->session->allocator, sizeof *exit);
+    if (!exit)
         return -1;
-    exits->items[exits->count] = *what;
-    exits->items[exits->count++].object = object;
-    object->has_calls = true;
+    *exit = (struct tn__exit){
+        .function = what->function, .argument = what->argument, .object = object, .number = ++library->exit_count};
+    exit->rank = 1;
+    tn__list_append(&library->exits, &exit->listed);
+    object->owner->exits = meld(object->owner->exits, exit);
     return 0;
 }
+
+/* The newest of all in a library is the newest of its owner, too. */
+static void remove_newest(struct tn_tracker *owner)
+{
+    struct tn__exit *exit = owner->exits;
+    owner->exits = meld(exit->left, exit->right);
+    tn__list_remove(&exit->listed);
+    tn__free(owner->library->session->allocator, exit);
+}
+
+void tn__exits_give(struct tn_tracker *from, struct tn_tracker *to)
+{
+    to->exits = meld(to->exits, from->exits);
+    from->exits = NULL;
+}
+
+void tn__exits_forget(struct tn_tracker *tracker)
+{
+    while (tracker->exits)
+        remove_newest(tracker);
+}
+
+/* ---- registering ---- */
 
 /* Under the session's lock. 1: the address is in none of this session's objects. */
 static int keep_in(struct tn_session *session, const void *address, const struct tn__exit *what, bool of_thread)
 {
-    for (struct tn_library *library = session->libraries; library && !tn__session_is_elsewhere(session);
-         library = library->next) {
-        struct tn__object *object = find_object(library, (uintptr_t)address);
-        if (object)
-            return of_thread ? tn__object_add_thread_exit(object, what) : keep(library, object, what);
-    }
-    return 1;
+    struct tn__object *object;
+    if (tn__session_is_elsewhere(session))
+        return 1;
+    if (!find_object(session, (uintptr_t)address, &object))
+        return -1;
+    if (!object)
+        return 1;
+    return of_thread ? tn__object_add_thread_exit(object, what) : keep(object->owner->library, object, what);
 }
 
 static int keep_somewhere(const void *address, const struct tn__exit *what, bool of_thread)
@@ -90,24 +151,24 @@ int tn__atexit(void (*function)(void))
     return tn__cxa_atexit((void (*)(void *))(uintptr_t)function, NULL, NULL);
 }
 
+/* ---- running ---- */
+
 /* Takes the newest one that belongs to the tracker; NULL: to any. */
-static bool take(struct tn_library *library, const struct tn_tracker *owner, struct tn__exit *what)
+static bool take(struct tn_library *library, struct tn_tracker *owner, struct tn__exit *what)
 {
-    struct tn__exits *exits = &library->exits;
-    bool found = false;
     tn__session_lock(library->session);
-    for (size_t i = exits->count; !found && i-- > 0;) {
-        if (owner && exits->items[i].object->owner != owner)
-            continue;
-        found = true;
-        *what = exits->items[i];
-        memmove(&exits->items[i], &exits->items[i + 1], (--exits->count - i) * sizeof *exits->items);
+    if (!owner && !tn__list_is_empty(&library->exits))
+        owner = tn__container_of(library->exits.previous, struct tn__exit, listed)->object->owner;
+    bool found = owner && owner->exits;
+    if (found) {
+        *what = *owner->exits;
+        remove_newest(owner);
     }
     tn__session_unlock(library->session);
     return found;
 }
 
-void tn__exits_run(struct tn_library *library, const struct tn_tracker *owner)
+void tn__exits_run(struct tn_library *library, struct tn_tracker *owner)
 {
     for (struct tn__exit what; take(library, owner, &what);) /* they may register more */
         what.function(what.argument);

@@ -148,10 +148,8 @@ static void free_lists(struct tn_library *library)
     tn__free(from, library->initializers.items);
     tn__free(from, library->finalizers.items);
     tn__free(from, library->waiting.items);
-    tn__free(from, library->exits.items);
     library->search = NULL;
     library->search_count = 0;
-    library->exits = (struct tn__exits){0};
     library->initializers = library->finalizers = library->waiting = (struct tn__calls_list){.from = from};
 }
 
@@ -276,6 +274,7 @@ static int create_library(struct tn_session *session, const char *name, struct t
     library->initializers.from = library->finalizers.from = library->waiting.from = session->allocator;
     tn__tracker_init(&library->own, library);
     tn__list_init(&library->trackers);
+    tn__list_init(&library->exits);
     tn__list_init(&library->queue);
     library->resolvers_end = &library->resolvers;
     library->generators_end = &library->generators;

@@ -49,6 +49,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
     tn__list_init(&session->removed);
+    tn__list_init(&session->unplaced);
     code = open_memory(session, &options, err);
     if (!code && options.threads)
         code = tn__pool_open(session, options.threads, err);

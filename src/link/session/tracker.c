@@ -72,6 +72,7 @@ void tn__tracker_empty(struct tn_tracker *tracker)
         tn__instances()->clear(tracker);
     if (watch)
         watch->removed(tracker);
+    tn__exits_forget(tracker);
     while (tracker->objects.next != &tracker->objects)
         tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
     if (tracker->library->session->lazy)
@@ -86,7 +87,7 @@ static bool finalize(struct tn_tracker *tracker)
     struct tn__calls_list finalizers = {.from = library->session->allocator};
     tn__session_lock(library->session);
     bool taken = tn__calls_take(tracker, &finalizers);
-    bool registered = library->exits.count;
+    bool registered = !tn__list_is_empty(&library->exits);
     tn__session_unlock(library->session);
     if (!taken)
         return false;
@@ -139,6 +140,7 @@ void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
         tn__container_of(node, struct tn__object, owned)->owner = to;
     append_all(&to->objects, &from->objects);
     append_all(&to->lazy, &from->lazy);
+    tn__exits_give(from, to);
 }
 
 /* Under the lock. */
