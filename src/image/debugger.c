@@ -5,11 +5,9 @@
  * contents except for unwind data, and refers to the file as the one with the debug data (.gnu_debuglink). gdb reads
  * symbols and everything else from there, and relocates it section by section. */
 
-#include <elf.h>
-#include <string.h>
-
 #include "base/os.h"
 #include "image/image.h"
+#include "link/format/elf_writer.h"
 #include "link/observe/jit_interface.h"
 #include "link/observe/observer.h"
 
@@ -30,7 +28,7 @@ struct source {
     Elf64_Ehdr header;
     Elf64_Shdr names;
     size_t loaded;          /* how many sections are */
-    const uint8_t *unwind;  /* the contents of .eh_frame in memory; NULL: there is none */
+    uint8_t *unwind;        /* the contents of .eh_frame in memory; NULL: there is none */
     uint64_t unwind_header; /* and where its header is among the sections */
     struct tn_error *err;
 };
@@ -53,11 +51,10 @@ static bool has_bytes(const struct source *s, const Elf64_Shdr *section)
     return section->sh_type != SHT_NOBITS && tn__inside(section->sh_offset, section->sh_size, s->size);
 }
 
-static bool has_name(const struct source *s, const Elf64_Shdr *section, const char *name)
+/* The table of names ends with a NUL. */
+static const char *name_of(const struct source *s, const Elf64_Shdr *section)
 {
-    size_t size = strlen(name) + 1;
-    return tn__inside(section->sh_name, size, s->names.sh_size) &&
-           memcmp(s->bytes + s->names.sh_offset + section->sh_name, name, size) == 0;
+    return section->sh_name < s->names.sh_size ? (const char *)s->bytes + s->names.sh_offset + section->sh_name : "";
 }
 
 /* True if this section contains another image than the open one. Files without contents, with debug data alone, are
@@ -82,18 +79,23 @@ static int read_headers(struct source *s)
         !tn__inside(header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr), s->size))
         return tn__fail(s->err, TN_EFORMAT, wrong, s->path);
     s->names = section_of(s, header->e_shstrndx);
-    return has_bytes(s, &s->names) ? TN_OK : tn__fail(s->err, TN_EFORMAT, wrong, s->path);
+    bool named = has_bytes(s, &s->names) && s->names.sh_size && !s->bytes[s->names.sh_offset + s->names.sh_size - 1];
+    return named ? TN_OK : tn__fail(s->err, TN_EFORMAT, wrong, s->path);
 }
 
 static int read_source(struct source *s, const struct tn_image *image)
 {
+    uint64_t names = 0;
     int code = read_headers(s);
     for (size_t i = 1; i < s->header.e_shnum && code == TN_OK; i++) {
         Elf64_Shdr section = section_of(s, i);
         if (!is_loaded(&section))
             continue;
         s->loaded++;
-        if (has_name(s, &section, ".eh_frame")) {
+        names += strlen(name_of(s, &section));
+        if (names > s->size) /* they share bytes, and could be any number of times as long as the file */
+            return tn__fail(s->err, TN_EFORMAT, "%s: the names of its sections overlap each other", s->path);
+        if (!strcmp(name_of(s, &section), ".eh_frame")) {
             s->unwind = tn__image_at(&image->file->mapping, section.sh_addr, section.sh_size, TN__PROT_R);
             s->unwind_header = i;
         }
@@ -119,65 +121,45 @@ static uint32_t crc_of(const uint8_t *bytes, size_t size)
     return ~crc;
 }
 
-/* Headers in front, contents behind. */
-struct builder {
-    uint8_t *file;
-    uint64_t header, end;
-};
-
-/* Adds a section, whose first bytes are given, and returns its contents. */
-static uint8_t *add(struct builder *b, Elf64_Shdr section, const void *bytes, size_t size)
+/* Lists the sections of the file: those that are loaded, at their addresses, and the name of the file with the debug
+ * data. */
+static void list_sections(const struct source *s, uint64_t bias, struct tn__elf_sections *all)
 {
-    section.sh_offset = b->end;
-    section.sh_link = section.sh_info = 0;
-    memcpy(b->file + b->header, &section, sizeof section);
-    b->header += sizeof section;
-    if (size)
-        memcpy(b->file + b->end, bytes, size);
-    b->end += section.sh_type == SHT_NOBITS ? 0 : section.sh_size;
-    return b->file + section.sh_offset;
-}
-
-static void build(struct builder *b, const struct source *s, uint64_t bias)
-{
-    static const char link_name[] = ".gnu_debuglink";
-    size_t path_size = strlen(s->path) + 1;
     for (size_t i = 1; i < s->header.e_shnum; i++) {
         Elf64_Shdr section = section_of(s, i);
         bool unwinds = s->unwind && i == s->unwind_header;
-        section.sh_addr += bias;
-        section.sh_type = unwinds ? SHT_PROGBITS : SHT_NOBITS;
         if (is_loaded(&section))
-            add(b, section, s->unwind, unwinds ? section.sh_size : 0);
+            tn__elf_append(all, (struct tn__elf_section){.name = name_of(s, &section),
+                                                         .type = unwinds ? SHT_PROGBITS : SHT_NOBITS,
+                                                         .flags = section.sh_flags,
+                                                         .address = section.sh_addr + bias,
+                                                         .size = section.sh_size,
+                                                         .alignment = unwinds ? 8 : 1,
+                                                         .bytes = unwinds ? s->unwind : NULL});
     }
-    Elf64_Shdr link = {.sh_name = (Elf64_Word)s->names.sh_size,
-                       .sh_type = SHT_PROGBITS,
-                       .sh_size = tn__align_up(path_size, 4) + 4,
-                       .sh_addralign = 4};
-    tn__put32(add(b, link, s->path, path_size) + link.sh_size - 4, crc_of(s->bytes, s->size));
-    Elf64_Shdr names = {.sh_type = SHT_STRTAB, .sh_size = s->names.sh_size + sizeof link_name, .sh_addralign = 1};
-    memcpy(add(b, names, s->bytes + s->names.sh_offset, s->names.sh_size) + link.sh_name, link_name, sizeof link_name);
+    tn__elf_append(all, (struct tn__elf_section){.name = ".gnu_debuglink",
+                                                 .type = SHT_PROGBITS,
+                                                 .size = tn__align_up(strlen(s->path) + 1, 4) + 4,
+                                                 .alignment = 4});
 }
 
 static struct tn__image_shown *make(const struct source *s, uint64_t bias)
 {
-    enum { SMALL = 64 };
-    uint64_t unwind = s->unwind ? section_of(s, s->unwind_header).sh_size : 0;
-    uint64_t headers = sizeof(Elf64_Ehdr) + (s->loaded + OWN) * sizeof(Elf64_Shdr);
-    uint64_t size = headers + unwind + strlen(s->path) + s->names.sh_size + SMALL;
-    struct tn__image_shown *shown = tn__alloc_zeroed(NULL, 1, sizeof *shown + size);
-    if (!shown)
+    struct tn__elf_sections all = {tn__alloc_zeroed(NULL, s->loaded + OWN, sizeof *all.items), 1, sizeof(Elf64_Ehdr)};
+    if (!all.items)
         return NULL;
-    Elf64_Ehdr header = s->header;
-    header.e_type = ET_EXEC;
-    header.e_phoff = header.e_phnum = 0;
-    header.e_shoff = sizeof header;
-    header.e_shnum = (Elf64_Half)(s->loaded + OWN);
-    header.e_shstrndx = header.e_shnum - 1;
-    memcpy(shown->file, &header, sizeof header);
-    build(&(struct builder){shown->file, sizeof header + sizeof(Elf64_Shdr), headers}, s, bias);
-    shown->entry.bytes = shown->file;
-    shown->entry.size = size;
+    list_sections(s, bias, &all);
+    const struct tn__elf_section *link = &all.items[all.count - 1];
+    uint64_t size = tn__elf_end(&all);
+    struct tn__image_shown *shown = tn__alloc_zeroed(NULL, 1, sizeof *shown + size);
+    if (shown) {
+        tn__elf_write(shown->file, &all, (Elf64_Ehdr){.e_type = ET_EXEC, .e_machine = s->header.e_machine});
+        memcpy(shown->file + link->offset, s->path, strlen(s->path));
+        tn__put32(shown->file + link->offset + link->size - 4, crc_of(s->bytes, s->size));
+        shown->entry.bytes = shown->file;
+        shown->entry.size = size;
+    }
+    tn__free(NULL, all.items);
     return shown;
 }
 

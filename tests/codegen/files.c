@@ -116,7 +116,7 @@ static void many_notes(void **state)
     }
 }
 
-/* The file is written in memory, but the limit counts there as well. */
+/* The file is made in memory, but could not be stored. */
 static void a_limit_on_files_is_an_error(void **state)
 {
     (void)state;

@@ -62,8 +62,14 @@ refused() {
     some "there are calls of $call" "$runs"
     none "$call fails with $error: it is said, and nothing is left of it" "$missed"
 }
-refused memfd_create ENOSYS 'no file in memory'
-refused pwrite64 ENOSPC 'cannot write an ELF file'
+# unused CALL ERROR: what makes the file has no need of it.
+unused() {
+    under -e inject=$1:error=$2
+    succeeds "no $1: the file is made all the same" cmp "$work/folder/out" "$work/new/out"
+    none "and without $1" "$(grep "^[0-9]* *$1(" "$work/log")"
+}
+unused memfd_create ENOSYS
+unused pwrite64 ENOSPC
 refused write ENOSPC "cannot write '.*out': No space left"
 refused fsync EIO "cannot write '.*out': Input/output error"
 refused rename EACCES "cannot write '.*out': Permission denied"
@@ -91,7 +97,7 @@ some "ended while it writes" "$([ $? -eq 143 ] && echo yes)"
 succeeds "the file is whole" cmp "$work/folder/out" "$work/new/out"
 some "and alone" "$([ "$(ls "$work/folder")" = out ] && echo yes)"
 
-# A limit of the size of files is an error; what one of 1 KB stops first is the file in memory.
+# A limit of the size of files is an error.
 for kind in archive shared; do
     (ulimit -f 1 && exec "$tenon" build --kind=$kind -o "$work/folder/limited" "$work/in.ll") >"$work/said" 2>&1
     some "--kind=$kind: a limit of the size is said" "$([ $? -eq 1 ] && grep -e 'File too large' -e 'cannot write an ELF file' "$work/said")"

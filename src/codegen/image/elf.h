@@ -3,7 +3,7 @@
 /* Writing ELF shared libraries and executables from links laid out as files (link/output.h):
  *     link.c        tn_image_link
  *     elf_tables.c  what dynamic linkers read: symbols, hash table, relocations, dynamic section (gABI, chapter 5)
- *     elf_write.c   headers, sections and symbols; the file's bytes, through libelf
+ *     elf_write.c   segments, sections and symbols (link/format/elf_writer.h)
  *     stub.c        what an executable begins with (stub.h)
  *     program.c     what an executable is told of its image */
 
@@ -14,6 +14,7 @@
 
 #include "codegen/codegen.h"
 #include "link/file/output.h"
+#include "link/format/elf_writer.h"
 #include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)
@@ -33,14 +34,6 @@ enum tn__elf_table {
 enum { TN__ELF_DYNAMIC_MOST = 24, TN__ELF_SEGMENTS_MOST = 32, TN__ELF_ID = 16, TN__ELF_PAGE = 4096 };
 
 #define TN__ELF_DYNAMIC_SIZE (TN__ELF_DYNAMIC_MOST * sizeof(Elf64_Dyn))
-
-struct tn__elf_section {
-    const char *name;
-    uint32_t type;
-    uint64_t flags, address, offset, size, alignment, entry_size;
-    uint32_t link, info;
-    uint8_t *bytes; /* NULL: SHT_NOBITS */
-};
 
 struct tn__stub;
 
@@ -77,7 +70,7 @@ uint64_t tn__elf_head(void *context, const struct tn__output *output);
 int tn__elf_fill_tables(struct tn__elf_file *file);
 /* The number of a symbol's section header. */
 uint16_t tn__elf_section_number(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
-Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__output_symbol *symbol, uint32_t name);
+Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
 
 /* ---- program.c ---- */
 
@@ -88,8 +81,8 @@ int tn__program_settle(struct tn__elf_file *file);
 
 /* Lists the segments; their number is final even before addresses are known. */
 void tn__elf_list_segments(struct tn__elf_file *file);
-/* Makes the bytes of the file. TN_ENOMEM, TN_EIO. */
-int tn__elf_write(struct tn__elf_file *file, struct tn_buffer *out);
+/* Makes the bytes of the file. TN_ENOMEM, TN_ENOTSUP; TN_EIO: it may not be as large as that. */
+int tn__elf_write_file(struct tn__elf_file *file, struct tn_buffer *out);
 
 #pragma GCC visibility pop
 #endif

@@ -186,27 +186,17 @@ static unsigned char visibility_of(const struct tn__elf_file *f, const struct tn
     return symbol->local ? STV_DEFAULT : symbol->exported ? exported : STV_HIDDEN;
 }
 
-Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_symbol *symbol, uint32_t name)
+Elf64_Sym tn__elf_symbol(const struct tn__elf_file *f, const struct tn__output_symbol *symbol)
 {
     unsigned type = symbol->tls ? STT_TLS : symbol->function ? STT_FUNC : symbol->data ? STT_OBJECT : STT_NOTYPE;
     unsigned binding = symbol->local ? STB_LOCAL : symbol->weak ? STB_WEAK : STB_GLOBAL;
     bool is_absolute = symbol->section == UINT32_MAX;
     uint32_t section = is_absolute ? SHN_ABS : f->section_numbers[symbol->section];
-    return (Elf64_Sym){.st_name = name,
-                       .st_info = (unsigned char)ELF64_ST_INFO(binding, type),
+    return (Elf64_Sym){.st_info = (unsigned char)ELF64_ST_INFO(binding, type),
                        .st_other = visibility_of(f, symbol),
                        .st_shndx = (Elf64_Section)section,
                        .st_value = symbol->value,
                        .st_size = symbol->size};
-}
-
-static uint32_t put_name(uint8_t *strings, uint64_t *at, const char *name)
-{
-    uint32_t offset = (uint32_t)*at;
-    size_t size = strlen(name) + 1;
-    memcpy(strings + offset, name, size);
-    *at += size;
-    return offset;
 }
 
 /* Returns the offset of the file's own name among the strings; 0: it has none. */
@@ -217,16 +207,12 @@ static uint32_t fill_symbols(const struct tn__elf_file *f)
     for (size_t i = 0; i < f->output->import_count; i++, at += sizeof(Elf64_Sym)) {
         const struct tn__output_import *import = &f->output->imports[i];
         const Elf64_Sym symbol = {
-            .st_name = put_name(strings, &end, import->name),
-            .st_info = ELF64_ST_INFO(import->weak ? STB_WEAK : STB_GLOBAL, import->tls ? STT_TLS : STT_NOTYPE),
-        };
-        memcpy(at, &symbol, sizeof symbol);
+            .st_info = ELF64_ST_INFO(import->weak ? STB_WEAK : STB_GLOBAL, import->tls ? STT_TLS : STT_NOTYPE)};
+        tn__elf_put_symbol(at, symbol, strings, &end, import->name);
     }
-    for (size_t i = 0; i < f->export_count; i++, at += sizeof(Elf64_Sym)) {
-        const Elf64_Sym symbol = tn__elf_symbol(f, f->exports[i], put_name(strings, &end, f->exports[i]->name));
-        memcpy(at, &symbol, sizeof symbol);
-    }
-    return f->options->name && is_library(f) ? put_name(strings, &end, f->options->name) : 0;
+    for (size_t i = 0; i < f->export_count; i++, at += sizeof(Elf64_Sym))
+        tn__elf_put_symbol(at, tn__elf_symbol(f, f->exports[i]), strings, &end, f->exports[i]->name);
+    return f->options->name && is_library(f) ? tn__elf_put_name(strings, &end, f->options->name) : 0;
 }
 
 /* ---- relocations ---- */

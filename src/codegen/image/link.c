@@ -136,7 +136,7 @@ static int link_all(struct tn_input *all, size_t count, const struct tn_image_li
         code = make(&file, all, count, &output);
     tn_buffer_free(&object);
     if (code == TN_OK)
-        code = tn__elf_write(&file, out);
+        code = tn__elf_write_file(&file, out);
     tn__arena_free(&file.arena);
     tn__output_free(output);
     return code;

@@ -3,7 +3,7 @@
 /* Lists the symbols of an output, and fills in addresses in its debug sections. */
 
 #include "link/file/output_build.h"
-#include "link/arch/reloc.h"
+#include "link/format/debug_relocs.h"
 
 /* ---- symbols ---- */
 
@@ -95,61 +95,45 @@ void tn__output_finish_symbols(struct tn__output_link *o)
 
 /* ---- debug data ---- */
 
-/* Stored for addresses in discarded code: in some lists, two zeros would mark the end. */
-static uint64_t discarded_in(const char *section)
-{
-    return !strcmp(section, ".debug_ranges") || !strcmp(section, ".debug_loc");
-}
+/* What debug data of a piece refers to. */
+struct reference {
+    const struct tn__output_link *o;
+    const struct tn__object *object;
+    const uint32_t *pieces; /* of the object */
+};
 
-static uint64_t debug_value(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
-                            const struct tn__reloc *reloc)
+static uint64_t find_value(const void *context, const struct tn__object_data *data, const struct tn__reloc *reloc,
+                           uint64_t discarded)
 {
-    const struct tn__object *object = piece->object;
-    const struct tn__symbol *symbol = &object->data->symbols[reloc->symbol];
-    uint8_t flags = object->plan->symbol_flags[reloc->symbol];
+    const struct reference *from = context;
+    const struct tn__output_link *o = from->o;
+    const struct tn__symbol *symbol = &data->symbols[reloc->symbol];
+    uint8_t flags = from->object->plan->symbol_flags[reloc->symbol];
     uint64_t addend = (uint64_t)reloc->addend;
     if (symbol->place != TN__PLACE_SECTION)
-        return addend + (flags & TN__SYMBOL_GIVEN ? 0 : object->plan->addresses[reloc->symbol] - o->base);
-    uint32_t target = o->objects[number].pieces[symbol->section];
-    const struct tn__section *section = &object->data->sections[symbol->section];
+        return addend + (flags & TN__SYMBOL_GIVEN ? 0 : from->object->plan->addresses[reloc->symbol] - o->base);
+    uint32_t target = from->pieces[symbol->section];
+    const struct tn__section *section = &data->sections[symbol->section];
     if (!target || (tn__section_is_loaded(section) && flags & TN__SYMBOL_DISCARDED))
-        return discarded_in(piece->section->name) + addend;
+        return discarded + addend;
     if (o->pieces[target - 1].strings)
         return tn__output_string_at(o, &o->pieces[target - 1], symbol->value + addend);
-    uint64_t from = tn__section_is_tls(section)      ? tn__output_tls_start(o)
-                    : tn__section_is_loaded(section) ? o->base
-                                                     : 0;
-    return section->address + symbol->value + addend - from;
-}
-
-static void relocate_debug(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number,
-                           const struct tn__reloc *reloc)
-{
-    const struct tn__object_data *data = piece->object->data;
-    if (reloc->type >= data->arch->row_count || reloc->symbol >= data->symbol_count)
-        return;
-    const struct tn__row *row = &data->arch->rows[reloc->type];
-    size_t size = row->size;
-    if (row->value != TN__V_S_A || !tn__inside(reloc->offset, size, piece->size))
-        return;
-    uint64_t value = debug_value(o, piece, number, reloc);
-    memcpy(piece->section->write + reloc->offset, &value, size);
-}
-
-static void relocate_piece(const struct tn__output_link *o, const struct tn__output_piece *piece, size_t number)
-{
-    struct tn__relocs relocs;
-    tn__relocs_begin(&relocs, piece->object->data, piece->section);
-    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
-        relocate_debug(o, piece, number, reloc);
+    uint64_t start = tn__section_is_tls(section)      ? tn__output_tls_start(o)
+                     : tn__section_is_loaded(section) ? o->base
+                                                      : 0;
+    return section->address + symbol->value + addend - start;
 }
 
 void tn__output_finish_debug(struct tn__output_link *o)
 {
-    for (size_t i = 0; i < o->link->count; i++)
-        for (uint32_t s = 1; s < o->link->objects[i]->data->section_count; s++) {
+    for (size_t i = 0; i < o->link->count; i++) {
+        const struct tn__object *object = o->link->objects[i];
+        for (uint32_t s = 1; s < object->data->section_count; s++) {
             uint32_t piece = o->objects[i].pieces[s];
+            const struct tn__section *section = &object->data->sections[s];
             if (piece && o->pieces[piece - 1].class == TN__CLASS_DEBUG)
-                relocate_piece(o, &o->pieces[piece - 1], i);
+                tn__debug_relocate(object->data, section, section->write, section->address, find_value,
+                                   &(struct reference){o, object, o->objects[i].pieces});
         }
+    }
 }

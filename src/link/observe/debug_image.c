@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Two passes over the objects, as in a linker: the first computes sizes, the second writes. The file consists of
- * header, debug sections, symbols, names of symbols, names of sections, section headers. */
-
-#include <elf.h>
+/* Two passes over the objects, as in a linker: the first computes sizes, the second writes. */
 
 #include "link/observe/debug_image.h"
-#include "link/observe/observer.h"
 #include "link/arch/reloc.h"
+#include "link/format/debug_relocs.h"
+#include "link/format/elf_writer.h"
+#include "link/observe/observer.h"
 
 /* What debuggers read. Indexes of names and addresses are omitted: debuggers build their own. */
 enum {
@@ -31,26 +30,23 @@ enum {
     NOT_OUT = OUT_COUNT,
 };
 
-static const struct {
-    const char *name;
-    uint64_t discarded; /* stored for addresses in discarded code; in some lists, zeros would mark the end */
-} outs[OUT_COUNT] = {
-    [OUT_INFO] = {".debug_info", 0},
-    [OUT_EH_FRAME] = {".eh_frame", 0},
-    [OUT_FRAME] = {".debug_frame", 0},
-    [OUT_RANGES] = {".debug_ranges", 1},
-    [OUT_LOC] = {".debug_loc", 1},
-    [OUT_TYPES] = {".debug_types", 0},
-    [OUT_ABBREV] = {".debug_abbrev", 0},
-    [OUT_LINE] = {".debug_line", 0},
-    [OUT_LINE_STR] = {".debug_line_str", 0},
-    [OUT_STR] = {".debug_str", 0},
-    [OUT_STR_OFFSETS] = {".debug_str_offsets", 0},
-    [OUT_ADDR] = {".debug_addr", 0},
-    [OUT_RNGLISTS] = {".debug_rnglists", 0},
-    [OUT_LOCLISTS] = {".debug_loclists", 0},
-    [OUT_MACRO] = {".debug_macro", 0},
-    [OUT_MACINFO] = {".debug_macinfo", 0},
+static const char *const out_names[OUT_COUNT] = {
+    [OUT_INFO] = ".debug_info",
+    [OUT_EH_FRAME] = ".eh_frame",
+    [OUT_FRAME] = ".debug_frame",
+    [OUT_RANGES] = ".debug_ranges",
+    [OUT_LOC] = ".debug_loc",
+    [OUT_TYPES] = ".debug_types",
+    [OUT_ABBREV] = ".debug_abbrev",
+    [OUT_LINE] = ".debug_line",
+    [OUT_LINE_STR] = ".debug_line_str",
+    [OUT_STR] = ".debug_str",
+    [OUT_STR_OFFSETS] = ".debug_str_offsets",
+    [OUT_ADDR] = ".debug_addr",
+    [OUT_RNGLISTS] = ".debug_rnglists",
+    [OUT_LOCLISTS] = ".debug_loclists",
+    [OUT_MACRO] = ".debug_macro",
+    [OUT_MACINFO] = ".debug_macinfo",
 };
 
 /* One object, read a second time: its neutral form does not outlive the link. */
@@ -68,9 +64,10 @@ struct builder {
     tn__inflate *inflate;
     struct source *sources;
     size_t count;
+    struct tn__elf_sections sections;
     uint64_t sizes[OUT_COUNT], places[OUT_COUNT]; /* places: in the file */
     uint64_t frames_address;                      /* of .eh_frame, whose values are distances */
-    uint64_t local_count, global_count, strings_size, strings, section_names;
+    uint64_t local_count, global_count, strings_size, strings;
     uint64_t local_at, global_at, string_at; /* where the next ones go */
     uint32_t code_sections;
     struct tn_error *err;
@@ -84,7 +81,7 @@ static uint8_t out_of(const struct tn__section *section)
     if (!section->bytes || !section->size || section->compressed || (section->kind != TN__SECTION_UNLOADED && !frames))
         return NOT_OUT;
     for (uint8_t i = 0; i < OUT_COUNT; i++)
-        if (!strcmp(section->name, outs[i].name))
+        if (!strcmp(section->name, out_names[i]))
             return i;
     return NOT_OUT;
 }
@@ -227,30 +224,42 @@ static int read_source(struct builder *b, struct source *source)
 
 /* ---- layout ---- */
 
-static const char symtab_name[] = ".symtab", strtab_name[] = ".strtab", shstrtab_name[] = ".shstrtab",
-                  text_name[] = ".text";
-
-static uint64_t take(uint64_t *end, uint64_t size)
+/* Lists the sections of the file, each object's code first. Symbols then have their place, and the rest follows. */
+static void list_sections(struct builder *b)
 {
-    uint64_t at = tn__align_up(*end, 16);
-    *end = at + size;
-    return at;
-}
-
-static uint64_t section_names_size(const struct builder *b)
-{
-    uint64_t size = 1 + sizeof symtab_name + sizeof strtab_name + sizeof shstrtab_name + sizeof text_name;
-    for (int i = 0; i < OUT_COUNT; i++)
-        size += b->sizes[i] ? strlen(outs[i].name) + 1 : 0;
-    return size;
-}
-
-static uint64_t section_count(const struct builder *b)
-{
-    uint64_t count = 1 + b->code_sections + 3;
-    for (int i = 0; i < OUT_COUNT; i++)
-        count += b->sizes[i] != 0;
-    return count;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct tn_range *code = &b->sources[i].object->zones[TN_ZONE_CODE];
+        if (code->size)
+            tn__elf_append(&b->sections, (struct tn__elf_section){.name = ".text",
+                                                                  .type = SHT_NOBITS,
+                                                                  .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                                  .address = code->address,
+                                                                  .size = code->size,
+                                                                  .alignment = 1});
+    }
+    for (int i = 0; i < OUT_COUNT; i++) {
+        b->places[i] = b->sections.end;
+        if (b->sizes[i])
+            tn__elf_append(&b->sections, (struct tn__elf_section){.name = out_names[i],
+                                                                  .type = SHT_PROGBITS,
+                                                                  .address = i == OUT_EH_FRAME ? b->frames_address : 0,
+                                                                  .size = b->sizes[i],
+                                                                  .alignment = 1});
+    }
+    b->image->symbols =
+        tn__elf_append(&b->sections,
+                       (struct tn__elf_section){.name = ".symtab",
+                                                .type = SHT_SYMTAB,
+                                                .size = (b->local_count + b->global_count) * sizeof(Elf64_Sym),
+                                                .link = (uint32_t)b->sections.count + 1,
+                                                .info = (uint32_t)b->local_count,
+                                                .alignment = 8,
+                                                .entry_size = sizeof(Elf64_Sym)})
+            ->offset;
+    b->strings = tn__elf_append(&b->sections,
+                                (struct tn__elf_section){
+                                    .name = ".strtab", .type = SHT_STRTAB, .size = b->strings_size, .alignment = 1})
+                     ->offset;
 }
 
 static struct tn__image_range range_of(const struct builder *b, int out)
@@ -260,17 +269,18 @@ static struct tn__image_range range_of(const struct builder *b, int out)
 
 static int lay_out(struct builder *b)
 {
+    enum { OWN = 4 }; /* the empty section, symbols, their names, the names of sections */
     struct tn__debug_image *image = b->image;
-    uint64_t end = sizeof(Elf64_Ehdr);
-    for (int i = 0; i < OUT_COUNT; i++)
-        b->places[i] = take(&end, b->sizes[i]);
+    size_t most = OWN + OUT_COUNT + (size_t)b->code_sections;
+    b->sections = (struct tn__elf_sections){tn__alloc_zeroed(image->from, most, sizeof *b->sections.items), 1,
+                                            sizeof(Elf64_Ehdr)};
+    if (!b->sections.items)
+        return tn__fail(b->err, TN_ENOMEM, "out of memory");
     b->local_count++; /* the empty first symbol */
     b->strings_size++;
-    image->symbols = take(&end, (b->local_count + b->global_count) * sizeof(Elf64_Sym));
-    b->strings = take(&end, b->strings_size);
-    b->section_names = take(&end, section_names_size(b));
-    image->sections = take(&end, section_count(b) * sizeof(Elf64_Shdr));
-    image->size = (size_t)end;
+    list_sections(b);
+    image->size = (size_t)tn__elf_end(&b->sections);
+    image->sections = tn__elf_headers(&b->sections);
     image->bytes = tn__alloc_zeroed(image->from, 1, image->size);
     image->parts = tn__alloc_zeroed(image->from, image->part_count, sizeof *image->parts);
     if (!image->bytes || !image->parts)
@@ -285,49 +295,39 @@ static int lay_out(struct builder *b)
 
 /* ---- the second pass ---- */
 
-/* The value of a symbol as debug data refers to it. */
-static uint64_t value_of(const struct builder *b, const struct source *source, uint32_t index, uint64_t discarded)
-{
-    const struct tn__symbol *symbol = &source->data.symbols[index];
-    if (symbol->place != TN__PLACE_SECTION)
-        return source->object->symbol_addresses[index];
-    const struct piece *piece = &source->pieces[symbol->section];
-    if (is_debug(piece->out))
-        return piece->offset + symbol->value;
-    if (piece->out == OUT_EH_FRAME)
-        return b->frames_address + piece->offset + symbol->value;
-    uint64_t address = source->object->section_addresses[symbol->section];
-    bool gone = address == TN_SECTION_DISCARDED || source->data.sections[symbol->section].kind == TN__SECTION_UNLOADED;
-    return gone ? discarded : address + symbol->value;
-}
+/* What debug data refers to; `context` is a struct reference. */
+struct reference {
+    const struct builder *b;
+    const struct source *source;
+};
 
-/* Debug data has absolute and relative references. Others (to a personality routine through the GOT, say) are of no use
- * to a debugger and remain as they are. */
-static void relocate(const struct builder *b, const struct source *source, const struct piece *piece,
-                     const struct tn__section *section, const struct tn__reloc *reloc)
+static uint64_t find_value(const void *context, const struct tn__object_data *data, const struct tn__reloc *reloc,
+                           uint64_t discarded)
 {
-    const struct tn__arch *arch = source->data.arch;
-    if (reloc->type >= arch->row_count || reloc->symbol >= source->data.symbol_count)
-        return;
-    const struct tn__row *row = &arch->rows[reloc->type];
-    size_t size = row->size;
-    if ((row->value != TN__V_S_A && row->value != TN__V_S_A_P) || !tn__inside(reloc->offset, size, section->size))
-        return;
-    uint64_t value = value_of(b, source, reloc->symbol, outs[piece->out].discarded) + (uint64_t)reloc->addend;
-    if (row->value == TN__V_S_A_P)
-        value -= b->frames_address + piece->offset + reloc->offset;
-    memcpy(b->image->bytes + b->places[piece->out] + piece->offset + reloc->offset, &value, size);
+    const struct reference *from = context;
+    const struct tn__symbol *symbol = &data->symbols[reloc->symbol];
+    uint64_t value = symbol->value + (uint64_t)reloc->addend;
+    if (symbol->place != TN__PLACE_SECTION)
+        return from->source->object->symbol_addresses[reloc->symbol] + (uint64_t)reloc->addend;
+    const struct piece *piece = &from->source->pieces[symbol->section];
+    if (is_debug(piece->out))
+        return piece->offset + value;
+    if (piece->out == OUT_EH_FRAME)
+        return from->b->frames_address + piece->offset + value;
+    uint64_t address = from->source->object->section_addresses[symbol->section];
+    bool gone = address == TN_SECTION_DISCARDED || data->sections[symbol->section].kind == TN__SECTION_UNLOADED;
+    return gone ? discarded + (uint64_t)reloc->addend : address + value;
 }
 
 static void copy_piece(const struct builder *b, const struct source *source, uint32_t index)
 {
     const struct piece *piece = &source->pieces[index];
     const struct tn__section *section = &source->data.sections[index];
-    memcpy(b->image->bytes + b->places[piece->out] + piece->offset, section->bytes, section->size);
-    struct tn__relocs relocs;
-    tn__relocs_begin(&relocs, &source->data, section);
-    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
-        relocate(b, source, piece, section, reloc);
+    uint8_t *bytes = b->image->bytes + b->places[piece->out] + piece->offset;
+    memcpy(bytes, section->bytes, section->size);
+    tn__debug_relocate(&source->data, section, bytes,
+                       (piece->out == OUT_EH_FRAME ? b->frames_address : 0) + piece->offset, find_value,
+                       &(struct reference){b, source});
 }
 
 /* The pieces of an object are contiguous in each section. */
@@ -354,12 +354,9 @@ static uint8_t symbol_type(const struct tn__symbol *symbol, bool in_code)
 /* All fields but the name are set by the caller. */
 static void put_symbol(struct builder *b, const char *name, Elf64_Sym out)
 {
-    size_t name_size = strlen(name) + 1;
     uint64_t *at = ELF64_ST_BIND(out.st_info) == STB_LOCAL ? &b->local_at : &b->global_at;
-    out.st_name = (Elf64_Word)b->string_at;
-    memcpy(b->image->bytes + b->image->symbols + (*at)++ * sizeof out, &out, sizeof out);
-    memcpy(b->image->bytes + b->strings + b->string_at, name, name_size);
-    b->string_at += name_size;
+    tn__elf_put_symbol(b->image->bytes + b->image->symbols + (*at)++ * sizeof out, out, b->image->bytes + b->strings,
+                       &b->string_at, name);
 }
 
 static void write_symbol(struct builder *b, const struct source *source, uint32_t index, uint64_t address,
@@ -410,85 +407,6 @@ static void write_source(struct builder *b, const struct source *source, struct 
     note_extent(b, source, OUT_FRAME, &part->old_frames, &part->old_frames_size);
 }
 
-/* ---- headers ---- */
-
-static uint32_t write_section_name(struct builder *b, uint64_t *at, const char *name)
-{
-    uint32_t offset = (uint32_t)*at;
-    size_t size = strlen(name) + 1;
-    memcpy(b->image->bytes + b->section_names + offset, name, size);
-    *at += size;
-    return offset;
-}
-
-static void write_header(struct builder *b, uint64_t *number, Elf64_Shdr header)
-{
-    memcpy(b->image->bytes + b->image->sections + (*number)++ * sizeof header, &header, sizeof header);
-}
-
-static void write_code_headers(struct builder *b, uint64_t *number, uint32_t name)
-{
-    for (size_t i = 0; i < b->count; i++) {
-        const struct tn_range *code = &b->sources[i].object->zones[TN_ZONE_CODE];
-        if (code->size)
-            write_header(b, number,
-                         (Elf64_Shdr){.sh_name = name,
-                                      .sh_type = SHT_NOBITS,
-                                      .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-                                      .sh_addr = code->address,
-                                      .sh_size = code->size,
-                                      .sh_addralign = 1});
-    }
-}
-
-static void write_headers(struct builder *b)
-{
-    uint64_t names = 1, number = 1;
-    write_code_headers(b, &number, write_section_name(b, &names, text_name));
-    for (int i = 0; i < OUT_COUNT; i++)
-        if (b->sizes[i])
-            write_header(b, &number,
-                         (Elf64_Shdr){.sh_name = write_section_name(b, &names, outs[i].name),
-                                      .sh_type = SHT_PROGBITS,
-                                      .sh_addr = i == OUT_EH_FRAME ? b->frames_address : 0,
-                                      .sh_offset = b->places[i],
-                                      .sh_size = b->sizes[i],
-                                      .sh_addralign = 1});
-    write_header(b, &number,
-                 (Elf64_Shdr){.sh_name = write_section_name(b, &names, symtab_name),
-                              .sh_type = SHT_SYMTAB,
-                              .sh_offset = b->image->symbols,
-                              .sh_size = (b->local_count + b->global_count) * sizeof(Elf64_Sym),
-                              .sh_link = (Elf64_Word)number + 1,
-                              .sh_info = (Elf64_Word)b->local_count,
-                              .sh_addralign = 8,
-                              .sh_entsize = sizeof(Elf64_Sym)});
-    write_header(b, &number,
-                 (Elf64_Shdr){.sh_name = write_section_name(b, &names, strtab_name),
-                              .sh_type = SHT_STRTAB,
-                              .sh_offset = b->strings,
-                              .sh_size = b->strings_size,
-                              .sh_addralign = 1});
-    write_header(b, &number,
-                 (Elf64_Shdr){.sh_name = write_section_name(b, &names, shstrtab_name),
-                              .sh_type = SHT_STRTAB,
-                              .sh_offset = b->section_names,
-                              .sh_size = section_names_size(b),
-                              .sh_addralign = 1});
-    const Elf64_Ehdr elf = {
-        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-        .e_type = ET_EXEC,
-        .e_machine = b->sources[0].data.arch->elf_machine,
-        .e_version = EV_CURRENT,
-        .e_ehsize = sizeof elf,
-        .e_shoff = b->image->sections,
-        .e_shentsize = sizeof(Elf64_Shdr),
-        .e_shnum = (Elf64_Half)number,
-        .e_shstrndx = (Elf64_Half)(number - 1),
-    };
-    memcpy(b->image->bytes, &elf, sizeof elf);
-}
-
 /* ---- the whole ---- */
 
 static int build(struct builder *b, const struct tn_linked_object *const *objects)
@@ -505,7 +423,8 @@ static int build(struct builder *b, const struct tn_linked_object *const *object
     b->code_sections = 0;
     for (size_t i = 0; i < b->count; i++)
         write_source(b, &b->sources[i], &b->image->parts[i]);
-    write_headers(b);
+    tn__elf_write(b->image->bytes, &b->sections,
+                  (Elf64_Ehdr){.e_type = ET_EXEC, .e_machine = b->sources[0].data.arch->elf_machine});
     return 0;
 }
 
@@ -519,6 +438,7 @@ int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocato
     for (size_t i = 0; b.sources && i < count; i++)
         tn__arena_free(&b.sources[i].data.arena);
     tn__free(from, b.sources);
+    tn__free(from, b.sections.items);
     if (code)
         tn__debug_image_free(image);
     return code;
