@@ -3,68 +3,12 @@
 /* Files made to cost more time or memory than they are worth: each is refused, or costs what others of its size do. The limits are
  * far above what is needed and far below what each of these once took. */
 
+#include "big_file.h"
 #include "elf_builder.h"
 
 #include <stdlib.h>
 
 #include "bounds.h"
-
-/* ---- files of any size ---- */
-
-struct file {
-    struct bytes bytes;
-    Elf64_Shdr headers[8];
-    unsigned sections;
-};
-
-static size_t append(struct file *file, const void *bytes, size_t size)
-{
-    size_t at = (file->bytes.size + 15) & ~(size_t)15;
-    file->bytes.at = realloc(file->bytes.at, at + size + 1);
-    memset(file->bytes.at + file->bytes.size, 0, at - file->bytes.size);
-    if (size)
-        memcpy(file->bytes.at + at, bytes, size);
-    file->bytes.size = at + size;
-    return at;
-}
-
-static unsigned section(struct file *file, Elf64_Shdr header, const void *bytes)
-{
-    header.sh_offset = append(file, bytes, header.sh_type == SHT_NOBITS ? 0 : header.sh_size);
-    file->headers[++file->sections] = header;
-    return file->sections;
-}
-
-static void begin(struct file *file)
-{
-    *file = (struct file){.sections = 0};
-    append(file, &(Elf64_Ehdr){0}, sizeof(Elf64_Ehdr));
-}
-
-/* With `more` headers behind those of the file's own sections. */
-static struct bytes finish(struct file *file, const Elf64_Shdr *more, size_t count)
-{
-    static const char names[] = "\0.text\0.group\0.data\0.eh_frame\0.fini_array";
-    unsigned strings = section(file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = sizeof names}, names);
-    size_t own = file->sections + 1, at = append(file, file->headers, own * sizeof(Elf64_Shdr));
-    Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                         .e_type = ET_REL,
-                         .e_machine = EM_X86_64,
-                         .e_version = EV_CURRENT,
-                         .e_shoff = at,
-                         .e_ehsize = sizeof header,
-                         .e_shentsize = sizeof(Elf64_Shdr),
-                         .e_shnum = own + count < SHN_LORESERVE ? (Elf64_Half)(own + count) : 0,
-                         .e_shstrndx = (Elf64_Half)strings};
-    if (count)
-        append(file, more, count * sizeof *more); /* headers have 64 bytes, so they follow without a gap */
-    Elf64_Shdr first = {.sh_size = own + count};
-    memcpy(file->bytes.at + at, &first, sizeof first);
-    memcpy(file->bytes.at, &header, sizeof header);
-    return file->bytes;
-}
-
-enum { TEXT_NAME = 1, GROUP_NAME = 7, DATA_NAME = 14, FRAME_NAME = 20, FINI_NAME = 30 };
 
 /* ---- measuring ---- */
 
@@ -140,13 +84,13 @@ static struct bytes names_with_one_hash(void)
                                        .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE),
                                        .st_shndx = SHN_ABS};
     }
-    begin(&file);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = (NAMES + 1) * sizeof *symbols, .sh_link = 2},
-            symbols);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 1 + NAMES * (NAME_LENGTH + 1)}, strings);
+    file_begin(&file);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = (NAMES + 1) * sizeof *symbols, .sh_link = 2},
+                 symbols);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 1 + NAMES * (NAME_LENGTH + 1)}, strings);
     free(symbols);
     free(strings);
-    return finish(&file, NULL, 0);
+    return file_finish(&file, NULL, 0);
 }
 
 /* ---- names that share bytes ---- */
@@ -163,19 +107,20 @@ static struct bytes names_that_end_alike(unsigned bind, unsigned type)
     for (uint32_t i = 1; i <= SHARERS; i++)
         symbols[i] = (Elf64_Sym){
             .st_name = i, .st_info = ELF64_ST_INFO(bind, type), .st_shndx = 1, .st_value = i % 4096, .st_size = 4096};
-    begin(&file);
+    file_begin(&file);
     uint8_t *code = calloc(1, 8192);
-    section(&file,
-            (Elf64_Shdr){
-                .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = 8192},
-            code);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = (SHARERS + 1) * sizeof *symbols, .sh_link = 3},
-            symbols);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = LONG + 1}, strings);
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = 8192},
+        code);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = (SHARERS + 1) * sizeof *symbols, .sh_link = 3},
+                 symbols);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = LONG + 1}, strings);
     free(code);
     free(symbols);
     free(strings);
-    return finish(&file, NULL, 0);
+    return file_finish(&file, NULL, 0);
 }
 
 /* ---- functions that overlap ---- */
@@ -192,17 +137,18 @@ static struct bytes functions_that_overlap(void)
                                  .st_shndx = 1,
                                  .st_value = i,
                                  .st_size = CODE - i};
-    begin(&file);
-    section(&file,
-            (Elf64_Shdr){
-                .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = CODE},
-            code);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = (FUNCTIONS + 1) * sizeof *symbols, .sh_link = 3},
-            symbols);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 3}, "\0f");
+    file_begin(&file);
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = CODE},
+        code);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = (FUNCTIONS + 1) * sizeof *symbols, .sh_link = 3},
+                 symbols);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 3}, "\0f");
     free(code);
     free(symbols);
-    return finish(&file, NULL, 0);
+    return file_finish(&file, NULL, 0);
 }
 
 /* ---- sections that share bytes ---- */
@@ -213,11 +159,11 @@ static struct bytes sections_of_one_table(uint32_t type)
     struct file file;
     uint8_t *table = calloc(1, TABLE);
     Elf64_Shdr *more = calloc(SECTIONS, sizeof *more);
-    begin(&file);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = 24, .sh_link = 2}, table);
-    section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 1}, "");
+    file_begin(&file);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = 24, .sh_link = 2}, table);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 1}, "");
     unsigned first =
-        section(&file, (Elf64_Shdr){.sh_name = DATA_NAME, .sh_type = SHT_PROGBITS, .sh_size = TABLE}, table);
+        file_section(&file, (Elf64_Shdr){.sh_name = DATA_NAME, .sh_type = SHT_PROGBITS, .sh_size = TABLE}, table);
     for (unsigned i = 0; i < SECTIONS; i++)
         more[i] = (Elf64_Shdr){.sh_name = DATA_NAME,
                                .sh_type = type,
@@ -225,7 +171,7 @@ static struct bytes sections_of_one_table(uint32_t type)
                                .sh_offset = file.headers[first].sh_offset,
                                .sh_size = TABLE,
                                .sh_link = 1};
-    struct bytes object = finish(&file, more, SECTIONS);
+    struct bytes object = file_finish(&file, more, SECTIONS);
     free(table);
     free(more);
     return object;
@@ -334,8 +280,8 @@ static struct bytes with_arrays(unsigned count)
     struct file file;
     Elf64_Shdr *more = calloc(count, sizeof *more);
     void *nulls = calloc(count, 8);
-    begin(&file);
-    size_t at = append(&file, nulls, count * 8);
+    file_begin(&file);
+    size_t at = file_append(&file, nulls, count * 8);
     for (unsigned i = 0; i < count; i++)
         more[i] = (Elf64_Shdr){.sh_name = FINI_NAME,
                                .sh_type = SHT_FINI_ARRAY,
@@ -343,7 +289,7 @@ static struct bytes with_arrays(unsigned count)
                                .sh_offset = at + i * 8,
                                .sh_size = 8,
                                .sh_addralign = 8};
-    struct bytes object = finish(&file, more, count);
+    struct bytes object = file_finish(&file, more, count);
     free(nulls);
     free(more);
     return object;

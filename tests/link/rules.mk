@@ -120,6 +120,7 @@ of_ways = $(foreach way,$(call both,$(2)),$(patsubst %,$(link_data)/%.$(way).o,$
 quoted = $(patsubst %,"%"$(comma),$(call both,$(1)))
 
 extra_of_bounds := -Itests/fuzz
+extra_of_strip_bounds := -Itests/fuzz
 extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
 extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'
 $(BUILD)/tests/link/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))

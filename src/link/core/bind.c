@@ -177,7 +177,7 @@ static uint64_t global_address(const struct tn__link *link, const struct tn__obj
 {
     const struct tn__entry *entry = object->data->symbols[index].entry;
     if (object->plan->symbol_flags[index] & TN__SYMBOL_BOUND)
-        return tn__bound_address(link, entry);
+        return tn__find_bound(link, entry)->address;
     switch (entry->kind) {
     case TN__ENTRY_GOT:
         return object->plan->got_address;

@@ -66,7 +66,7 @@ int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struc
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
     if (!bound)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
-    *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0};
+    *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0, false};
     link->bounds = bound;
     link->bound_count++;
     entry->kind = TN__ENTRY_BOUND;
@@ -166,19 +166,9 @@ void tn__link_forget_bounds(struct tn__link *link)
         tn__entry_reset(bound->entry);
 }
 
-static const struct tn__bound *find_bound(const struct tn__link *link, const struct tn__entry *entry)
+struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__entry *entry)
 {
     return link->bounds_by_entry[TN_BISECT(0, link->bound_count, i, link->bounds_by_entry[i]->entry < entry)];
-}
-
-const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry)
-{
-    return find_bound(link, entry)->section;
-}
-
-uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry)
-{
-    return find_bound(link, entry)->address;
 }
 
 /* ---- gathering ---- */

@@ -138,6 +138,7 @@ struct tn__bound {
     const char *section;
     bool is_end;
     uint64_t address; /* once gathered */
+    bool kept;        /* the sections are, see strip.c */
 };
 /* If an undefined name is such a symbol, records it and sets *noted. TN_ENOMEM. */
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
@@ -146,10 +147,8 @@ int tn__link_settle_bounds(struct tn__link *link);
 /* Calls `visit` for the sections of the name that bounds delimit, in link order. */
 typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__section *section);
 void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_gathered *visit, void *context);
-/* The name of the sections that an entry of kind TN__ENTRY_BOUND delimits, */
-const char *tn__bound_section(const struct tn__link *link, const struct tn__entry *entry);
-/* and its address. */
-uint64_t tn__bound_address(const struct tn__link *link, const struct tn__entry *entry);
+/* What an entry of kind TN__ENTRY_BOUND stands for. */
+struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */
 void tn__link_forget_bounds(struct tn__link *link);
 /* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes;

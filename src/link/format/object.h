@@ -50,8 +50,11 @@ struct tn__section {
     const uint8_t *relocs; /* in the file, undecoded, or in the object's arena; also of sections that are not loaded */
     uint64_t reloc_count;
     uint64_t address; /* once placed */
-    uint8_t *write;   /* where the bytes for `address` are written */
-    uint64_t offset;  /* in its zone's range */
+    union {
+        uint8_t *write;                   /* where the bytes for `address` are written */
+        struct tn__dependent *dependents; /* before it is placed: see strip.c */
+    };
+    uint64_t offset; /* in its zone's range */
     uint32_t priority;
     uint32_t follows; /* the section that it accompanies (SHF_LINK_ORDER); 0: none */
     uint8_t kind, role;

@@ -23,8 +23,7 @@ struct marker {
     struct tn__link *link;
     struct place *work; /* live, and their relocations not looked at */
     size_t count, capacity;
-    bool failed;  /* out of memory */
-    bool changed; /* something became live */
+    bool failed; /* out of memory */
 };
 
 static bool is_code(const struct tn__section *section)
@@ -41,7 +40,7 @@ static void mark(struct marker *marker, struct place place)
         marker->failed = true;
         return;
     }
-    place.section->live = marker->changed = true;
+    place.section->live = true;
     marker->work[marker->count++] = place;
 }
 
@@ -85,30 +84,57 @@ static void follow(struct marker *marker, const struct place *from, const struct
     (void)unused;
     struct tn__entry *entry =
         reloc->symbol < from->object->data->symbol_count ? from->object->data->symbols[reloc->symbol].entry : NULL;
-    if (entry && tn__entry_target(entry)->kind == TN__ENTRY_BOUND)
-        tn__each_gathered(marker->link, tn__bound_section(marker->link, tn__entry_target(entry)), mark_gathered,
-                          marker);
-    else
+    if (!entry || tn__entry_target(entry)->kind != TN__ENTRY_BOUND) {
         mark(marker, place_of(from->object, reloc->symbol));
-}
-
-/* Empties the worklist. */
-static void follow_all(struct marker *marker)
-{
-    while (marker->count) {
-        struct place place = marker->work[--marker->count];
-        if (place.section->role != TN__ROLE_UNWIND)
-            for_each_reloc(marker, &place, follow, NULL);
+        return;
     }
+    struct tn__bound *bound = tn__find_bound(marker->link, tn__entry_target(entry));
+    if (!bound->kept)
+        tn__each_gathered(marker->link, bound->section, mark_gathered, marker);
+    bound->kept = true;
 }
 
-/* ---- unwind tables ---- */
+/* ---- what becomes live with a section, besides what its relocations refer to ---- */
+
+/* Noted once, before anything is followed: a search through all objects for each section that becomes live would take
+ * time that grows with the square of the file. */
+struct tn__dependent {
+    struct tn__dependent *next;
+    struct place place;
+};
+
+static void note_dependent(struct marker *marker, struct tn__section *of, struct place place)
+{
+    struct tn__dependent *dependent = tn__arena_alloc(&marker->link->arena, sizeof *dependent);
+    marker->failed |= !dependent;
+    if (!dependent)
+        return;
+    *dependent = (struct tn__dependent){of->dependents, place};
+    of->dependents = dependent;
+}
+
+/* Each member leads to the next one, and the last one to the first. */
+static void note_group(struct marker *marker, const struct tn__object *object, const struct tn__group *group)
+{
+    struct tn__section *first = NULL, *last = NULL;
+    for (uint32_t m = 0; m < group->count; m++) {
+        struct tn__section *section = &object->data->sections[group->members[m]];
+        if (!tn__section_is_loaded(section))
+            continue;
+        if (last)
+            note_dependent(marker, last, (struct place){object, section});
+        first = first ? first : section;
+        last = section;
+    }
+    if (last != first)
+        note_dependent(marker, last, (struct place){object, first});
+}
 
 /* The record that relocations are being visited in; they stand in order of their offsets. */
 struct record {
     uint64_t start, end;
     bool is_cie;
-    bool counts; /* its function is live */
+    struct tn__section *function; /* where it lies; NULL: not known yet */
 };
 
 enum { EH_LENGTH = 4, EH_FUNCTION = 8 };
@@ -132,41 +158,44 @@ static bool find_record(const struct tn__section *section, uint64_t offset, stru
 }
 
 /* An unreadable table keeps everything that it refers to. */
-static void follow_unwind(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context)
+static void note_unwind(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context)
 {
     struct record *record = context;
     struct place to = place_of(from->object, reloc->symbol);
     bool known = from->section->bytes && find_record(from->section, reloc->offset, record);
     if (known && !record->is_cie && reloc->offset == record->start + EH_FUNCTION && to.section && is_code(to.section))
-        record->counts = to.section->live;
-    else if (!known || record->is_cie || record->counts)
+        record->function = to.section;
+    else if (!known || record->is_cie)
         mark(marker, to);
+    else if (record->function && to.section)
+        note_dependent(marker, record->function, to);
 }
 
-/* ---- what follows from what is live ---- */
-
-static void mark_groups(struct marker *marker, const struct tn__object *object)
+static void note_dependents(struct marker *marker, const struct tn__object *object)
 {
-    for (uint32_t i = 0; i < object->data->group_count; i++) {
-        const struct tn__group *group = &object->data->groups[i];
-        bool live = false;
-        for (uint32_t m = 0; m < group->count; m++)
-            live |= object->data->sections[group->members[m]].live;
-        for (uint32_t m = 0; live && m < group->count; m++)
-            mark(marker, (struct place){object, &object->data->sections[group->members[m]]});
-    }
-}
-
-static void mark_dependents(struct marker *marker, const struct tn__object *object)
-{
-    mark_groups(marker, object);
+    for (uint32_t i = 0; i < object->data->group_count; i++)
+        note_group(marker, object, &object->data->groups[i]);
     for (uint32_t i = 1; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
         struct place place = {object, section};
-        if (section->follows && object->data->sections[section->follows].live)
-            mark(marker, place);
-        if (section->role == TN__ROLE_UNWIND && section->live)
-            for_each_reloc(marker, &place, follow_unwind, &(struct record){0});
+        if (section->follows)
+            note_dependent(marker, &object->data->sections[section->follows], place);
+        if (section->role == TN__ROLE_UNWIND && tn__section_is_loaded(section))
+            for_each_reloc(marker, &place, note_unwind, &(struct record){0});
+    }
+}
+
+/* ---- all of them ---- */
+
+/* Empties the worklist. */
+static void follow_all(struct marker *marker)
+{
+    while (marker->count) {
+        struct place place = marker->work[--marker->count];
+        for (const struct tn__dependent *dependent = place.section->dependents; dependent; dependent = dependent->next)
+            mark(marker, dependent->place);
+        if (place.section->role != TN__ROLE_UNWIND)
+            for_each_reloc(marker, &place, follow, NULL);
     }
 }
 
@@ -208,6 +237,7 @@ static void strip_sections(struct tn__object *object)
         if (tn__section_is_loaded(section) && !section->live)
             section->discarded = section->stripped = true;
         section->live = false;
+        section->dependents = NULL;
     }
 }
 
@@ -232,13 +262,13 @@ static int strip_symbols(struct tn__link *link, struct tn__object *object)
 static void mark_all(struct marker *marker)
 {
     for (size_t i = 0; i < marker->link->count; i++)
+        for (uint32_t s = 0; s < marker->link->objects[i]->data->section_count; s++)
+            marker->link->objects[i]->data->sections[s].dependents = NULL;
+    for (size_t i = 0; i < marker->link->count; i++) {
+        note_dependents(marker, marker->link->objects[i]);
         mark_kept(marker, marker->link->objects[i]);
-    do {
-        follow_all(marker);
-        marker->changed = false;
-        for (size_t i = 0; i < marker->link->count; i++)
-            mark_dependents(marker, marker->link->objects[i]);
-    } while (marker->changed && !marker->failed);
+    }
+    follow_all(marker);
 }
 
 static int strip(struct tn__link *link)
