@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The files of `tenon inspect`: inspect.c the command, objects and archives, inspect_linked.c libraries and programs,
- * images.c the image in any of them. */
+ * inspect_image.c the image in any of them. */
 
 #ifndef TENON_TOOL_INSPECT_H
 #define TENON_TOOL_INSPECT_H
@@ -27,7 +27,7 @@ const struct inspect_size *inspect_find_size(struct inspect_sizes *sizes, const 
 /* Prints what a linked file consists of, and takes note of its functions. False: reported. */
 bool inspect_linked(const struct file *file, struct inspect_sizes *sizes);
 
-/* images.c */
+/* Prints what the image consists of. */
 void inspect_image(const struct tn__image_view *view, struct inspect_sizes *sizes);
 
 #endif

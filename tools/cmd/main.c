@@ -2,14 +2,10 @@
 
 /* The command table, help, and dispatch. */
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
-
 #include "lib/tool.h"
-#include "lib/watch.h"
 
 static const struct command commands[] = {
     {"run", "[OPTION...] FILE... [-- ARG...]", "compile, link and run a program in this process",
@@ -57,57 +53,6 @@ static const struct command commands[] = {
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
-
-static const struct command *current; /* for messages */
-
-/* ---- names from files, which may contain anything ---- */
-
-static ssize_t write_quoted(void *stream, const char *bytes, size_t size)
-{
-    char text[1024];
-    size_t done = 0;
-    while (done < size) {
-        size_t part = size - done < sizeof text ? size - done : sizeof text;
-        for (size_t i = 0; i < part; i++) {
-            unsigned char c = (unsigned char)bytes[done + i];
-            text[i] = (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c;
-        }
-        if (fwrite(text, 1, part, stream) != part)
-            return 0;
-        done += part;
-    }
-    return fflush(stream) ? 0 : (ssize_t)size;
-}
-
-void tool_quote_output(void)
-{
-    static FILE *quoted;
-    if (!quoted)
-        quoted = fopencookie(stdout, "w", (cookie_io_functions_t){.write = write_quoted});
-    if (quoted)
-        stdout = quoted;
-}
-
-int tool_fail(int status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fflush(stdout);
-    tool_progress_hold();
-    fprintf(stderr, "tenon%s%s: ", current ? " " : "", current ? current->name : "");
-    char *text = NULL;
-    int length = vasprintf(&text, format, arguments);
-    for (int i = 0; i < length; i++)
-        if (text[i] != '\n') /* names in it were quoted where they came from; these are the command's own arguments */
-            tn__quote(text + i, 1);
-    if (length >= 0)
-        fputs(text, stderr);
-    free(text);
-    fputc('\n', stderr);
-    tool_progress_release();
-    va_end(arguments);
-    return status;
-}
 
 static const struct command *find_command(const char *name)
 {
@@ -158,7 +103,7 @@ static int help(int argc, char **argv)
 static int dispatch(const char *program, const struct command *command, int argc, char **argv)
 {
     struct settings settings = {.program = program, .opt_level = 2};
-    current = command;
+    tool_name_command(command->name);
     if (!tool_parse(command, argc, argv, &settings))
         return STATUS_USAGE;
     if (settings.help)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The `tenon` command. Commands and options are rows of tables (main.c, options.c); each command is one file. */
+/* The `tenon` command. Commands and options are rows of tables (cmd/main.c, options.c); each
+ * command is a file of cmd, or a few. */
 
 #ifndef TENON_TOOL_H
 #define TENON_TOOL_H
@@ -91,13 +92,16 @@ void tool_print_options(const struct command *command, FILE *out);
 typedef bool tool_visit_option(void *context, const char *name, const char *value);
 bool tool_each_option(unsigned command, const struct settings *settings, tool_visit_option *visit, void *context);
 
-/* ---- messages (main.c) ---- */
+/* ---- messages (message.c) ---- */
+
+/* The command that messages begin with; borrowed. */
+void tool_name_command(const char *name);
 
 /* Prints "tenon COMMAND: text" to stderr; returns `status`. */
+int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* From now on, control characters other than line breaks and tabs are question marks on standard output. For commands
  * that print names from files, and run no programs. */
 void tool_quote_output(void);
-int tool_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- files (file.c) ---- */
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What the command says of itself on standard error, and quoting on standard output. */
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "lib/watch.h"
+
+static const char *command; /* that is running; NULL: none yet */
+
+void tool_name_command(const char *name)
+{
+    command = name;
+}
+
+/* ---- names from files, which may contain anything ---- */
+
+static ssize_t write_quoted(void *stream, const char *bytes, size_t size)
+{
+    char text[1024];
+    size_t done = 0;
+    while (done < size) {
+        size_t part = size - done < sizeof text ? size - done : sizeof text;
+        for (size_t i = 0; i < part; i++) {
+            unsigned char c = (unsigned char)bytes[done + i];
+            text[i] = (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c;
+        }
+        if (fwrite(text, 1, part, stream) != part)
+            return 0;
+        done += part;
+    }
+    return fflush(stream) ? 0 : (ssize_t)size;
+}
+
+void tool_quote_output(void)
+{
+    static FILE *quoted;
+    if (!quoted)
+        quoted = fopencookie(stdout, "w", (cookie_io_functions_t){.write = write_quoted});
+    if (quoted)
+        stdout = quoted;
+}
+
+int tool_fail(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    tool_progress_hold();
+    fprintf(stderr, "tenon%s%s: ", command ? " " : "", command ? command : "");
+    char *text = NULL;
+    int length = vasprintf(&text, format, arguments);
+    for (int i = 0; i < length; i++)
+        if (text[i] != '\n') /* names in it were quoted where they came from; these are the command's own arguments */
+            tn__quote(text + i, 1);
+    if (length >= 0)
+        fputs(text, stderr);
+    free(text);
+    fputc('\n', stderr);
+    tool_progress_release();
+    va_end(arguments);
+    return status;
+}
