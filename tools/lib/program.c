@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "link/file/detached.h"
+#include "base/os.h"
 #include "lib/watch.h"
 
 struct program tool_program;
@@ -69,10 +70,10 @@ static void release_buffer(void *context, const void *bytes, size_t length)
 static bool add_input(const struct tn_input *input, bool is_archive)
 {
     struct tn_error error;
-    uint64_t start = tool_now_ns();
+    uint64_t start = tn__os_now_ns();
     int rc = is_archive ? tn_add_archive(tool_program.library, input, &error)
                         : tn_add_object(tool_program.library, input, &error);
-    tool_program.stats.link_ns += tool_now_ns() - start;
+    tool_program.stats.link_ns += tn__os_now_ns() - start;
     tool_program.stats.object_bytes += input->length;
     if (rc)
         tool_fail(STATUS_FAILURE, "%s", error.text);
@@ -137,7 +138,7 @@ bool tool_program_add(const char *name, const struct settings *settings, uint64_
 static void run_finalizers(void)
 {
     tn_run_finalizers(tool_program.library);
-    tool_time_event("run", "program", tool_program.stats.run_start, tool_now_ns());
+    tool_time_event("run", "program", tool_program.stats.run_start, tn__os_now_ns());
 }
 
 /* A child that the program forked leaves through the same atexit functions; it is not the one that was measured. */
@@ -145,7 +146,7 @@ static void print_stats(void)
 {
     if (getpid() != self.process)
         return;
-    tool_program.stats.run_ns = tool_now_ns() - tool_program.stats.run_start;
+    tool_program.stats.run_ns = tn__os_now_ns() - tool_program.stats.run_start;
     fflush(stdout); /* the program's last words come before ours */
     tool_print_stats(&tool_program.stats, tool_program.session, stderr);
 }
@@ -187,7 +188,7 @@ bool tool_program_create(struct tn__detached *where, bool with_host, size_t thre
                                          .threads = threads,
                                          .flags = TN_SESSION_TIMINGS};
     struct tn_error error;
-    uint64_t start = tool_now_ns();
+    uint64_t start = tn__os_now_ns();
     if (!where && !tool_thread_data_start())
         return false;
     bool ok =
@@ -195,7 +196,7 @@ bool tool_program_create(struct tn__detached *where, bool with_host, size_t thre
                 : tn_session_create(&options, &tool_program.session, &error)) &&
         !tn_library_create(tool_program.session, "program", &tool_program.library, &error) &&
         (!with_host || !tn_add_resolver(tool_program.library, tn_resolve_table, (void *)&tn__host_symbols, &error));
-    tool_program.stats.session_ns = tool_now_ns() - start;
+    tool_program.stats.session_ns = tn__os_now_ns() - start;
     if (!ok)
         tool_fail(STATUS_FAILURE, "%s", error.text);
     return ok;
@@ -214,14 +215,14 @@ static int look_up(const char *entry, void **address, struct tn_error *error)
 bool tool_program_link(const char *entry, const char *const *roots, size_t root_count, void **address)
 {
     struct tn_error error;
-    uint64_t start = tool_now_ns();
+    uint64_t start = tn__os_now_ns();
     int rc =
         roots ? tn_link_roots(tool_program.library, roots, root_count, &error) : tn_link(tool_program.library, &error);
     if (rc)
         report_link_error(&error);
     else if (entry)
         rc = look_up(entry, address, &error);
-    uint64_t end = tool_now_ns();
+    uint64_t end = tn__os_now_ns();
     tool_program.stats.link_ns += end - start;
     tool_time_event("link", "program", start, end);
     return rc == 0;
@@ -293,7 +294,7 @@ int tool_program_call(const struct settings *settings, void *entry)
     tool_use_built_in_name_services();
     struct tn_error error;
     tool_progress_stop();
-    tool_program.stats.run_start = tool_now_ns();
+    tool_program.stats.run_start = tn__os_now_ns();
     int rc = tool_program.jit
                  ? tn_jit_run_initializers(tool_program.jit, tool_program.library, argc, argv, environ, &error)
                  : tn_run_initializers(tool_program.library, argc, argv, environ, &error);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "lib/watch.h"
 
 static struct {
@@ -38,7 +39,7 @@ static void draw(void)
         draw_bar();
     else
         fprintf(stderr, "\r\033[K%s %s", self.doing, self.module);
-    fprintf(stderr, "  %.0f s", (double)(tool_now_ns() - self.begun) / 1e9);
+    fprintf(stderr, "  %.0f s", (double)(tn__os_now_ns() - self.begun) / 1e9);
     if (self.functions)
         fprintf(stderr, "  %u functions compiled", self.functions);
     fflush(stderr);
@@ -70,7 +71,7 @@ bool tool_progress_start(void)
         return false;
     sigset_t all, mask;
     sigfillset(&all);
-    self.begun = tool_now_ns();
+    self.begun = tn__os_now_ns();
     self.running = true;
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     self.running = pthread_cond_init(&self.changed, NULL) == 0 && pthread_create(&self.thread, NULL, work, NULL) == 0;

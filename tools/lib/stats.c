@@ -6,13 +6,7 @@
 #include <stdarg.h>
 #include <sys/resource.h>
 
-#include "base/os.h"
 #include "lib/tool.h"
-
-uint64_t tool_now_ns(void)
-{
-    return tn__os_now_ns();
-}
 
 static void print_time(FILE *out, const char *what, uint64_t ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

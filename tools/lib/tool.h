@@ -204,7 +204,6 @@ struct run_stats {
     int opt_level;
 };
 
-uint64_t tool_now_ns(void);
 void tool_print_stats(const struct run_stats *stats, struct tn_session *session, FILE *out);
 
 /* ---- the program that is linked and called (program.c) ---- */
