@@ -24,6 +24,7 @@
 #   TARGETS="X86 AArch64 RISCV"    code generators in the tool; TARGETS=X86 makes the smallest one
 #   LLVM_CONFIG=llvm-config-22     which LLVM
 #   MIMALLOC_DIR=build/deps/mimalloc
+#   SMALL=1       0: a command without the tricks that make it smaller (tools/build/small)
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 
@@ -40,8 +41,9 @@ ifeq ($(origin CXX),default)
 CXX := g++
 endif
 JOBS ?= $(shell nproc)
+SMALL ?= 1
 
-export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS
+export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh

@@ -26,8 +26,7 @@
  *     module.c       a module that stays in memory and is compiled as a whole or part by part
  *     jit*.c         the JIT: materializers of modules, code instances, images of the modules that were added
  *     watch.cpp      reports passes to an observer
- *     arguments.cpp  LLVM's own options
- *     absent/        stand-ins for the parts of LLVM that the tool does without */
+ *     arguments.cpp  LLVM's own options */
 
 #ifndef TENON_CODEGEN_INTERNAL_H
 #define TENON_CODEGEN_INTERNAL_H

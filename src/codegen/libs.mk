@@ -4,7 +4,7 @@
 
 # Reading and writing IR; inliner and vectorisers; the targets with their assemblers (inline assembly); the disassembler of
 # what is linked. Everything else is what these bring along. Of the system libraries that llvm-config lists only libz is used
-# (a checksum, the command's tables); libzstd too where absent/absent.cpp is not linked.
+# (a checksum, the command's tables); libzstd too where tools/build/small/absent.cpp is not linked.
 LLVM_COMPONENTS := irreader bitreader bitwriter linker ipo vectorize $(foreach t,$(TARGETS),$(t)codegen $(t)asmparser) \
 	mcdisassembler $(filter X86disassembler,$(TARGETS:%=%disassembler))
 

@@ -21,8 +21,7 @@ machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 for_machine = $(foreach src,$(1),$(if $(filter-out host_$(machine).c,$(filter host_%,$(notdir $(src)))),,$(src)))
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
-codegen_cxx := $(filter-out src/codegen/absent/%,$(wildcard src/codegen/*.cpp src/codegen/*/*.cpp))
-absent_cxx := $(wildcard src/codegen/absent/*.cpp)
+codegen_cxx := $(wildcard src/codegen/*.cpp src/codegen/*/*.cpp)
 tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk
@@ -124,27 +123,28 @@ $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
 
 # ---- the tool: one static file, its unstripped twin and the link map ----
 
-# Stand-ins for unused parts of LLVM are linked into our own programs only, ahead of LLVM's archives.
-absent_obj := $(call obj,$(absent_cxx))
-tool_obj := $(call obj,$(tool_src)) $(absent_obj)
+tool_obj := $(call obj,$(tool_src))
 $(call obj,$(tool_src)): extra := -Itools
-# These define TOOL_GEN_OBJ and TOOL_LIBS (the host symbol table), TOOL_ORDER (the order of functions) and TOOL_UNRETAINED
-# (members of LLVM's archives without the functions that only debuggers call), and the rules that make them.
+# These define TOOL_GEN_OBJ and TOOL_LIBS (the host symbol table, the stubs) and the rules that make them.
 include tools/build/host_symbols.mk
-include tools/build/small/tables.mk
-include tools/build/small/unretain.mk
 include tools/stub/rules.mk
+
+tool_parts = $(tool_obj) $(TOOL_ABSENT) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED)
 # Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it, is
 # never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each of which
 # would count as 2 MiB of resident memory for the few tables in it that are read at start.
-wrapped := __cxa_atexit _ZNSt6localeC1Ev pthread_create __pthread_create _dl_allocate_tls _dl_allocate_tls_init \
-	_dl_early_allocate
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 $(wrapped:%=-Wl,--wrap=%) $(tool_obj) $(TOOL_GEN_OBJ) $(archives) \
-	$(TOOL_UNRETAINED) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
+# --wrap: exit handlers (tools/lib/exit.c) and thread-local variables (thread_data.c) of the programs that it runs.
+wrapped := __cxa_atexit pthread_create __pthread_create _dl_allocate_tls _dl_allocate_tls_init _dl_early_allocate
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 $(foreach name,$(wrapped) $(TOOL_WRAPPED),-Wl,--wrap=$(name)) \
+	$(tool_parts) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
-include tools/build/small/order.mk
+# What makes it smaller, and start faster: TOOL_GEN_OBJ, TOOL_ABSENT, TOOL_UNRETAINED, TOOL_WRAPPED, TOOL_ORDER.
+with_small := $(filter-out 0,$(SMALL))
+ifdef with_small
+include tools/build/small/rules.mk
+endif
 
-$(BUILD)/tenon.debug: $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED) $(TOOL_ORDER) $(call stamp,link_tool)
+$(BUILD)/tenon.debug: $(tool_parts) $(TOOL_ORDER) $(call stamp,link_tool)
 	$(call step,LINK)$(link_tool) $(TOOL_ORDER:%=-Wl,--symbol-ordering-file=% -Wl,--no-warn-symbol-ordering) \
 		-Wl,-Map=$(BUILD)/tenon.map -o $@
 
@@ -192,7 +192,7 @@ $(runtime_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(BUILD)/libtenon.a
 	@mkdir -p $(@D)
 	$(call step,LINK)$(CC) $(sanitizer) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(test_libs) -o $@
 
-$(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(absent_obj) $(archives)
+$(llvm_tests): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(TOOL_ABSENT) $(archives)
 	@mkdir -p $(@D)
 	$(call step,LINK)$(link_llvm) $(filter %.o,$^) $(filter %.a,$^) $(llvm_libs) $(test_libs) -lzstd -o $@
 

@@ -14,7 +14,7 @@ $(BUILD)/gen/order: tools/build/small/order.c $(call stamp,compile_c)
 watched := tools/build/small/start.ll tools/build/small/order.ll
 watch_all = for ll in $(watched); do for level in 2 0; do $< $(@D)/tenon.unordered run -O$$level $$ll || exit; done; done
 
-$(BUILD)/gen/order.txt: $(BUILD)/gen/order $(watched) $(tool_obj) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED) $(call stamp,link_tool) $(call stamp,watch_all)
+$(BUILD)/gen/order.txt: $(BUILD)/gen/order $(watched) $(tool_parts) $(call stamp,link_tool) $(call stamp,watch_all)
 	$(call step,LINK)$(link_tool) -o $(@D)/tenon.unordered
 	$(call step,ORDER)($(watch_all)) >$@
 	@rm $(@D)/tenon.unordered
