@@ -7,8 +7,8 @@
 #include "abandon.h"
 #include "support.h"
 
-#include "codegen/codegen.h"
-#include "codegen/module.h"
+#include "codegen/llvm/codegen.h"
+#include "codegen/parts/module.h"
 
 /* CORPUS comes from rules.mk: "folder/name" of each program. */
 static const char *const programs[] = {CORPUS};

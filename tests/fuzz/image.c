@@ -5,7 +5,7 @@
 
 #include "base/os.h"
 #include "fuzz.h"
-#include "image/image.h"
+#include "image/load/image.h"
 
 static void *resolve(void *context, const char *name)
 {

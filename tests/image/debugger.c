@@ -13,7 +13,7 @@
 #include <elf.h>
 
 #include "base/os.h"
-#include "image/image.h"
+#include "image/load/image.h"
 #include "link/observe/jit_interface.h"
 #include "sample.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "image/image.h"
+#include "image/load/image.h"
 #include "sample.h"
 #include "tenon.h"
 

@@ -15,13 +15,13 @@ with_llvm := $(filter-out 0,$(LLVM))
 
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
-codegen_src := $(wildcard src/codegen/*.c src/codegen/*/*.c)
+codegen_src := $(wildcard src/codegen/*/*.c src/codegen/*/*/*.c)
 # Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 for_machine = $(foreach src,$(1),$(if $(filter-out host_$(machine).c,$(filter host_%,$(notdir $(src)))),,$(src)))
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
-codegen_cxx := $(wildcard src/codegen/*.cpp src/codegen/*/*.cpp)
+codegen_cxx := $(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp)
 tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk

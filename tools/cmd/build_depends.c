@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/build_image.h"
-#include "image/image.h"
+#include "image/load/image.h"
 
 static bool is_known(const struct job *job, const struct tn__image_view *view)
 {

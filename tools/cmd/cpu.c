@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cpu/targets.h"
-#include "image/image.h"
+#include "image/load/image.h"
 #include "lib/tool.h"
 
 static const char *const verdicts[] = {

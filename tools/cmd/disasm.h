@@ -5,7 +5,7 @@
 #ifndef TENON_TOOL_DISASM_H
 #define TENON_TOOL_DISASM_H
 
-#include "codegen/disasm.h"
+#include "codegen/debug/disasm.h"
 #include "link/observe/lines.h"
 #include "lib/tool.h"
 

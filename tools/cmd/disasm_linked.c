@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "codegen/inflate.h"
+#include "codegen/debug/inflate.h"
 #include "cmd/disasm.h"
 #include "link/format/object.h"
 #include "link/arch/reloc.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "image/image.h"
+#include "image/load/image.h"
 #include "lib/elf_file.h"
 #include "cmd/inspect.h"
 #include "link/session/contents.h"

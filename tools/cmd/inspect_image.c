@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cmd/inspect.h"
-#include "image/image.h"
+#include "image/load/image.h"
 
 static void print_bytes(const uint8_t id[16])
 {

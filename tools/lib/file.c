@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "image/format.h"
+#include "image/format/format.h"
 #include "lib/watch.h"
 
 /* ---- kinds ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/image.h"
+#include "image/load/image.h"
 #include "lib/tool.h"
 
 /* The magic number alone also occurs in programs that use images. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codegen/arguments.h"
+#include "codegen/llvm/arguments.h"
 #include "lib/watch.h"
 
 static struct {

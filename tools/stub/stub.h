@@ -5,7 +5,7 @@
 #ifndef TENON_STUB_H
 #define TENON_STUB_H
 
-#include "image/program.h"
+#include "image/format/program.h"
 #include "tenon.h"
 
 /* Where something of the program is. */

@@ -4,7 +4,7 @@
  * that is not clone_all if it has what that target is better at; and also if it is called by such a clone and calls
  * one, so that no call between clones leads over code of the base. */
 
-#include "codegen/llvm_compat.h"
+#include "codegen/llvm/llvm_compat.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallSet.h"

@@ -7,8 +7,8 @@
 
 #include "base/os.h"
 #include "codegen/image/build.h"
-#include "codegen/llvm.h"
-#include "image/format.h"
+#include "codegen/llvm/llvm.h"
+#include "image/format/format.h"
 
 int tn__image_no_memory(struct tn__image_build *b)
 {

@@ -12,7 +12,7 @@
 
 #include <elf.h>
 
-#include "codegen/codegen.h"
+#include "codegen/llvm/codegen.h"
 #include "link/file/output.h"
 #include "link/format/elf_writer.h"
 #include "tenon_codegen.h"

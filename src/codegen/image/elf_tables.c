@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "codegen/image/stub.h"
-#include "image/format.h"
+#include "image/format/format.h"
 #include "link/arch/reloc.h"
 
 /* Not in the elf.h of every system. */

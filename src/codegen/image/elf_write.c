@@ -6,7 +6,7 @@
 
 #include "base/os.h"
 #include "codegen/image/stub.h"
-#include "image/format.h"
+#include "image/format/format.h"
 #include "link/arch/reloc.h"
 
 /* ---- segments ---- */

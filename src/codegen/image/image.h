@@ -18,9 +18,9 @@
 #ifndef TENON_CODEGEN_IMAGE_H
 #define TENON_CODEGEN_IMAGE_H
 
-#include "codegen/codegen.h"
+#include "codegen/llvm/codegen.h"
 #include "codegen/image/multiversion.h"
-#include "codegen/split.h"
+#include "codegen/parts/split.h"
 #include "tenon_cpu.h"
 
 #pragma GCC visibility push(hidden)

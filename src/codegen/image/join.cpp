@@ -2,7 +2,7 @@
 
 /* Several modules into one, by LLVM's linker of IR. */
 
-#include "codegen/llvm_compat.h"
+#include "codegen/llvm/llvm_compat.h"
 
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"

@@ -3,7 +3,7 @@
 /* tn_image_link: objects to a shared library or an executable, without a linker of the system. */
 
 #include "base/managed_file.h"
-#include "codegen/codegen.h"
+#include "codegen/llvm/codegen.h"
 #include "codegen/image/stub.h"
 #include "link/arch/reloc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The tables of an image (src/image/format.h, doc/IMAGE.md), as a module that is compiled into the image's last object:
+/* The tables of an image (src/image/format/format.h, doc/IMAGE.md), as a module that is compiled into the image's last object:
  * what is known now is bytes, covered by the checksum; the places of functions are distances that the linker fills
  * in. */
 
@@ -10,8 +10,8 @@
 #include <llvm-c/Core.h>
 
 #include "codegen/image/image.h"
-#include "codegen/llvm.h"
-#include "image/format.h"
+#include "codegen/llvm/llvm.h"
+#include "image/format/format.h"
 
 /* ---- text ---- */
 

@@ -6,7 +6,7 @@
  * for everybody and lies in initialized data like any other address; nothing but the slots is written when an image is
  * loaded. */
 
-#include "codegen/llvm_compat.h"
+#include "codegen/llvm/llvm_compat.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,10 +3,10 @@
 /* The first half of building an image: what is common to all shards. The result has to be the same in every process
  * that compiles one of them. */
 
-#include "codegen/arguments.h"
+#include "codegen/llvm/arguments.h"
 #include "codegen/image/build.h"
 #include "codegen/image/join.h"
-#include "image/format.h"
+#include "image/format/format.h"
 
 /* ---- one module ---- */
 

@@ -3,7 +3,7 @@
 /* Reduces a module to what chosen functions and variables lead to. LLVM's GlobalDCE would need the whole machinery of
  * passes around it; this is a mark and a sweep. */
 
-#include "codegen/llvm_compat.h"
+#include "codegen/llvm/llvm_compat.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/Constants.h"

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 #include "codegen/image/build.h"
-#include "codegen/llvm.h"
-#include "image/format.h"
+#include "codegen/llvm/llvm.h"
+#include "image/format/format.h"
 
 enum {
     AT_CHECKSUM = 8, /* of all that follows it */

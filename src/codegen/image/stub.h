@@ -6,7 +6,7 @@
 #define TENON_CODEGEN_IMAGE_STUB_H
 
 #include "codegen/image/elf.h"
-#include "image/program.h"
+#include "image/format/program.h"
 
 #pragma GCC visibility push(hidden)
 

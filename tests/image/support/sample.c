@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "image/format.h"
+#include "image/format/format.h"
 #include "sample.h"
 
 static void put(uint8_t *at, uint64_t value, size_t size)

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away
+ * with it, unless LLVM gives up (see fatal.c). */
+
+#include "base/os.h"
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/llvm.h"
+
+struct compilation {
+    const char *name;
+    const char *ir;
+    size_t length;
+    bool is_ours; /* a part of a module that was read before */
+    bool is_read; /* the unit holds the module already */
+    struct tn_compile_options options;
+    struct tn_compile_observer observer;
+    struct tn_compile_stats stats;
+    struct tn_buffer *out;
+    struct tn_error *err;
+
+    struct tn__unit *unit;
+    struct tn__gc gc;
+};
+
+/* ---- options ---- */
+
+int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
+                             struct tn_compile_observer *observer, struct tn_error *err)
+{
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_compile_options", err);
+    if (code == TN_OK)
+        code = tn__take_options(observer, sizeof *observer, options->observer, "struct tn_compile_observer", err);
+    if (code != TN_OK)
+        return code;
+    const struct range {
+        const char *name;
+        int value, last;
+    } ranges[] = {
+        {"opt_level", options->opt_level, 3},
+        {"reloc_model", (int)options->reloc_model, TN_RELOC_STATIC},
+        {"code_model", (int)options->code_model, TN_CODE_LARGE},
+        {"emit", (int)options->emit, TN_EMIT_BITCODE},
+        {"polls", options->polls, TN_POLL_ENTRIES | TN_POLL_LOOPS},
+    };
+    for (size_t i = 0; i < TN_COUNT(ranges); i++)
+        if (ranges[i].value < 0 || ranges[i].value > ranges[i].last)
+            return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %d", ranges[i].name, ranges[i].value,
+                            ranges[i].last);
+    return options->passes ? tn__gc_check_names(options->passes, err) : TN_OK;
+}
+
+/* ---- watching ---- */
+
+static uint64_t report_phase(struct compilation *c, enum tn_phase phase, uint64_t begin)
+{
+    uint64_t end = tn__os_now_ns();
+    if (c->observer.phase)
+        c->observer.phase(c->observer.context, c->name, phase, begin, end);
+    return end - begin;
+}
+
+static bool wants(const struct compilation *c, enum tn_stage stage)
+{
+    return c->observer.stage && (c->observer.stages >> stage & 1);
+}
+
+static void show(struct compilation *c, enum tn_stage stage, const void *bytes, size_t length)
+{
+    c->observer.stage(c->observer.context, c->name, stage, bytes, length);
+}
+
+static void show_text(struct compilation *c, enum tn_stage stage)
+{
+    char *text = wants(c, stage) ? LLVMPrintModuleToString(c->unit->module) : NULL;
+    if (text)
+        show(c, stage, text, strlen(text));
+    LLVMDisposeMessage(text);
+}
+
+/* Emitting uses the module up, so assembly is made of a copy. */
+static void show_assembly(struct compilation *c)
+{
+    if (!wants(c, TN_STAGE_ASSEMBLY))
+        return;
+    LLVMModuleRef copy = LLVMCloneModule(c->unit->module);
+    LLVMMemoryBufferRef buffer = NULL;
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, copy, LLVMAssemblyFile, &message, &buffer))
+        LLVMDisposeMessage(message); /* the object will fail as well, and say so */
+    if (buffer) {
+        show(c, TN_STAGE_ASSEMBLY, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+        LLVMDisposeMemoryBuffer(buffer);
+    }
+    LLVMDisposeModule(copy);
+}
+
+/* ---- counting ---- */
+
+static bool is_defined(LLVMValueRef function)
+{
+    return !LLVMIsDeclaration(function) && LLVMGetLinkage(function) != LLVMAvailableExternallyLinkage;
+}
+
+static void count(struct compilation *c)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))
+        c->stats.functions += is_defined(f);
+    c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
+}
+
+/* Names every function that was compiled, of those that optimisation has left. */
+static void report_functions(struct compilation *c)
+{
+    struct tn_compiled compiled = {.size = sizeof compiled,
+                                   .opt_level = c->options.opt_level,
+                                   .ns = c->stats.parse_ns + c->stats.optimize_ns + c->stats.emit_ns};
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f && c->observer.compiled; f = LLVMGetNextFunction(f))
+        if (is_defined(f) && *(compiled.name = tn__module_name(f)))
+            c->observer.compiled(c->observer.context, &compiled);
+}
+
+/* ---- emitting ---- */
+
+bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size)
+{
+    out->data = tn__alloc(NULL, size ? size : 1);
+    if (!out->data)
+        return false;
+    memcpy(out->data, bytes, size);
+    out->size = size;
+    return true;
+}
+
+static int fill(struct compilation *c, const char *bytes, size_t size)
+{
+    return tn__buffer_fill(c->out, bytes, size)
+               ? TN_OK
+               : tn__fail(c->err, TN_ENOMEM, "%s: no memory for %zu bytes of output", c->name, size);
+}
+
+static int fill_from(struct compilation *c, LLVMMemoryBufferRef buffer)
+{
+    if (!buffer)
+        return tn__fail(c->err, TN_ENOMEM, "%s: no memory for the output", c->name);
+    int code = fill(c, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+    LLVMDisposeMemoryBuffer(buffer);
+    return code;
+}
+
+static int emit_assembly(struct compilation *c)
+{
+    char *message = NULL;
+    LLVMMemoryBufferRef buffer = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->unit->target->machine, c->unit->module, LLVMAssemblyFile, &message,
+                                            &buffer)) {
+        tn__fail(c->err, TN_ECOMPILE, "%s: error: ", c->name);
+        tn__append_text(c->err, message);
+        LLVMDisposeMessage(message);
+        return TN_ECOMPILE;
+    }
+    return fill_from(c, buffer);
+}
+
+static int emit_object(struct compilation *c)
+{
+    struct tn__target *target = c->unit->target;
+    bool good = tn__llvm_emit(&target->emitter, target->machine, c->unit->module, c->out);
+    if (c->unit->diagnostics.errors)
+        tn__llvm_emitter_free(&target->emitter);
+    return good ? TN_OK : fill_from(c, NULL);
+}
+
+static int emit_text(struct compilation *c)
+{
+    char *text = LLVMPrintModuleToString(c->unit->module);
+    if (!text)
+        return fill_from(c, NULL);
+    int code = fill(c, text, strlen(text));
+    LLVMDisposeMessage(text);
+    return code;
+}
+
+static int emit(struct compilation *c)
+{
+    /* LLVM keeps the addresses of what is in this list with the machine, for good. */
+    if (LLVMGetNamedGlobal(c->unit->module, "llvm.used"))
+        c->unit->target->spent = true;
+    switch (c->options.emit) {
+    case TN_EMIT_ASM:
+        return emit_assembly(c);
+    case TN_EMIT_LLVM:
+        return emit_text(c);
+    case TN_EMIT_BITCODE:
+        return tn__llvm_write_bitcode(c->unit->module, c->out) ? TN_OK : fill_from(c, NULL);
+    default:
+        return emit_object(c);
+    }
+}
+
+/* ---- the whole ---- */
+
+static int run_passes(struct compilation *c)
+{
+    struct tn__unit *unit = c->unit;
+    c->gc.module = unit->module;
+    c->gc.context = unit->context;
+    c->gc.diagnostics = &unit->diagnostics;
+    c->gc.machine = unit->target->machine;
+    if (c->options.passes)
+        return tn__gc_run(&c->gc, c->options.passes);
+    tn__llvm_answer_cpu(unit->module, unit->target->machine);
+    int code = unit->managed && !unit->is_prepared ? tn__gc_prepare(&c->gc) : TN_OK;
+    if (code != TN_OK)
+        return code;
+    if (unit->managed)
+        tn__keep_results(&c->gc);
+    tn__llvm_optimize(unit->module, unit->target->machine, c->options.opt_level, &c->observer);
+    if (unit->managed)
+        tn__release_results(&c->gc);
+    if (unit->diagnostics.errors)
+        return TN_ECOMPILE;
+    return unit->managed ? tn__gc_lower(&c->gc) : TN_OK;
+}
+
+static int optimize(struct compilation *c)
+{
+    show_text(c, TN_STAGE_UNOPTIMIZED);
+    uint64_t begin = tn__os_now_ns();
+    int code = run_passes(c);
+    c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
+    if (code == TN_OK) {
+        show_text(c, TN_STAGE_OPTIMIZED);
+        show_assembly(c);
+    }
+    return code;
+}
+
+static int run(struct compilation *c)
+{
+    uint64_t begin = tn__os_now_ns();
+    int code = c->is_read ? TN_OK : tn__unit_read(c->unit, c->ir, c->length, c->is_ours, c->err);
+    if (code != TN_OK)
+        return code;
+    count(c);
+    c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
+    code = optimize(c);
+    if (code != TN_OK)
+        return code;
+    begin = tn__os_now_ns();
+    code = emit(c);
+    if (c->unit->diagnostics.errors) /* some, as in inline assembly, do not stop LLVM from finishing the object */
+        code = TN_ECOMPILE;
+    c->stats.emit_ns = report_phase(c, TN_PHASE_EMIT, begin);
+    if (code == TN_OK && c->options.emit == TN_EMIT_OBJECT) {
+        if (wants(c, TN_STAGE_OBJECT))
+            show(c, TN_STAGE_OBJECT, c->out->data, c->out->size);
+        report_functions(c);
+    }
+    return code;
+}
+
+/* Freeing, too, is LLVM's work and happens inside the containment. */
+static int run_and_dispose(void *user)
+{
+    struct compilation *c = user;
+    int code = run(c);
+    uint64_t begin = tn__os_now_ns();
+    tn__unit_dispose(c->unit);
+    c->stats.free_ns = tn__os_now_ns() - begin;
+    return code;
+}
+
+static int compile(struct compilation *c, struct tn_compile_stats *stats)
+{
+    c->gc = (struct tn__gc){.options = &c->options, .stats = &c->stats};
+    int code = tn__contain(run_and_dispose, c, c->err);
+    tn__arena_free(&c->gc.arena);
+    if (code != TN_OK)
+        tn_buffer_free(c->out);
+    if (stats)
+        tn__give_stats(stats, sizeof c->stats, &c->stats);
+    return code;
+}
+
+int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
+               struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
+{
+    if (!out || (!ir && length))
+        return tn__fail(err, TN_EINVAL, "tn_compile: no %s", out ? "input" : "place for the output");
+    *out = (struct tn_buffer){0};
+    if (stats && !tn__size_is_possible(stats->size))
+        return tn__fail(err, TN_EINVAL, "struct tn_compile_stats has size %zu; it has to be its sizeof, here %zu",
+                        stats->size, sizeof *stats);
+
+    struct tn__unit unit = {.name = name ? name : "<memory>"};
+    struct compilation c = {
+        .name = unit.name, .ir = ir ? ir : "", .length = length, .out = out, .err = err, .unit = &unit};
+    unit.options = &c.options;
+    int code = tn__take_compile_options(options, &c.options, &c.observer, err);
+    return code == TN_OK ? compile(&c, stats) : code;
+}
+
+int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
+                     const struct tn_compile_options *options, const struct tn_compile_observer *observer,
+                     struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
+{
+    struct tn__unit unit = {.name = name, .options = options, .is_prepared = is_prepared};
+    struct compilation c = {.name = name,
+                            .unit = &unit,
+                            .ir = bitcode->data,
+                            .length = bitcode->size,
+                            .is_ours = true,
+                            .options = *options,
+                            .observer = *observer,
+                            .out = out,
+                            .err = err};
+    *out = (struct tn_buffer){0};
+    return compile(&c, stats);
+}
+
+int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
+                     struct tn_compile_stats *stats, struct tn_error *err)
+{
+    struct compilation c = {.name = unit->name,
+                            .unit = unit,
+                            .is_read = true,
+                            .options = *unit->options,
+                            .observer = *observer,
+                            .out = out,
+                            .err = err};
+    *out = (struct tn_buffer){0};
+    unit->diagnostics.err = err;
+    return compile(&c, stats);
+}
+
+void tn_buffer_free(struct tn_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    tn__free(NULL, buffer->data);
+    *buffer = (struct tn_buffer){0};
+}
+
+const char *tn_codegen_llvm_version(void)
+{
+    return tn__llvm_version();
+}

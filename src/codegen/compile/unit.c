@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From IR in memory to a verified module that fits its target, in a context of its own. */
+
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/llvm.h"
+
+/* Opens the target as soon as the module's triple is known. IR without a layout of its own is read with the
+ * target's. */
+static const char *choose_layout(void *user, const char *triple, const char *layout)
+{
+    struct tn__unit *unit = user;
+    unit->target_code = tn__target_take(&unit->target, unit->options, triple, unit->diagnostics.err);
+    if (unit->target_code != TN_OK) {
+        unit->diagnostics.err = NULL; /* this is the error to report, whatever the reader finds next */
+        return NULL;
+    }
+    return *layout ? NULL : unit->target->layout;
+}
+
+/* The text reader needs a NUL behind the text; bitcode is read in place. */
+static int parse(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
+{
+    char *copy = NULL;
+    if (!tn__llvm_is_bitcode(ir, length)) {
+        copy = tn__alloc(NULL, length + 1);
+        if (!copy)
+            return tn__fail(err, TN_ENOMEM, "out of memory");
+        memcpy(copy, ir, length);
+        copy[length] = 0;
+    }
+    unit->module = tn__llvm_parse(unit->context, unit->file ? unit->file : unit->name, copy ? copy : ir, length,
+                                  is_ours, choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
+    unit->diagnostics.module = unit->module;
+    tn__free(NULL, copy);
+    return TN_OK;
+}
+
+static int read_module(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
+{
+    int code = parse(unit, ir, length, is_ours, err);
+    if (unit->module && !unit->target && unit->target_code == TN_OK) /* bitcode without a single definition */
+        choose_layout(unit, LLVMGetTarget(unit->module), LLVMGetDataLayoutStr(unit->module));
+    if (code != TN_OK || unit->target_code != TN_OK)
+        return code != TN_OK ? code : unit->target_code;
+    return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
+}
+
+/* Front ends run the passes that split coroutines; without them the code generator gives up, without naming the
+ * function. */
+static int refuse_coroutines(const struct tn__unit *unit, struct tn_error *err)
+{
+    static const char attribute[] = "presplitcoroutine";
+    unsigned kind = LLVMGetEnumAttributeKindForName(attribute, sizeof attribute - 1);
+    for (LLVMValueRef f = LLVMGetFirstFunction(unit->module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        if (LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, kind))
+            return tn__fail(err, TN_ECOMPILE,
+                            "%s: error: '%s' is a coroutine which has not been split; front ends do that, unless their "
+                            "passes are switched off",
+                            unit->name, LLVMGetValueName2(f, &length));
+    }
+    return TN_OK;
+}
+
+static int fit(struct tn__unit *unit, struct tn_error *err)
+{
+    const struct tn__target *target = unit->target;
+    if (*LLVMGetDataLayoutStr(unit->module) == 0)
+        LLVMSetDataLayout(unit->module, target->layout);
+    LLVMSetTarget(unit->module, target->triple);
+    unit->managed = tn__gc_is_managed(unit->module);
+    struct tn__gc gc = {.module = unit->module, .context = unit->context, .diagnostics = &unit->diagnostics};
+    bool is_integral = unit->managed && !strstr(LLVMGetDataLayoutStr(unit->module), "-ni:");
+    if (is_integral && tn__gc_refuses_optimized(&gc))
+        return TN_ECOMPILE;
+    if (unit->managed)
+        tn__gc_remove_ni(&gc);
+    if (!tn__llvm_same_layout(unit->module, target->machine)) {
+        tn__arena_free(&gc.arena);
+        return tn__fail(err, TN_ECOMPILE, "%s: error: the module's data layout '%s' is not that of %s, '%s'",
+                        unit->name, LLVMGetDataLayoutStr(unit->module), target->triple, target->layout);
+    }
+    if (unit->managed)
+        tn__gc_add_ni(&gc);
+    tn__arena_free(&gc.arena);
+    return tn__target_apply(target, unit->module, unit->name, err);
+}
+
+int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err)
+{
+    unit->diagnostics = (struct tn__diagnostics){.name = unit->name, .err = err};
+    unit->context = LLVMContextCreate();
+    LLVMContextSetDiscardValueNames(unit->context, is_ours);
+    tn__diagnostics_attach(&unit->diagnostics, unit->context);
+    int code = read_module(unit, ir, length, is_ours, err);
+    if (code == TN_OK && is_ours)
+        unit->managed = tn__gc_is_managed(unit->module);
+    if (code != TN_OK || is_ours)
+        return code;
+    code = refuse_coroutines(unit, err);
+    return code == TN_OK ? fit(unit, err) : code;
+}
+
+void tn__unit_dispose(struct tn__unit *unit)
+{
+    if (unit->module)
+        LLVMDisposeModule(unit->module);
+    if (unit->context && !unit->is_guest)
+        LLVMContextDispose(unit->context);
+    tn__target_give(unit->target);
+    *unit = (struct tn__unit){0};
+}

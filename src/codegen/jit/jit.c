@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Creating a JIT, looking up, and what its compilations report. */
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/fork.h"
+#include "base/shown_name.h"
+#include "codegen/llvm/codegen.h"
+#include "codegen/jit/jit.h"
+
+/* ---- the lock ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tn__jit_lock(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_JITS, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
+void tn__jit_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- creating and destroying ---- */
+
+static int take_options(const struct tn_jit_options *given, struct tn_jit_options *options, struct tn_jit *jit,
+                        struct tn_error *err)
+{
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_jit_options", err);
+    if (code == TN_OK)
+        code = tn__take_compile_options(options->compile, &jit->compile, &jit->observer, err);
+    if (code != TN_OK)
+        return code;
+    if (jit->compile.emit != TN_EMIT_OBJECT)
+        return tn__fail(err, TN_EINVAL, "a JIT compiles to objects, and nothing else");
+    if (options->lazy && !options->on_failure)
+        return tn__fail(err, TN_EINVAL, "a lazy JIT needs on_failure");
+    if (options->session && (options->threads || options->on_error))
+        return tn__fail(err, TN_EINVAL, "threads and on_error belong to the session, which is given");
+    return TN_OK;
+}
+
+/* Copies what the options point to. */
+static int copy_compile_options(struct tn_jit *jit, struct tn_error *err)
+{
+    struct tn_compile_options *options = &jit->compile;
+    const char **const strings[] = {&options->triple, &options->cpu, &options->features, &options->passes};
+    size_t size = 1;
+    for (size_t i = 0; i < TN_COUNT(strings); i++)
+        size += *strings[i] ? strlen(*strings[i]) + 1 : 0;
+    char *at = jit->strings = tn__alloc(NULL, size);
+    if (!at)
+        return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
+    for (size_t i = 0; i < TN_COUNT(strings); i++)
+        if (*strings[i]) {
+            size_t length = strlen(*strings[i]) + 1;
+            *strings[i] = memcpy(at, *strings[i], length);
+            at += length;
+        }
+    options->observer = &jit->observer;
+    if (options->native) {
+        jit->native = *options->native;
+        options->native = &jit->native;
+    }
+    return TN_OK;
+}
+
+static int open_session(struct tn_jit *jit, const struct tn_jit_options *options, struct tn_error *err)
+{
+    struct tn_session_options session = {.size = sizeof session,
+                                         .context = options->context,
+                                         .on_error = options->on_error,
+                                         .threads = options->threads};
+    jit->session = options->session;
+    jit->owns_session = !options->session;
+    int code = jit->session ? TN_OK : tn_session_create(&session, &jit->session, err);
+    if (code == TN_OK)
+        code = tn_library_create(jit->session, "main", &jit->library, err);
+    if (code == TN_OK && options->resolver)
+        code = tn_add_resolver(jit->library, options->resolver, options->resolver_context, err);
+    return code;
+}
+
+int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struct tn_error *err)
+{
+    struct tn_jit_options options;
+    if (!out)
+        return tn__fail(err, TN_EINVAL, "tn_jit_create: no place for the JIT");
+    *out = NULL;
+    struct tn_jit *jit = tn__alloc_zeroed(NULL, 1, sizeof *jit);
+    if (!jit)
+        return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
+    jit->users = 1;
+    int code = take_options(given, &options, jit, err);
+    if (code == TN_OK)
+        code = copy_compile_options(jit, err);
+    if (code == TN_OK)
+        code = open_session(jit, &options, err);
+    jit->lazy = options.lazy != 0;
+    jit->keeps_ir = options.keep_ir != 0;
+    jit->on_failure = options.on_failure;
+    if (code != TN_OK) {
+        tn_jit_destroy(jit);
+        return code;
+    }
+    *out = jit;
+    return TN_OK;
+}
+
+void tn__jit_use(struct tn_jit *jit)
+{
+    atomic_fetch_add(&jit->users, 1);
+}
+
+void tn__jit_release(struct tn_jit *jit)
+{
+    if (atomic_fetch_sub(&jit->users, 1) != 1)
+        return;
+    for (struct tn__jit_initializer *each = jit->initializers, *next; each; each = next) {
+        next = each->next;
+        tn__free(NULL, each);
+    }
+    for (struct tn__jit_kept *each = jit->kept, *next; each; each = next) {
+        next = each->next;
+        tn__free(NULL, each);
+    }
+    tn__free(NULL, jit->strings);
+    tn__free(NULL, jit);
+}
+
+void tn_jit_destroy(struct tn_jit *jit)
+{
+    if (!jit)
+        return;
+    if (jit->owns_session)
+        tn_session_destroy(jit->session); /* NULL if it could not be created */
+    tn__jit_release(jit);
+}
+
+/* ---- using ---- */
+
+struct tn_session *tn_jit_session(const struct tn_jit *jit)
+{
+    return jit->session;
+}
+
+struct tn_library *tn_jit_library(const struct tn_jit *jit)
+{
+    return jit->library;
+}
+
+int tn_jit_lookup(struct tn_jit *jit, const char *name, void **address, struct tn_error *err)
+{
+    if (!jit)
+        return tn__no_argument(err);
+    return tn_lookup(jit->library, name, address, err);
+}
+
+/* Takes those of the library off the list, oldest first. */
+static struct tn__jit_initializer *take_initializers(struct tn_jit *jit, const struct tn_library *library)
+{
+    struct tn__jit_initializer *taken = NULL;
+    tn__jit_lock();
+    for (struct tn__jit_initializer **at = &jit->initializers, *each; (each = *at);) {
+        if (each->library != library) {
+            at = &each->next;
+            continue;
+        }
+        *at = each->next;
+        each->next = taken;
+        taken = each;
+    }
+    tn__jit_unlock();
+    return taken;
+}
+
+int tn_jit_run_initializers(struct tn_jit *jit, struct tn_library *library, int argc, char **argv, char **envp,
+                            struct tn_error *err)
+{
+    if (!jit)
+        return tn__no_argument(err);
+    library = library ? library : jit->library;
+    int code = TN_OK;
+    struct tn__jit_initializer *next;
+    for (struct tn__jit_initializer *each = take_initializers(jit, library); each; each = next) {
+        struct tn_wanted wanted = {each->symbol, TN_WANTED_WEAK | TN_WANTED_HIDDEN,
+                                   NULL}; /* the module may have been removed */
+        if (code == TN_OK)
+            code = *each->symbol ? tn_lookup_all(library, &wanted, 1, err) : tn_link(library, err);
+        next = each->next;
+        tn__free(NULL, each);
+    }
+    return code == TN_OK ? tn_run_initializers(library, argc, argv, envp, err) : code;
+}
+
+void tn_jit_stats(const struct tn_jit *jit, struct tn_jit_stats *stats)
+{
+    struct tn_jit_stats now = {
+        .modules = jit->counters.modules,
+        .functions = jit->counters.functions,
+        .taken = jit->counters.taken,
+        .read_ns = jit->counters.read_ns,
+        .extract_ns = jit->counters.extract_ns,
+        .parse_ns = jit->counters.parse_ns,
+        .optimize_ns = jit->counters.optimize_ns,
+        .emit_ns = jit->counters.emit_ns,
+        .free_ns = jit->counters.free_ns,
+    };
+    tn__give_stats(stats, sizeof now, &now);
+}
+
+/* ---- what compilations report ---- */
+
+static void on_phase(void *context, const char *module, enum tn_phase phase, uint64_t begin, uint64_t end)
+{
+    const struct tn__jit_watch *watch = context;
+    struct tn_jit *jit = watch->jit;
+    atomic_uint_least64_t *const sums[] = {&jit->counters.parse_ns, &jit->counters.optimize_ns, &jit->counters.emit_ns};
+    atomic_fetch_add_explicit(sums[phase], end - begin, memory_order_relaxed);
+    if (jit->observer.phase)
+        jit->observer.phase(jit->observer.context, module, phase, begin, end);
+}
+
+void tn__jit_original_name(char *name)
+{
+    name[tn__shown_length(name)] = '\0';
+}
+
+static const char *signature_of(const struct tn__jit_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->instance_count; i++) {
+        const struct tn_jit_instance *instance = &module->instances[i];
+        if ((instance->invoke && strcmp(instance->invoke, name) == 0) ||
+            (instance->specialized && strcmp(instance->specialized, name) == 0))
+            return instance->signature;
+    }
+    return NULL;
+}
+
+static void on_compiled(void *context, const struct tn_compiled *function)
+{
+    const struct tn__jit_watch *watch = context;
+    struct tn_compiled shown = *function;
+    shown.signature = signature_of(watch->module, shown.name);
+    watch->jit->observer.compiled(watch->jit->observer.context, &shown);
+}
+
+static void on_stage(void *context, const char *module, enum tn_stage stage, const void *bytes, size_t length)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    client->stage(client->context, module, stage, bytes, length);
+}
+
+static int on_before_pass(void *context, const struct tn_pass *pass)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    return client->before_pass(client->context, pass);
+}
+
+static void on_after_pass(void *context, const struct tn_pass *pass)
+{
+    const struct tn_compile_observer *client = &((const struct tn__jit_watch *)context)->jit->observer;
+    client->after_pass(client->context, pass);
+}
+
+void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer)
+{
+    const struct tn_compile_observer *client = &watch->jit->observer;
+    *observer = (struct tn_compile_observer){
+        .size = sizeof *observer,
+        .context = watch,
+        .phase = on_phase,
+        .compiled = client->compiled ? on_compiled : NULL,
+        .stage = client->stage ? on_stage : NULL,
+        .stages = client->stages,
+        .before_pass = client->before_pass ? on_before_pass : NULL,
+        .after_pass = client->after_pass ? on_after_pass : NULL,
+    };
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The JIT: jit.c (creating, looking up, reports of compilations), jit_module.c (adding and materializing modules),
+ * jit_instance.c (publishing code instances), jit_image.c (images of the modules that were added). */
+
+#ifndef TENON_CODEGEN_JIT_H
+#define TENON_CODEGEN_JIT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "codegen/parts/module.h"
+#include "tenon_cpu.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn_jit {
+    atomic_size_t users; /* its owner and every module */
+    struct tn_session *session;
+    struct tn_library *library;
+    bool owns_session, lazy, keeps_ir;
+    void (*on_failure)(void);
+    struct tn_compile_options compile;   /* what it points to is the JIT's own copy: */
+    struct tn_compile_observer observer; /* calls the client's functions */
+    struct tn_cpu native;
+    char *strings;
+    struct tn__jit_initializer *initializers; /* under tn__jit_lock, newest first */
+    struct tn__jit_kept *kept;                /* the same; what is in it lives as long as the JIT */
+    struct {
+        atomic_uint_least64_t modules, functions, taken, read_ns, extract_ns, parse_ns, optimize_ns, emit_ns, free_ns;
+    } counters;
+};
+
+/* A symbol that, when it is linked, brings the initializers of a module with it. */
+struct tn__jit_initializer {
+    struct tn__jit_initializer *next;
+    struct tn_library *library;
+    char symbol[]; /* "": it defines none, and was compiled already */
+};
+
+/* A copy of a module's IR, for images. */
+struct tn__jit_kept {
+    struct tn__jit_kept *next;
+    const struct tn_library *library;
+    size_t length;
+    char *name; /* behind the IR */
+    char ir[];
+};
+
+/* A module, until the last symbol that it promised is materialized or removed. */
+struct tn__jit_module {
+    atomic_size_t users; /* materializers, and whoever adds it */
+    struct tn_jit *jit;
+    struct tn__module *module;
+    const char *name;                        /* the module's own copy */
+    const struct tn_jit_instance *instances; /* a copy, for the signatures in traces */
+    size_t instance_count;
+    struct tn__jit_part {
+        struct tn__jit_module *owner;
+    } parts[]; /* materializers' contexts */
+};
+
+/* Cuts off what lazy compilation has added to a function's name. */
+void tn__jit_original_name(char *name);
+
+/* One lock for the lists of all JITs: it is held for a moment only. */
+void tn__jit_lock(void);
+void tn__jit_unlock(void);
+
+void tn__jit_use(struct tn_jit *jit);
+void tn__jit_release(struct tn_jit *jit);
+
+/* Passes what a compilation of the module reports on to the client and to the counters. `observer` and `watch` live as
+ * long as the compilation. */
+struct tn__jit_watch {
+    struct tn_jit *jit;
+    const struct tn__jit_module *module;
+};
+void tn__jit_watch(struct tn__jit_watch *watch, struct tn_compile_observer *observer);
+
+/* Looks up the functions of an instance without waiting, and publishes it when they are there; if that fails, it falls
+ * back. */
+void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
+                     const struct tn_jit_instance *instance);
+
+/* Copies a module's IR. NULL: out of memory. */
+struct tn__jit_kept *tn__jit_copy_ir(const struct tn_jit_module *module);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Code instances of a module: their functions are looked up when the module is added, which starts its compilation, and
+ * they are published when the lookup has ended. */
+
+#include "codegen/jit/jit.h"
+
+struct publication {
+    struct tn_instance *instance;
+    struct tn_tracker *owner;
+    struct tn_instance_code code; /* without what is looked up */
+    bool has_invoke;
+    size_t count;
+    struct tn_wanted wanted[2]; /* invoke, if it is a name, then specptr, if there is one */
+    char names[];
+};
+
+static void publish(void *context, struct tn_wanted *wanted, size_t count, const struct tn_error *why)
+{
+    struct publication *p = context;
+    struct tn_error err;
+    size_t next = 0;
+    if (p->has_invoke)
+        p->code.invoke = wanted[next++].address;
+    if (next < count)
+        p->code.specptr = wanted[next].address;
+    int code = why ? why->code : tn_instance_publish(p->instance, &p->code, p->owner, &err);
+    if (code != TN_OK && code != TN_EDUP)
+        tn_instance_fall_back(p->instance);
+    tn__free(NULL, p);
+}
+
+/* Keeps a copy of the name behind the struct, at *at. */
+static void want(struct publication *p, const char *name, char **at)
+{
+    size_t size = strlen(name) + 1;
+    memcpy(*at, name, size);
+    p->wanted[p->count++].name = *at;
+    *at += size;
+}
+
+/* What has to be looked up, and what not. */
+static struct publication *prepare(struct tn_library *library, const struct tn_jit_module *module,
+                                   const struct tn_jit_instance *instance)
+{
+    const char *names[] = {instance->invoke, instance->specialized};
+    size_t size = sizeof(struct publication);
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        size += names[i] ? strlen(names[i]) + 1 : 0;
+    struct publication *p = tn__alloc_zeroed(NULL, size, 1);
+    if (!p)
+        return NULL;
+    p->instance = instance->instance;
+    p->owner = module->owner ? module->owner : tn_library_tracker(library);
+    p->code = (struct tn_instance_code){.invoke = instance->invoke_address, .specsigflags = instance->flags};
+    p->has_invoke = instance->invoke != NULL;
+    char *at = p->names;
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        if (names[i])
+            want(p, names[i], &at);
+    return p;
+}
+
+void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
+                     const struct tn_jit_instance *instance)
+{
+    struct publication *p = prepare(library, module, instance);
+    tn_instance_promise(instance->instance);
+    if (p && !p->count) {
+        publish(p, NULL, 0, NULL);
+        return;
+    }
+    if (p && tn_lookup_async(library, p->wanted, p->count, publish, p, NULL) == TN_OK)
+        return;
+    tn_instance_fall_back(instance->instance);
+    tn__free(NULL, p);
+}

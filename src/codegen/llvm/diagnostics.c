@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* LLVM's diagnostics in the form compilers use: file:line:column: error: message. */
+
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/llvm.h"
+
+/* Assembly in a function is wrong once more wherever the function was inlined; one line says it. */
+static bool is_repeated(const struct tn__diagnostics *diagnostics, const char *line)
+{
+    return diagnostics->errors && diagnostics->err && !strcmp(diagnostics->err->text + diagnostics->last, line);
+}
+
+void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigned column, const char *message)
+{
+    struct tn__diagnostics *diagnostics = user;
+    struct tn_error *err = diagnostics->err, text;
+    tn__fail(&text, TN_ECOMPILE, "%s:", file && *file ? file : diagnostics->name);
+    if (line)
+        tn__append(&text, "%u:%u:", line, column);
+    tn__append(&text, " error: ");
+    tn__append_text(&text, message);
+    if (is_repeated(diagnostics, text.text))
+        return;
+    if (diagnostics->errors++ == 0)
+        tn__fail(err, TN_ECOMPILE, "%s", "");
+    else
+        tn__append(err, "\n");
+    diagnostics->last = err ? strlen(err->text) : 0;
+    tn__append_text(err, text.text);
+}
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+{
+    struct tn__diagnostics *diagnostics = user;
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
+        tn__llvm_describe(info, diagnostics->module, tn__diagnostics_report, user);
+}
+
+void tn__diagnostics_attach(struct tn__diagnostics *diagnostics, LLVMContextRef context)
+{
+    LLVMContextSetDiagnosticHandler(context, on_diagnostic, diagnostics);
+}
+
+const char *tn__module_name(LLVMValueRef function)
+{
+    unsigned length;
+    LLVMAttributeRef name = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                          TN__MODULE_NAME, sizeof TN__MODULE_NAME - 1);
+    size_t size;
+    return name ? LLVMGetStringAttributeValue(name, &length) : LLVMGetValueName2(function, &size);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline.cpp): positions of diagnostics, the
+ * names a target knows, and ways out of a failing LLVM. */
+
+#include "codegen/llvm/llvm_compat.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/AArch64TargetParser.h"
+
+#include "codegen/llvm/llvm.h"
+
+using namespace llvm;
+
+static TargetMachine &unwrap(LLVMTargetMachineRef machine)
+{
+    return *reinterpret_cast<TargetMachine *>(machine);
+}
+
+const char *tn__llvm_version()
+{
+    return LLVM_VERSION_STRING;
+}
+
+/* ---- modules ---- */
+
+bool tn__llvm_same_layout(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    return unwrap(machine).isCompatibleDataLayout(unwrap(module)->getDataLayout());
+}
+
+uint64_t tn__llvm_count_instructions(LLVMModuleRef module)
+{
+    return unwrap(module)->getInstructionCount();
+}
+
+/* ---- diagnostics ---- */
+
+struct position {
+    std::string file;
+    unsigned line = 0, column = 0;
+};
+
+static position locate(const Instruction *instruction)
+{
+    const DILocation *location = instruction ? instruction->getDebugLoc().get() : nullptr;
+    if (!location)
+        return {};
+    return {location->getFilename().str(), location->getLine(), location->getColumn()};
+}
+
+static std::string in_function(const Function *function)
+{
+    return function ? " (in function '" + function->getName().str() + "')" : "";
+}
+
+static std::string in_function(const Instruction *instruction)
+{
+    return in_function(instruction ? instruction->getFunction() : nullptr);
+}
+
+static bool has_cookie(const Instruction &instruction, uint64_t cookie)
+{
+    const MDNode *node = instruction.getMetadata("srcloc");
+    return node && any_of(node->operands(), [cookie](const MDOperand &operand) {
+               auto *number = mdconst::dyn_extract<ConstantInt>(operand);
+               return number && number->getZExtValue() == cookie;
+           });
+}
+
+/* Assembler and register allocator name inline assembly only by the number that its !srcloc metadata carries. */
+static const Instruction *find_assembly(const Module *module, uint64_t cookie)
+{
+    if (module && cookie)
+        for (const Function &function : *module)
+            for (const Instruction &instruction : instructions(function))
+                if (has_cookie(instruction, cookie))
+                    return &instruction;
+    return nullptr;
+}
+
+/* One per kind that knows more than its text says; fills in the message. */
+static position describe(const DiagnosticInfoSrcMgr &info, const Module *module, std::string &message)
+{
+    const SMDiagnostic &problem = info.getSMDiag();
+    unsigned line = problem.getLineNo() > 0 ? problem.getLineNo() : 0, column = problem.getColumnNo() + 1;
+    message = problem.getMessage().str();
+    if (!info.isInlineAsmDiag())
+        return line ? position{problem.getFilename().str(), line, column} : position();
+    const Instruction *instruction = find_assembly(module, info.getLocCookie());
+    message = "<inline asm>:" + std::to_string(line) + ":" + std::to_string(column) + ": " + message +
+              in_function(instruction);
+    return locate(instruction);
+}
+
+static position describe(const DiagnosticInfoInlineAsm &info, const Module *module, std::string &message)
+{
+    const Instruction *instruction = info.getInstruction();
+    if (!instruction)
+        instruction = find_assembly(module, info.getLocCookie());
+    message = info.getMsgStr().str() + in_function(instruction);
+    return locate(instruction);
+}
+
+static position describe(const DiagnosticInfoUnsupported &info, const Module *, std::string &message)
+{
+    message = info.getMessage().str() + in_function(&info.getFunction());
+    if (!info.isLocationAvailable())
+        return {};
+    StringRef file;
+    unsigned line, column;
+    info.getLocation(file, line, column);
+    return {file.str(), line, column};
+}
+
+static position describe(const DiagnosticInfo &info, const Module *, std::string &message)
+{
+    raw_string_ostream stream(message);
+    DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return {};
+}
+
+void tn__llvm_describe(LLVMDiagnosticInfoRef diagnostic, LLVMModuleRef module_ref, tn__report_fn *report, void *user)
+{
+    const DiagnosticInfo &info = *unwrap(diagnostic);
+    const Module *module = unwrap(module_ref);
+    std::string message;
+    position at;
+    if (auto *assembler = dyn_cast<DiagnosticInfoSrcMgr>(&info))
+        at = describe(*assembler, module, message);
+    else if (auto *constraint = dyn_cast<DiagnosticInfoInlineAsm>(&info))
+        at = describe(*constraint, module, message);
+    else if (auto *unsupported = dyn_cast<DiagnosticInfoUnsupported>(&info))
+        at = describe(*unsupported, module, message);
+    else
+        at = describe(info, module, message);
+    message.erase(std::min(message.find('\n'), message.size())); /* a line each */
+    report(user, at.file.c_str(), at.line, at.column, message.c_str());
+}
+
+/* ---- targets ---- */
+
+struct tn__subtarget {
+    std::unique_ptr<MCSubtargetInfo> info;
+};
+
+tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *triple, const char *cpu)
+{
+    auto *llvm_target = reinterpret_cast<const Target *>(target);
+    std::unique_ptr<MCSubtargetInfo> info(llvm_target->createMCSubtargetInfo(TN_TRIPLE(triple), cpu, ""));
+    return info ? new tn__subtarget{std::move(info)} : nullptr;
+}
+
+void tn__llvm_subtarget_free(tn__subtarget *subtarget)
+{
+    delete subtarget;
+}
+
+bool tn__llvm_has_cpu(const tn__subtarget *subtarget, const char *cpu)
+{
+    /* AArch64 resolves a few more names before it looks into its table. */
+    return subtarget->info->isCPUStringValid(cpu) || subtarget->info->isCPUStringValid(AArch64::resolveCPUAlias(cpu));
+}
+
+static const SubtargetFeatureKV *find_feature(const tn__subtarget *subtarget, StringRef wanted)
+{
+    auto features = subtarget->info->getAllProcessorFeatures(); /* sorted by name */
+    auto found = lower_bound(features, wanted);
+    return found != features.end() && wanted == found->Key ? found : nullptr;
+}
+
+bool tn__llvm_has_feature(const tn__subtarget *subtarget, const char *feature, size_t length)
+{
+    return find_feature(subtarget, StringRef(feature, length));
+}
+
+bool tn__llvm_ask_feature(const tn__subtarget *subtarget, const char *feature, bool *on)
+{
+    const SubtargetFeatureKV *found = find_feature(subtarget, feature);
+    if (found)
+        *on = subtarget->info->hasFeature(found->Value);
+    return found;
+}
+
+void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)
+{
+    TargetOptions &options = unwrap(machine).Options;
+    options.UseInitArray = true;
+    options.FunctionSections = one_each;
+    options.DataSections = one_each;
+    options.EnableMachineOutliner = false; /* AArch64 and RISC-V ask for it; absent.cpp leaves it out */
+}
+
+/* ---- failing ---- */
+
+bool tn__llvm_call(void (*body)(void *context), void *context)
+{
+    try {
+        body(context);
+        return true;
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+}
+
+void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash))
+{
+    install_bad_alloc_error_handler(handler);
+}
+
+void tn__llvm_throw_bad_alloc()
+{
+    throw std::bad_alloc();
+}
+
+bool tn__llvm_has_room(size_t bytes)
+{
+    void *volatile room = ::operator new(bytes, std::nothrow); /* volatile: or the pair is optimised away */
+    ::operator delete(room);
+    return room != nullptr;
+}
+
+const void *tn__llvm_save_frames()
+{
+    return SavePrettyStackState();
+}
+
+void tn__llvm_restore_frames(const void *frames)
+{
+    RestorePrettyStackState(frames);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The reference that a derived pointer was derived from. Through casts and getelementptr it is an operand's; a phi or
+ * select of derived pointers gets a twin that chooses among the bases. Every value in 10 is a reference itself, unless
+ * it comes from a getelementptr in 10, which optimisation may make. The base of a pointer in 13 is its owner: what
+ * gc_loaded says, or the object that it was loaded from. Arguments in 11 and 13 have no base here: the caller keeps
+ * their objects where they are (pins.c). */
+
+#include "codegen/managed/roots/roots.h"
+
+struct tn__bases {
+    struct tn__gc *gc;
+    LLVMBuilderRef builder;
+    LLVMTypeRef reference;
+    struct tn__map interior;  /* values in 10 that are derived nevertheless */
+    struct tn__map known;     /* phis, selects and others, and their bases: number in `bases`, + 1 */
+    struct tn__map forwarded; /* twins that were needless: number in `targets`, + 1 */
+    struct twin {
+        LLVMValueRef twin, original; /* phi or select of bases, and of derived pointers */
+    } * twins;
+    LLVMValueRef *bases, *targets;
+    uint32_t base_count, target_count, twin_count, filled;
+};
+
+/* ---- derived pointers in 10 ---- */
+
+static bool passes_on(LLVMValueRef user)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
+    return tn__space_of(user) == TRACKED &&
+           (opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMFreeze || opcode == LLVMGetElementPtr);
+}
+
+static void find_interior(struct tn__bases *bases, LLVMValueRef function)
+{
+    LLVMValueRef *items = NULL;
+    size_t count = 0;
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (LLVMIsAGetElementPtrInst(i) && tn__space_of(i) == TRACKED) {
+                items = tn__gc_room(bases->gc, items, count, sizeof *items);
+                items[count++] = i;
+            }
+    while (count) {
+        LLVMValueRef value = items[--count];
+        uint32_t *seen = tn__map_add(bases->gc, &bases->interior, value);
+        if (*seen)
+            continue;
+        *seen = 1;
+        for (TN__EACH_USE(use, value))
+            if (passes_on(LLVMGetUser(use))) {
+                items = tn__gc_room(bases->gc, items, count, sizeof *items);
+                items[count++] = LLVMGetUser(use);
+            }
+    }
+}
+
+/* ---- one value ---- */
+
+static LLVMValueRef remember(struct tn__bases *bases, LLVMValueRef value, LLVMValueRef base)
+{
+    bases->bases = tn__gc_room(bases->gc, bases->bases, bases->base_count, sizeof *bases->bases);
+    bases->bases[bases->base_count++] = base;
+    *tn__map_add(bases->gc, &bases->known, value) = bases->base_count;
+    return base;
+}
+
+/* A phi or select of bases whose inputs are filled in later. */
+static LLVMValueRef make_twin(struct tn__bases *bases, LLVMValueRef value)
+{
+    LLVMValueRef twin;
+    LLVMPositionBuilderBefore(bases->builder, value);
+    if (LLVMIsAPHINode(value))
+        twin = LLVMBuildPhi(bases->builder, bases->reference, "base");
+    else /* the builder would fold it */
+        twin = tn__llvm_select(value, LLVMConstNull(bases->reference));
+    bases->twins = tn__gc_room(bases->gc, bases->twins, bases->twin_count, sizeof *bases->twins);
+    bases->twins[bases->twin_count++] = (struct twin){twin, value};
+    bases->gc->stats->base_phis++;
+    remember(bases, twin, twin);
+    return remember(bases, value, twin);
+}
+
+/* A parameter or result in 12 is a reference; its twin in 10 is what the collector sees. */
+static LLVMValueRef make_reference(struct tn__bases *bases, LLVMValueRef value)
+{
+    LLVMPositionBuilderBefore(bases->builder, tn__place_behind(value));
+    return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
+}
+
+/* That element of a struct, if it was extracted before. */
+static LLVMValueRef extracted_before(LLVMValueRef extract, unsigned element)
+{
+    LLVMValueRef i = extract;
+    while ((i = LLVMGetPreviousInstruction(i)) && LLVMIsAExtractValueInst(i))
+        if (LLVMGetOperand(i, 0) == LLVMGetOperand(extract, 0) && LLVMGetNumIndices(i) == 1 &&
+            LLVMGetIndices(i)[0] == element)
+            return i;
+    return NULL;
+}
+
+enum { MAX_DEPTH = 8 };
+
+/* The way to the last reference among the first `count` elements: the answer is the number of indices, 0: there is
+ * none. */
+static unsigned last_reference(LLVMTypeRef type, unsigned count, unsigned *indices, unsigned depth)
+{
+    for (unsigned i = count; depth < MAX_DEPTH && i-- > 0;) {
+        LLVMTypeRef element = tn__element_type(type, i);
+        indices[0] = i;
+        if (LLVMGetTypeKind(element) == LLVMPointerTypeKind && tn__space_of_type(element) == TRACKED)
+            return 1;
+        unsigned more = last_reference(element, tn__element_count(element), indices + 1, depth + 1);
+        if (more)
+            return more + 1;
+    }
+    return 0;
+}
+
+/* In a struct that a call returns, a derived pointer belongs to the last reference before it: first one in the same
+ * part of the struct, then in what that is a part of. */
+static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extract)
+{
+    LLVMValueRef part = extract, base;
+    unsigned indices[MAX_DEPTH + 1], count = 0;
+    while (!count && LLVMIsAExtractValueInst(part) && LLVMGetNumIndices(part) == 1) {
+        unsigned element = LLVMGetIndices(part)[0];
+        part = LLVMGetOperand(part, 0);
+        count = last_reference(LLVMTypeOf(part), element, indices, 0);
+    }
+    if (!count)
+        return NULL;
+    LLVMPositionBuilderBefore(bases->builder, extract);
+    base = count == 1 && part == LLVMGetOperand(extract, 0) ? extracted_before(extract, indices[0]) : NULL;
+    for (unsigned i = 0; !base && i < count; i++)
+        part = LLVMBuildExtractValue(bases->builder, part, indices[i], "base");
+    return remember(bases, extract, base ? base : part);
+}
+
+static bool is_reference(struct tn__bases *bases, LLVMValueRef value)
+{
+    return tn__space_of(value) == TRACKED && !tn__map_find(&bases->interior, value);
+}
+
+/* That lane of a vector which was put together from its lanes, or NULL. */
+static LLVMValueRef lane_of(LLVMValueRef vector, LLVMValueRef lane)
+{
+    if (!LLVMIsAConstantInt(lane))
+        return NULL;
+    for (; LLVMIsAInsertElementInst(vector); vector = LLVMGetOperand(vector, 0)) {
+        LLVMValueRef index = LLVMGetOperand(vector, 2);
+        if (!LLVMIsAConstantInt(index))
+            return NULL;
+        if (LLVMConstIntGetZExtValue(index) == LLVMConstIntGetZExtValue(lane))
+            return LLVMGetOperand(vector, 1);
+    }
+    return LLVMIsConstant(vector) ? LLVMGetAggregateElement(vector, (unsigned)LLVMConstIntGetZExtValue(lane)) : NULL;
+}
+
+/* The address that the value, or the struct or vector that it is a part of, was loaded from; NULL: it does not come
+ * from memory. */
+static LLVMValueRef loaded_from(LLVMValueRef value)
+{
+    LLVMValueRef lane = NULL;
+    while (LLVMIsAExtractValueInst(value) || LLVMIsAExtractElementInst(value)) {
+        lane = LLVMIsAExtractElementInst(value) ? LLVMGetOperand(value, 1) : NULL;
+        value = LLVMGetOperand(value, 0);
+    }
+    if (LLVMIsALoadInst(value) || LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value))
+        return LLVMGetOperand(value, 0);
+    if (!tn__is_vector_load(value))
+        return NULL;
+    LLVMValueRef address = LLVMGetOperand(value, 0);
+    return LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMPointerTypeKind ? address : lane ? lane_of(address, lane) : NULL;
+}
+
+/* The operand that a pointer was computed from, or NULL. A pointer in 13 belongs to the object that it was loaded
+ * from. */
+static LLVMValueRef derived_from(LLVMValueRef value)
+{
+    if (!LLVMIsAInstruction(value))
+        return NULL;
+    LLVMValueRef memory = tn__space_of(value) == LOADED ? loaded_from(value) : NULL;
+    if (memory)
+        return memory;
+    switch (LLVMGetInstructionOpcode(value)) {
+    case LLVMAddrSpaceCast:
+    case LLVMGetElementPtr:
+    case LLVMFreeze:
+    case LLVMBitCast:
+        return LLVMGetOperand(value, 0);
+    case LLVMCall: /* of gc_loaded, or of LLVM's own like llvm.launder.invariant.group */
+        if (tn__intrinsic_called(value) == TN__LOADED_FROM)
+            return LLVMGetOperand(value, 0);
+        if (LLVMIsAFunction(LLVMGetCalledValue(value)) && LLVMGetIntrinsicID(LLVMGetCalledValue(value)) &&
+            LLVMGetNumArgOperands(value) && LLVMTypeOf(LLVMGetOperand(value, 0)) == LLVMTypeOf(value))
+            return LLVMGetOperand(value, 0);
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef find(struct tn__bases *bases, LLVMValueRef value)
+{
+    for (;;) {
+        int space = tn__space_of(value);
+        if (LLVMIsConstant(value) || space < TRACKED || space > LOADED)
+            return NULL;
+        uint32_t *known = tn__map_find(&bases->known, value);
+        if (known)
+            return bases->bases[*known - 1];
+        if (is_reference(bases, value))
+            return value;
+        LLVMValueRef origin = derived_from(value);
+        /* The part of a struct in stack memory belongs to another part of it. */
+        if (origin && (tn__space_of(origin) >= TRACKED || !LLVMIsAExtractValueInst(value))) {
+            value = origin;
+            continue;
+        }
+        if (LLVMIsAPHINode(value) || LLVMIsASelectInst(value))
+            return make_twin(bases, value);
+        if (space == CALLEE_ROOTED)
+            return make_reference(bases, value);
+        return LLVMIsAExtractValueInst(value) ? base_of_element(bases, value) : NULL;
+    }
+}
+
+static bool is_part_of_argument(LLVMValueRef value)
+{
+    while (LLVMIsAExtractValueInst(value) || LLVMIsAExtractElementInst(value))
+        value = LLVMGetOperand(value, 0);
+    return LLVMIsAArgument(value);
+}
+
+LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value)
+{
+    for (LLVMValueRef origin; (origin = derived_from(value)); value = origin)
+        if (is_reference(bases, value))
+            return NULL;
+    int space = tn__space_of(value);
+    bool is_known = LLVMIsConstant(value) || is_part_of_argument(value) || tn__map_find(&bases->known, value);
+    return is_known || (space != DERIVED && space != LOADED) ? NULL : value;
+}
+
+/* ---- twins ---- */
+
+static LLVMValueRef or_null(const struct tn__bases *bases, LLVMValueRef base)
+{
+    return base ? base : LLVMConstNull(bases->reference);
+}
+
+static void fill_phi(struct tn__bases *bases, LLVMValueRef twin, LLVMValueRef original)
+{
+    for (unsigned i = 0; i < LLVMCountIncoming(original); i++) {
+        LLVMValueRef base = or_null(bases, find(bases, LLVMGetIncomingValue(original, i)));
+        LLVMBasicBlockRef block = LLVMGetIncomingBlock(original, i);
+        LLVMAddIncoming(twin, &base, &block, 1);
+    }
+}
+
+static void fill(struct tn__bases *bases)
+{
+    while (bases->filled < bases->twin_count) {
+        struct twin t = bases->twins[bases->filled++];
+        if (LLVMIsAPHINode(t.twin)) {
+            fill_phi(bases, t.twin, t.original);
+            continue;
+        }
+        LLVMSetOperand(t.twin, 1, or_null(bases, find(bases, LLVMGetOperand(t.original, 1))));
+        LLVMSetOperand(t.twin, 2, or_null(bases, find(bases, LLVMGetOperand(t.original, 2))));
+    }
+}
+
+static LLVMValueRef follow(const struct tn__bases *bases, LLVMValueRef value)
+{
+    for (uint32_t *to; value && (to = tn__map_find(&bases->forwarded, value));)
+        value = bases->targets[*to - 1];
+    return value;
+}
+
+LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value)
+{
+    LLVMValueRef base = find(bases, value);
+    fill(bases);
+    base = follow(bases, base);
+    return base && LLVMIsConstant(base) ? NULL : base;
+}
+
+/* The one value that a twin chooses, or NULL. */
+static LLVMValueRef only_choice(LLVMValueRef twin)
+{
+    LLVMValueRef only = NULL;
+    unsigned first = LLVMIsASelectInst(twin) ? 1 : 0, count = (unsigned)LLVMGetNumOperands(twin);
+    for (unsigned i = first; i < count; i++) {
+        LLVMValueRef choice = LLVMGetOperand(twin, i);
+        if (choice == twin || choice == only)
+            continue;
+        if (only)
+            return NULL;
+        only = choice;
+    }
+    return only;
+}
+
+/* ---- equal choices ---- */
+
+enum { MAX_PAIRS = 16, FAR = 64 };
+
+/* Phis and selects that are taken for equal as long as nothing shows that they are not. */
+struct pairs {
+    LLVMValueRef one[MAX_PAIRS], other[MAX_PAIRS];
+    unsigned count;
+};
+
+static bool is_assumed(const struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
+{
+    for (unsigned i = 0; i < pairs->count; i++)
+        if (pairs->one[i] == a && pairs->other[i] == b)
+            return true;
+    return false;
+}
+
+static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef block)
+{
+    unsigned i = 0;
+    while (LLVMGetIncomingBlock(phi, i) != block)
+        i++;
+    return LLVMGetIncomingValue(phi, i);
+}
+
+/* Constants are equal to nothing: where one is null the other may name no object either. */
+static bool are_equal(struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
+{
+    if (a == b || is_assumed(pairs, a, b))
+        return !LLVMIsConstant(a);
+    if (!LLVMIsAInstruction(a) || !LLVMIsAInstruction(b) ||
+        LLVMGetInstructionParent(a) != LLVMGetInstructionParent(b) || pairs->count == MAX_PAIRS)
+        return false;
+    pairs->one[pairs->count] = a;
+    pairs->other[pairs->count++] = b;
+    if (LLVMIsASelectInst(a) && LLVMIsASelectInst(b))
+        return LLVMGetCondition(a) == LLVMGetCondition(b) &&
+               are_equal(pairs, LLVMGetOperand(a, 1), LLVMGetOperand(b, 1)) &&
+               are_equal(pairs, LLVMGetOperand(a, 2), LLVMGetOperand(b, 2));
+    bool equal = LLVMIsAPHINode(a) && LLVMIsAPHINode(b);
+    for (unsigned i = 0; equal && i < LLVMCountIncoming(a); i++)
+        equal = are_equal(pairs, LLVMGetIncomingValue(a, i), incoming_from(b, LLVMGetIncomingBlock(a, i)));
+    return equal;
+}
+
+static bool may_replace(const struct tn__bases *bases, LLVMValueRef value, LLVMValueRef twin)
+{
+    struct pairs pairs = {.count = 0};
+    return value != twin && tn__space_of(value) == TRACKED && !tn__map_find(&bases->forwarded, value) &&
+           are_equal(&pairs, twin, value);
+}
+
+/* A phi or select that is there already, of the program, of another pass or another twin, or NULL. */
+static LLVMValueRef equal_choice(const struct tn__bases *bases, LLVMValueRef twin)
+{
+    LLVMValueRef i = twin;
+    if (LLVMIsAPHINode(twin)) {
+        for (i = LLVMGetFirstInstruction(LLVMGetInstructionParent(twin)); LLVMIsAPHINode(i);
+             i = LLVMGetNextInstruction(i))
+            if (may_replace(bases, i, twin))
+                return i;
+        return NULL;
+    }
+    for (unsigned far = 0; far < FAR && (i = LLVMGetPreviousInstruction(i)); far++)
+        if (LLVMIsASelectInst(i) && may_replace(bases, i, twin))
+            return i;
+    return NULL;
+}
+
+void tn__bases_simplify(struct tn__bases *bases)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < bases->twin_count; i++) {
+            LLVMValueRef twin = bases->twins[i].twin, only;
+            if (!twin || tn__map_find(&bases->forwarded, twin) ||
+                !((only = only_choice(twin)) || (only = equal_choice(bases, twin))))
+                continue;
+            LLVMReplaceAllUsesWith(twin, only);
+            bases->targets = tn__gc_room(bases->gc, bases->targets, bases->target_count, sizeof *bases->targets);
+            bases->targets[bases->target_count++] = only;
+            *tn__map_add(bases->gc, &bases->forwarded, twin) = bases->target_count;
+            bases->gc->stats->base_phis--;
+            changed = true;
+        }
+    }
+}
+
+bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base)
+{
+    for (uint32_t i = 0; i < bases->twin_count; i++)
+        if (bases->twins[i].twin == base)
+            return true;
+    return false;
+}
+
+/* The value is going to be erased by others. */
+void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value)
+{
+    for (uint32_t i = 0; i < bases->twin_count; i++)
+        if (bases->twins[i].twin == value)
+            bases->twins[i].twin = NULL;
+}
+
+/* Erases twins that nothing uses; one that is used by such becomes one. */
+void tn__bases_end(struct tn__bases *bases)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < bases->twin_count; i++) {
+            LLVMValueRef twin = bases->twins[i].twin;
+            if (!twin || LLVMGetFirstUse(twin))
+                continue;
+            bases->gc->stats->base_phis -= !tn__map_find(&bases->forwarded, twin);
+            LLVMInstructionEraseFromParent(twin);
+            bases->twins[i].twin = NULL;
+            changed = true;
+        }
+    }
+}
+
+struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder)
+{
+    struct tn__bases *bases = tn__gc_array(gc, 1, sizeof *bases);
+    bases->gc = gc;
+    bases->builder = builder;
+    bases->reference = LLVMPointerTypeInContext(gc->context, TRACKED);
+    find_interior(bases, function);
+    return bases;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/roots/roots.h"
+#include "tenon_gc.h"
+
+#define BLOCK        "tn__gc_block"
+#define THREAD_LOCAL "llvm.threadlocal.address"
+
+/* ---- the runtime ---- */
+
+/* Code compiled for a program (-fPIE) is linked with the runtime; hidden visibility saves it a GOT. Other code may
+ * become part of a file that binds these symbols when it is loaded. */
+static void declare(struct tn__gc *gc, LLVMValueRef global)
+{
+    static const char level[] = "PIE Level";
+    if (LLVMGetModuleFlag(gc->module, level, sizeof level - 1))
+        LLVMSetVisibility(global, LLVMHiddenVisibility);
+}
+
+LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMValueRef block = LLVMGetNamedGlobal(gc->module, BLOCK);
+    if (!block) {
+        block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), BLOCK);
+        LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
+        LLVMSetAlignment(block, 64);
+        declare(gc, block);
+    }
+    unsigned id = LLVMLookupIntrinsicID(THREAD_LOCAL, strlen(THREAD_LOCAL));
+    return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
+                          LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &block, 1, "block");
+}
+
+enum { LOOK_AHEAD = 64 };
+
+static bool is_block_address(LLVMValueRef i)
+{
+    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+    size_t length;
+    return callee && LLVMIsAFunction(callee) && LLVMGetNumArgOperands(i) == 1 &&
+           strcmp(LLVMGetValueName2(LLVMGetOperand(i, 0), &length), BLOCK) == 0 &&
+           strncmp(LLVMGetValueName2(callee, &length), THREAD_LOCAL, strlen(THREAD_LOCAL)) == 0;
+}
+
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+{
+    LLVMValueRef first = tn__behind_variables(function), i = first;
+    for (int n = 0; i && n < LOOK_AHEAD; n++, i = LLVMGetNextInstruction(i))
+        if (is_block_address(i))
+            return i;
+    LLVMPositionBuilderBefore(builder, first);
+    return tn__thread_block(gc, builder);
+}
+
+LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    unsigned id = LLVMLookupIntrinsicID("llvm.frameaddress", strlen("llvm.frameaddress"));
+    LLVMValueRef own = LLVMConstNull(LLVMInt32TypeInContext(gc->context));
+    return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
+                          LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &own, 1, "");
+}
+
+LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type)
+{
+    static const char own[] = "gc-no-transition"; /* it does what is needed itself */
+    LLVMValueRef function = LLVMGetNamedFunction(gc->module, name);
+    if (function)
+        return function;
+    function = LLVMAddFunction(gc->module, name, type);
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(gc->context, own, sizeof own - 1, "", 0));
+    declare(gc, function);
+    return function;
+}
+
+LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type)
+{
+    static const char leaf[] = "gc-leaf-function";
+    LLVMValueRef function = tn__runtime_function(gc, name, type);
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(gc->context, leaf, sizeof leaf - 1, "", 0));
+    return function;
+}
+
+/* ---- pieces of IR ---- */
+
+LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset)
+{
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(gc->context), (uint64_t)offset, 1);
+    return offset ? LLVMBuildGEP2(builder, LLVMInt8TypeInContext(gc->context), base, &index, 1, "") : base;
+}
+
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference)
+{
+    LLVMTypeRef derived = LLVMPointerTypeInContext(gc->context, DERIVED);
+    return tn__field(gc, builder, LLVMBuildAddrSpaceCast(builder, reference, derived, ""), -TN_GC_HEADER_SIZE);
+}
+
+static LLVMMetadataRef tbaa_node(struct tn__gc *gc, const char *name, LLVMMetadataRef parent)
+{
+    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, name, strlen(name)), parent,
+                               LLVMValueAsMetadata(LLVMConstNull(LLVMInt64TypeInContext(gc->context)))};
+    return LLVMMDNodeInContext2(gc->context, parts, parent ? 3 : 1);
+}
+
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory)
+{
+    LLVMMetadataRef root = tbaa_node(gc, "jtbaa", NULL);
+    LLVMMetadataRef type = memory == TN__HEADER_MEMORY ? tbaa_node(gc, "jtbaa_tag", tbaa_node(gc, "jtbaa_data", root))
+                                                       : tbaa_node(gc, "jtbaa_gcframe", root);
+    LLVMMetadataRef zero = LLVMValueAsMetadata(LLVMConstNull(LLVMInt64TypeInContext(gc->context)));
+    LLVMMetadataRef parts[] = {type, type, zero};
+    LLVMSetMetadata(access, LLVMGetMDKindIDInContext(gc->context, "tbaa", strlen("tbaa")),
+                    LLVMMetadataAsValue(gc->context, LLVMMDNodeInContext2(gc->context, parts, 3)));
+    return access;
+}
+
+void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
+    LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, "branch_weights", strlen("branch_weights")),
+                               LLVMValueAsMetadata(LLVMConstInt(i32, 2000, 0)),
+                               LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0))};
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(gc->context, "prof", 4),
+                    LLVMMetadataAsValue(gc->context, LLVMMDNodeInContext2(gc->context, parts, 3)));
+}
+
+/* ---- calls ---- */
+
+static const char *const abi_attributes[] = {"zeroext", "signext",   "inreg", "byval",
+                                             "sret",    "swiftself", "nest",  "align"};
+
+void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, LLVMValueRef to, unsigned at)
+{
+    for (unsigned a = 0; a < count; a++)
+        for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
+            unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
+            LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, first + a + 1, kind);
+            if (attribute)
+                LLVMAddCallSiteAttribute(to, at + a + 1, attribute);
+        }
+}
+
+void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument)
+{
+    for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
+        LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(function, parameter + 1, kind);
+        if (attribute)
+            LLVMAddCallSiteAttribute(call, argument + 1, attribute);
+    }
+}
+
+LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
+                              LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift)
+{
+    unsigned bundle_count = LLVMGetNumOperandBundles(call);
+    LLVMOperandBundleRef *bundles = tn__gc_array(gc, bundle_count, sizeof *bundles);
+    for (unsigned i = 0; i < bundle_count; i++)
+        bundles[i] = LLVMGetOperandBundleAtIndex(call, i);
+    LLVMPositionBuilderBefore(builder, call);
+    LLVMValueRef made =
+        LLVMIsAInvokeInst(call)
+            ? LLVMBuildInvokeWithOperandBundles(builder, type, callee, arguments, count, LLVMGetNormalDest(call),
+                                                LLVMGetUnwindDest(call), bundles, bundle_count, "")
+            : LLVMBuildCallWithOperandBundles(builder, type, callee, arguments, count, bundles, bundle_count, "");
+    for (unsigned i = 0; i < bundle_count; i++)
+        LLVMDisposeOperandBundle(bundles[i]);
+    if (shift < count && shift + LLVMGetNumArgOperands(call) <= count)
+        tn__copy_abi_attributes(call, 0, LLVMGetNumArgOperands(call), made, shift);
+    if (LLVMTypeOf(made) == LLVMTypeOf(call))
+        LLVMReplaceAllUsesWith(call, made);
+    LLVMInstructionEraseFromParent(call);
+    return made;
+}
+
+void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
+                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call))
+{
+    LLVMValueRef *calls = NULL;
+    size_t count = 0;
+    for (TN__EACH_FUNCTION(f, gc))
+        for (TN__EACH_BLOCK(b, f))
+            for (TN__EACH_INSTRUCTION(i, b))
+                if (tn__is_call(i) && wanted(i)) {
+                    calls = tn__gc_room(gc, calls, count, sizeof *calls);
+                    calls[count++] = i;
+                }
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    for (size_t i = 0; i < count; i++)
+        change(gc, builder, calls[i]);
+    LLVMDisposeBuilder(builder);
+}

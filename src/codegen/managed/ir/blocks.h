@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What several passes over managed code build. */
+
+#ifndef TENON_CODEGEN_BLOCKS_H
+#define TENON_CODEGEN_BLOCKS_H
+
+#include "codegen/managed/ir/gc.h"
+
+#pragma GCC visibility push(hidden)
+
+#define TN__ENTRY_CALL "tenon-entry" /* attribute of the call of a body by its entry */
+
+/* The address of the thread's block. */
+LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder);
+/* The same, computed once for the function. */
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function);
+LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder);
+
+/* `base` plus a number of bytes. */
+LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset);
+
+/* The address of a reference's header. */
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference);
+
+/* Collects the calls in defined functions that `wanted` picks, then changes one after the other; the builder's place is
+ * free to choose. */
+void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
+                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call));
+
+/* A function of the runtime in which no collection happens, or any other one. */
+LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type);
+LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type);
+
+/* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
+enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory);
+
+/* The first way of a conditional branch is taken nearly always. */
+void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
+
+/* Copies what the calling convention needs to know of arguments: `count` of them, from `first` on in `call`, to the
+ * arguments of `to` from `at` on. */
+void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, LLVMValueRef to, unsigned at);
+/* The same for one parameter of a function. */
+void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument);
+
+/* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the
+ * new one. Bundles stay. If the result has another type, the old one must have no uses. */
+LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
+                              LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Managed code: from IR that keeps the contract (doc/IR.md) to IR that LLVM's targets turn into code whose roots are
+ * known.
+ *     passes.c       the passes by name, and the order they run in
+ *     intrinsics.c   the contract's functions, as rows
+ *     verify.c       what the contract forbids
+ *     unpinned.c     raw addresses of objects that may move
+ *     types.c        accesses to objects, compared with type descriptors
+ *     support.c      types, errors, memory
+ *     map.c          numbers for values and blocks
+ *     optimized.c    IR that was optimised before, and cannot be trusted
+ *     normalize.c    IR of stock clang
+ *     retype.c       types of stack memory; its parts are listed in memory.h
+ *     scalarize.c    structs and vectors of references become scalars
+ *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
+ *     allocations.c  allocation inline
+ *     barriers.c     write barriers
+ *     globals.c      tables of references in globals
+ *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
+ *     functions.c    which functions are managed; entries and bodies
+ *     outside.c      which calls are transitions
+ *     blocks.c       pieces of IR that several passes build
+ *     place.c        roots; its parts are listed in roots.h
+ *     maps.cpp       stack maps
+ *     saved.c        where the arguments of functions are that are compiled lazily
+ *     spaces.cpp     address spaces removed, for other tools
+ *     llvm_gc.cpp    what LLVM's C API lacks, behind llvm_gc.h
+ * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
+ * where LLVM itself runs out, so nothing here answers NULL for it. */
+
+#ifndef TENON_CODEGEN_GC_H
+#define TENON_CODEGEN_GC_H
+
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/llvm.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TN__GC_STRATEGY "tenon" /* what `gc` says behind a managed function */
+
+enum { TN__GC_STACK_ALIGNMENT = 16 };
+
+/* Identifiers of statepoints: what kind of record their stack map is. */
+enum { TN__GC_ORDINARY = 0, TN__GC_ENTRY = 1 };
+
+/* ---- address spaces ---- */
+
+enum tn__space { TRACKED = 10, DERIVED = 11, CALLEE_ROOTED = 12, LOADED = 13 };
+
+enum { IN_TRACKED = 1, IN_DERIVED = 2, IN_CALLEE_ROOTED = 4, IN_LOADED = 8, IN_MANAGED = 15 };
+
+/* ---- types (support.c) ---- */
+
+/* The address space of a pointer or of a vector's pointers; -1: the type is neither. */
+int tn__space_of_type(LLVMTypeRef type);
+int tn__space_of(LLVMValueRef value);
+/* True if the type is, or contains, a pointer in one of these spaces (IN_...); of a function, its result or a
+ * parameter. */
+bool tn__type_holds(LLVMTypeRef type, unsigned spaces);
+/* False for types that are opaque, or whose size depends on the processor. */
+bool tn__has_known_size(LLVMTypeRef type);
+uint64_t tn__common_divisor(uint64_t a, uint64_t b); /* 0 is divided by all */
+/* Calls `visit` for each reference in memory of this type, in order, with its place in bytes plus `offset`. */
+void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,
+                        void (*visit)(void *context, uint64_t offset), void *context);
+
+/* Elements of a struct, array or vector; other types have none. */
+unsigned tn__element_count(LLVMTypeRef type);
+LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i);
+
+/* ---- errors (support.c) ---- */
+
+/* Adds an error about an instruction or, where that is NULL, a function or global. `rule` is a name in doc/IR.md. */
+void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef global, const char *rule,
+                   const char *text);
+
+/* ---- memory (support.c) ---- */
+
+/* Zeroed; lives until the pass ends. */
+void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size);
+/* Where element number `count` of a growing array is to go: `array`, or a larger copy. */
+void *tn__gc_room(struct tn__gc *gc, void *array, size_t count, size_t size);
+
+/* ---- numbers for values (map.c) ---- */
+
+/* A zeroed struct is an empty map. */
+struct tn__map {
+    const void **keys;
+    uint32_t *values;
+    size_t capacity, count;
+};
+
+/* The key's number, or NULL. */
+uint32_t *tn__map_find(const struct tn__map *map, const void *key);
+/* The place of the key's number, which is 0 if the key is new. */
+uint32_t *tn__map_add(struct tn__gc *gc, struct tn__map *map, const void *key);
+
+/* ---- intrinsics (intrinsics.c) ---- */
+
+#define TN__GC_INTRINSICS(X)                                                                                           \
+    X(CALL, "call", "T(PT*)", COLLECTS | THROWS)                                                                       \
+    X(CALL2, "call2", "T(PTT*)", COLLECTS | THROWS)                                                                    \
+    X(CALL3, "call3", "T(PD*)", COLLECTS | THROWS)                                                                     \
+    X(ALLOC_OBJ, "gc_alloc_obj", "T(PiT)", COLLECTS)                                                                   \
+    X(ALLOC_BYTES, "gc_alloc_bytes", "T(Pii)", COLLECTS)                                                               \
+    X(POINTER_FROM_OBJREF, "pointer_from_objref", "P(M)", 0)                                                           \
+    X(LOADED_FROM, "gc_loaded", "L(TP)", 0)                                                                            \
+    X(TYPEOF, "typeof", "T(T)", 0)                                                                                     \
+    X(WRITE_BARRIER, "write_barrier", "v(T*)", 0)                                                                      \
+    X(PRESERVE_BEGIN, "gc_preserve_begin", "k(?)", 0)                                                                  \
+    X(PRESERVE_END, "gc_preserve_end", "v(k)", 0)                                                                      \
+    X(SAFEPOINT, "safepoint", "v(P)", COLLECTS)                                                                        \
+    X(GCROOT_FLUSH, "gcroot_flush", "v()", 0)                                                                          \
+    X(MOVE, "gc_move", "v(D?)", 0)                                                                                     \
+    X(GET_PGCSTACK, "get_pgcstack", "P()", 0)                                                                          \
+    X(GET_PGCSTACK_OR_NEW, "get_pgcstack_or_new", "P()", 0)
+
+enum tn__intrinsic {
+#define TN__ID(id, name, signature, flags) TN__##id,
+    TN__GC_INTRINSICS(TN__ID)
+#undef TN__ID
+        TN__INTRINSIC_COUNT,
+    TN__NOT_INTRINSIC = -1,
+    TN__UNKNOWN_INTRINSIC = -2 /* has the prefix, but is in no row */
+};
+
+/* Which of the contract's functions this is, by its name alone. */
+enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function);
+/* The same for what a call names directly; TN__NOT_INTRINSIC for other values than calls. */
+enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
+/* The name behind "llvm." of the intrinsic of LLVM's that a call or invoke names directly; "" for everything else. */
+const char *tn__llvm_name_called(LLVMValueRef instruction);
+/* True if that name begins with one of `count` prefixes. */
+bool tn__calls_llvm(LLVMValueRef instruction, const char *const *prefixes, size_t count);
+bool tn__is_copy(LLVMValueRef instruction); /* memcpy or memmove */
+/* A load of a vector, with operands (address, ...); a masked one has operands (address, mask, other elements). */
+bool tn__is_vector_load(LLVMValueRef instruction);
+bool tn__is_masked_load(LLVMValueRef instruction);
+/* A store of elements of a vector, with operands (vector, address, ...). */
+bool tn__is_vector_store(LLVMValueRef instruction);
+/* NULL if the function's type is what its row says, else the type that the row wants, as text. */
+const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type);
+
+/* Says of functions that are known by name what passes, and LLVM, may rely on: that no collection happens in them; that
+ * they throw nothing, which of the contract's only `call`, `call2` and `call3` do: the others are called where they
+ * were invoked. */
+void tn__annotate_functions(struct tn__gc *gc);
+
+/* Mark declarations of native functions that no transition is made for (outside.c): those that C annotates so, before a
+ * module is divided; those that LLVM knows by name. */
+void tn__mark_annotated_functions(struct tn__gc *gc);
+void tn__mark_native_functions(struct tn__gc *gc);
+
+/* True if a collection may happen in this call. */
+bool tn__is_safepoint(LLVMValueRef call);
+bool tn__is_call(LLVMValueRef instruction); /* call or invoke (or callbr) */
+bool tn__returns_twice(LLVMValueRef call);
+/* True if there is a way from the value over a safepoint to a use of it (unpinned.c). */
+bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
+/* True if this is a call of pointer_from_objref whose result is used after a safepoint at which the object may move. */
+bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef instruction);
+/* Reports accesses to objects that contradict their type descriptors (types.c). */
+void tn__check_types(struct tn__gc *gc);
+/* Calls `visit` for each reference in `size` bytes behind an address, with its distance: where the address leads into
+ * an object, and the type descriptor, which has to be known, lists references. */
+void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
+                               void (*visit)(void *context, uint64_t offset), void *context);
+bool tn__is_managed_function(LLVMValueRef value);
+
+/* ---- passes ---- */
+
+void tn__check_stack(struct tn__gc *gc); /* part of both verifiers (retype.c) */
+void tn__gc_verify_weak(struct tn__gc *gc);
+void tn__gc_verify_strong(struct tn__gc *gc);
+void tn__normalize(struct tn__gc *gc);
+/* The same for modules of clang only: other front ends are held to the contract as it is written. */
+void tn__normalize_clang(struct tn__gc *gc);
+void tn__type_stack(struct tn__gc *gc);
+void tn__scalarize(struct tn__gc *gc);
+void tn__lower_calls(struct tn__gc *gc);
+void tn__insert_polls(struct tn__gc *gc);
+void tn__copy_arguments(struct tn__gc *gc);
+void tn__insert_barriers(struct tn__gc *gc);
+void tn__lower_allocations(struct tn__gc *gc);
+void tn__finish(struct tn__gc *gc);
+void tn__remove_spaces(struct tn__gc *gc);
+void tn__make_root_tables(struct tn__gc *gc);
+void tn__manage_functions(struct tn__gc *gc);
+void tn__make_transitions(struct tn__gc *gc);
+void tn__place_roots(struct tn__gc *gc);
+
+/* What stands between the parentheses of a `for`. */
+#define TN__EACH_FUNCTION(f, gc)                                                                                       \
+    LLVMValueRef f = LLVMGetFirstFunction((gc)->module);                                                               \
+    f;                                                                                                                 \
+    f = LLVMGetNextFunction(f)
+#define TN__EACH_BLOCK(b, f)                                                                                           \
+    LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f);                                                                   \
+    b;                                                                                                                 \
+    b = LLVMGetNextBasicBlock(b)
+#define TN__EACH_INSTRUCTION(i, b)                                                                                     \
+    LLVMValueRef i = LLVMGetFirstInstruction(b);                                                                       \
+    i;                                                                                                                 \
+    i = LLVMGetNextInstruction(i)
+#define TN__EACH_USE(use, value)                                                                                       \
+    LLVMUseRef use = LLVMGetFirstUse(value);                                                                           \
+    use;                                                                                                               \
+    use = LLVMGetNextUse(use)
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

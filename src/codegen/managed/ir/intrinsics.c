@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The contract's functions. They are known by name: "julia." or "tenon.", behind "llvm." where a token makes LLVM want
+ * that. */
+
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/llvm_gc.h"
+
+/* Signatures: result, then parameters in parentheses. P T D L: pointers in 0, 10, 11, 13; M: in 10 or 11; i: integers
+ * of 64 bits; k: token; v: void. At the end variable arguments: * all in 10, ? of any type. */
+enum { COLLECTS = 1, THROWS = 2 };
+
+static const struct row {
+    const char *name, *signature;
+    unsigned flags;
+} rows[] = {
+#define ROW(id, name, signature, flags) {name, signature, flags},
+    TN__GC_INTRINSICS(ROW)
+#undef ROW
+};
+
+static const char *skip(const char *text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(text, prefix, length) == 0 ? text + length : text;
+}
+
+enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function)
+{
+    size_t length;
+    const char *whole = LLVMGetValueName2(function, &length), *bare = skip(whole, "llvm.");
+    const char *name = skip(bare, "julia.");
+    if (name == bare)
+        name = skip(bare, "tenon.");
+    if (name == bare || tn__llvm_asks_cpu(function)) /* as any code may */
+        return TN__NOT_INTRINSIC;
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return (enum tn__intrinsic)i;
+    return TN__UNKNOWN_INTRINSIC;
+}
+
+bool tn__is_call(LLVMValueRef instruction)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+    return opcode == LLVMCall || opcode == LLVMInvoke || opcode == LLVMCallBr;
+}
+
+enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call)
+{
+    if (!LLVMIsAInstruction(call) || !tn__is_call(call))
+        return TN__NOT_INTRINSIC;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return LLVMIsAFunction(callee) ? tn__intrinsic_of(callee) : TN__NOT_INTRINSIC;
+}
+
+const char *tn__llvm_name_called(LLVMValueRef instruction)
+{
+    if (!LLVMIsAInstruction(instruction) || !tn__is_call(instruction))
+        return "";
+    LLVMValueRef callee = LLVMGetCalledValue(instruction);
+    size_t length;
+    if (!LLVMIsAFunction(callee) || !LLVMGetIntrinsicID(callee))
+        return "";
+    return skip(LLVMGetValueName2(callee, &length), "llvm.");
+}
+
+bool tn__calls_llvm(LLVMValueRef instruction, const char *const *prefixes, size_t count)
+{
+    const char *name = tn__llvm_name_called(instruction);
+    for (size_t i = 0; i < count; i++)
+        if (skip(name, prefixes[i]) != name)
+            return true;
+    return false;
+}
+
+bool tn__is_copy(LLVMValueRef instruction)
+{
+    static const char *const names[] = {"memcpy.", "memmove."};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+#define MASKED_LOADS "masked.load.", "masked.expandload.", "masked.gather."
+
+bool tn__is_masked_load(LLVMValueRef instruction)
+{
+    static const char *const names[] = {MASKED_LOADS};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+bool tn__is_vector_load(LLVMValueRef instruction)
+{
+    static const char *const names[] = {MASKED_LOADS, "vp.load.", "vp.gather.", "experimental.vp.strided.load."};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+bool tn__is_vector_store(LLVMValueRef instruction)
+{
+    static const char *const names[] = {"masked.store.", "masked.compressstore.", "masked.scatter.",
+                                        "vp.store.",     "vp.scatter.",           "experimental.vp.strided.store."};
+    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+}
+
+/* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each intrinsic. */
+static void call_instead_of_invoke(LLVMValueRef function)
+{
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = next) {
+        LLVMValueRef user = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        if (LLVMIsAInvokeInst(user) && LLVMGetCalledValue(user) == function)
+            tn__llvm_call_instead(user);
+    }
+}
+
+static void throws_nothing(struct tn__gc *gc, LLVMValueRef function)
+{
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(gc->context, nounwind, 0));
+    call_instead_of_invoke(function);
+}
+
+void tn__annotate_functions(struct tn__gc *gc)
+{
+    static const char leaf[] = "gc-leaf-function", *const leaves[] = {"tn_pin_object", "tn_unpin_object"};
+    for (TN__EACH_FUNCTION(f, gc)) {
+        enum tn__intrinsic intrinsic = tn__intrinsic_of(f);
+        if (intrinsic >= 0 && !(rows[intrinsic].flags & THROWS))
+            throws_nothing(gc, f);
+    }
+    for (size_t i = 0; i < TN_COUNT(leaves); i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(gc->module, leaves[i]);
+        if (f)
+            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                    LLVMCreateStringAttribute(gc->context, leaf, sizeof leaf - 1, "", 0));
+    }
+}
+
+/* ---- signatures ---- */
+
+static bool matches(char letter, LLVMTypeRef type)
+{
+    int space = LLVMGetTypeKind(type) == LLVMPointerTypeKind ? (int)LLVMGetPointerAddressSpace(type) : -1;
+    switch (letter) {
+    case 'P':
+        return space == 0;
+    case 'T':
+        return space == TRACKED;
+    case 'D':
+        return space == DERIVED;
+    case 'L':
+        return space == LOADED;
+    case 'M':
+        return space == TRACKED || space == DERIVED;
+    case 'i':
+        return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 64;
+    case 'k':
+        return LLVMGetTypeKind(type) == LLVMTokenTypeKind;
+    default:
+        return LLVMGetTypeKind(type) == LLVMVoidTypeKind;
+    }
+}
+
+const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef function_type)
+{
+    const char *wanted = rows[intrinsic].signature, *at = wanted + 2;
+    if (!matches(*wanted, LLVMGetReturnType(function_type)))
+        return wanted;
+    LLVMTypeRef parameters[64];
+    unsigned count = LLVMCountParamTypes(function_type);
+    if (count > TN_COUNT(parameters))
+        return wanted;
+    LLVMGetParamTypes(function_type, parameters);
+    unsigned i = 0;
+    for (; !strchr(")?*", *at); at++, i++)
+        if (i == count || !matches(*at, parameters[i]))
+            return wanted;
+    if (*at == ')')
+        return i == count && !LLVMIsFunctionVarArg(function_type) ? NULL : wanted;
+    for (; *at == '*' && i < count; i++) /* where a declaration lists them */
+        if (!matches('T', parameters[i]))
+            return wanted;
+    return NULL;
+}
+
+/* ---- safepoints ---- */
+
+#define LEAF "gc-leaf-function", sizeof "gc-leaf-function" - 1
+
+bool tn__is_safepoint(LLVMValueRef call)
+{
+    if (!tn__is_call(call))
+        return false;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    if (tn__returns_twice(call))
+        return true;
+    if (LLVMIsAInlineAsm(callee) || LLVMGetCallSiteStringAttribute(call, on_function, LEAF))
+        return false;
+    if (!LLVMIsAFunction(callee))
+        return true;
+    enum tn__intrinsic intrinsic = tn__intrinsic_of(callee);
+    if (intrinsic >= 0)
+        return rows[intrinsic].flags & COLLECTS;
+    return !LLVMGetIntrinsicID(callee) && !LLVMGetStringAttributeAtIndex(callee, on_function, LEAF);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <numeric>
+#include <string>
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/TargetLowering.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/KnownBits.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+#include "codegen/llvm/llvm_compat.h"
+
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/llvm_gc.h"
+
+using namespace llvm;
+
+bool tn__llvm_is_elf(LLVMModuleRef module)
+{
+    return unwrap(module)->getTargetTriple().isOSBinFormatELF();
+}
+
+bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset)
+{
+    auto *instruction = cast<GetElementPtrInst>(unwrap(gep));
+    const DataLayout &layout = instruction->getModule()->getDataLayout();
+    APInt bytes(layout.getIndexTypeSizeInBits(instruction->getType()), 0);
+    if (instruction->getType()->isVectorTy() || !instruction->accumulateConstantOffset(layout, bytes))
+        return false;
+    *offset = bytes.getSExtValue();
+    return true;
+}
+
+/* The largest power of two, up to 4096, that divides a number whatever its value is. */
+static uint64_t divisor_of(const Value *number, const DataLayout &layout)
+{
+    return uint64_t(1) << std::min(computeKnownBits(number, layout).countMinTrailingZeros(), 12u);
+}
+
+void tn__llvm_gep_steps(LLVMTargetDataRef layout_ref, LLVMValueRef gep, int64_t *bytes, uint64_t *stride)
+{
+    auto *operation = cast<GEPOperator>(unwrap(gep));
+    const DataLayout &layout = *unwrap(layout_ref);
+    unsigned bits = layout.getIndexTypeSizeInBits(operation->getType());
+    SmallMapVector<Value *, APInt, 4> variable;
+    APInt fixed(bits, 0);
+    *bytes = 0;
+    *stride = 1;
+    if (!operation->collectOffset(layout, bits, variable, fixed))
+        return;
+    *bytes = fixed.getSExtValue();
+    *stride = 0;
+    for (auto &[index, scale] : variable)
+        *stride = std::gcd(*stride, scale.abs().getZExtValue() * divisor_of(index, layout));
+}
+
+void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment)
+{
+    auto *instruction = cast<AllocaInst>(unwrap(alloca));
+    instruction->setAllocatedType(unwrap(type));
+    instruction->setOperand(0, ConstantInt::get(instruction->getArraySize()->getType(), 1));
+    instruction->setAlignment(std::max(instruction->getAlign(), Align(alignment)));
+}
+
+/* ---- results ---- */
+
+namespace {
+
+/* What SelectionDAGBuilder decides of results in a function; its features say how wide registers are. */
+class results {
+  public:
+    results(LLVMTargetMachineRef machine, LLVMValueRef function)
+        : info(&TN_CODEGEN_MACHINE(*reinterpret_cast<TargetMachine *>(machine))),
+          caller(info.getOrCreateMachineFunction(*cast<Function>(unwrap(function)))),
+          lowering(*caller.getSubtarget().getTargetLowering())
+    {
+    }
+
+    /* Whether there are registers for the type, and for so many more x87 values. */
+    bool fit(CallingConv::ID convention, Type *type, const AttributeList &attributes, unsigned extended = 0)
+    {
+        SmallVector<ISD::OutputArg, 8> parts;
+        GetReturnInfo(convention, type, attributes, parts, lowering, caller.getDataLayout());
+        for (unsigned i = 0; i < extended; i++) {
+            SmallVector<ISD::OutputArg, 1> one;
+            GetReturnInfo(convention, Type::getX86_FP80Ty(type->getContext()), attributes, one, lowering,
+                          caller.getDataLayout());
+            parts.append(one.begin(), one.end());
+        }
+        return TN_CAN_LOWER_RETURN(lowering, convention, caller, parts, type);
+    }
+
+  private:
+    MachineModuleInfo info;
+    MachineFunction &caller;
+    const TargetLowering &lowering;
+};
+
+} // namespace
+
+size_t tn__llvm_select_returned_in_memory(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMValueRef *calls,
+                                          size_t count)
+{
+    if (!count)
+        return 0;
+    results results(machine, function);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        auto &call = *cast<CallBase>(unwrap(calls[i]));
+        if (!results.fit(call.getCallingConv(), call.getType(), call.getAttributes()))
+            calls[kept++] = calls[i];
+    }
+    return kept;
+}
+
+/* There are two such registers: the type takes one if it fits, but not together with two others. */
+bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef function_ref, LLVMTypeRef type)
+{
+    const Function &function = *cast<Function>(unwrap(function_ref));
+    if (!TN_MODULE_TRIPLE(*function.getParent()).isX86())
+        return false;
+    results results(machine, function_ref);
+    return results.fit(CallingConv::C, unwrap(type), {}) && !results.fit(CallingConv::C, unwrap(type), {}, 2);
+}
+
+unsigned tn__llvm_alignment(LLVMValueRef argument)
+{
+    return cast<Argument>(unwrap(argument))->getParamAlign().valueOrOne().value();
+}
+
+/* ---- names of members ---- */
+
+static const DIType *strip(const DIType *type)
+{
+    while (auto *derived = dyn_cast_or_null<DIDerivedType>(type)) {
+        if (derived->getTag() == dwarf::DW_TAG_pointer_type)
+            break;
+        type = derived->getBaseType();
+    }
+    return type;
+}
+
+/* Appends the way to the bit: ".inner.list[2]". */
+static void append_members(const DIType *type, uint64_t bit, std::string &path)
+{
+    enum { LONGEST = 64 };
+    auto *whole = dyn_cast_or_null<DICompositeType>(strip(type));
+    if (!whole || path.size() > LONGEST)
+        return;
+    if (whole->getTag() == dwarf::DW_TAG_array_type) {
+        const DIType *element = strip(whole->getBaseType());
+        uint64_t size = element ? element->getSizeInBits() : 0;
+        if (size) {
+            path += "[" + std::to_string(bit / size) + "]";
+            append_members(element, bit % size, path);
+        }
+        return;
+    }
+    const DIDerivedType *found = nullptr;
+    for (const Metadata *node : whole->getElements())
+        if (auto *member = dyn_cast_or_null<DIDerivedType>(node))
+            if (member->getTag() == dwarf::DW_TAG_member && member->getOffsetInBits() <= bit)
+                found = member;
+    if (!found)
+        return;
+    path += "." + found->getName().str();
+    append_members(found->getBaseType(), bit - found->getOffsetInBits(), path);
+}
+
+/* The struct with this tag, or that a typedef with this name names. */
+static const DIType *find_struct(Module &module, StringRef name)
+{
+    DebugInfoFinder finder;
+    finder.processModule(module);
+    for (const DIType *type : finder.types())
+        if (type->getName() == name && isa_and_nonnull<DICompositeType>(strip(type)))
+            return type;
+    return nullptr;
+}
+
+bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offset, char *out, size_t size)
+{
+    std::string path;
+    append_members(find_struct(*unwrap(module), name), offset * 8, path);
+    if (path.empty())
+        return false;
+    snprintf(out, size, "'%s'", path.c_str() + 1);
+    return true;
+}
+
+LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before)
+{
+    auto *instruction = cast<Instruction>(unwrap(before));
+    return wrap(instruction->getParent()->splitBasicBlock(instruction->getIterator()));
+}
+
+void tn__llvm_hoist(LLVMValueRef alloca)
+{
+    auto *instruction = cast<AllocaInst>(unwrap(alloca));
+    BasicBlock &entry = instruction->getFunction()->getEntryBlock();
+    auto place = entry.begin();
+    uint64_t count = cast<ConstantInt>(instruction->getArraySize())->getZExtValue();
+    if (count != 1)
+        tn__llvm_set_allocated_type(alloca, wrap(ArrayType::get(instruction->getAllocatedType(), count)), 1);
+    while (isa<AllocaInst>(*place) && &*place != instruction)
+        ++place;
+    if (&*place != instruction)
+        instruction->moveBefore(entry, place);
+}
+
+LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder)
+{
+    auto *select = cast<SelectInst>(unwrap(like));
+    Value *choice = unwrap(placeholder);
+    return wrap(SelectInst::Create(select->getCondition(), choice, choice, "base", select->getIterator()));
+}
+
+LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator_ref, unsigned successor)
+{
+    auto *terminator = cast<Instruction>(unwrap(terminator_ref));
+    BasicBlock *from = terminator->getParent(), *to = terminator->getSuccessor(successor);
+    BasicBlock *between = BasicBlock::Create(to->getContext(), "", to->getParent(), to);
+    BranchInst::Create(to, between)->setDebugLoc(terminator->getDebugLoc());
+    to->replacePhiUsesWith(from, between);
+    terminator->setSuccessor(successor, between);
+    return wrap(between);
+}
+
+void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by)
+{
+    unwrap(old)->replaceUsesWithIf(unwrap(by), [](Use &use) { return !isa<BlockAddress>(use.getUser()); });
+}
+
+void tn__llvm_drop_bundles(LLVMValueRef call)
+{
+    auto *old = cast<CallBase>(unwrap(call));
+    SmallVector<OperandBundleDef, 2> bundles;
+    old->getOperandBundlesAsDefs(bundles);
+    erase_if(bundles, [](const OperandBundleDef &bundle) {
+        return bundle.getTag() == "jl_roots" || bundle.getTag() == "gc-transition";
+    });
+    CallBase *made = CallBase::Create(old, bundles, old->getIterator());
+    made->takeName(old);
+    old->replaceAllUsesWith(made);
+    old->eraseFromParent();
+}
+
+void tn__llvm_call_instead(LLVMValueRef invoke)
+{
+    changeToCall(cast<InvokeInst>(unwrap(invoke)));
+}
+
+void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type)
+{
+    unwrap(instruction)->mutateType(unwrap(type));
+}
+
+int tn__llvm_is_promotable(LLVMValueRef variable)
+{
+    return isAllocaPromotable(unwrap<AllocaInst>(variable));
+}
+
+void tn__llvm_promote(LLVMValueRef function_ref)
+{
+    auto *function = cast<Function>(unwrap(function_ref));
+    SmallVector<AllocaInst *, 16> variables;
+    for (Instruction &instruction : function->getEntryBlock())
+        if (auto *variable = dyn_cast<AllocaInst>(&instruction))
+            if (variable->getAllocatedType()->isPointerTy() &&
+                tn__space_of_type(wrap(variable->getAllocatedType())) >= TRACKED && isAllocaPromotable(variable))
+                variables.push_back(variable);
+    if (variables.empty())
+        return;
+    DominatorTree dominators(*function);
+    PromoteMemToReg(variables, dominators);
+}
+
+void tn__llvm_each_library_function(LLVMModuleRef module_ref, void (*visit)(void *context, LLVMValueRef function),
+                                    void *context)
+{
+    Module &module = *unwrap(module_ref);
+    TargetLibraryInfoImpl known(TN_MODULE_TRIPLE(module));
+    TargetLibraryInfo library(known);
+    for (Function &function : module) {
+        LibFunc which;
+        if (function.isDeclaration() && library.getLibFunc(function, which))
+            visit(context, wrap(&function));
+    }
+}
+
+void tn__llvm_remove_unreachable(LLVMValueRef function)
+{
+    removeUnreachableBlocks(*cast<Function>(unwrap(function)));
+}
+
+void tn__llvm_out_of_memory()
+{
+    report_bad_alloc_error("out of memory in a pass over managed code");
+}

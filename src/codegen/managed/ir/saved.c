@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Where a function's arguments lie when it is called. As far as they are references: a lazy stub saves registers while
+ * the function is compiled, and the collector has to find, and may change, the references among them
+ * (base/lazy_frame.h). And how much memory they take, which transitions copy.
+ *
+ * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general
+ * register, a vector register or words in memory, of which every kind is handed out in order. */
+
+#include <llvm-c/Target.h>
+
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/saved.h"
+
+enum {
+    GENERAL = 6,
+    VECTOR = 8,
+    NEST_BIT = 6,
+    WORDS = 32
+}; /* registers; words that struct tn_lazy_symbol has bits for */
+
+struct places {
+    LLVMTargetDataRef layout;
+    unsigned general, vector, words; /* used so far */
+    bool words_unknown, unknown;     /* where the next one lies */
+    bool failed;                     /* a reference is there */
+    struct tn__saved_references found;
+};
+
+/* Of derived pointers and loaded ones the caller pins the object. */
+enum { REFERENCES = IN_TRACKED | IN_CALLEE_ROOTED };
+
+static void take_words(struct places *p, uint64_t size, uint64_t alignment)
+{
+    unsigned each = alignment > 8 ? (unsigned)alignment / 8 : 1;
+    p->words = (p->words + each - 1) / each * each + (unsigned)((size + 7) / 8);
+    p->words_unknown |= alignment > 16; /* frames are not realigned */
+}
+
+static void place_general(struct places *p, bool reference)
+{
+    bool in_register = p->general < GENERAL;
+    unsigned bit = in_register ? p->general++ : p->words++;
+    p->failed |= reference && (p->unknown || (!in_register && (p->words_unknown || bit >= WORDS)));
+    if (reference && bit < WORDS)
+        *(in_register ? &p->found.registers : &p->found.stack) |= 1u << bit;
+}
+
+static void place_integer(struct places *p, unsigned bits)
+{
+    if (bits <= 64)
+        place_general(p, false);
+    else if (bits <= 128 && p->general + 2 <= GENERAL)
+        p->general += 2;
+    else
+        p->unknown = true;
+}
+
+static void place_in_vector(struct places *p, uint64_t size)
+{
+    if (size > 16) /* how many registers that takes depends on the processor */
+        p->words_unknown = true;
+    else if (p->vector < VECTOR)
+        p->vector++;
+    else
+        take_words(p, size, size);
+}
+
+static void place(struct places *p, LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMPointerTypeKind:
+        place_general(p, tn__type_holds(type, REFERENCES));
+        break;
+    case LLVMIntegerTypeKind:
+        place_integer(p, LLVMGetIntTypeWidth(type));
+        break;
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+    case LLVMFloatTypeKind:
+    case LLVMDoubleTypeKind:
+        place_in_vector(p, 8);
+        break;
+    case LLVMFP128TypeKind:
+        place_in_vector(p, 16);
+        break;
+    case LLVMX86_FP80TypeKind:
+        take_words(p, 16, 16);
+        break;
+    case LLVMStructTypeKind:
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            place(p, LLVMStructGetTypeAtIndex(type, i));
+        break;
+    case LLVMArrayTypeKind:
+        for (uint64_t i = 0; i < LLVMGetArrayLength2(type) && !p->unknown; i++)
+            place(p, LLVMGetElementType(type));
+        break;
+    default: /* vectors: what becomes of them depends on elements and processor */
+        p->failed |= tn__type_holds(type, REFERENCES);
+        p->unknown = true;
+    }
+}
+
+/* ---- memory that is passed by value ---- */
+
+static void place_word(void *context, uint64_t offset)
+{
+    struct places *p = context;
+    uint64_t bit = p->words + offset / 8;
+    p->failed |= offset % 8 || p->words_unknown || bit >= WORDS;
+    p->found.stack |= bit < WORDS ? 1u << bit : 0;
+}
+
+static void place_memory(struct places *p, LLVMTypeRef type, uint64_t alignment)
+{
+    take_words(p, 0, alignment);
+    tn__each_reference(p->layout, type, 0, place_word, p);
+    take_words(p, LLVMABISizeOfType(p->layout, type), 8);
+}
+
+/* ---- attributes ---- */
+
+/* `of`: a function or a call, whose attributes are what counts for its arguments. */
+static LLVMAttributeRef attribute(LLVMValueRef of, unsigned parameter, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return LLVMIsAFunction(of) ? LLVMGetEnumAttributeAtIndex(of, parameter + 1, kind)
+                               : LLVMGetCallSiteEnumAttribute(of, parameter + 1, kind);
+}
+
+static bool has_odd_place(LLVMValueRef of, unsigned parameter)
+{
+    static const char *const odd[] = {"inreg", "inalloca", "preallocated", "swiftself", "swiftasync", "swifterror"};
+    for (size_t i = 0; i < TN_COUNT(odd); i++)
+        if (attribute(of, parameter, odd[i]))
+            return true;
+    return false;
+}
+
+static LLVMTypeRef parameter_type(LLVMValueRef of, unsigned parameter)
+{
+    return LLVMTypeOf(LLVMIsAFunction(of) ? LLVMGetParam(of, parameter) : LLVMGetOperand(of, parameter));
+}
+
+static uint64_t byval_alignment(LLVMValueRef of, unsigned parameter)
+{
+    LLVMAttributeRef alignment = attribute(of, parameter, "align");
+    return alignment ? LLVMGetEnumAttributeValue(alignment) : 8;
+}
+
+static void place_parameter(struct places *p, LLVMValueRef of, unsigned parameter)
+{
+    LLVMTypeRef type = parameter_type(of, parameter);
+    LLVMAttributeRef byval = attribute(of, parameter, "byval");
+    if (attribute(of, parameter, "nest")) {
+        p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << NEST_BIT : 0;
+    } else if (byval) {
+        place_memory(p, LLVMGetTypeAttributeValue(byval), byval_alignment(of, parameter));
+    } else {
+        p->unknown |= has_odd_place(of, parameter);
+        place(p, type);
+    }
+}
+
+/* A result that takes more registers than there are goes to memory, whose address is an argument that nobody sees. */
+static bool may_be_demoted(LLVMTypeRef result)
+{
+    enum { SURELY_FITS = 2 };
+    switch (LLVMGetTypeKind(result)) {
+    case LLVMStructTypeKind:
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(result); i++)
+            if (may_be_demoted(LLVMStructGetTypeAtIndex(result, i)) ||
+                LLVMGetTypeKind(LLVMStructGetTypeAtIndex(result, i)) == LLVMStructTypeKind)
+                return true;
+        return LLVMCountStructElementTypes(result) > SURELY_FITS;
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(result) > 64;
+    case LLVMArrayTypeKind:
+    case LLVMVectorTypeKind:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct places place_all(LLVMModuleRef module, LLVMValueRef of, LLVMTypeRef result, unsigned convention,
+                               unsigned count)
+{
+    struct places p = {.layout = LLVMGetModuleDataLayout(module)};
+    p.unknown = strncmp(LLVMGetTarget(module), "x86_64", 6) != 0 ||
+                (convention != LLVMCCallConv && convention != LLVMFastCallConv) || may_be_demoted(result);
+    for (unsigned i = 0; i < count; i++)
+        place_parameter(&p, of, i);
+    return p;
+}
+
+bool tn__gc_saved_references(LLVMValueRef function, struct tn__saved_references *out)
+{
+    struct places p =
+        place_all(LLVMGetGlobalParent(function), function, LLVMGetReturnType(LLVMGlobalGetValueType(function)),
+                  LLVMGetFunctionCallConv(function), LLVMCountParams(function));
+    *out = p.found;
+    return !p.failed;
+}
+
+/* ---- memory ---- */
+
+/* As if no register were free. */
+static uint64_t bytes_at_most(LLVMTargetDataRef layout, LLVMValueRef call, unsigned argument)
+{
+    LLVMAttributeRef byval = attribute(call, argument, "byval");
+    LLVMTypeRef type = byval ? LLVMGetTypeAttributeValue(byval) : parameter_type(call, argument);
+    uint64_t alignment = byval ? byval_alignment(call, argument) : LLVMABIAlignmentOfType(layout, type);
+    return tn__align_up(LLVMABISizeOfType(layout, type), 8) + (alignment > 8 ? alignment : 0);
+}
+
+uint64_t tn__gc_argument_memory(LLVMValueRef call)
+{
+    unsigned count = LLVMGetNumArgOperands(call);
+    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
+    struct places p = place_all(module, call, LLVMTypeOf(call), LLVMGetInstructionCallConv(call), count);
+    uint64_t bytes = 0;
+    if (!p.unknown && !p.words_unknown)
+        return 8ull * p.words;
+    for (unsigned i = 0; i < count; i++)
+        bytes += bytes_at_most(p.layout, call, i);
+    return bytes;
+}

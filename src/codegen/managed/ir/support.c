@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+#include <stdio.h>
+
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/llvm_gc.h"
+
+/* ---- types ---- */
+
+int tn__space_of_type(LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMVectorTypeKind || kind == LLVMScalableVectorTypeKind) {
+        type = LLVMGetElementType(type);
+        kind = LLVMGetTypeKind(type);
+    }
+    return kind == LLVMPointerTypeKind ? (int)LLVMGetPointerAddressSpace(type) : -1;
+}
+
+int tn__space_of(LLVMValueRef value)
+{
+    return tn__space_of_type(LLVMTypeOf(value));
+}
+
+static bool signature_holds(LLVMTypeRef type, unsigned spaces)
+{
+    LLVMTypeRef few[16];
+    unsigned count = LLVMCountParamTypes(type);
+    if (tn__type_holds(LLVMGetReturnType(type), spaces))
+        return true;
+    if (count > TN_COUNT(few)) /* a function's values tell as well */
+        return false;
+    LLVMGetParamTypes(type, few);
+    for (unsigned i = 0; i < count; i++)
+        if (tn__type_holds(few[i], spaces))
+            return true;
+    return false;
+}
+
+bool tn__type_holds(LLVMTypeRef type, unsigned spaces)
+{
+    if (LLVMGetTypeKind(type) == LLVMFunctionTypeKind)
+        return signature_holds(type, spaces);
+    if (LLVMGetTypeKind(type) == LLVMArrayTypeKind)
+        return LLVMGetArrayLength2(type) && tn__type_holds(LLVMGetElementType(type), spaces);
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            if (tn__type_holds(LLVMStructGetTypeAtIndex(type, i), spaces))
+                return true;
+        return false;
+    }
+    int space = tn__space_of_type(type);
+    return space >= TRACKED && space <= LOADED && (spaces >> (space - TRACKED) & 1);
+}
+
+uint64_t tn__common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+bool tn__has_known_size(LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (kind == LLVMArrayTypeKind)
+        return tn__has_known_size(LLVMGetElementType(type));
+    for (unsigned i = 0; kind == LLVMStructTypeKind && i < LLVMCountStructElementTypes(type); i++)
+        if (!tn__has_known_size(LLVMStructGetTypeAtIndex(type, i)))
+            return false;
+    return kind != LLVMScalableVectorTypeKind && kind != LLVMTargetExtTypeKind && LLVMTypeIsSized(type);
+}
+
+void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,
+                        void (*visit)(void *context, uint64_t offset), void *context)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    if (!tn__type_holds(type, IN_TRACKED))
+        return;
+    if (kind == LLVMPointerTypeKind) {
+        visit(context, offset);
+    } else if (kind == LLVMStructTypeKind) {
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            tn__each_reference(layout, LLVMStructGetTypeAtIndex(type, i), offset + LLVMOffsetOfElement(layout, type, i),
+                               visit, context);
+    } else {
+        LLVMTypeRef element = LLVMGetElementType(type);
+        uint64_t count = kind == LLVMArrayTypeKind ? LLVMGetArrayLength2(type) : LLVMGetVectorSize(type);
+        for (uint64_t i = 0, size = LLVMABISizeOfType(layout, element); i < count; i++)
+            tn__each_reference(layout, element, offset + i * size, visit, context);
+    }
+}
+
+unsigned tn__element_count(LLVMTypeRef type)
+{
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMStructTypeKind:
+        return LLVMCountStructElementTypes(type);
+    case LLVMArrayTypeKind:
+        return (unsigned)LLVMGetArrayLength2(type);
+    case LLVMVectorTypeKind:
+        return LLVMGetVectorSize(type);
+    default:
+        return 0;
+    }
+}
+
+LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i)
+{
+    return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
+}
+
+/* ---- errors ---- */
+
+/* Prints what is wrong: an instruction in one line, cut where it is long, or a function's or global's name. */
+static void print_place(char *text, size_t size, LLVMValueRef instruction, LLVMValueRef global)
+{
+    size_t length;
+    if (!instruction) {
+        snprintf(text, size, "'%.100s'", LLVMGetValueName2(global, &length));
+        return;
+    }
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+    char *printed = LLVMPrintValueToString(instruction);
+    const char *start = printed ? printed + strspn(printed, " ") : "?";
+    const char *name = tn__module_name(function);
+    snprintf(text, size, "in function '%.100s': %.*s%s", *name ? name : LLVMGetValueName2(function, &length),
+             (int)(strcspn(start, "\n") < 120 ? strcspn(start, "\n") : 120), start, strlen(start) > 120 ? "..." : "");
+    LLVMDisposeMessage(printed);
+}
+
+void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef global, const char *rule, const char *text)
+{
+    char place[300], message[600];
+    print_place(place, sizeof place, instruction, global);
+    snprintf(message, sizeof message, "%s: %s [%s]", place, text, rule);
+    unsigned line = instruction ? LLVMGetDebugLocLine(instruction) : 0, length = 0;
+    const char *file = line ? LLVMGetDebugLocFilename(instruction, &length) : NULL;
+    tn__diagnostics_report(gc->diagnostics, length ? file : NULL, line, line ? LLVMGetDebugLocColumn(instruction) : 0,
+                           message);
+}
+
+/* ---- memory ---- */
+
+void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size)
+{
+    void *array = tn__arena_array(&gc->arena, count ? count : 1, size);
+    if (!array)
+        tn__llvm_out_of_memory();
+    return array;
+}
+
+/* The capacity is the power of two that holds the elements, at least 8. */
+void *tn__gc_room(struct tn__gc *gc, void *array, size_t count, size_t size)
+{
+    if (count && (count < 8 || (count & (count - 1))))
+        return array;
+    void *larger = tn__gc_array(gc, count ? 2 * count : 8, size);
+    if (count)
+        memcpy(larger, array, count * size);
+    return larger;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Allocation inline, as doc/GC.md says: bump, compare, header, and null for the references. Only the slow side calls,
+ * and only that call is a safepoint. What the program stores at once need not be null before. */
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/llvm_gc.h"
+#include "tenon_gc.h"
+
+enum { WORD = 8, MAX_WORDS = 64, LARGE_ALIGNMENT = 16 };
+
+struct allocation {
+    struct tn__gc *gc;
+    LLVMBuilderRef builder;
+    LLVMValueRef call, type; /* the type's address */
+    LLVMValueRef asked;      /* of the payload, in bytes */
+    LLVMValueRef size;       /* the same rounded up, to a multiple of 8 that is not 0; for inline allocation only */
+    uint64_t words;          /* of the payload; 0: not known */
+    uint64_t nulls;          /* words that have to be null, if there are at most 64; others are all nulled */
+    unsigned alignment;
+};
+
+static LLVMTypeRef i64_type(const struct allocation *a)
+{
+    return LLVMInt64TypeInContext(a->gc->context);
+}
+
+static LLVMValueRef constant(const struct allocation *a, uint64_t value)
+{
+    return LLVMConstInt(i64_type(a), value, 0);
+}
+
+/* ---- what has to be null ---- */
+
+static bool reads_or_collects(LLVMValueRef i)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+    return tn__is_call(i) || LLVMIsATerminatorInst(i) || opcode == LLVMLoad || opcode == LLVMAtomicRMW ||
+           opcode == LLVMAtomicCmpXchg || opcode == LLVMFence || opcode == LLVMVAArg;
+}
+
+/* How far into the object an address points. */
+static bool offset_in(LLVMValueRef object, LLVMValueRef address, int64_t *offset)
+{
+    int64_t step;
+    for (*offset = 0; address != object; address = LLVMGetOperand(address, 0)) {
+        step = 0;
+        bool is_gep = LLVMIsAGetElementPtrInst(address) != NULL;
+        if (!(is_gep ? tn__llvm_constant_offset(address, &step) : LLVMIsAAddrSpaceCastInst(address) != NULL))
+            return false;
+        *offset += step;
+    }
+    return true;
+}
+
+/* Takes away the words that are stored before anything could see them. */
+static void leave_out_stored(struct allocation *a)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(a->gc->module);
+    for (LLVMValueRef i = LLVMGetNextInstruction(a->call); !reads_or_collects(i); i = LLVMGetNextInstruction(i)) {
+        int64_t offset;
+        if (!LLVMIsAStoreInst(i) || !offset_in(a->call, LLVMGetOperand(i, 1), &offset) || offset < 0 || offset % WORD)
+            continue;
+        uint64_t size = LLVMStoreSizeOfType(layout, LLVMTypeOf(LLVMGetOperand(i, 0)));
+        for (uint64_t w = (uint64_t)offset / WORD; w < MAX_WORDS && (w + 1) * WORD <= (uint64_t)offset + size; w++)
+            a->nulls &= ~(1ull << w);
+    }
+}
+
+static void set_words(struct allocation *a, uint64_t offset, uint64_t size)
+{
+    for (uint64_t w = offset / WORD; w < MAX_WORDS && w * WORD < offset + size; w++)
+        a->nulls |= 1ull << w;
+}
+
+/* Bundles may say where the references are; without, all of the object is null. */
+static void read_bundles(struct allocation *a)
+{
+    bool known = false;
+    for (unsigned b = 0; b < LLVMGetNumOperandBundles(a->call); b++) {
+        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(a->call, b);
+        size_t length;
+        const char *tag = LLVMGetOperandBundleTag(bundle, &length);
+        unsigned count = LLVMGetNumOperandBundleArgs(bundle);
+        bool offsets = strstr(tag, "gc_alloc_ptr_offsets") != NULL, range = strstr(tag, "gc_alloc_zeroinit") != NULL;
+        known |= offsets || range;
+        for (unsigned i = 0; offsets && i < count; i++)
+            set_words(a, LLVMConstIntGetZExtValue(LLVMGetOperandBundleArgAtIndex(bundle, i)), WORD);
+        if (range && count == 2)
+            set_words(a, LLVMConstIntGetZExtValue(LLVMGetOperandBundleArgAtIndex(bundle, 0)),
+                      LLVMConstIntGetZExtValue(LLVMGetOperandBundleArgAtIndex(bundle, 1)));
+        LLVMDisposeOperandBundle(bundle);
+    }
+    if (!known)
+        a->nulls = a->words >= MAX_WORDS ? ~0ull : (1ull << a->words) - 1;
+}
+
+static void null_words(struct allocation *a, LLVMValueRef object)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(a->gc->context);
+    if (!a->words || a->words > MAX_WORDS) {
+        LLVMBuildMemSet(a->builder, object, LLVMConstNull(byte), a->size, WORD);
+        return;
+    }
+    for (uint64_t w = 0; w < a->words; w++) {
+        uint64_t end = w;
+        while (end < a->words && a->nulls >> end & 1)
+            end++;
+        if (end == w)
+            continue;
+        LLVMBuildMemSet(a->builder, tn__field(a->gc, a->builder, object, (int64_t)(w * WORD)), LLVMConstNull(byte),
+                        constant(a, (end - w) * WORD), WORD);
+        w = end;
+    }
+}
+
+/* ---- the two sides ---- */
+
+static LLVMValueRef atomic_load(struct allocation *a, LLVMTypeRef type, LLVMValueRef address)
+{
+    LLVMValueRef load = LLVMBuildLoad2(a->builder, type, address, "");
+    LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(load, WORD);
+    return tn__tag(a->gc, load, TN__RUNTIME_MEMORY);
+}
+
+/* Where the header goes: at `bump`, or behind a zero word if the payload would not be aligned. */
+static LLVMValueRef align_header(struct allocation *a, LLVMValueRef bump)
+{
+    if (a->alignment < LARGE_ALIGNMENT)
+        return bump;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0);
+    LLVMValueRef at = LLVMBuildPtrToInt(a->builder, bump, i64_type(a), "");
+    at = LLVMBuildAdd(a->builder, at, constant(a, WORD + LARGE_ALIGNMENT - 1), "");
+    at = LLVMBuildAnd(a->builder, at, constant(a, (uint64_t)-LARGE_ALIGNMENT), "");
+    return LLVMBuildIntToPtr(a->builder, LLVMBuildSub(a->builder, at, constant(a, WORD), ""), pointer, "");
+}
+
+/* The new object's address in space 0, in a block of its own; leaves for `slow` if there is no room. */
+static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LLVMBasicBlockRef slow,
+                                    LLVMBasicBlockRef room)
+{
+    LLVMBuilderRef builder = a->builder;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0), byte = LLVMInt8TypeInContext(a->gc->context);
+    LLVMValueRef bump_field = tn__field(a->gc, builder, block, TN_GC_BLOCK_BUMP);
+    LLVMValueRef bump = tn__tag(a->gc, LLVMBuildLoad2(builder, pointer, bump_field, "bump"), TN__RUNTIME_MEMORY);
+    LLVMValueRef header = align_header(a, bump);
+    LLVMValueRef total = LLVMBuildAdd(builder, a->size, constant(a, TN_GC_HEADER_SIZE), "");
+    LLVMValueRef end = LLVMBuildGEP2(builder, byte, header, &total, 1, "end");
+    LLVMValueRef limit = atomic_load(a, pointer, tn__field(a->gc, builder, block, TN_GC_BLOCK_LIMIT));
+    tn__likely(a->gc, LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULE, end, limit, ""), room, slow));
+
+    LLVMPositionBuilderAtEnd(builder, room);
+    tn__tag(a->gc, LLVMBuildStore(builder, end, bump_field), TN__RUNTIME_MEMORY);
+    if (header != bump)
+        LLVMBuildStore(builder, constant(a, 0), bump);
+    tn__tag(a->gc, LLVMBuildStore(builder, a->type, header), TN__HEADER_MEMORY);
+    LLVMValueRef object = tn__field(a->gc, builder, header, TN_GC_HEADER_SIZE);
+    null_words(a, object);
+    return object;
+}
+
+static LLVMValueRef allocate_slowly(struct allocation *a)
+{
+    LLVMTypeRef parameters[] = {i64_type(a), LLVMPointerTypeInContext(a->gc->context, 0)};
+    LLVMTypeRef type = LLVMFunctionType(LLVMPointerTypeInContext(a->gc->context, TRACKED), parameters, 2, 0);
+    LLVMValueRef arguments[] = {a->asked, a->type};
+    return LLVMBuildCall2(a->builder, type, tn__runtime_function(a->gc, "tn__gc_allocate", type), arguments, 2, "");
+}
+
+/* ---- one allocation ---- */
+
+static void describe(struct allocation *a)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0);
+    LLVMValueRef size = LLVMGetOperand(a->call, 1), type = LLVMGetOperand(a->call, 2);
+    unsigned align = LLVMGetEnumAttributeKindForName("align", strlen("align"));
+    LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(a->call, LLVMAttributeReturnIndex, align);
+    a->alignment = attribute ? (unsigned)LLVMGetEnumAttributeValue(attribute) : WORD;
+    a->asked = size;
+    LLVMPositionBuilderBefore(a->builder, a->call);
+    a->type = tn__space_of(type) == TRACKED ? LLVMBuildAddrSpaceCast(a->builder, type, pointer, "type")
+                                            : LLVMBuildIntToPtr(a->builder, type, pointer, "type");
+    if (LLVMIsAConstantInt(size)) {
+        uint64_t bytes = LLVMConstIntGetZExtValue(size);
+        a->words = bytes / WORD + (bytes % WORD != 0);
+        a->words += !a->words; /* there is room for a forwarding address, at least */
+        a->size = constant(a, a->words * WORD);
+        read_bundles(a);
+        leave_out_stored(a);
+        return;
+    }
+    LLVMValueRef none = LLVMBuildICmp(a->builder, LLVMIntEQ, size, constant(a, 0), "");
+    LLVMValueRef rounded = LLVMBuildAdd(a->builder, size, constant(a, WORD - 1), "");
+    rounded = LLVMBuildAdd(a->builder, rounded, LLVMBuildZExt(a->builder, none, i64_type(a), ""), "");
+    a->size = LLVMBuildAnd(a->builder, rounded, constant(a, (uint64_t)-WORD), "");
+}
+
+static bool is_inline(const struct allocation *a)
+{
+    return a->words <= TN_GC_LARGEST_INLINE / WORD && a->alignment <= LARGE_ALIGNMENT;
+}
+
+static void lower(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    struct allocation a = {.gc = gc, .builder = builder, .call = call};
+    describe(&a);
+    if (!is_inline(&a)) {
+        LLVMReplaceAllUsesWith(call, allocate_slowly(&a));
+        LLVMInstructionEraseFromParent(call);
+        return;
+    }
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    LLVMValueRef block = tn__function_block(gc, builder, function);
+    LLVMBasicBlockRef before = LLVMGetInstructionParent(call), done = tn__llvm_split(call);
+    LLVMBasicBlockRef room = LLVMInsertBasicBlockInContext(gc->context, done, "room");
+    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(gc->context, done, "slow");
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
+    LLVMPositionBuilderAtEnd(builder, before);
+    if (!a.words) { /* of unknown size: perhaps too large */
+        LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, room, "small");
+        LLVMValueRef fits = LLVMBuildICmp(builder, LLVMIntULE, a.asked, constant(&a, TN_GC_LARGEST_INLINE), "");
+        tn__likely(gc, LLVMBuildCondBr(builder, fits, small, slow));
+        LLVMPositionBuilderAtEnd(builder, small);
+    }
+    LLVMValueRef quick = allocate_inline(&a, block, slow, room);
+    quick = LLVMBuildAddrSpaceCast(builder, quick, LLVMTypeOf(call), "");
+    LLVMBuildBr(builder, done);
+    LLVMPositionBuilderAtEnd(builder, slow);
+    LLVMValueRef values[] = {quick, allocate_slowly(&a)};
+    LLVMBasicBlockRef blocks[] = {room, slow};
+    LLVMBuildBr(builder, done);
+    LLVMPositionBuilderBefore(builder, call);
+    LLVMValueRef object = LLVMBuildPhi(builder, LLVMTypeOf(call), "object");
+    LLVMAddIncoming(object, values, blocks, 2);
+    LLVMReplaceAllUsesWith(call, object);
+    LLVMInstructionEraseFromParent(call);
+    gc->stats->inline_allocations++;
+}
+
+static bool is_allocation(LLVMValueRef i)
+{
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(i);
+    return intrinsic == TN__ALLOC_OBJ || intrinsic == TN__ALLOC_BYTES;
+}
+
+void tn__lower_allocations(struct tn__gc *gc)
+{
+    tn__each_call(gc, is_allocation, lower);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The contract's other intrinsics. Before roots are placed: calls with an array of arguments, typeof, polls. Behind:
+ * those that root placement itself wanted to see. */
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/roots/roots.h"
+#include "tenon_gc.h"
+
+/* ---- call, call2, call3 ---- */
+
+static bool is_array_call(LLVMValueRef i)
+{
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(i);
+    return intrinsic == TN__CALL || intrinsic == TN__CALL2 || intrinsic == TN__CALL3;
+}
+
+static unsigned fixed_arguments(LLVMValueRef call)
+{
+    return tn__intrinsic_called(call) == TN__CALL2 ? 3 : 2;
+}
+
+/* One array of arguments for all calls of a function, as large as the largest needs it; NULL if none needs any. */
+static LLVMValueRef argument_array(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+{
+    static const char name[] = "arguments.array";
+    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+    size_t length;
+    for (LLVMValueRef i = first; LLVMIsAAllocaInst(i); i = LLVMGetNextInstruction(i))
+        if (strcmp(LLVMGetValueName2(i, &length), name) == 0)
+            return i;
+    unsigned most = 0;
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (is_array_call(i) && LLVMGetNumArgOperands(i) - fixed_arguments(i) > most)
+                most = LLVMGetNumArgOperands(i) - fixed_arguments(i);
+    if (!most)
+        return NULL;
+    LLVMPositionBuilderBefore(builder, first);
+    return LLVMBuildAlloca(builder, LLVMArrayType2(LLVMPointerTypeInContext(gc->context, TRACKED), most), name);
+}
+
+static void lower_array_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    LLVMValueRef array = argument_array(gc, builder, function);
+    bool extra = tn__intrinsic_called(call) == TN__CALL2;
+    unsigned fixed = fixed_arguments(call), count = LLVMGetNumArgOperands(call) - fixed;
+    LLVMPositionBuilderBefore(builder, call);
+    for (unsigned i = 0; i < count; i++)
+        tn__tag(gc,
+                LLVMBuildStore(builder, LLVMGetOperand(call, fixed + i), tn__field(gc, builder, array, 8 * (int64_t)i)),
+                TN__RUNTIME_MEMORY);
+    LLVMValueRef callee = LLVMGetOperand(call, 0), self = LLVMGetOperand(call, fixed - 1);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), i32 = LLVMInt32TypeInContext(gc->context);
+    LLVMValueRef arguments[] = {self, count ? array : LLVMConstNull(pointer), LLVMConstInt(i32, count, 0),
+                                LLVMGetOperand(call, 1)};
+    LLVMTypeRef types[] = {LLVMTypeOf(self), pointer, i32, LLVMTypeOf(arguments[3])};
+    LLVMTypeRef type = LLVMFunctionType(LLVMTypeOf(call), types, extra ? 4 : 3, 0);
+    tn__replace_call(gc, builder, call, type, callee, arguments, extra ? 4 : 3, UINT32_MAX);
+}
+
+/* ---- typeof ---- */
+
+static bool is_typeof(LLVMValueRef i)
+{
+    return tn__intrinsic_called(i) == TN__TYPEOF;
+}
+
+static void lower_typeof(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context), pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMPositionBuilderBefore(builder, call);
+    LLVMValueRef header = LLVMBuildLoad2(builder, word, tn__header_of(gc, builder, LLVMGetOperand(call, 0)), "header");
+    tn__tag(gc, header, TN__HEADER_MEMORY);
+    LLVMValueRef type = LLVMBuildAnd(builder, header, LLVMConstInt(word, TN_GC_TYPE_MASK, 0), "");
+    type = LLVMBuildAddrSpaceCast(builder, LLVMBuildIntToPtr(builder, type, pointer, ""), LLVMTypeOf(call), "type");
+    LLVMReplaceAllUsesWith(call, type);
+    LLVMInstructionEraseFromParent(call);
+}
+
+void tn__lower_calls(struct tn__gc *gc)
+{
+    tn__each_call(gc, is_array_call, lower_array_call);
+    tn__each_call(gc, is_typeof, lower_typeof);
+}
+
+/* ---- polls ---- */
+
+static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef instruction)
+{
+    LLVMContextRef context = gc->context;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context),
+                type = LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, 0);
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+    LLVMValueRef block = tn__function_block(gc, builder, function);
+    LLVMBasicBlockRef before = LLVMGetInstructionParent(instruction), behind = tn__llvm_split(instruction);
+    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(context, behind, "poll");
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
+    LLVMPositionBuilderAtEnd(builder, before);
+    LLVMValueRef flag = LLVMBuildLoad2(builder, i32, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "");
+    LLVMSetOrdering(flag, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(flag, 4);
+    tn__tag(gc, flag, TN__RUNTIME_MEMORY);
+    LLVMValueRef quiet = LLVMBuildICmp(builder, LLVMIntEQ, flag, LLVMConstNull(i32), "");
+    tn__likely(gc, LLVMBuildCondBr(builder, quiet, behind, slow));
+    LLVMPositionBuilderAtEnd(builder, slow);
+    LLVMBuildCall2(builder, type, tn__runtime_function(gc, "tn__gc_poll", type), NULL, 0, "");
+    LLVMBuildBr(builder, behind);
+    gc->stats->polls++;
+}
+
+static bool is_safepoint_intrinsic(LLVMValueRef i)
+{
+    return tn__intrinsic_called(i) == TN__SAFEPOINT;
+}
+
+static void lower_safepoint(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    poll_before(gc, builder, call);
+    LLVMInstructionEraseFromParent(call);
+}
+
+static bool allocates(LLVMBasicBlockRef block)
+{
+    for (TN__EACH_INSTRUCTION(i, block))
+        if (tn__intrinsic_called(i) == TN__ALLOC_OBJ || tn__intrinsic_called(i) == TN__ALLOC_BYTES)
+            return true;
+    return false;
+}
+
+/* The ends of the blocks from which loops go on; a loop that allocates each time round looks for requests there. */
+static void poll_in_loops(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+{
+    const struct tn__cfg *cfg = tn__cfg_build(gc, function);
+    for (uint32_t b = 0; b < cfg->count; b++) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(cfg->blocks[b].block);
+        bool goes_on = false;
+        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+            LLVMBasicBlockRef to = LLVMGetSuccessor(end, s);
+            goes_on |= tn__cfg_number(cfg, to) <= b && !allocates(to);
+        }
+        if (goes_on && !allocates(cfg->blocks[b].block))
+            poll_before(gc, builder, end);
+    }
+}
+
+static bool can_run_long(LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (tn__is_safepoint(i))
+                return true;
+    return false;
+}
+
+void tn__insert_polls(struct tn__gc *gc)
+{
+    static const char leaf[] = "gc-leaf-function";
+    tn__each_call(gc, is_safepoint_intrinsic, lower_safepoint);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (LLVMIsDeclaration(f) ||
+            LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, leaf, sizeof leaf - 1))
+            continue;
+        tn__llvm_remove_unreachable(f);
+        bool at_entry = (gc->options->polls & TN_POLL_ENTRIES) && can_run_long(f);
+        if (gc->options->polls & TN_POLL_LOOPS)
+            poll_in_loops(gc, builder, f);
+        if (at_entry)
+            poll_before(gc, builder, LLVMGetNextInstruction(tn__function_block(gc, builder, f)));
+    }
+    LLVMDisposeBuilder(builder);
+}
+
+/* ---- behind root placement ---- */
+
+static bool is_left(LLVMValueRef i)
+{
+    return tn__intrinsic_called(i) >= 0;
+}
+
+static LLVMValueRef value_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMTypeRef type = LLVMTypeOf(call);
+    switch (tn__intrinsic_called(call)) {
+    case TN__POINTER_FROM_OBJREF:
+        return LLVMBuildAddrSpaceCast(builder, LLVMGetOperand(call, 0), type, "");
+    case TN__LOADED_FROM:
+        return LLVMBuildAddrSpaceCast(builder, LLVMGetOperand(call, 1), type, "");
+    case TN__GET_PGCSTACK:
+    case TN__GET_PGCSTACK_OR_NEW: {
+        LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+        LLVMValueRef block = tn__function_block(gc, builder, function);
+        LLVMPositionBuilderBefore(builder, call);
+        return tn__field(gc, builder, block, TN_GC_BLOCK_PGCSTACK);
+    }
+    default:
+        return NULL;
+    }
+}
+
+static void finish_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
+    if (intrinsic == TN__PRESERVE_BEGIN) /* goes after its ends, which use it */
+        return;
+    LLVMPositionBuilderBefore(builder, call);
+    LLVMValueRef value = value_of(gc, builder, call);
+    if (!value && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind) {
+        tn__gc_reject(gc, call, NULL, "not-lowered", "no pass has lowered this intrinsic");
+        return;
+    }
+    if (value)
+        LLVMReplaceAllUsesWith(call, value);
+    LLVMInstructionEraseFromParent(call);
+}
+
+static bool is_begin(LLVMValueRef i)
+{
+    return tn__intrinsic_called(i) == TN__PRESERVE_BEGIN;
+}
+
+static void erase_begin(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    (void)gc;
+    (void)builder;
+    LLVMInstructionEraseFromParent(call);
+}
+
+/* What a leaf was given as roots means nothing to LLVM's targets. */
+static bool has_own_bundle(LLVMValueRef i)
+{
+    bool found = false;
+    for (unsigned b = 0; LLVMIsACallInst(i) && b < LLVMGetNumOperandBundles(i); b++) {
+        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(i, b);
+        size_t length;
+        const char *tag = LLVMGetOperandBundleTag(bundle, &length);
+        found |= strcmp(tag, "jl_roots") == 0 || strcmp(tag, "gc-transition") == 0;
+        LLVMDisposeOperandBundle(bundle);
+    }
+    return found;
+}
+
+static void drop_bundles(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    (void)gc;
+    (void)builder;
+    tn__llvm_drop_bundles(call);
+}
+
+void tn__finish(struct tn__gc *gc)
+{
+    tn__each_call(gc, is_left, finish_call);
+    tn__each_call(gc, is_begin, erase_begin);
+    tn__each_call(gc, has_own_bundle, drop_bundles);
+    for (LLVMValueRef f = LLVMGetFirstFunction(gc->module), next; f; f = next) {
+        next = LLVMGetNextFunction(f);
+        if (tn__intrinsic_of(f) >= 0 && !LLVMGetFirstUse(f))
+            LLVMDeleteFunction(f);
+    }
+}

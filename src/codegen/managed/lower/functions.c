@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Which functions are managed, and the ways into and out of them (doc/GC.md). Every defined function is managed, unless
+ * no collection can happen in it: then it is an ordinary function, and calls of it are ordinary calls; or it is naked.
+ * A managed function that may be called from elsewhere becomes an entry, which has its name and the C ABI, and the
+ * body, called `.m`. */
+
+#include <llvm-c/Comdat.h>
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/roots/roots.h"
+#include "tenon_gc.h"
+
+#define LEAF "gc-leaf-function"
+
+/* ---- leaves ---- */
+
+static const LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+
+static bool has_text(LLVMValueRef function, const char *key)
+{
+    return LLVMGetStringAttributeAtIndex(function, on_function, key, (unsigned)strlen(key)) != NULL;
+}
+
+static void set_text(struct tn__gc *gc, LLVMValueRef function, const char *key, const char *value)
+{
+    LLVMAddAttributeAtIndex(
+        function, on_function,
+        LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+}
+
+static void add_text(struct tn__gc *gc, LLVMValueRef function, const char *key)
+{
+    set_text(gc, function, key, "");
+}
+
+/* The linker may put another definition in the place of such a function. */
+static bool may_be_replaced(LLVMValueRef function)
+{
+    switch (LLVMGetLinkage(function)) {
+    case LLVMExternalLinkage:
+    case LLVMInternalLinkage:
+    case LLVMPrivateLinkage:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static LLVMValueRef find_safepoint(LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (tn__is_safepoint(i))
+                return i;
+    return NULL;
+}
+
+/* What inline assembly without a frame leads to, nobody knows: an image's entries jump to versions of functions. So
+ * this is native code, and called like that. */
+static bool is_naked(LLVMValueRef function)
+{
+    unsigned naked = LLVMGetEnumAttributeKindForName("naked", strlen("naked"));
+    return LLVMGetEnumAttributeAtIndex(function, on_function, naked) != NULL;
+}
+
+static bool is_candidate(LLVMValueRef function)
+{
+    return !LLVMIsDeclaration(function) && !LLVMGetGC(function) && !may_be_replaced(function) && !is_naked(function);
+}
+
+/* A safepoint in a leaf makes it none, which may make its callers none. */
+static void mark_leaves(struct tn__gc *gc)
+{
+    for (TN__EACH_FUNCTION(f, gc)) {
+        LLVMValueRef safepoint = has_text(f, LEAF) ? find_safepoint(f) : NULL;
+        if (safepoint)
+            tn__gc_reject(gc, safepoint, NULL, "leaf", "a safepoint in a function that is marked gc-leaf-function");
+    }
+    struct tn__map inferred = {0};
+    for (TN__EACH_FUNCTION(f, gc))
+        if (is_candidate(f) && !has_text(f, LEAF)) {
+            *tn__map_add(gc, &inferred, f) = 1;
+            add_text(gc, f, LEAF);
+        }
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (TN__EACH_FUNCTION(f, gc))
+            if (tn__map_find(&inferred, f) && has_text(f, LEAF) && find_safepoint(f)) {
+                LLVMRemoveStringAttributeAtIndex(f, on_function, LEAF, sizeof LEAF - 1);
+                changed = true;
+            }
+    }
+}
+
+void tn__manage_functions(struct tn__gc *gc)
+{
+    mark_leaves(gc);
+    for (TN__EACH_FUNCTION(f, gc)) {
+        /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
+        bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
+        if (is_elsewhere || is_naked(f) || has_text(f, LEAF))
+            continue;
+        if (LLVMGetGC(f) && !tn__is_managed_function(f))
+            tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");
+        LLVMSetGC(f, TN__GC_STRATEGY);
+    }
+}
+
+/* ---- unwinding ---- */
+
+/* `resume` would become a call that no pass of ours sees; it is one out of managed code like any other. */
+static void call_unwinder(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef resume)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), &pointer, 1, 0);
+    LLVMPositionBuilderBefore(builder, resume);
+    LLVMValueRef exception = LLVMBuildExtractValue(builder, LLVMGetOperand(resume, 0), 0, "");
+    LLVMValueRef function = LLVMGetNamedFunction(gc->module, "_Unwind_Resume");
+    if (!function)
+        function = LLVMAddFunction(gc->module, "_Unwind_Resume", type);
+    LLVMBuildCall2(builder, type, function, &exception, 1, "");
+    LLVMBuildUnreachable(builder);
+    LLVMInstructionEraseFromParent(resume);
+}
+
+static void lower_resumes(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    for (TN__EACH_FUNCTION(f, gc))
+        for (LLVMBasicBlockRef b = tn__is_managed_function(f) ? LLVMGetFirstBasicBlock(f) : NULL; b;
+             b = LLVMGetNextBasicBlock(b))
+            if (LLVMIsAResumeInst(LLVMGetBasicBlockTerminator(b)))
+                call_unwinder(gc, builder, LLVMGetBasicBlockTerminator(b));
+}
+
+/* ---- calls that LLVM has no statepoints for ---- */
+
+static bool holds_extended(LLVMTypeRef type)
+{
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind)
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+            if (holds_extended(LLVMStructGetTypeAtIndex(type, i)))
+                return true;
+    return LLVMGetTypeKind(type) == LLVMX86_FP80TypeKind;
+}
+
+/* LLVM returns these of x86-64 in the registers of the x87, and so a third float or double. `function` returns it, or
+ * calls what does. */
+static bool is_in_x87(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    bool has_parts = kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind;
+    return holds_extended(type) || (has_parts && tn__llvm_is_returned_in_x87(gc->machine, function, type));
+}
+
+/* A function of ours with a fixed number of arguments makes the call: the callee comes first. If `out`, it stores the
+ * result at its last argument. */
+static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool out)
+{
+    LLVMTypeRef type = LLVMGetCalledFunctionType(call), pointer = LLVMPointerTypeInContext(gc->context, 0);
+    unsigned count = LLVMGetNumArgOperands(call);
+    LLVMTypeRef *types = tn__gc_array(gc, count + 2, sizeof(LLVMTypeRef));
+    LLVMValueRef *parameters = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
+    types[0] = types[count + 1] = pointer;
+    for (unsigned i = 0; i < count; i++)
+        types[i + 1] = LLVMTypeOf(LLVMGetOperand(call, i));
+    LLVMTypeRef result_type = out ? LLVMVoidTypeInContext(gc->context) : LLVMGetReturnType(type);
+    LLVMValueRef f = LLVMAddFunction(gc->module, out ? "tn.extended_result" : "tn.variable_arguments",
+                                     LLVMFunctionType(result_type, types, count + 1 + out, 0));
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    set_text(gc, f, TN__MODULE_NAME, "");
+    LLVMGetParams(f, parameters);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, f, ""));
+    LLVMValueRef result = LLVMBuildCall2(builder, type, parameters[0], parameters + 1, count, "");
+    LLVMSetInstructionCallConv(result, LLVMGetInstructionCallConv(call));
+    tn__copy_abi_attributes(call, 0, count, result, 0);
+    if (out)
+        LLVMBuildStore(builder, result, parameters[count + 1]);
+    if (LLVMGetTypeKind(result_type) == LLVMVoidTypeKind)
+        LLVMBuildRetVoid(builder);
+    else
+        LLVMBuildRet(builder, result);
+    LLVMDisposeBuilder(builder);
+    return f;
+}
+
+static LLVMValueRef make_result_variable(LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    return LLVMBuildAlloca(builder, LLVMTypeOf(call), "result");
+}
+
+static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    bool out = is_in_x87(gc, LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)), LLVMTypeOf(call));
+    LLVMValueRef forwarder = make_forwarder(gc, call, out);
+    unsigned count = LLVMGetNumArgOperands(call);
+    LLVMValueRef *arguments = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
+    arguments[0] = LLVMGetCalledValue(call);
+    for (unsigned i = 0; i < count; i++)
+        arguments[i + 1] = LLVMGetOperand(call, i);
+    if (out) {
+        tn__split_invokes(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
+        arguments[count + 1] = make_result_variable(builder, call);
+        LLVMPositionBuilderBefore(builder, tn__place_behind(call));
+        LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(builder, LLVMTypeOf(call), arguments[count + 1], ""));
+    }
+    tn__replace_call(gc, builder, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1 + out, 1);
+}
+
+/* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
+ * x87 register, it emits another call. */
+static bool needs_forwarder(struct tn__gc *gc, LLVMValueRef i)
+{
+    return tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
+           (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) ||
+            is_in_x87(gc, LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)), LLVMTypeOf(i)));
+}
+
+static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
+{
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (!tn__is_managed_function(f))
+            continue;
+        if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(f)) && !LLVMIsDeclaration(f))
+            tn__gc_reject(gc, NULL, f, "variable-arguments", "a managed function has a fixed number of arguments");
+        if (!LLVMIsDeclaration(f) && is_in_x87(gc, f, LLVMGetReturnType(LLVMGlobalGetValueType(f))))
+            tn__gc_reject(gc, NULL, f, "extended-result",
+                          "a managed function returns no long double, nor on x86-64 a third float or double in "
+                          "registers; store it instead");
+        for (TN__EACH_BLOCK(b, f))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (needs_forwarder(gc, i))
+                    forward(gc, builder, i);
+            }
+    }
+}
+
+/* ---- second returns ---- */
+
+static bool is_second_return(LLVMValueRef i)
+{
+    return tn__is_call(i) && tn__returns_twice(i) &&
+           tn__is_managed_function(LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)));
+}
+
+/* A longjmp may have come out of a transition. The runtime's function is called like a managed one: directly. */
+static void come_back(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), NULL, 0, 0);
+    LLVMValueRef function = tn__runtime_function(gc, "tn__gc_return_twice", type);
+    LLVMSetGC(function, TN__GC_STRATEGY);
+    LLVMPositionBuilderBefore(builder, tn__place_behind(call));
+    LLVMBuildCall2(builder, type, function, NULL, 0, "");
+}
+
+/* ---- entries ---- */
+
+static bool is_local(LLVMValueRef function)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(function);
+    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+static bool is_called_by(LLVMValueRef user, LLVMValueRef function)
+{
+    return LLVMIsAInstruction(user) && tn__is_call(user) && LLVMGetCalledValue(user) == function;
+}
+
+/* A call whose arguments do not name the function, in managed code. */
+static bool is_managed_call(LLVMUseRef use, LLVMValueRef function)
+{
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!is_called_by(user, function))
+        return false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
+        if (LLVMGetOperand(user, i) == function)
+            return false;
+    return tn__is_managed_function(LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)));
+}
+
+static bool needs_entry(LLVMValueRef function)
+{
+    if (!is_local(function))
+        return true;
+    for (TN__EACH_USE(use, function))
+        if (!is_managed_call(use, function))
+            return true;
+    return false;
+}
+
+/* "f" to "f.m". */
+static const char *body_name(struct tn__gc *gc, LLVMValueRef function)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(function, &length);
+    char *body = tn__gc_array(gc, length + 3, 1);
+    memcpy(body, name, length);
+    memcpy(body + length, ".m", 2);
+    return body;
+}
+
+static const char *copy_name(struct tn__gc *gc, LLVMValueRef function)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(function, &length);
+    return memcpy(tn__gc_array(gc, length + 1, 1), name, length);
+}
+
+static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index)
+{
+    unsigned count = LLVMGetAttributeCountAtIndex(from, index);
+    LLVMAttributeRef list[64];
+    if (count > TN_COUNT(list))
+        return;
+    LLVMGetAttributesAtIndex(from, index, list);
+    for (unsigned i = 0; i < count; i++)
+        LLVMAddAttributeAtIndex(to, index, list[i]);
+}
+
+/* Makes `entry` a twin of `body` to the outside: name, linkage, attributes. What the body promises of memory is not
+ * true of it. */
+static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
+{
+    static const char *const untrue[] = {"memory", "speculatable", "alwaysinline", "naked", "noreturn"};
+    const char *name = copy_name(gc, body), *inner = body_name(gc, body);
+    LLVMSetValueName2(body, inner, strlen(inner));
+    LLVMValueRef entry = LLVMAddFunction(gc->module, name, LLVMGlobalGetValueType(body));
+    LLVMSetLinkage(entry, LLVMGetLinkage(body));
+    LLVMSetVisibility(entry, LLVMGetVisibility(body));
+    LLVMSetFunctionCallConv(entry, LLVMGetFunctionCallConv(body));
+    if (LLVMGetComdat(body))
+        LLVMSetComdat(entry, LLVMGetComdat(body));
+    for (unsigned i = 0; i <= LLVMCountParams(body); i++)
+        copy_attributes(body, entry, i);
+    copy_attributes(body, entry, on_function);
+    for (size_t i = 0; i < TN_COUNT(untrue); i++)
+        LLVMRemoveEnumAttributeAtIndex(entry, on_function,
+                                       LLVMGetEnumAttributeKindForName(untrue[i], strlen(untrue[i])));
+    if (LLVMGetSection(body) && *LLVMGetSection(body))
+        LLVMSetSection(entry, LLVMGetSection(body));
+    LLVMSetGC(entry, TN__GC_STRATEGY);
+    if (!has_text(body, TN__MODULE_NAME))
+        set_text(gc, body, TN__MODULE_NAME, name);
+    set_text(gc, entry, TN__MODULE_NAME, "");
+    if (!is_local(body))
+        LLVMSetVisibility(body, LLVMHiddenVisibility);
+    return entry;
+}
+
+/* Whether the level that called is as it was left: doc/GC.md says why these two comparisons tell. */
+static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef anchor, LLVMValueRef frame)
+{
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
+    LLVMValueRef sp = LLVMBuildLoad2(builder, word, tn__field(gc, builder, anchor, TN_GC_ANCHOR_SP), "sp");
+    LLVMValueRef outer =
+        LLVMBuildLoad2(builder, word, tn__field(gc, builder, anchor, TN_GC_ANCHOR_SP - TN_GC_ANCHOR_SIZE), "outer_sp");
+    return LLVMBuildAnd(builder, LLVMBuildICmp(builder, LLVMIntUGT, sp, frame, ""),
+                        LLVMBuildICmp(builder, LLVMIntUGT, outer, sp, ""), "");
+}
+
+static void set_top(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef level)
+{
+    LLVMValueRef store = LLVMBuildStore(builder, level, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
+    LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(store, 8);
+}
+
+/* A new level on top of `anchor`. If the caller was outside managed code, this ends a transition: so the store comes
+ * before the load of `poll`, for the compiler at least; `fences`, the second half of the word, says that the runtime
+ * has to order the processor too. Returns a condition: nothing is wanted of this thread. */
+static LLVMValueRef push_level(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef anchor,
+                               LLVMValueRef frame)
+{
+    _Static_assert(TN_GC_BLOCK_FENCES == TN_GC_BLOCK_POLL + 4 && TN_GC_BLOCK_POLL % 8 == 0, "one word");
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
+    LLVMValueRef next = tn__field(gc, builder, anchor, TN_GC_ANCHOR_SIZE);
+    LLVMBuildStore(builder, LLVMConstNull(word), next);
+    LLVMBuildStore(builder, frame, tn__field(gc, builder, next, TN_GC_ANCHOR_FP));
+    set_top(gc, builder, block, next);
+    LLVMBuildFence(builder, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+    LLVMValueRef wanted = LLVMBuildLoad2(builder, word, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "wanted");
+    LLVMSetOrdering(wanted, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(wanted, 8);
+    return LLVMBuildICmp(builder, LLVMIntEQ, wanted, LLVMConstNull(word), "");
+}
+
+/* Returns the anchor of the calling level. The slow path begins where the fast one did. */
+static LLVMValueRef enter(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef block)
+{
+    LLVMContextRef context = gc->context;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
+    LLVMBasicBlockRef good = LLVMAppendBasicBlockInContext(context, entry, "good");
+    LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context, entry, "slow");
+    LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(context, entry, "go");
+    LLVMValueRef anchor = LLVMBuildLoad2(builder, pointer, tn__field(gc, builder, block, TN_GC_BLOCK_TOP), "top");
+    LLVMValueRef frame = LLVMBuildPtrToInt(builder, tn__frame_address(gc, builder), word, "frame");
+    tn__likely(gc, LLVMBuildCondBr(builder, level_is_good(gc, builder, anchor, frame), good, slow));
+    LLVMPositionBuilderAtEnd(builder, good);
+    tn__likely(gc, LLVMBuildCondBr(builder, push_level(gc, builder, block, anchor, frame), go, slow));
+    LLVMPositionBuilderAtEnd(builder, slow);
+    set_top(gc, builder, block, anchor);
+    LLVMTypeRef type = LLVMFunctionType(pointer, &word, 1, 0);
+    LLVMValueRef found = LLVMBuildCall2(builder, type, tn__runtime_leaf(gc, "tn__gc_enter", type), &frame, 1, "");
+    LLVMBuildBr(builder, go);
+    LLVMPositionBuilderAtEnd(builder, go);
+    LLVMValueRef level = LLVMBuildPhi(builder, pointer, "level"), values[] = {anchor, found};
+    LLVMBasicBlockRef blocks[] = {good, slow};
+    LLVMAddIncoming(level, values, blocks, 2);
+    return level;
+}
+
+static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef body)
+{
+    unsigned count = LLVMCountParams(body);
+    LLVMValueRef *parameters = tn__gc_array(gc, count, sizeof(LLVMValueRef));
+    LLVMGetParams(entry, parameters);
+    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, entry, "entry"));
+    LLVMValueRef block = tn__thread_block(gc, builder);
+    LLVMValueRef level = enter(gc, builder, entry, block);
+    LLVMValueRef result = LLVMBuildCall2(builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
+    LLVMSetInstructionCallConv(result, LLVMGetFunctionCallConv(body));
+    for (unsigned i = 0; i < count; i++)
+        tn__copy_parameter_attributes(body, i, result, i);
+    LLVMAddCallSiteAttribute(result, on_function,
+                             LLVMCreateStringAttribute(gc->context, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1, "", 0));
+    set_top(gc, builder, block, level);
+    if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
+        LLVMBuildRetVoid(builder);
+    else
+        LLVMBuildRet(builder, result);
+}
+
+/* Managed calls go to the body, everything else to the entry. So do calls of what another definition may replace, which
+ * need not be managed: the linker knows only the entry's name. */
+static void redirect_calls(LLVMValueRef entry, LLVMValueRef body)
+{
+    if (may_be_replaced(entry))
+        return;
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(entry); use; use = next) {
+        LLVMValueRef call = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        if (is_managed_call(use, entry) && !LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(call)))
+            LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, body);
+    }
+}
+
+/* A declaration of a managed function stands for its entry; its body is declared too. */
+static void declare_body(struct tn__gc *gc, LLVMValueRef entry)
+{
+    LLVMValueRef body = LLVMAddFunction(gc->module, body_name(gc, entry), LLVMGlobalGetValueType(entry));
+    LLVMSetVisibility(body, LLVMHiddenVisibility);
+    LLVMSetFunctionCallConv(body, LLVMGetFunctionCallConv(entry));
+    LLVMSetGC(body, TN__GC_STRATEGY);
+    redirect_calls(entry, body);
+    LLVMSetGC(entry, NULL);
+    if (!LLVMGetFirstUse(body))
+        LLVMDeleteFunction(body);
+}
+
+/* Other modules may know the function as a managed one. */
+static void name_leaf_body(struct tn__gc *gc, LLVMValueRef leaf)
+{
+    LLVMValueRef body = LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(leaf), 0, leaf, body_name(gc, leaf));
+    LLVMSetVisibility(body, LLVMHiddenVisibility);
+}
+
+static void make_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef body)
+{
+    LLVMValueRef entry = declare_entry(gc, body);
+    tn__llvm_replace_function(body, entry);
+    redirect_calls(entry, body);
+    if (!is_local(body) || LLVMGetFirstUse(entry))
+        define_entry(gc, builder, entry, body);
+}
+
+void tn__make_transitions(struct tn__gc *gc)
+{
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    LLVMValueRef *functions = NULL;
+    size_t count = 0;
+    tn__mark_native_functions(gc);
+    lower_resumes(gc, builder);
+    forward_calls(gc, builder);
+    for (TN__EACH_FUNCTION(f, gc)) {
+        functions = tn__gc_room(gc, functions, count, sizeof *functions);
+        functions[count++] = f;
+    }
+    for (size_t i = 0; i < count; i++) {
+        LLVMValueRef f = functions[i];
+        if (LLVMIsDeclaration(f) && tn__is_managed_function(f))
+            declare_body(gc, f);
+        else if (tn__is_managed_function(f) && needs_entry(f))
+            make_entry(gc, builder, f);
+        else if (!LLVMIsDeclaration(f) && has_text(f, LEAF) && !is_local(f) && !may_be_replaced(f))
+            name_leaf_body(gc, f);
+    }
+    tn__each_call(gc, is_second_return, come_back);
+    LLVMDisposeBuilder(builder);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Tables of the references that globals hold: sections tenon_roots, in the form of doc/GC.md. A table is linked to its
+ * global, so that a linker takes both or neither. */
+
+#include <llvm-c/Comdat.h>
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/llvm_gc.h"
+#include "tenon_gc.h"
+
+enum { MAX_RANGES = 4096 };
+
+struct range {
+    uint64_t offset; /* in the global */
+    uint64_t count;  /* of words */
+};
+
+struct ranges {
+    struct tn__gc *gc;
+    LLVMTargetDataRef layout;
+    struct range *list;
+    size_t count;
+    bool aligned;
+};
+
+static void add_word(void *context, uint64_t offset)
+{
+    struct ranges *r = context;
+    r->aligned &= offset % 8 == 0;
+    struct range *last = r->count ? &r->list[r->count - 1] : NULL;
+    if (last && last->offset + 8 * last->count == offset) {
+        last->count++;
+        return;
+    }
+    if (r->count > MAX_RANGES)
+        return;
+    r->list = tn__gc_room(r->gc, r->list, r->count, sizeof *r->list);
+    r->list[r->count++] = (struct range){offset, 1};
+}
+
+static LLVMValueRef address(struct tn__gc *gc, LLVMValueRef global, uint64_t offset)
+{
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
+    LLVMValueRef step = LLVMConstInt(word, offset, 0);
+    LLVMValueRef place = LLVMConstInBoundsGEP2(LLVMInt8TypeInContext(gc->context), global, &step, 1);
+    return LLVMConstPtrToInt(offset ? place : global, word);
+}
+
+/* {the range's address minus that of this field, its length} */
+static LLVMValueRef entry(struct tn__gc *gc, LLVMValueRef table, size_t number, LLVMValueRef global,
+                          const struct range *range)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
+    LLVMValueRef distance = LLVMConstSub(address(gc, global, range->offset), address(gc, table, 8 * number));
+    LLVMValueRef fields[] = {LLVMConstTrunc(distance, i32), LLVMConstInt(i32, range->count, 0)};
+    return LLVMConstStructInContext(gc->context, fields, 2, 0);
+}
+
+/* A local name: another module's definition must not take the place of what the distance is measured to. */
+static LLVMValueRef local_name(struct tn__gc *gc, LLVMValueRef global)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(global);
+    if (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage)
+        return global;
+    LLVMValueRef alias = LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(global), 0, global, "tn.root");
+    LLVMSetLinkage(alias, LLVMInternalLinkage);
+    return alias;
+}
+
+static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct ranges *r)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context), fields[] = {i32, i32};
+    LLVMTypeRef type = LLVMStructTypeInContext(gc->context, fields, 2, 0);
+    LLVMValueRef table = LLVMAddGlobal(gc->module, LLVMArrayType2(type, r->count), "tn.roots");
+    LLVMValueRef *entries = tn__gc_array(gc, r->count, sizeof(LLVMValueRef)), target = local_name(gc, global);
+    for (size_t i = 0; i < r->count; i++)
+        entries[i] = entry(gc, table, i, target, &r->list[i]);
+    LLVMSetInitializer(table, LLVMConstArray2(type, entries, r->count));
+    LLVMSetLinkage(table, LLVMPrivateLinkage);
+    LLVMSetGlobalConstant(table, 1);
+    LLVMSetSection(table, "tenon_roots");
+    LLVMSetAlignment(table, 4);
+    if (LLVMGetComdat(global))
+        LLVMSetComdat(table, LLVMGetComdat(global));
+    LLVMMetadataRef associated = LLVMValueAsMetadata(global);
+    LLVMGlobalSetMetadata(table, LLVMGetMDKindIDInContext(gc->context, "associated", strlen("associated")),
+                          LLVMMDNodeInContext2(gc->context, &associated, 1));
+}
+
+/* What the module is compiled for: the runtime and linkers of images compare it with theirs. */
+static void write_abi(struct tn__gc *gc)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
+    LLVMValueRef abi = LLVMAddGlobal(gc->module, i32, "tn.abi");
+    LLVMSetInitializer(abi, LLVMConstInt(i32, TN_GC_ABI, 0));
+    LLVMSetLinkage(abi, LLVMPrivateLinkage);
+    LLVMSetGlobalConstant(abi, 1);
+    LLVMSetSection(abi, "tenon_abi");
+    LLVMSetAlignment(abi, 4);
+}
+
+void tn__make_root_tables(struct tn__gc *gc)
+{
+    LLVMValueRef *globals = NULL;
+    size_t count = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
+        if (!LLVMIsDeclaration(g) && tn__type_holds(LLVMGlobalGetValueType(g), IN_TRACKED) &&
+            LLVMGetLinkage(g) != LLVMAvailableExternallyLinkage && !LLVMIsGlobalConstant(g)) {
+            globals = tn__gc_room(gc, globals, count, sizeof *globals);
+            globals[count++] = g;
+        }
+    for (size_t i = 0; i < count; i++) {
+        struct ranges r = {.gc = gc, .layout = LLVMGetModuleDataLayout(gc->module), .aligned = true};
+        tn__each_reference(r.layout, LLVMGlobalGetValueType(globals[i]), 0, add_word, &r);
+        if (!r.aligned || r.count > MAX_RANGES)
+            tn__gc_reject(gc, NULL, globals[i], "global-layout",
+                          "references in globals are aligned, and in no more than 4096 runs");
+        else
+            make_table(gc, globals[i], &r);
+    }
+    if (tn__llvm_is_elf(gc->module))
+        write_abi(gc);
+}

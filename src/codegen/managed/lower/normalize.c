@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* IR as clang makes it of C with pointers in address space 10, before any optimisation (-O1 -Xclang
+ * -disable-llvm-passes), becomes IR that keeps the contract:
+ *   - copies of memory whose type is known and holds references become copies of its parts; other copies into managed
+ *     memory become gc_move. LLVM would make numbers of them;
+ *   - local variables that hold one managed pointer become values;
+ *   - getelementptr in 10, and phis and selects of such, are derived pointers: they move to 11. One that would be
+ *     stored, passed or returned as a reference is an error. */
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/roots/roots.h"
+
+enum { MAX_PARTS = 256 };
+
+/* ---- copies of memory ---- */
+
+struct copy {
+    struct tn__gc *gc;
+    LLVMBuilderRef builder;
+    LLVMTargetDataRef layout;
+    LLVMValueRef call, to, from;
+    LLVMValueRef *values; /* loaded parts: all of them before the first is stored, the two may overlap */
+    struct part {
+        LLVMTypeRef type;
+        uint64_t offset;
+    } * parts;
+    size_t count;
+};
+
+static void add_parts(struct copy *c, LLVMTypeRef type, uint64_t offset)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    uint64_t length = kind == LLVMArrayTypeKind    ? LLVMGetArrayLength2(type)
+                      : kind == LLVMStructTypeKind ? LLVMCountStructElementTypes(type)
+                                                   : 0;
+    if (kind != LLVMArrayTypeKind && kind != LLVMStructTypeKind) {
+        c->parts = tn__gc_room(c->gc, c->parts, c->count, sizeof *c->parts);
+        c->parts[c->count++] = (struct part){type, offset};
+        return;
+    }
+    for (unsigned i = 0; i < length && c->count <= MAX_PARTS; i++) {
+        LLVMTypeRef part = kind == LLVMArrayTypeKind ? LLVMGetElementType(type) : LLVMStructGetTypeAtIndex(type, i);
+        uint64_t at = kind == LLVMArrayTypeKind ? i * LLVMABISizeOfType(c->layout, part)
+                                                : LLVMOffsetOfElement(c->layout, type, i);
+        add_parts(c, part, offset + at);
+    }
+}
+
+static LLVMValueRef part_of(struct copy *c, LLVMValueRef memory, const struct part *part)
+{
+    return tn__field(c->gc, c->builder, memory, (int64_t)part->offset);
+}
+
+static LLVMValueRef derived(struct copy *c, LLVMValueRef address)
+{
+    LLVMTypeRef type = LLVMPointerTypeInContext(c->gc->context, DERIVED);
+    return tn__space_of(address) == TRACKED ? LLVMBuildAddrSpaceCast(c->builder, address, type, "") : address;
+}
+
+/* Aligns the access to a part to what the copy says of its operand. References are aligned to 8 in any case. */
+static void align_part(struct copy *c, LLVMValueRef access, const struct part *part, unsigned operand)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("align", strlen("align"));
+    LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(c->call, operand + 1, kind);
+    uint64_t known = attribute ? LLVMGetEnumAttributeValue(attribute) : 1;
+    while (part->offset % known)
+        known /= 2;
+    if (known < 8 && tn__type_holds(part->type, IN_MANAGED))
+        known = 8;
+    if (known < LLVMGetAlignment(access))
+        LLVMSetAlignment(access, (unsigned)known);
+}
+
+static void copy_parts(struct copy *c)
+{
+    c->values = tn__gc_array(c->gc, c->count, sizeof *c->values);
+    for (size_t i = 0; i < c->count; i++) {
+        c->values[i] = LLVMBuildLoad2(c->builder, c->parts[i].type, part_of(c, c->from, &c->parts[i]), "");
+        align_part(c, c->values[i], &c->parts[i], 1);
+    }
+    for (size_t i = 0; i < c->count; i++)
+        align_part(c, LLVMBuildStore(c->builder, c->values[i], part_of(c, c->to, &c->parts[i])), &c->parts[i], 0);
+    LLVMInstructionEraseFromParent(c->call);
+}
+
+static void move(struct copy *c)
+{
+    LLVMTypeRef type = LLVMPointerTypeInContext(c->gc->context, DERIVED);
+    LLVMTypeRef function_type = LLVMFunctionType(LLVMVoidTypeInContext(c->gc->context), &type, 1, 1);
+    LLVMValueRef function = LLVMGetNamedFunction(c->gc->module, "tenon.gc_move");
+    if (!function)
+        function = LLVMAddFunction(c->gc->module, "tenon.gc_move", function_type);
+    LLVMValueRef arguments[] = {c->to, c->from, LLVMGetOperand(c->call, 2)};
+    LLVMBuildCall2(c->builder, function_type, function, arguments, 3, "");
+    LLVMInstructionEraseFromParent(c->call);
+}
+
+/* The type that a getelementptr leads to. */
+static LLVMTypeRef element_type(LLVMValueRef gep)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    for (unsigned i = 2; i < (unsigned)LLVMGetNumOperands(gep); i++)
+        type = LLVMGetTypeKind(type) == LLVMStructTypeKind
+                   ? LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(gep, i)))
+                   : LLVMGetElementType(type);
+    return type;
+}
+
+/* The type of `size` bytes at an address, as the variable, global or member tells: all of that, or its beginning. NULL:
+ * unknown. */
+static LLVMTypeRef type_at(const struct copy *c, LLVMValueRef address, uint64_t size)
+{
+    LLVMTypeRef type = LLVMIsAAllocaInst(address)          ? LLVMGetAllocatedType(address)
+                       : LLVMIsAGlobalVariable(address)    ? LLVMGlobalGetValueType(address)
+                       : LLVMIsAGetElementPtrInst(address) ? element_type(address)
+                                                           : NULL;
+    while (type && tn__has_known_size(type) && LLVMABISizeOfType(c->layout, type) > size)
+        switch (LLVMGetTypeKind(type)) {
+        case LLVMStructTypeKind:
+            type = LLVMStructGetTypeAtIndex(type, 0);
+            break;
+        case LLVMArrayTypeKind:
+            type = LLVMGetElementType(type);
+            break;
+        default:
+            return NULL;
+        }
+    return type && tn__has_known_size(type) && LLVMABISizeOfType(c->layout, type) == size ? type : NULL;
+}
+
+/* The type of what is copied, if one side tells that it holds references. */
+static LLVMTypeRef copied_type(const struct copy *c, uint64_t size)
+{
+    LLVMValueRef sides[] = {LLVMGetOperand(c->call, 0), LLVMGetOperand(c->call, 1)};
+    for (size_t i = 0; i < TN_COUNT(sides); i++) {
+        LLVMTypeRef type = type_at(c, sides[i], size);
+        if (type && tn__type_holds(type, IN_MANAGED))
+            return type;
+    }
+    return NULL;
+}
+
+static void normalize_copy(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+{
+    struct copy c = {.gc = gc, .builder = builder, .call = call};
+    LLVMValueRef to = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1), length = LLVMGetOperand(call, 2);
+    c.layout = LLVMGetModuleDataLayout(gc->module);
+    uint64_t size = LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : UINT64_MAX;
+    LLVMTypeRef type = copied_type(&c, size);
+    bool managed = tn__space_of(to) >= TRACKED;
+    if (type)
+        add_parts(&c, type, 0);
+    if ((!type && (!managed || size < 8)) || c.count > MAX_PARTS)
+        return;
+    LLVMPositionBuilderBefore(builder, call);
+    c.to = derived(&c, to);
+    c.from = derived(&c, from);
+    if (type)
+        copy_parts(&c);
+    else
+        move(&c);
+}
+
+/* ---- derived pointers in 10 ---- */
+
+struct interior {
+    struct tn__gc *gc;
+    LLVMBuilderRef builder;
+    LLVMTypeRef derived;
+    LLVMValueRef *values; /* getelementptr in 10, and what passes them on */
+    size_t count;
+    struct tn__map known;
+};
+
+static void add(struct interior *in, LLVMValueRef value)
+{
+    uint32_t *seen = tn__map_add(in->gc, &in->known, value);
+    if (*seen)
+        return;
+    *seen = 1;
+    in->values = tn__gc_room(in->gc, in->values, in->count, sizeof *in->values);
+    in->values[in->count++] = value;
+}
+
+static bool passes_on(LLVMValueRef user)
+{
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
+    return tn__space_of(user) == TRACKED &&
+           (opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMFreeze || opcode == LLVMGetElementPtr);
+}
+
+static void find(struct interior *in, LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (LLVMIsAGetElementPtrInst(i) && tn__space_of(i) == TRACKED)
+                add(in, i);
+    for (size_t n = 0; n < in->count; n++)
+        for (TN__EACH_USE(use, in->values[n]))
+            if (passes_on(LLVMGetUser(use)))
+                add(in, LLVMGetUser(use));
+}
+
+/* A reference becomes a derived pointer where `user` takes it. */
+static void cast_operand(struct interior *in, LLVMValueRef user, unsigned operand)
+{
+    LLVMValueRef value = LLVMGetOperand(user, operand);
+    if (tn__space_of(value) != TRACKED || tn__map_find(&in->known, value))
+        return;
+    if (LLVMIsAPHINode(user))
+        LLVMPositionBuilderBefore(in->builder, LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, operand)));
+    else
+        LLVMPositionBuilderBefore(in->builder, user);
+    LLVMSetOperand(user, operand, LLVMBuildAddrSpaceCast(in->builder, value, in->derived, ""));
+}
+
+static bool is_address(LLVMValueRef user, LLVMValueRef value)
+{
+    switch (LLVMGetInstructionOpcode(user)) {
+    case LLVMLoad:
+        return true;
+    case LLVMStore:
+        return LLVMGetOperand(user, 0) != value;
+    case LLVMAtomicRMW:
+        return LLVMGetOperand(user, 1) != value;
+    case LLVMAtomicCmpXchg:
+        return LLVMGetOperand(user, 1) != value && LLVMGetOperand(user, 2) != value;
+    default:
+        return false;
+    }
+}
+
+/* Calls of LLVM's whose names say what they take: they are declared anew. */
+static bool replace_access(struct interior *in, LLVMValueRef call)
+{
+    static const char *const fill[] = {"memset."}, *const move[] = {"memmove."};
+    bool fills = tn__calls_llvm(call, fill, TN_COUNT(fill)), moves = tn__calls_llvm(call, move, TN_COUNT(move));
+    if (!fills && !tn__is_copy(call))
+        return false;
+    LLVMValueRef to = LLVMGetOperand(call, 0), what = LLVMGetOperand(call, 1), size = LLVMGetOperand(call, 2);
+    LLVMPositionBuilderBefore(in->builder, call);
+    if (fills)
+        LLVMBuildMemSet(in->builder, to, what, size, 1);
+    else if (moves)
+        LLVMBuildMemMove(in->builder, to, 1, what, 1, size);
+    else
+        LLVMBuildMemCpy(in->builder, to, 1, what, 1, size);
+    LLVMInstructionEraseFromParent(call);
+    return true;
+}
+
+static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef user)
+{
+    if (tn__map_find(&in->known, user) || is_address(user, value))
+        return;
+    if (LLVMIsAICmpInst(user)) {
+        cast_operand(in, user, 0);
+        cast_operand(in, user, 1);
+    } else if (LLVMIsAAddrSpaceCastInst(user) && tn__space_of(user) == DERIVED) {
+        LLVMReplaceAllUsesWith(user, value);
+        LLVMInstructionEraseFromParent(user);
+    } else if (!replace_access(in, user)) {
+        tn__gc_reject(in->gc, user, NULL, "interior",
+                      "a pointer into an object is stored, passed or returned as a reference");
+    }
+}
+
+static void settle(struct interior *in, LLVMValueRef value)
+{
+    LLVMValueRef *users = NULL;
+    size_t count = 0;
+    for (TN__EACH_USE(use, value)) {
+        users = tn__gc_room(in->gc, users, count, sizeof *users);
+        users[count++] = LLVMGetUser(use);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t seen = 0; /* one user may use it more than once, and may be gone then */
+        while (users[seen] != users[i])
+            seen++;
+        if (seen == i)
+            settle_user(in, value, users[i]);
+    }
+}
+
+static void derive(struct interior *in)
+{
+    for (size_t n = 0; n < in->count; n++)
+        tn__llvm_set_type(in->values[n], in->derived);
+    for (size_t n = 0; n < in->count; n++) {
+        bool choice = LLVMIsASelectInst(in->values[n]) != NULL;
+        unsigned operands = LLVMIsAGetElementPtrInst(in->values[n]) ? 1 : (unsigned)LLVMGetNumOperands(in->values[n]);
+        for (unsigned k = choice; k < operands; k++)
+            cast_operand(in, in->values[n], k);
+    }
+    for (size_t n = 0; n < in->count; n++)
+        settle(in, in->values[n]);
+}
+
+/* ---- the pass ---- */
+
+void tn__normalize(struct tn__gc *gc)
+{
+    tn__each_call(gc, tn__is_copy, normalize_copy);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        tn__llvm_promote(f);
+        struct interior in = {.gc = gc, .builder = builder};
+        in.derived = LLVMPointerTypeInContext(gc->context, DERIVED);
+        find(&in, f);
+        derive(&in);
+    }
+    LLVMDisposeBuilder(builder);
+}
+
+/* Clang names itself in its modules (!llvm.ident). A module that several compilers contributed to has a name for
+ * each. */
+static bool is_from_clang(LLVMModuleRef module)
+{
+    enum { NAMES = 64 };
+    LLVMValueRef nodes[NAMES], name;
+    unsigned length, count = LLVMGetNamedMetadataNumOperands(module, "llvm.ident");
+    if (count > NAMES)
+        return true;
+    LLVMGetNamedMetadataOperands(module, "llvm.ident", nodes);
+    for (unsigned i = 0; i < count; i++) {
+        if (LLVMGetMDNodeNumOperands(nodes[i]) != 1)
+            continue;
+        LLVMGetMDNodeOperands(nodes[i], &name);
+        const char *text = name ? LLVMGetMDString(name, &length) : NULL;
+        if (text && memmem(text, length, "clang version", strlen("clang version")))
+            return true;
+    }
+    return false;
+}
+
+void tn__normalize_clang(struct tn__gc *gc)
+{
+    if (is_from_clang(gc->module))
+        tn__normalize(gc);
+}

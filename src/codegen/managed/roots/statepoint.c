@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A call becomes gc.statepoint with what lives behind it in "gc-live", gc.result and one gc.relocate for each value.
+ * Callees that are not known to be managed go through a function of the runtime, with the callee as `nest` argument:
+ * its register survives, and arguments on the stack stay where they are. The statepoint's arguments begin at index 5
+ * with the callee's. */
+
+#include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/roots/roots.h"
+#include "tenon_gc.h"
+
+enum { FIRST_ARGUMENT = 5 };
+
+/* ---- names of LLVM's ---- */
+
+static LLVMValueRef declare(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    *type = LLVMIntrinsicGetType(gc->context, id, &overload, 1);
+    return LLVMGetIntrinsicDeclaration(gc->module, id, &overload, 1);
+}
+
+static LLVMValueRef number(struct tn__roots *roots, uint64_t value)
+{
+    return LLVMConstInt(LLVMInt32TypeInContext(roots->gc->context), value, 0);
+}
+
+static LLVMAttributeRef flag(struct tn__roots *roots, const char *name)
+{
+    return LLVMCreateEnumAttribute(roots->gc->context, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+}
+
+/* ---- the callee ---- */
+
+struct call {
+    LLVMValueRef original, callee;
+    LLVMTypeRef type;    /* of what is called */
+    LLVMValueRef native; /* the nest argument, or NULL */
+    unsigned argument_count;
+};
+
+/* The type with one more parameter in front, a pointer. */
+static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
+{
+    unsigned count = LLVMCountParamTypes(type);
+    LLVMTypeRef *parameters = tn__gc_array(gc, count + 1, sizeof(LLVMTypeRef));
+    parameters[0] = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMGetParamTypes(type, parameters + 1);
+    return LLVMFunctionType(LLVMGetReturnType(type), parameters, count + 1, LLVMIsFunctionVarArg(type));
+}
+
+static struct call describe(struct tn__roots *roots, const struct tn__safepoint *safepoint)
+{
+    LLVMValueRef original = safepoint->call;
+    struct call call = {.original = original,
+                        .callee = LLVMGetCalledValue(original),
+                        .type = LLVMGetCalledFunctionType(original),
+                        .argument_count = LLVMGetNumArgOperands(original)};
+    if (!safepoint->through)
+        return call;
+    call.native = call.callee;
+    call.callee = tn__runtime_function(roots->gc, safepoint->through,
+                                       LLVMFunctionType(LLVMVoidTypeInContext(roots->gc->context), NULL, 0, 0));
+    call.type = with_pointer(roots->gc, call.type);
+    return call;
+}
+
+/* ---- the statepoint ---- */
+
+static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *call, unsigned *count)
+{
+    LLVMValueRef *list = tn__gc_array(roots->gc, FIRST_ARGUMENT + call->argument_count + 3, sizeof(LLVMValueRef));
+    unsigned n = 0;
+    bool entry = LLVMGetCallSiteStringAttribute(call->original, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1) != NULL;
+    list[n++] = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), entry ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
+    list[n++] = number(roots, 0); /* no bytes to patch */
+    list[n++] = call->callee;
+    list[n++] = number(roots, call->argument_count + (call->native ? 1 : 0));
+    list[n++] = number(roots, 0); /* no flags */
+    if (call->native)
+        list[n++] = call->native;
+    for (unsigned a = 0; a < call->argument_count; a++)
+        list[n++] = LLVMGetOperand(call->original, a);
+    list[n++] = number(roots, 0); /* of old, gc-transition and deopt arguments */
+    list[n++] = number(roots, 0);
+    *count = n;
+    return list;
+}
+
+/* The values in "gc-live": variables, then memory. */
+static LLVMOperandBundleRef live_bundle(struct tn__roots *roots, const struct tn__safepoint *safepoint)
+{
+    uint32_t pins = safepoint->pinned_count, count = 0;
+    LLVMValueRef *list =
+        tn__gc_array(roots->gc, safepoint->live_count + roots->stack_root_count + pins, sizeof(LLVMValueRef));
+    for (uint32_t i = 0; i < safepoint->live_count; i++)
+        if (!roots->variables[safepoint->live[i]].is_fixed)
+            list[count++] = roots->variables[safepoint->live[i]].value;
+    for (uint32_t i = 0; i < roots->stack_root_count; i++)
+        list[count++] = roots->stack_roots[i];
+    for (uint32_t i = 0; i < pins; i++)
+        list[count++] = roots->pin_slots[i];
+    return count ? LLVMCreateOperandBundle("gc-live", strlen("gc-live"), list, count) : NULL;
+}
+
+static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *call,
+                                    const struct tn__safepoint *safepoint)
+{
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(roots->gc->context, 0), type;
+    LLVMValueRef function = declare(roots->gc, "llvm.experimental.gc.statepoint", pointer, &type), statepoint;
+    unsigned count;
+    LLVMValueRef *arguments = arguments_of(roots, call, &count);
+    LLVMOperandBundleRef bundles[2];
+    unsigned bundle_count = 0;
+    bundles[0] = live_bundle(roots, safepoint);
+    bundle_count += bundles[0] != NULL;
+    for (unsigned b = 0; b < LLVMGetNumOperandBundles(call->original); b++) {
+        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call->original, b);
+        size_t length;
+        if (strcmp(LLVMGetOperandBundleTag(bundle, &length), "deopt") == 0)
+            bundles[bundle_count++] = bundle;
+        else
+            LLVMDisposeOperandBundle(bundle);
+    }
+    if (LLVMIsAInvokeInst(call->original))
+        statepoint = LLVMBuildInvokeWithOperandBundles(roots->builder, type, function, arguments, count,
+                                                       LLVMGetNormalDest(call->original),
+                                                       LLVMGetUnwindDest(call->original), bundles, bundle_count, "");
+    else
+        statepoint = LLVMBuildCallWithOperandBundles(roots->builder, type, function, arguments, count, bundles,
+                                                     bundle_count, "");
+    while (bundle_count)
+        LLVMDisposeOperandBundle(bundles[--bundle_count]);
+    return statepoint;
+}
+
+static void annotate(struct tn__roots *roots, const struct call *call, LLVMValueRef statepoint)
+{
+    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    unsigned element_type = LLVMGetEnumAttributeKindForName("elementtype", strlen("elementtype"));
+    LLVMAddCallSiteAttribute(statepoint, 3, LLVMCreateTypeAttribute(roots->gc->context, element_type, call->type));
+    if (call->native)
+        LLVMAddCallSiteAttribute(statepoint, FIRST_ARGUMENT + 1, flag(roots, "nest"));
+    tn__copy_abi_attributes(call->original, 0, call->argument_count, statepoint,
+                            FIRST_ARGUMENT + (call->native ? 1 : 0));
+    if (tn__returns_twice(call->original))
+        LLVMAddCallSiteAttribute(statepoint, on_function, flag(roots, "returns_twice"));
+    LLVMSetInstructionCallConv(statepoint, LLVMGetInstructionCallConv(call->original));
+}
+
+/* ---- what is behind it ---- */
+
+static void emit_result(struct tn__roots *roots, const struct call *call, struct tn__safepoint *safepoint,
+                        LLVMValueRef statepoint)
+{
+    LLVMTypeRef type = LLVMTypeOf(call->original), function_type;
+    if (LLVMGetTypeKind(type) == LLVMVoidTypeKind)
+        return;
+    LLVMValueRef function = declare(roots->gc, "llvm.experimental.gc.result", type, &function_type);
+    safepoint->result = LLVMBuildCall2(roots->builder, function_type, function, &statepoint, 1, "");
+    uint32_t variable = tn__variable_of(roots, call->original);
+    if (variable != NO_VARIABLE) {
+        roots->variables[variable].value = safepoint->result;
+        *tn__map_add(roots->gc, &roots->numbers, safepoint->result) = variable + 1;
+    }
+    size_t length;
+    const char *name = LLVMGetValueName2(call->original, &length);
+    char *copy = tn__gc_array(roots->gc, length + 1, 1);
+    memcpy(copy, name, length);
+    LLVMReplaceAllUsesWith(call->original, safepoint->result);
+    LLVMSetValueName2(call->original, "", 0);
+    LLVMSetValueName2(safepoint->result, copy, length);
+}
+
+static LLVMValueRef emit_relocate(struct tn__roots *roots, uint32_t variable, LLVMValueRef statepoint)
+{
+    const struct tn__variable *v = &roots->variables[variable];
+    LLVMTypeRef type = LLVMTypeOf(v->value), function_type;
+    LLVMValueRef function = declare(roots->gc, "llvm.experimental.gc.relocate", type, &function_type);
+    LLVMValueRef arguments[] = {statepoint, number(roots, roots->variables[v->base].index), number(roots, v->index)};
+    bool derived = v->base != variable;
+    roots->gc->stats->live_references += !derived;
+    roots->gc->stats->live_derived += derived;
+    return LLVMBuildCall2(roots->builder, function_type, function, arguments, 3, "");
+}
+
+/* The relocated base, and the distance that the derived pointer always has. */
+static LLVMValueRef compute_anew(struct tn__roots *roots, const struct tn__variable *variable, LLVMValueRef relocated)
+{
+    LLVMValueRef base = relocated;
+    LLVMTypeRef type = LLVMTypeOf(variable->value), byte = LLVMInt8TypeInContext(roots->gc->context);
+    if (LLVMTypeOf(base) != type)
+        base = LLVMBuildAddrSpaceCast(roots->builder, base, type, "");
+    if (!variable->distance && base != relocated)
+        return base;
+    LLVMValueRef step = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), (uint64_t)variable->distance, 1);
+    return LLVMBuildGEP2(roots->builder, byte, base, &step, 1, "");
+}
+
+static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef statepoint)
+{
+    LLVMValueRef *relocated = tn__gc_array(roots->gc, safepoint->live_count, sizeof *relocated);
+    uint32_t index = 0;
+    safepoint->relocated = relocated;
+    for (uint32_t i = 0; i < safepoint->live_count; i++)
+        if (!roots->variables[safepoint->live[i]].is_fixed)
+            roots->variables[safepoint->live[i]].index = index++;
+    for (uint32_t i = 0; i < safepoint->live_count; i++) {
+        struct tn__variable *variable = &roots->variables[safepoint->live[i]];
+        if (!variable->is_fixed)
+            variable->relocated = relocated[i] = emit_relocate(roots, safepoint->live[i], statepoint);
+    }
+    for (uint32_t i = 0; i < safepoint->live_count; i++) {
+        const struct tn__variable *variable = &roots->variables[safepoint->live[i]];
+        if (variable->is_fixed)
+            relocated[i] = compute_anew(roots, variable, roots->variables[variable->base].relocated);
+    }
+}
+
+/* Tells the runtime how much memory the arguments take that it has to copy. */
+static void store_memory(struct tn__roots *roots, uint64_t bytes)
+{
+    LLVMValueRef block = tn__thread_block(roots->gc, roots->builder);
+    LLVMValueRef value = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), bytes, 0);
+    LLVMBuildStore(roots->builder, value, tn__field(roots->gc, roots->builder, block, TN_GC_BLOCK_MEMORY));
+}
+
+static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint)
+{
+    struct call call = describe(roots, safepoint);
+    LLVMPositionBuilderBefore(roots->builder, call.original);
+    if (safepoint->memory)
+        store_memory(roots, safepoint->memory);
+    LLVMBasicBlockRef normal = LLVMIsAInvokeInst(call.original) ? LLVMGetNormalDest(call.original) : NULL;
+    LLVMValueRef statepoint = emit_statepoint(roots, &call, safepoint);
+    annotate(roots, &call, statepoint);
+    if (normal)
+        LLVMPositionBuilderBefore(roots->builder, tn__first_insertion_point(normal));
+    emit_result(roots, &call, safepoint, statepoint);
+    emit_relocates(roots, safepoint, statepoint);
+    LLVMInstructionRemoveFromParent(call.original); /* erased when no map holds its address any more */
+    roots->gc->stats->safepoints++;
+}
+
+void tn__make_statepoints(struct tn__roots *roots)
+{
+    for (uint32_t s = 0; s < roots->safepoint_count; s++)
+        make_statepoint(roots, &roots->safepoints[s]);
+}

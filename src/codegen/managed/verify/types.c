@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Accesses to objects, compared with what the objects' type descriptors (struct tn_type) say. A reference in a word
+ * that the descriptor does not list is not updated when its object moves, and one that is read or written as a number
+ * bypasses the collector.
+ *
+ * The descriptor of an object is known where the object is allocated, and, in collected C, where a member of a struct
+ * is accessed: the object's type is the one of the innermost getelementptr, `struct.X`, whose descriptor TN_TYPE names
+ * `tn_type_of_X`. Only descriptors that are defined in the module can be read; an access to anything else is not
+ * checked. */
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/llvm_gc.h"
+#include "tenon_heap.h"
+
+/* What TN_TYPE puts before the name of a typedef, and of a struct's tag. */
+static const char *const prefixes[] = {"tn_type_of_tn__without_", "tn_type_of_"};
+
+struct descriptor {
+    LLVMValueRef global, offsets; /* `offsets`: the constant array, or NULL */
+    uint64_t kind, size, element, references, offset_count;
+};
+
+/* ---- what a descriptor says ---- */
+
+/* The scalar at this offset of a constant, or NULL. */
+static LLVMValueRef constant_at(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset)
+{
+    while (constant && LLVMGetTypeKind(LLVMTypeOf(constant)) == LLVMStructTypeKind) {
+        LLVMTypeRef type = LLVMTypeOf(constant);
+        if (offset >= LLVMABISizeOfType(layout, type))
+            return NULL;
+        unsigned element = LLVMElementAtOffset(layout, type, offset);
+        offset -= LLVMOffsetOfElement(layout, type, element);
+        constant = LLVMGetAggregateElement(constant, element);
+    }
+    return offset ? NULL : constant;
+}
+
+static bool read_number(LLVMTargetDataRef layout, LLVMValueRef constant, uint64_t offset, uint64_t *number)
+{
+    LLVMValueRef field = constant_at(layout, constant, offset);
+    if (!field || !LLVMIsAConstantInt(field))
+        return false;
+    *number = LLVMConstIntGetZExtValue(field);
+    return true;
+}
+
+/* The list of offsets, which may be absent; false: it is not known here. */
+static bool read_offsets(LLVMTargetDataRef layout, LLVMValueRef constant, struct descriptor *d)
+{
+    LLVMValueRef list = constant_at(layout, constant, offsetof(struct tn_type, offsets));
+    if (list && LLVMIsNull(list))
+        return true;
+    if (!list || !LLVMIsAGlobalVariable(list) || !LLVMIsGlobalConstant(list) || !LLVMGetInitializer(list))
+        return false;
+    d->offsets = LLVMGetInitializer(list);
+    for (uint64_t i = 0; i < d->offset_count; i++) {
+        LLVMValueRef offset = LLVMGetAggregateElement(d->offsets, (unsigned)i);
+        if (!offset || !LLVMIsAConstantInt(offset))
+            return false;
+    }
+    return true;
+}
+
+static bool read_descriptor(struct tn__gc *gc, LLVMValueRef global, struct descriptor *d)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(gc->module);
+    *d = (struct descriptor){.global = global};
+    LLVMValueRef constant =
+        global && LLVMIsAGlobalVariable(global) && LLVMIsGlobalConstant(global) ? LLVMGetInitializer(global) : NULL;
+    uint64_t size = constant ? LLVMABISizeOfType(layout, LLVMTypeOf(constant)) : 0;
+    if (size < offsetof(struct tn_type, visit) ||
+        size > sizeof(struct tn_type)) /* without the padding at its end, perhaps */
+        return false;
+    return read_number(layout, constant, offsetof(struct tn_type, kind), &d->kind) &&
+           read_number(layout, constant, offsetof(struct tn_type, size), &d->size) &&
+           read_number(layout, constant, offsetof(struct tn_type, element), &d->element) &&
+           read_number(layout, constant, offsetof(struct tn_type, references), &d->references) &&
+           read_number(layout, constant, offsetof(struct tn_type, offset_count), &d->offset_count) &&
+           read_offsets(layout, constant, d);
+}
+
+/* ---- which words are references ---- */
+
+enum answer { NO, YES, UNKNOWN };
+
+static enum answer is_listed(const struct descriptor *d, uint64_t offset)
+{
+    if (!d->offsets)
+        return offset % 8 == 0 && offset < 512 && d->references >> offset / 8 & 1 ? YES : NO;
+    for (uint64_t i = 0; i < d->offset_count; i++)
+        if (LLVMConstIntGetZExtValue(LLVMGetAggregateElement(d->offsets, (unsigned)i)) == offset)
+            return YES;
+    return NO;
+}
+
+/* Whether the words at `offset` plus multiples of `scale` (0: this one word) are references. */
+static enum answer is_reference(const struct descriptor *d, uint64_t offset, uint64_t scale)
+{
+    bool in_elements = offset >= d->size;
+    if (scale && !in_elements)
+        return d->kind == TN_KIND_LEAF ? NO : UNKNOWN;
+    switch (d->kind) {
+    case TN_KIND_LEAF:
+        return NO;
+    case TN_KIND_FIXED:
+        return in_elements ? NO : is_listed(d, offset);
+    case TN_KIND_REFERENCES:
+        return in_elements && (offset - d->size) % 8 == 0 && scale % 8 == 0 ? YES : NO;
+    case TN_KIND_STRUCTS:
+        if (!in_elements || !d->element)
+            return NO;
+        return scale % d->element ? UNKNOWN : is_listed(d, (offset - d->size) % d->element);
+    default:
+        return UNKNOWN;
+    }
+}
+
+/* ---- which object ---- */
+
+struct place {
+    LLVMValueRef object;
+    LLVMTypeRef type; /* of the object, as the innermost getelementptr calls it, or NULL */
+    int64_t offset;
+    uint64_t scale;
+};
+
+static bool starts_at_object(LLVMValueRef gep)
+{
+    LLVMValueRef first = LLVMGetOperand(gep, 1);
+    return LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
+}
+
+/* The object that an address lies in, and where; false if that is not to be seen. */
+static bool locate(struct tn__gc *gc, LLVMValueRef address, struct place *place)
+{
+    *place = (struct place){.object = address};
+    for (;; address = LLVMGetOperand(address, 0)) {
+        int64_t offset;
+        uint64_t scale;
+        place->object = address;
+        if (LLVMIsAAddrSpaceCastInst(address))
+            continue;
+        if (!LLVMIsAGetElementPtrInst(address))
+            break;
+        if (LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMVectorTypeKind)
+            return false;
+        tn__llvm_gep_steps(LLVMGetModuleDataLayout(gc->module), address, &offset, &scale);
+        place->offset += offset;
+        place->scale = tn__common_divisor(place->scale, scale);
+        place->type = starts_at_object(address) ? LLVMGetGEPSourceElementType(address) : NULL;
+    }
+    return tn__space_of(place->object) == TRACKED && place->offset >= 0;
+}
+
+/* Of an allocation: what it is told. */
+static bool find_allocated(struct tn__gc *gc, LLVMValueRef object, struct descriptor *d)
+{
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(object);
+    if (intrinsic != TN__ALLOC_OBJ && intrinsic != TN__ALLOC_BYTES)
+        return false;
+    LLVMValueRef type = LLVMGetOperand(object, 2);
+    while (LLVMIsAConstantExpr(type) || LLVMIsAAddrSpaceCastInst(type))
+        type = LLVMGetOperand(type, 0);
+    return read_descriptor(gc, type, d);
+}
+
+/* Of a struct in C: what TN_TYPE says of that name, if it is about a struct of that size. */
+static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct descriptor *d)
+{
+    const char *name = type && LLVMGetTypeKind(type) == LLVMStructTypeKind && !LLVMIsOpaqueStruct(type)
+                           ? LLVMGetStructName(type)
+                           : NULL;
+    char global[200];
+    if (!name || strncmp(name, "struct.", 7) != 0)
+        return false;
+    uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(gc->module), type);
+    for (size_t i = 0; i < TN_COUNT(prefixes); i++)
+        if (snprintf(global, sizeof global, "%s%s", prefixes[i], name + 7) < (int)sizeof global &&
+            read_descriptor(gc, LLVMGetNamedGlobal(gc->module, global), d))
+            return d->element ? size >= d->size : size == d->size;
+    return false;
+}
+
+/* The address leads into an object whose descriptor can be read. */
+static bool find(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct descriptor *d)
+{
+    return tn__space_of(address) >= TRACKED && tn__space_of(address) <= DERIVED && locate(gc, address, place) &&
+           (find_allocated(gc, place->object, d) || (!gc->is_optimized && find_named(gc, place->type, d)));
+}
+
+void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
+                               void (*visit)(void *context, uint64_t offset), void *context)
+{
+    struct place place;
+    struct descriptor descriptor;
+    if (!find(gc, address, &place, &descriptor))
+        return;
+    uint64_t start = (uint64_t)place.offset;
+    for (uint64_t word = (start + 7) & ~7ull; word + 8 <= start + size; word += 8)
+        if (is_reference(&descriptor, word, place.scale) == YES)
+            visit(context, word - start);
+}
+
+/* ---- one access ---- */
+
+struct types {
+    struct tn__gc *gc;
+    struct word {
+        LLVMValueRef descriptor;
+        uint64_t offset;
+    } * reported; /* each wrong word once */
+    size_t reported_count;
+};
+
+struct access {
+    struct tn__gc *gc;
+    struct types *types;
+    LLVMValueRef instruction;
+    struct place place;
+    struct descriptor descriptor;
+};
+
+/* What the descriptor calls the type, or what the descriptor is called itself. */
+static const char *type_name(const struct access *a)
+{
+    LLVMValueRef constant = LLVMGetInitializer(a->descriptor.global);
+    LLVMValueRef name = constant_at(LLVMGetModuleDataLayout(a->gc->module), constant, offsetof(struct tn_type, name));
+    size_t length;
+    if (name && LLVMIsAGlobalVariable(name) && LLVMGetInitializer(name) &&
+        LLVMIsConstantString(LLVMGetInitializer(name)))
+        return LLVMGetAsString(LLVMGetInitializer(name), &length); /* ends with a null character, as C's strings do */
+    return LLVMGetValueName2(a->descriptor.global, &length);
+}
+
+/* Debug information knows the struct by the name of its tag or typedef, which is part of the descriptor's. */
+static bool find_member(const struct access *a, uint64_t offset, char *member, size_t size)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(a->descriptor.global, &length);
+    for (size_t i = 0; i < TN_COUNT(prefixes); i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return tn__llvm_member_name(a->gc->module, name + strlen(prefixes[i]), offset, member, size);
+    return false;
+}
+
+static void report(struct access *a, uint64_t offset, const char *rule, const char *text)
+{
+    struct types *types = a->types;
+    char member[100], message[300];
+    for (size_t i = 0; i < types->reported_count; i++)
+        if (types->reported[i].descriptor == a->descriptor.global && types->reported[i].offset == offset)
+            return;
+    types->reported = tn__gc_room(a->gc, types->reported, types->reported_count, sizeof *types->reported);
+    types->reported[types->reported_count++] = (struct word){a->descriptor.global, offset};
+    if (!find_member(a, offset, member, sizeof member))
+        snprintf(member, sizeof member, "at offset %llu", (unsigned long long)offset);
+    snprintf(message, sizeof message, "the member %s of '%.100s' %s", member, type_name(a), text);
+    tn__gc_reject(a->gc, a->instruction, NULL, rule, message);
+}
+
+/* One scalar of the access. */
+static void check_scalar(struct access *a, uint64_t offset, LLVMTypeRef type)
+{
+    uint64_t size = LLVMStoreSizeOfType(LLVMGetModuleDataLayout(a->gc->module), type);
+    if (tn__type_holds(type, IN_TRACKED)) {
+        if (is_reference(&a->descriptor, offset, a->place.scale) == NO)
+            report(a, offset, "undeclared",
+                   "is a reference, but the type does not list it (TN_TYPE): it would go stale");
+        return;
+    }
+    for (uint64_t word = offset & ~7ull; word < offset + size; word += 8)
+        if (is_reference(&a->descriptor, word, a->place.scale) == YES)
+            report(a, word, "pun", "is a reference, and is accessed as something else");
+}
+
+enum { MAX_DEPTH = 8, MAX_ELEMENTS = 64 };
+
+static void check_part(struct access *a, uint64_t offset, LLVMTypeRef type, int depth)
+{
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(a->gc->module);
+    LLVMTypeKind kind = LLVMGetTypeKind(type);
+    bool is_struct = kind == LLVMStructTypeKind, is_array = kind == LLVMArrayTypeKind;
+    bool is_vector = kind == LLVMVectorTypeKind && tn__type_holds(type, IN_TRACKED);
+    if (!is_struct && !is_array && !is_vector) {
+        check_scalar(a, offset, type);
+        return;
+    }
+    uint64_t count = is_struct  ? LLVMCountStructElementTypes(type)
+                     : is_array ? LLVMGetArrayLength2(type)
+                                : LLVMGetVectorSize(type);
+    for (unsigned i = 0; i < count && i < MAX_ELEMENTS && depth < MAX_DEPTH; i++) {
+        LLVMTypeRef element = is_struct ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
+        uint64_t at = is_struct ? LLVMOffsetOfElement(layout, type, i) : i * LLVMABISizeOfType(layout, element);
+        check_part(a, offset + at, element, depth + 1);
+    }
+}
+
+/* The memory that an instruction accesses, and as which type; NULL: none. `value`: what it stores. */
+static LLVMValueRef accessed(LLVMValueRef i, LLVMTypeRef *type, LLVMValueRef *value)
+{
+    unsigned address = 0, stored = 1;
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMLoad:
+        *value = NULL;
+        *type = LLVMTypeOf(i);
+        return LLVMGetOperand(i, 0);
+    case LLVMStore:
+        address = 1;
+        stored = 0;
+        break;
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+        break;
+    default:
+        return NULL;
+    }
+    *value = LLVMGetOperand(i, stored);
+    *type = LLVMTypeOf(*value);
+    return LLVMGetOperand(i, address);
+}
+
+/* Null, whatever its type, and permanent objects, which do not move. */
+static bool is_harmless(LLVMValueRef stored)
+{
+    return LLVMIsNull(stored) || (LLVMIsConstant(stored) && tn__space_of(stored) == TRACKED);
+}
+
+static void check_access(struct types *types, LLVMValueRef instruction)
+{
+    struct tn__gc *gc = types->gc;
+    struct access a = {.gc = gc, .types = types, .instruction = instruction};
+    LLVMTypeRef type;
+    LLVMValueRef value, address = accessed(instruction, &type, &value);
+    if (address && LLVMTypeIsSized(type) && !(value && is_harmless(value)) &&
+        find(gc, address, &a.place, &a.descriptor))
+        check_part(&a, (uint64_t)a.place.offset, type, 0);
+}
+
+void tn__check_types(struct tn__gc *gc)
+{
+    struct types types = {.gc = gc};
+    for (TN__EACH_FUNCTION(f, gc))
+        for (TN__EACH_BLOCK(b, f))
+            for (TN__EACH_INSTRUCTION(i, b))
+                check_access(&types, i);
+}

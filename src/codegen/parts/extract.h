@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Shared by split.cpp, which finds the parts, and extract.cpp, which copies one of them. */
+
+#ifndef TENON_CODEGEN_EXTRACT_H
+#define TENON_CODEGEN_EXTRACT_H
+
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/TrackingMDRef.h"
+#include "llvm/Support/StringSaver.h"
+
+#include "codegen/parts/split.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__split {
+    struct part {
+        std::vector<llvm::GlobalValue *> members;
+        std::vector<tn__split_symbol> symbols;
+        bool compiled = false;
+    };
+    /* The lists that a compile unit has for the whole module: enumerations, types, variables, imports and macros. */
+    struct unit_lists {
+        llvm::DICompileUnit *unit;
+        llvm::TrackingMDRef lists[5];
+    };
+
+    llvm::Module *const module;
+    const bool opaque, whole;
+    std::vector<part> parts;
+    llvm::DenseMap<const llvm::GlobalValue *, size_t> part_of;
+    llvm::DenseSet<const llvm::GlobalVariable *> copied;         /* constants that are copied to their users */
+    llvm::DenseMap<const llvm::Function *, const char *> bodies; /* their names */
+    llvm::DenseSet<const llvm::GlobalValue *> entangled;         /* functions that know addresses inside others */
+    std::vector<unit_lists> units;
+    llvm::BumpPtrAllocator names;
+
+    tn__split(llvm::Module *module, uint64_t number, bool whole);
+
+    bool is_copied(const llvm::GlobalVariable &variable) const
+    {
+        return copied.contains(&variable);
+    }
+    /* Puts the lists back into their compile units, or removes them. */
+    void show_lists(bool shown);
+
+  private:
+    bool may_copy(const llvm::GlobalVariable &variable) const;
+    void name_everything(uint64_t number);
+    void form_parts();
+    void form_one_part();
+    void list_symbols(uint64_t number);
+    void set_aside_lists();
+    void forget_values_in_debug_info();
+};
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A module that stays in memory and is compiled part by part. As long as threads come one at a time, parts are compiled
+ * in the context of the module, as its guests. Once a second thread has had to wait for that, parts are copied into
+ * contexts of their own: then the lock is only held while a part is copied, and parts are compiled in parallel. */
+
+#include <pthread.h>
+
+#include "base/fork.h"
+#include "base/os.h"
+#include "codegen/llvm/codegen.h"
+#include "codegen/parts/module.h"
+
+struct tn__module {
+    struct tn__list listed;
+    bool locked_for_fork;
+    bool in_one_piece;    /* it is being compiled as a whole, without the lock */
+    pthread_mutex_t lock; /* recursive: the observer of a compilation may compile as well */
+    struct tn__unit unit;
+    struct tn__split *split;
+    const struct tn__split
+        *symbols; /* the first split, which has the lists of symbols; if LLVM gave up, it is not the last */
+    uint64_t number;
+    char *ir; /* a copy, to read the module again; NULL if there is none */
+    size_t length;
+    bool whole;  /* not taken apart */
+    bool apart;  /* parts are compiled in contexts of their own */
+    bool broken; /* LLVM gave up in it */
+    char name[];
+};
+
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+/* ---- opening and closing ---- */
+
+struct opening {
+    struct tn__module *module;
+    const void *ir;
+    size_t length;
+    bool whole;
+    struct tn_error *err;
+};
+
+/* What managed code keeps in memory is found with the whole module in view, however it is divided afterwards. */
+static int prepare_managed(struct tn__unit *unit)
+{
+    if (!unit->managed || unit->options->passes)
+        return TN_OK;
+    struct tn__gc gc = {
+        .module = unit->module, .context = unit->context, .options = unit->options, .diagnostics = &unit->diagnostics};
+    int code = tn__gc_prepare(&gc);
+    tn__arena_free(&gc.arena);
+    unit->is_prepared = code == TN_OK;
+    return code;
+}
+
+static int open_contained(void *user)
+{
+    struct opening *o = user;
+    struct tn__unit *unit = &o->module->unit;
+    int code = tn__unit_read(unit, o->ir, o->length, false, o->err);
+    if (code == TN_OK)
+        code = prepare_managed(unit);
+    if (code != TN_OK) {
+        tn__unit_dispose(unit);
+        return code;
+    }
+    o->module->split = tn__split_create(unit->module, o->module->number, o->whole);
+    o->module->whole = tn__split_is_whole(o->module->split);
+    tn__target_give(unit->target); /* it is needed again when something is compiled */
+    unit->target = NULL;
+    unit->diagnostics.err = NULL;
+    LLVMContextSetDiscardValueNames(unit->context, !o->module->whole); /* names in parts are not visible to anybody */
+    return TN_OK;
+}
+
+/* ---- forks ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct tn__list modules;
+} all = {PTHREAD_MUTEX_INITIALIZER, {&all.modules, &all.modules}};
+
+static struct tn__module *module_at(struct tn__list *node)
+{
+    return tn__container_of(node, struct tn__module, listed);
+}
+
+/* Compiling may take long, so a fork does not wait for it. */
+static void before_fork(void)
+{
+    for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next)
+        module_at(node)->locked_for_fork = !pthread_mutex_trylock(&module_at(node)->lock);
+}
+
+/* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child
+ * cannot unlock recursive locks, which know their owner by its number in the parent. */
+static void after_fork(bool in_child)
+{
+    for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next) {
+        struct tn__module *module = module_at(node);
+        if (in_child)
+            init_lock(&module->lock);
+        else if (module->locked_for_fork)
+            pthread_mutex_unlock(&module->lock);
+        module->broken |= in_child && !module->locked_for_fork;
+        module->broken |= in_child && __atomic_load_n(&module->in_one_piece, __ATOMIC_RELAXED);
+    }
+}
+
+static void list_module(struct tn__module *module)
+{
+    static const struct tn__fork_hooks hooks = {&all.lock, before_fork, after_fork};
+    tn__forks_watch(TN__FORK_MODULES, &hooks);
+    pthread_mutex_lock(&all.lock);
+    tn__list_append(&all.modules, &module->listed);
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void unlist_module(struct tn__module *module)
+{
+    pthread_mutex_lock(&all.lock);
+    tn__list_remove(&module->listed);
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- opening ---- */
+
+static void keep_ir(struct tn__module *module, const void *ir, size_t length)
+{
+    module->ir = tn__alloc(NULL, length ? length : 1);
+    module->length = length;
+    if (module->ir)
+        memcpy(module->ir, ir, length);
+    module->apart = !module->ir;
+}
+
+int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
+                    uint64_t number, bool whole, struct tn__module **out, struct tn_error *err)
+{
+    size_t name_size = strlen(name) + 1;
+    struct tn__module *module = tn__alloc_zeroed(NULL, sizeof *module + name_size, 1);
+    *out = NULL;
+    if (!module)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    memcpy(module->name, name, name_size);
+    init_lock(&module->lock);
+    module->number = number;
+    module->unit.name = module->name;
+    module->unit.options = options;
+    struct opening o = {.module = module, .ir = ir, .length = length, .whole = whole, .err = err};
+    int code = tn__contain(open_contained, &o, err);
+    if (code != TN_OK) {
+        pthread_mutex_destroy(&module->lock);
+        tn__free(NULL, module);
+        return code;
+    }
+    module->symbols = module->split;
+    if (!module->whole)
+        keep_ir(module, ir, length);
+    list_module(module);
+    *out = module;
+    return TN_OK;
+}
+
+static int close_contained(void *user)
+{
+    struct tn__module *module = user;
+    tn__split_dispose(module->split);
+    tn__unit_dispose(&module->unit);
+    return TN_OK;
+}
+
+void tn__module_close(struct tn__module *module)
+{
+    if (!module)
+        return;
+    unlist_module(module);
+    if (!module->broken)
+        tn__contain_disposal(close_contained, module);
+    pthread_mutex_destroy(&module->lock);
+    tn__free(NULL, module->ir);
+    tn__free(NULL, module);
+}
+
+/* LLVM gave up in a part that was the module's guest: the module is read again, and there are no more guests. What
+ * was read before stays in memory, because the names of symbols are there. */
+static int open_again(struct tn__module *module, struct tn_error *err)
+{
+    const struct tn__split *before = module->split;
+    if (!module->ir)
+        return tn__fail(err, TN_EFATAL, "%s: LLVM has given up before", module->name);
+    module->unit = (struct tn__unit){.name = module->name, .options = module->unit.options};
+    struct opening o = {.module = module, .ir = module->ir, .length = module->length, .err = err};
+    int code = tn__contain(open_contained, &o, err);
+    if (code != TN_OK)
+        return code;
+    tn__split_inherit(module->split, before);
+    module->broken = false;
+    return TN_OK;
+}
+
+/* ---- parts ---- */
+
+bool tn__module_is_opaque(const struct tn__module *module)
+{
+    return tn__split_is_opaque(module->symbols);
+}
+
+bool tn__module_is_whole(const struct tn__module *module)
+{
+    return module->whole;
+}
+
+size_t tn__module_parts(const struct tn__module *module)
+{
+    return tn__split_parts(module->symbols);
+}
+
+bool tn__module_has_initializers(const struct tn__module *module)
+{
+    return tn__split_has_initializers(module->symbols);
+}
+
+const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count)
+{
+    return tn__split_symbols(module->symbols, part, count);
+}
+
+void tn__module_compiled(struct tn__module *module, size_t part)
+{
+    pthread_mutex_lock(&module->lock);
+    if (!module->broken)
+        tn__split_compiled(module->split, part);
+    pthread_mutex_unlock(&module->lock);
+}
+
+struct extracting {
+    struct tn__module *module;
+    size_t part;
+    const struct tn__extraction *how;
+    struct tn_buffer *out;
+    struct tn__unit *guest; /* NULL: the part goes to `out` */
+    bool finished;
+};
+
+static int extract_contained(void *user)
+{
+    struct extracting *e = user;
+    struct tn__module *module = e->module;
+    if (!e->guest) {
+        bool good = tn__split_extract(module->split, e->part, e->how, e->out);
+        e->finished = true;
+        return good ? TN_OK : TN_ENOMEM;
+    }
+    struct tn__unit *guest = e->guest;
+    guest->module = tn__split_copy(module->split, e->part, e->how);
+    guest->managed = tn__gc_is_managed(guest->module);
+    guest->diagnostics.module = guest->module;
+    tn__diagnostics_attach(&guest->diagnostics, guest->context);
+    int code = tn__target_take(&guest->target, guest->options, LLVMGetTarget(guest->module), guest->diagnostics.err);
+    if (code != TN_OK)
+        tn__unit_dispose(guest);
+    e->finished = true;
+    return code;
+}
+
+/* With the lock. */
+static int extract(struct extracting *e, struct tn_error *err)
+{
+    struct tn__module *module = e->module;
+    int code = module->broken ? open_again(module, err) : TN_OK;
+    if (code != TN_OK)
+        return code;
+    code = tn__contain(extract_contained, e, err);
+    module->broken = !e->finished; /* LLVM left it as it happened to be */
+    if (code == TN_EFATAL && !e->finished)
+        tn__append(err, " (while a function of '%s' was copied)", module->name);
+    else if (code == TN_ENOMEM)
+        tn__fail(err, code, "%s: no memory for a copy of a function", module->name);
+    return code;
+}
+
+/* ---- compiling ---- */
+
+/* What compiling a part takes and gives. */
+struct job {
+    struct tn__module *module;
+    size_t part;
+    const char *name;
+    const struct tn__extraction *how;
+    const struct tn_compile_observer *observer;
+    struct tn_buffer *out;
+    uint64_t *extract_ns;
+    struct tn_compile_stats *stats;
+    struct tn_error *err;
+};
+
+static int compile_as_guest(const struct job *job)
+{
+    struct tn__module *module = job->module;
+    struct tn__unit guest = {.name = job->name,
+                             .options = module->unit.options,
+                             .context = module->unit.context,
+                             .is_guest = true,
+                             .is_prepared = module->unit.is_prepared,
+                             .diagnostics = {.name = job->name, .err = job->err}};
+    struct extracting e = {.module = module, .part = job->part, .how = job->how, .guest = &guest};
+    uint64_t begin = tn__os_now_ns();
+    *job->out = (struct tn_buffer){0};
+    int code = extract(&e, job->err);
+    *job->extract_ns = tn__os_now_ns() - begin;
+    if (code == TN_OK) {
+        code = tn__compile_unit(&guest, job->observer, job->out, job->stats, job->err);
+        module->broken |= guest.module != NULL; /* LLVM gave up before it was disposed of */
+    }
+    module->apart |= module->broken; /* one such part is enough */
+    if (!module->broken)
+        tn__diagnostics_attach(&module->unit.diagnostics, module->unit.context);
+    return code;
+}
+
+static int compile_apart(const struct job *job, bool waited)
+{
+    struct tn__module *module = job->module;
+    struct tn_buffer bitcode = {0};
+    struct extracting e = {.module = module, .part = job->part, .how = job->how, .out = &bitcode};
+    uint64_t begin = tn__os_now_ns();
+    pthread_mutex_lock(&module->lock);
+    module->apart = module->apart || waited;
+    int code = extract(&e, job->err);
+    pthread_mutex_unlock(&module->lock);
+    *job->extract_ns = tn__os_now_ns() - begin;
+    if (code != TN_OK)
+        return code;
+    code = tn__compile_part(job->name, &bitcode, module->unit.is_prepared, module->unit.options, job->observer,
+                            job->out, job->stats, job->err);
+    tn_buffer_free(&bitcode);
+    return code;
+}
+
+int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
+                            const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
+                            struct tn_compile_stats *stats, struct tn_error *err)
+{
+    const struct job job = {module, part, name, how, observer, out, extract_ns, stats, err};
+    if (part == 0) /* the data comes with the debug information of the module */
+        return compile_apart(&job, false);
+    if (pthread_mutex_trylock(&module->lock))
+        return compile_apart(&job, true);
+    bool apart = module->apart || module->broken;
+    int code = apart ? TN_OK : compile_as_guest(&job);
+    pthread_mutex_unlock(&module->lock);
+    return apart ? compile_apart(&job, false) : code;
+}
+
+/* The lists of symbols are not needed any more, and refer to the IR, which compiling disposes of. */
+static int prepare_whole(void *user)
+{
+    struct tn__module *module = user;
+    struct tn__unit *unit = &module->unit;
+    tn__split_dispose(module->split);
+    module->symbols = module->split = NULL;
+    int code = tn__target_take(&unit->target, unit->options, LLVMGetTarget(unit->module), unit->diagnostics.err);
+    if (code != TN_OK)
+        tn__unit_dispose(unit);
+    return code;
+}
+
+int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
+                             struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
+{
+    if (module->broken)
+        return tn__fail(err, TN_EREMOVED, "%s: another thread was compiling it when the process forked", module->name);
+    __atomic_store_n(&module->in_one_piece, true, __ATOMIC_RELAXED);
+    module->unit.diagnostics.err = err;
+    int code = tn__contain(prepare_whole, module, err);
+    if (code == TN_OK)
+        code = tn__compile_unit(&module->unit, observer, out, stats, err);
+    module->broken = module->unit.module != NULL; /* LLVM gave up before it was disposed of */
+    __atomic_store_n(&module->in_one_piece, false, __ATOMIC_RELAXED);
+    return code;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A module that stays in memory and is compiled part by part (module.c over split.cpp). Any thread may call any
+ * function, except to open and to close it. */
+
+#ifndef TENON_CODEGEN_MODULE_H
+#define TENON_CODEGEN_MODULE_H
+
+#include "codegen/parts/split.h"
+
+#pragma GCC visibility push(hidden)
+
+struct tn__module;
+
+/* Reads IR text or bitcode, verifies it and fits it to the target; `whole`: it is not divided. `options` were taken and
+ * outlive the module. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
+int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
+                    uint64_t number, bool whole, struct tn__module **out, struct tn_error *err);
+void tn__module_close(struct tn__module *module); /* NULL is ignored */
+
+/* As in split.h. */
+bool tn__module_is_opaque(const struct tn__module *module);
+bool tn__module_is_whole(const struct tn__module *module);
+size_t tn__module_parts(const struct tn__module *module);
+bool tn__module_has_initializers(const struct tn__module *module);
+const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
+void tn__module_compiled(struct tn__module *module, size_t part);
+
+/* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL.
+ * Errors as tn_compile. */
+int tn__module_compile_part(struct tn__module *module, size_t part, const char *name, const struct tn__extraction *how,
+                            const struct tn_compile_observer *observer, struct tn_buffer *out, uint64_t *extract_ns,
+                            struct tn_compile_stats *stats, struct tn_error *err);
+
+/* Compiles a whole module, once, and disposes of its IR. */
+int tn__module_compile_whole(struct tn__module *module, const struct tn_compile_observer *observer,
+                             struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Dividing a module (split.h). What has to stay together is found once; extracting a part then walks through that part
+ * only.
+ *
+ * Functions are copied into a small module of the same context, so types, constants and metadata are shared with the
+ * large one and cost nothing. Debug information is shared as it is, except for the lists that a compile unit has for
+ * the whole module: they are set aside and go with the data. */
+
+#include "codegen/llvm/llvm_compat.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Module.h"
+
+#include "base/shown_name.h"
+#include "codegen/parts/extract.h"
+#include "codegen/managed/ir/saved.h"
+#include "codegen/llvm/llvm.h"
+
+using namespace llvm;
+
+/* ---- names and linkage ---- */
+
+/* Self-contained constants are copied to where they are used, unless they are large and shared. */
+static bool is_plain(const Constant *constant)
+{
+    if (isa<ConstantData>(constant))
+        return true;
+    return isa<ConstantAggregate>(constant) && constant->getNumOperands() <= 16 &&
+           all_of(constant->operands(), [](const Use &use) { return is_plain(cast<Constant>(use)); });
+}
+
+bool tn__split::may_copy(const GlobalVariable &variable) const
+{
+    static const uint64_t small = 1024;
+    return variable.hasLocalLinkage() && variable.isConstant() && variable.hasInitializer() &&
+           variable.hasGlobalUnnamedAddr() && !variable.isThreadLocal() && !variable.hasSection() &&
+           (variable.hasOneUse() ||
+            module->getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() <= small) &&
+           is_plain(variable.getInitializer());
+}
+
+static bool is_definition(const GlobalValue &global)
+{
+    return !global.isDeclaration() && !global.hasAvailableExternallyLinkage();
+}
+
+static bool is_llvms(const GlobalValue &global)
+{
+    return global.getName().starts_with("llvm.");
+}
+
+/* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
+static void publish_local(GlobalValue &global, uint64_t number)
+{
+    global.setName((global.hasName() ? global.getName() : "unnamed") + TN__NAME_LOCAL + Twine(number));
+    global.setLinkage(GlobalValue::ExternalLinkage);
+    global.setVisibility(GlobalValue::HiddenVisibility);
+}
+
+void tn__split_leave_groups(LLVMModuleRef module)
+{
+    for (GlobalObject &object : unwrap(module)->global_objects()) {
+        if (object.hasComdat() && object.hasExternalLinkage() && is_definition(object))
+            object.setLinkage(GlobalValue::WeakODRLinkage);
+        object.setComdat(nullptr);
+    }
+}
+
+/* Whatever becomes of it, reports call a function what the module does. */
+static void note_names(Module &module)
+{
+    for (Function &function : module)
+        if (is_definition(function) && !function.hasFnAttribute(TN__MODULE_NAME))
+            function.addFnAttr(TN__MODULE_NAME, function.getName());
+}
+
+void tn__split::name_everything(uint64_t number)
+{
+    note_names(*module);
+    for (const GlobalVariable &variable : module->globals())
+        if (may_copy(variable))
+            copied.insert(&variable);
+    tn__split_leave_groups(wrap(module)); /* members may end up in different parts */
+    for (GlobalValue &global : module->global_values()) {
+        auto *variable = dyn_cast<GlobalVariable>(&global);
+        if (is_llvms(global) || !is_definition(global) || (variable && is_copied(*variable)))
+            continue;
+        if (global.hasLocalLinkage() || !global.hasName())
+            publish_local(global, number);
+    }
+}
+
+/* A part that sees two names of one thing as two things would assume that their addresses differ. */
+static void use_first_names(Module &module)
+{
+    for (GlobalAlias &alias : module.aliases())
+        if (!alias.isInterposable())
+            alias.replaceAllUsesWith(alias.getAliasee());
+}
+
+/* ---- what stays together ---- */
+
+using groups = EquivalenceClasses<const GlobalValue *>;
+
+/* Unites `function` with whoever uses `constant`. */
+static void unite_with_users(groups &groups, const Function *function, const Constant *constant)
+{
+    for (const User *user : constant->users()) {
+        if (auto *instruction = dyn_cast<Instruction>(user))
+            groups.unionSets(function, instruction->getFunction());
+        else if (auto *variable = dyn_cast<GlobalVariable>(user))
+            groups.unionSets(function, variable);
+        else if (auto *outer = dyn_cast<Constant>(user))
+            unite_with_users(groups, function, outer);
+    }
+}
+
+/* Block addresses mean nothing outside of their function's module, so tables of them stay with the function. */
+static void unite_block_addresses(groups &groups, const Function &function)
+{
+    for (const BasicBlock &block : function)
+        if (block.hasAddressTaken())
+            unite_with_users(groups, &function, BlockAddress::lookup(&block));
+}
+
+/* The function that an alias is just another name of, or NULL. */
+static const Function *function_of(const GlobalAlias &alias)
+{
+    return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
+}
+
+/* Finds the references among a function's arguments. False: a stub cannot keep them for the collector. */
+static bool saved_references(const Function &function, tn__saved_references &found)
+{
+    return tn__gc_saved_references(wrap(&function), &found);
+}
+
+/* The functions that have to be defined where the data is, with all that depends on them. */
+static void unite_with_data(groups &groups, const Module &module, const GlobalValue *data)
+{
+    tn__saved_references unused;
+    for (const Function &function : module)
+        if (is_definition(function) && !saved_references(function, unused))
+            groups.unionSets(&function, data);
+    for (const GlobalIFunc &ifunc : module.ifuncs())
+        if (const Function *resolver = ifunc.getResolverFunction())
+            groups.unionSets(resolver, data);
+    for (const GlobalAlias &alias : module.aliases())
+        if (auto *object = dyn_cast_or_null<Function>(alias.getAliaseeObject()); object && !function_of(alias))
+            groups.unionSets(object, data);
+}
+
+void tn__split::form_parts()
+{
+    groups groups;
+    const GlobalValue *data = nullptr; /* stands for all of it */
+    groups.insert(data);
+    for (const Function &function : *module)
+        if (is_definition(function)) {
+            groups.insert(&function);
+            unite_block_addresses(groups, function);
+        }
+    unite_with_data(groups, *module, data);
+
+    DenseMap<const GlobalValue *, size_t> part_of_leader;
+    part_of_leader[groups.getLeaderValue(data)] = 0;
+    parts.resize(1);
+    auto place = [&](GlobalValue &global) {
+        auto leader = groups.findLeader(&global);
+        size_t part = 0;
+        if (leader != groups.member_end()) {
+            part = part_of_leader.try_emplace(*leader, parts.size()).first->second;
+            if (part == parts.size())
+                parts.emplace_back();
+        }
+        parts[part].members.push_back(&global);
+        part_of[&global] = part;
+    };
+    for (Function &function : *module)
+        if (is_definition(function))
+            place(function);
+    for (GlobalVariable &variable : module->globals())
+        if (is_definition(variable) && !is_llvms(variable) && !is_copied(variable))
+            place(variable);
+    for (GlobalIFunc &ifunc : module->ifuncs())
+        place(ifunc);
+    for (GlobalAlias &alias : module->aliases())
+        if (!function_of(alias))
+            place(alias);
+    for (const part &part : parts)
+        if (part.members.size() > 1)
+            entangled.insert(part.members.begin(), part.members.end());
+}
+
+static unsigned flags_of(const GlobalValue &global)
+{
+    return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
+}
+
+/* Several modules of a library may have a weak function of the same name, but its stub leads to only one of them. */
+static std::string body_of(const Function &function, uint64_t number)
+{
+    std::string name = (function.getName() + TN__NAME_BODY).str();
+    return function.isWeakForLinker() ? name + "." + std::to_string(number) : name;
+}
+
+void tn__split::list_symbols(uint64_t number)
+{
+    StringSaver saver(names);
+    auto name = [&](const GlobalValue &global) { return saver.save(global.getName()).data(); };
+    for (part &part : parts)
+        for (const GlobalValue *member : part.members) {
+            auto *function = dyn_cast<Function>(member);
+            const char *body = nullptr;
+            tn__saved_references saved = {};
+            if (function && &part != &parts[0]) {
+                body = bodies[function] = saver.save(body_of(*function, number)).data();
+                saved_references(*function, saved);
+            }
+            part.symbols.push_back({name(*member), nullptr, body, flags_of(*member), saved.registers, saved.stack});
+        }
+    for (const GlobalAlias &alias : module->aliases())
+        if (const Function *function = function_of(alias))
+            parts[part_of[function]].symbols.push_back({name(alias), name(*function), nullptr, flags_of(alias), 0, 0});
+}
+
+/* The part defines everything that is visible to others. */
+void tn__split::form_one_part()
+{
+    StringSaver saver(names);
+    parts.resize(1);
+    for (const GlobalValue &global : module->global_values())
+        if (is_definition(global) && !global.hasLocalLinkage() && global.hasName() && !is_llvms(global))
+            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
+}
+
+/* ---- debug information ---- */
+
+/* The operand of a compile unit that is the first list. */
+static const unsigned first_list = 4;
+
+void tn__split::set_aside_lists()
+{
+    for (DICompileUnit *unit : module->debug_compile_units()) {
+        units.push_back({unit, {}});
+        for (unsigned i = 0; i < std::size(units.back().lists); i++)
+            units.back().lists[i].reset(unit->getOperand(first_list + i));
+    }
+    show_lists(false);
+}
+
+void tn__split::show_lists(bool shown)
+{
+    for (const unit_lists &full : units)
+        for (unsigned i = 0; i < std::size(full.lists); i++)
+            full.unit->replaceOperandWith(first_list + i, shown ? full.lists[i].get() : nullptr);
+}
+
+/* Debug information is shared between modules, so it must not refer to values of this one, as template arguments do. */
+static void forget_values(Metadata *root, DenseSet<const Metadata *> &seen)
+{
+    SmallVector<Metadata *, 64> work = {root};
+    while (!work.empty()) {
+        auto *node = dyn_cast_or_null<MDNode>(work.pop_back_val());
+        if (!node || !seen.insert(node).second)
+            continue;
+        for (unsigned i = 0; i < node->getNumOperands(); i++)
+            if (isa<DITemplateValueParameter>(node) && isa_and_nonnull<ConstantAsMetadata>(node->getOperand(i)))
+                node->replaceOperandWith(i, nullptr);
+            else
+                work.push_back(node->getOperand(i));
+    }
+}
+
+void tn__split::forget_values_in_debug_info()
+{
+    if (none_of(module->global_values(), [](const GlobalValue &global) { return global.isUsedByMetadata(); }))
+        return;
+    DenseSet<const Metadata *> seen;
+    for (DICompileUnit *unit : module->debug_compile_units())
+        forget_values(unit, seen);
+    for (Function &function : *module) {
+        forget_values(function.getSubprogram(), seen);
+        for (BasicBlock &block : function)
+            for (Instruction &instruction : block) {
+                forget_values(instruction.getDebugLoc().getAsMDNode(), seen);
+                for (DbgRecord &record : instruction.getDbgRecordRange())
+                    if (auto *variable = dyn_cast<DbgVariableRecord>(&record))
+                        forget_values(variable->getRawVariable(), seen);
+            }
+    }
+}
+
+/* ---- the interface ---- */
+
+static bool is_opaque(const Module &module)
+{
+    return !module.getModuleInlineAsm().empty() ||
+           any_of(module.globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); });
+}
+
+tn__split::tn__split(Module *module, uint64_t number, bool whole)
+    : module(module), opaque(is_opaque(*module)), whole(whole || opaque)
+{
+    if (this->whole) {
+        form_one_part();
+        return;
+    }
+    name_everything(number);
+    use_first_names(*module);
+    form_parts();
+    list_symbols(number);
+    forget_values_in_debug_info();
+    set_aside_lists();
+}
+
+tn__split *tn__split_create(LLVMModuleRef module, uint64_t number, bool whole)
+{
+    return new tn__split(unwrap(module), number, whole);
+}
+
+bool tn__split_is_opaque(const tn__split *split)
+{
+    return split->opaque;
+}
+
+bool tn__split_is_whole(const tn__split *split)
+{
+    return split->whole;
+}
+
+void tn__split_dispose(tn__split *split)
+{
+    delete split;
+}
+
+size_t tn__split_parts(const tn__split *split)
+{
+    return split->parts.size();
+}
+
+bool tn__split_has_initializers(const tn__split *split)
+{
+    return split->module->getNamedGlobal("llvm.global_ctors") || split->module->getNamedGlobal("llvm.global_dtors");
+}
+
+const tn__split_symbol *tn__split_symbols(const tn__split *split, size_t part, size_t *count)
+{
+    *count = split->parts[part].symbols.size();
+    return split->parts[part].symbols.data();
+}
+
+uint64_t tn__split_weight(const tn__split *split, size_t part)
+{
+    uint64_t weight = 0;
+    for (const GlobalValue *member : split->parts[part].members) {
+        uint64_t clones = 1, size = 1;
+        if (auto *function = dyn_cast<Function>(member)) {
+            function->getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, clones);
+            size += function->getInstructionCount() + function->size();
+        }
+        weight += size * popcount(clones);
+    }
+    return weight;
+}
+
+void tn__split_regroup(tn__split *split, const size_t *group_of, size_t groups)
+{
+    std::vector<tn__split::part> old(groups);
+    old.swap(split->parts);
+    for (size_t i = 0; i < old.size(); i++)
+        for (GlobalValue *member : old[i].members) {
+            split->parts[group_of[i]].members.push_back(member);
+            split->part_of[member] = group_of[i];
+        }
+    for (GlobalAlias &alias : split->module->aliases())
+        if (const Function *function = function_of(alias)) {
+            split->part_of[&alias] = split->part_of[function];
+            split->parts[split->part_of[&alias]].members.push_back(&alias);
+        }
+}
+
+LLVMModuleRef tn__split_module(const tn__split *split)
+{
+    return wrap(split->module);
+}
+
+void tn__split_compiled(tn__split *split, size_t part)
+{
+    split->parts[part].compiled = true;
+}
+
+void tn__split_inherit(tn__split *split, const tn__split *from)
+{
+    for (size_t part = 0; part < split->parts.size(); part++)
+        split->parts[part].compiled = from->parts[part].compiled;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Target machines outlive their compilation: making one costs more than compiling a small function. One is used by one
+ * compilation at a time; what LLVM gave up in is never used again, because it does not come back here. */
+
+#include <pthread.h>
+
+#include <llvm-c/Target.h>
+
+#include "base/fork.h"
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/llvm.h"
+#include "tenon_cpu.h"
+
+/* A target with what it was asked for by. */
+struct entry {
+    struct tn__target target; /* first: tn__target_give gets it back from this address */
+    struct tn_compile_options key;
+    struct tn_cpu native; /* of the key, if it has one */
+    char *wanted;         /* the module's triple as it was given */
+    struct entry *next;
+    char text[]; /* of the key's strings */
+};
+
+/* The one given back last is first. */
+static struct pool {
+    pthread_mutex_t lock;
+    struct entry *idle;
+    size_t count;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { MOST_IDLE = 16 };
+
+static void lock_pool(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &pool.lock};
+    tn__forks_watch(TN__FORK_TARGETS, &hooks);
+    pthread_mutex_lock(&pool.lock);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_cpu(const struct tn_cpu *a, const struct tn_cpu *b)
+{
+    return a == b || (a && b && a->arch == b->arch && same_text(a->name, b->name) &&
+                      memcmp(&a->features, &b->features, sizeof a->features) == 0);
+}
+
+static bool matches(const struct entry *entry, const struct tn_compile_options *options, const char *triple)
+{
+    const struct tn_compile_options *key = &entry->key;
+    return key->opt_level == options->opt_level && key->reloc_model == options->reloc_model &&
+           key->code_model == options->code_model && !key->function_sections == !options->function_sections &&
+           !key->assembly_files == !options->assembly_files && same_text(key->triple, options->triple) &&
+           same_text(key->cpu, options->cpu) && same_text(key->features, options->features) &&
+           same_cpu(key->native, options->native) && (options->triple || same_text(entry->wanted, triple));
+}
+
+static struct entry *take_idle(const struct tn_compile_options *options, const char *triple)
+{
+    lock_pool();
+    struct entry **at = &pool.idle;
+    while (*at && !matches(*at, options, triple))
+        at = &(*at)->next;
+    struct entry *found = *at;
+    if (found) {
+        *at = found->next;
+        pool.count--;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return found;
+}
+
+static size_t room_for(const char *text)
+{
+    return text ? strlen(text) + 1 : 0;
+}
+
+/* Copies the text to *at, which moves on. */
+static char *keep(char **at, const char *text)
+{
+    if (!text)
+        return NULL;
+    char *copy = *at;
+    *at = stpcpy(copy, text) + 1;
+    return copy;
+}
+
+static struct entry *make_entry(const struct tn_compile_options *options, const char *triple)
+{
+    size_t size = sizeof(struct entry) + room_for(options->triple) + room_for(options->cpu) +
+                  room_for(options->features) + room_for(triple);
+    struct entry *entry = tn__alloc_zeroed(NULL, size, 1);
+    if (!entry)
+        return NULL;
+    char *at = entry->text;
+    entry->key = *options;
+    entry->key.triple = keep(&at, options->triple);
+    entry->key.cpu = keep(&at, options->cpu);
+    entry->key.features = keep(&at, options->features);
+    entry->wanted = keep(&at, triple);
+    if (options->native) {
+        entry->native = *options->native;
+        entry->key.native = &entry->native;
+    }
+    return entry;
+}
+
+static void dispose(struct entry *entry)
+{
+    tn__target_close(&entry->target);
+    tn__free(NULL, entry);
+}
+
+int tn__target_take(struct tn__target **out, const struct tn_compile_options *options, const char *module_triple,
+                    struct tn_error *err)
+{
+    *out = NULL;
+    struct entry *entry = take_idle(options, module_triple);
+    if (!entry) {
+        entry = make_entry(options, module_triple);
+        if (!entry)
+            return tn__fail(err, TN_ENOMEM, "out of memory while setting up the target");
+        int code = tn__target_open(&entry->target, &entry->key, entry->wanted, err);
+        if (code != TN_OK) {
+            dispose(entry);
+            return code;
+        }
+    }
+    *out = &entry->target;
+    return TN_OK;
+}
+
+void tn__target_give(struct tn__target *target)
+{
+    if (!target)
+        return;
+    struct entry *entry = (struct entry *)(void *)target, *surplus = NULL;
+    if (target->spent) {
+        dispose(entry);
+        return;
+    }
+    lock_pool();
+    entry->next = pool.idle;
+    pool.idle = entry;
+    if (++pool.count > MOST_IDLE) {
+        struct entry **at = &pool.idle;
+        while ((*at)->next)
+            at = &(*at)->next;
+        surplus = *at;
+        *at = NULL;
+        pool.count--;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    if (surplus)
+        dispose(surplus);
+}

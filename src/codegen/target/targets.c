@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From triple, CPU and features to a target machine. LLVM prints a warning for each CPU or feature it does not know and
+ * goes on without it, so every name, also those in the module's function attributes, is looked up before LLVM sees it.
+ * Only the target that is asked for is initialised: registering the passes of one costs about as much as starting. */
+
+#include <stdio.h>
+
+#include <llvm-c/Target.h>
+
+#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/llvm.h"
+#include "cpu/cpu.h"
+
+/* ---- the targets that are built in ---- */
+
+#define TARGET_INIT(Name)                                                                                              \
+    static void init_info_##Name(void)                                                                                 \
+    {                                                                                                                  \
+        LLVMInitialize##Name##TargetInfo();                                                                            \
+    }                                                                                                                  \
+    static bool init_##Name(void)                                                                                      \
+    {                                                                                                                  \
+        LLVMInitialize##Name##Target();                                                                                \
+        LLVMInitialize##Name##TargetMC();                                                                              \
+        LLVMInitialize##Name##AsmParser();                                                                             \
+        LLVMInitialize##Name##AsmPrinter();                                                                            \
+        return true;                                                                                                   \
+    }
+
+#if TN_TARGET_X86
+TARGET_INIT(X86)
+#endif
+#if TN_TARGET_AArch64
+TARGET_INIT(AArch64)
+#endif
+#if TN_TARGET_RISCV
+TARGET_INIT(RISCV)
+#endif
+
+#define TARGET_ROW(Name) .name = #Name, .init_info = init_info_##Name, .init = TN__ONCE(init_##Name)
+
+static struct target_row {
+    const char *name;
+    void (*init_info)(void);
+    struct tn__once init;
+    const char *prefix;   /* of LLVM's names for the architectures of this target */
+    const char *baseline; /* features of "generic" that every Linux distribution assumes */
+    bool medium;          /* has the medium code model */
+} rows[] = {
+#if TN_TARGET_X86
+    {TARGET_ROW(X86), .prefix = "x86", .baseline = "", .medium = true},
+#endif
+#if TN_TARGET_AArch64
+    {TARGET_ROW(AArch64), .prefix = "aarch64", .baseline = "", .medium = false},
+#endif
+#if TN_TARGET_RISCV
+    {TARGET_ROW(RISCV), .prefix = "riscv64", .baseline = "+m,+a,+f,+d,+c,+zicsr,+zifencei", .medium = true},
+#endif
+};
+
+static const char *const names[] = {
+#if TN_TARGET_X86
+    "X86",
+#endif
+#if TN_TARGET_AArch64
+    "AArch64",
+#endif
+#if TN_TARGET_RISCV
+    "RISCV",
+#endif
+    NULL,
+};
+
+/* LLVM's allocation, for the rest of the process. */
+static char *host_triple;
+
+static bool init_host(void)
+{
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        rows[i].init_info();
+    char *triple = LLVMGetDefaultTargetTriple();
+    host_triple = triple ? LLVMNormalizeTargetTriple(triple) : NULL;
+    LLVMDisposeMessage(triple);
+    return host_triple != NULL;
+}
+
+static struct tn__once host = TN__ONCE(init_host);
+
+const char *const *tn_codegen_targets(void)
+{
+    return names;
+}
+
+const char *tn_codegen_host_triple(void)
+{
+    return tn__once(&host) ? host_triple : "unknown";
+}
+
+/* ---- lookup ---- */
+
+static int out_of_memory(struct tn_error *err)
+{
+    return tn__fail(err, TN_ENOMEM, "out of memory while setting up the target");
+}
+
+static LLVMTargetRef find_llvm_target(const char *triple)
+{
+    LLVMTargetRef found = NULL;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple(triple, &found, &message)) {
+        LLVMDisposeMessage(message);
+        return NULL;
+    }
+    return found;
+}
+
+static struct target_row *find_row(LLVMTargetRef target)
+{
+    for (size_t i = 0; target && i < TN_COUNT(rows); i++)
+        if (strncmp(LLVMGetTargetName(target), rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static int unknown_triple(const char *triple, struct tn_error *err)
+{
+    int code = tn__fail(err, TN_EINVAL, "unknown target triple '%s'; built in:", triple);
+    for (size_t i = 0; i < TN_COUNT(rows); i++)
+        tn__append(err, " %s", rows[i].name);
+    return code;
+}
+
+/* Returns the first feature of "+a,-b,..." that is malformed or unknown, or NULL; its length goes to *length. */
+static const char *find_unknown(const struct tn__subtarget *subtarget, const char *features, size_t *length)
+{
+    for (const char *at = features; *at; at += *length + (at[*length] == ',')) {
+        *length = strcspn(at, ",");
+        bool sign = *at == '+' || *at == '-';
+        if (*length && !(sign && tn__llvm_has_feature(subtarget, at + 1, *length - 1)))
+            return at;
+    }
+    return NULL;
+}
+
+static int check_names(const struct tn__target *target, struct tn_error *err)
+{
+    size_t length;
+    const char *unknown = find_unknown(target->names, target->features, &length);
+    if (unknown)
+        return tn__fail(err, TN_EINVAL, "unknown feature '%.*s' for target triple '%s' (want +name or -name)",
+                        (int)length, unknown, target->triple);
+    if (strcmp(target->cpu, "generic") != 0 && !tn__llvm_has_cpu(target->names, target->cpu))
+        return tn__fail(err, TN_EINVAL, "unknown CPU '%s' for target triple '%s'", target->cpu, target->triple);
+    return TN_OK;
+}
+
+/* ---- opening ---- */
+
+/* Decides which CPU is meant, and by which features. */
+static int choose_cpu(struct tn__target *target, const struct target_row *row, LLVMTargetRef llvm,
+                      const struct tn_compile_options *options, struct tn_error *err)
+{
+    const struct tn_cpu_arch *arch = options->native ? options->native->arch : tn_cpu_arch_host();
+    bool native_arch = find_llvm_target(arch->triple) == llvm;
+    bool wanted = options->cpu ? strcmp(options->cpu, "native") == 0 : native_arch;
+    target->cpu_given = options->cpu != NULL;
+    target->features = options->features ? options->features : "";
+    if (!wanted) {
+        target->cpu = options->cpu ? options->cpu : "generic";
+        target->cpu_features = options->cpu ? "" : row->baseline;
+        return TN_OK;
+    }
+    if (!native_arch)
+        return tn__fail(err, TN_EINVAL, "CPU 'native' is one of %s, but the target triple is '%s'", arch->name,
+                        target->triple);
+    const struct tn_cpu *native = options->native ? options->native : tn__native_host();
+    return native && tn__native_describe(native, target, llvm) ? TN_OK : out_of_memory(err);
+}
+
+/* Both lists of features as one; NULL when memory is out. */
+static char *join_features(const struct tn__target *target)
+{
+    size_t size = strlen(target->cpu_features) + strlen(target->features) + 2;
+    char *joined = tn__alloc(NULL, size);
+    if (joined)
+        snprintf(joined, size, "%s%s%s", target->cpu_features, *target->cpu_features && *target->features ? "," : "",
+                 target->features);
+    return joined;
+}
+
+static LLVMTargetMachineRef create_machine(const struct tn__target *target, LLVMTargetRef llvm, const char *features,
+                                           const struct tn_compile_options *options)
+{
+    static const LLVMCodeModel models[] = {LLVMCodeModelSmall, LLVMCodeModelMedium, LLVMCodeModelLarge};
+    LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+        llvm, target->triple, target->cpu, features, (LLVMCodeGenOptLevel)options->opt_level,
+        options->reloc_model == TN_RELOC_PIC ? LLVMRelocPIC : LLVMRelocStatic, models[options->code_model]);
+    if (!machine)
+        return NULL;
+    /* AArch64 would take GlobalISel at level 0; FastISel is what level 0 means on every target. */
+    LLVMSetTargetMachineGlobalISel(machine, 0);
+    tn__llvm_set_sections(machine, options->function_sections != 0);
+    return machine;
+}
+
+int tn__target_open(struct tn__target *target, const struct tn_compile_options *options, const char *module_triple,
+                    struct tn_error *err)
+{
+    if (!tn__once(&host))
+        return out_of_memory(err);
+    const char *wanted = options->triple ? options->triple : *module_triple ? module_triple : host_triple;
+    target->triple = LLVMNormalizeTargetTriple(wanted);
+    if (!target->triple)
+        return out_of_memory(err);
+    LLVMTargetRef llvm = find_llvm_target(target->triple);
+    struct target_row *row = find_row(llvm);
+    if (!row)
+        return unknown_triple(wanted, err);
+    if (options->code_model == TN_CODE_MEDIUM && !row->medium)
+        return tn__fail(err, TN_EINVAL, "%s has no medium code model", row->name);
+    if (!tn__once(&row->init))
+        return out_of_memory(err);
+
+    target->names = tn__llvm_subtarget(llvm, target->triple, "");
+    if (!target->names)
+        return unknown_triple(wanted, err);
+    int code = choose_cpu(target, row, llvm, options, err);
+    if (code == TN_OK)
+        code = check_names(target, err);
+    if (code != TN_OK)
+        return code;
+
+    char *features = join_features(target);
+    if (!features)
+        return out_of_memory(err);
+    if (!options->assembly_files)
+        llvm = target->closed = tn__llvm_closed_target(llvm);
+    target->machine = create_machine(target, llvm, features, options);
+    tn__free(NULL, features);
+    if (!target->machine)
+        return unknown_triple(wanted, err);
+    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(target->machine);
+    target->layout = LLVMCopyStringRepOfTargetData(data);
+    LLVMDisposeTargetData(data);
+    return TN_OK;
+}
+
+void tn__target_close(struct tn__target *target)
+{
+    tn__llvm_emitter_free(&target->emitter);
+    if (target->machine)
+        LLVMDisposeTargetMachine(target->machine);
+    tn__llvm_closed_target_free(target->closed);
+    if (target->names)
+        tn__llvm_subtarget_free(target->names);
+    tn__free(NULL, target->native_features);
+    LLVMDisposeMessage(target->layout);
+    LLVMDisposeMessage(target->triple);
+}

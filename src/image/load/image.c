@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* An open image: which target it runs for, its slots, its functions. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cpu/cpu.h"
+#include "image/load/image.h"
+
+enum { FEW_TARGETS = 4 };
+
+int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
+                  struct tn_image **out, struct tn_error *err)
+{
+    int code = tn__take_options(options, sizeof *options, given, "struct tn_image_load_options", err);
+    if (code != TN_OK)
+        return code;
+    if (options->flags & ~(TN_IMAGE_VERIFY | TN_IMAGE_COPY))
+        return tn__fail(err, TN_EINVAL, "unknown flags 0x%llx", (unsigned long long)options->flags);
+    /* All that opening allocates is one block: blocks of several sizes would be as many pages. */
+    struct tn__arena arena = {.from = NULL};
+    size_t room = sizeof **out + sizeof(struct tn__image_file) + FEW_TARGETS * sizeof(struct tn_cpu_target);
+    *out = tn__arena_reserve(&arena, room) ? tn__arena_array(&arena, 1, sizeof **out) : NULL;
+    if (!*out)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    (*out)->arena = arena;
+    return TN_OK;
+}
+
+/* ---- choosing ---- */
+
+int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
+                     struct tn_error *err)
+{
+    struct tn_cpu host = {.size = sizeof host};
+    const struct tn_cpu *cpu = options->cpu;
+    const struct tn__image_view *view = &image->view;
+    int code = cpu ? TN_OK : tn_cpu_host(&host, err);
+    if (code != TN_OK)
+        return code;
+    cpu = cpu ? cpu : &host;
+    if (view->machine != tn__image_machine(tn_cpu_arch_name(cpu->arch)))
+        return tn__fail(err, TN_ENOTSUP, "%s: architecture %s (ELF machine %u); this is %s", name,
+                        tn__image_arch_name(view->machine), view->machine, tn_cpu_arch_name(cpu->arch));
+    struct tn_error why;
+    code = tn__cpu_choose(cpu, view->targets, view->tables[TN__IMAGE_TARGET_TABLE].count, NULL, &image->chosen, &why);
+    if (code == TN_OK)
+        return code;
+    tn__fail(err, code, "%s: ", name);
+    tn__append_text(err, why.text);
+    return code;
+}
+
+/* ---- dependencies ---- */
+
+enum { ID = 16, ID_TEXT = 2 * ID + 1 };
+
+static void write_id(const uint8_t *id, char text[ID_TEXT])
+{
+    for (size_t i = 0; i < ID; i++)
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+static int check_dependency(const struct tn_image *image, const char *name, const uint8_t *row,
+                            const struct tn_image_load_options *options, struct tn_error *err)
+{
+    const char *wanted = image->view.text + tn__get32(row + TN__IMAGE_DEPENDENCY_NAME);
+    const struct tn_image *other = NULL;
+    for (size_t i = 0; i < options->image_count; i++) {
+        const struct tn_image *open = options->images[i];
+        if (strcmp(tn__image_name(&open->view), wanted) != 0)
+            continue;
+        if (memcmp(tn_image_build_id(open), row + TN__IMAGE_DEPENDENCY_ID, ID) == 0)
+            return TN_OK;
+        other = open;
+    }
+    if (!other)
+        return tn__fail(err, TN_EUNDEF, "%s: it depends on the image '%s', which is not among the open ones", name,
+                        wanted);
+    char ids[2][ID_TEXT];
+    write_id(row + TN__IMAGE_DEPENDENCY_ID, ids[0]);
+    write_id(tn_image_build_id(other), ids[1]);
+    return tn__fail(err, TN_ENOTSUP, "%s: it depends on the image '%s' with the build id %s; the open one has %s", name,
+                    wanted, ids[0], ids[1]);
+}
+
+int tn__image_check_dependencies(const struct tn_image *image, const char *name,
+                                 const struct tn_image_load_options *options, struct tn_error *err)
+{
+    const struct tn__image_rows *table = &image->view.tables[TN__IMAGE_DEPENDENCY_TABLE];
+    int code = TN_OK;
+    for (uint32_t i = 0; i < table->count && code == TN_OK; i++)
+        code = check_dependency(image, name, table->rows + (size_t)i * TN__IMAGE_DEPENDENCY, options, err);
+    return code;
+}
+
+/* ---- places ---- */
+
+static const uint8_t *place_at(const struct tn__image_view *view, uint32_t index)
+{
+    return view->header + view->size + 4 * (size_t)index;
+}
+
+/* The address that a place stands for. */
+static uint8_t *place(const struct tn__image_view *view, uint32_t index)
+{
+    return (uint8_t *)(uintptr_t)view->header + (int32_t)tn__get32(place_at(view, index));
+}
+
+void tn__image_fill_slots(const struct tn_image *image)
+{
+    const struct tn__image_view *view = &image->view;
+    uintptr_t *slots = (uintptr_t *)(void *)place(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
+    const uint8_t *distance = place_at(view, tn__image_version(view, 0, image->chosen));
+    for (const uintptr_t *last = slots + view->slots; slots < last; slots++, distance += 4)
+        __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
+}
+
+/* ---- functions ---- */
+
+size_t tn_image_function_count(const struct tn_image *image)
+{
+    return image->view.tables[TN__IMAGE_FUNCTION_TABLE].count;
+}
+
+static void *address_of(const struct tn_image *image, uint32_t index)
+{
+    return place(&image->view, tn__image_version(&image->view, index, image->chosen));
+}
+
+int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,
+                      struct tn_error *err)
+{
+    if (!image || !function)
+        return tn__no_argument(err);
+    if (index >= tn_image_function_count(image) || !tn__size_is_possible(function->size))
+        return tn__fail(err, TN_EINVAL, "function %zu of %zu, into a struct of %zu bytes", index,
+                        tn_image_function_count(image), function->size);
+    const struct tn__image_view *view = &image->view;
+    struct tn_image_function found = {
+        .name = tn__image_function_name(view, (uint32_t)index),
+        .address = address_of(image, (uint32_t)index),
+        .clones = tn__image_function_clones(view, (uint32_t)index),
+        .slot = index < view->slots ? (uint32_t)index : UINT32_MAX,
+        .is_public = tn__image_function_is_public(view, (uint32_t)index),
+    };
+    tn__give_stats(function, sizeof found, &found);
+    return TN_OK;
+}
+
+/* Among the rows from `low` to before `high`, which are in order. */
+static void *look_up(const struct tn_image *image, uint32_t low, uint32_t high, const char *name)
+{
+    uint32_t at =
+        (uint32_t)TN_BISECT(low, high, i, strcmp(tn__image_function_name(&image->view, (uint32_t)i), name) < 0);
+    if (at == high || strcmp(tn__image_function_name(&image->view, at), name))
+        return NULL;
+    return tn__image_function_is_public(&image->view, at) ? address_of(image, at) : NULL;
+}
+
+void *tn_image_lookup(const struct tn_image *image, const char *name)
+{
+    uint32_t slots = image->view.slots;
+    void *found = look_up(image, 0, slots, name);
+    return found ? found : look_up(image, slots, (uint32_t)tn_image_function_count(image), name);
+}
+
+/* ---- what it is ---- */
+
+size_t tn_image_target_count(const struct tn_image *image)
+{
+    return image->view.tables[TN__IMAGE_TARGET_TABLE].count;
+}
+
+const struct tn_cpu_target *tn_image_target(const struct tn_image *image, size_t index)
+{
+    return index < tn_image_target_count(image) ? &image->view.targets[index] : NULL;
+}
+
+size_t tn_image_chosen(const struct tn_image *image)
+{
+    return image->chosen;
+}
+
+const unsigned char *tn_image_build_id(const struct tn_image *image)
+{
+    return image->view.header + TN__IMAGE_AT_BUILD_ID;
+}
+
+void tn__image_free(struct tn_image *image)
+{
+    struct tn__arena arena = image->arena; /* the image is in it */
+    tn__arena_free(&arena);
+}
+
+void tn_image_close(struct tn_image *image)
+{
+    if (image && image->unload)
+        image->unload(image);
+    else if (image)
+        tn__image_free(image);
+}

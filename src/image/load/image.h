@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Loading an image (doc/IMAGE.md), the parts and their interfaces:
+ *     tables.c    header and tables; every count and offset is checked here, once
+ *     image.c     tn_image: the choice of a target, slots, lookups
+ *     mapping.c   a file's segments in memory
+ *     verify.c    the checksum over everything of a file that is loaded
+ *     relocate.c  relocations and thread-local variables, as its dynamic section says
+ *     frames.c    its unwind table
+ *     managed.c   its stack maps and root ranges
+ *     thread_exits.c  destructors of its thread_local objects, and when it can be unloaded
+ *     linked.c    tn_image_open_linked
+ *     open.c      tn_image_open and tn_image_open_memory
+ *     debugger.c  tn_image_observe_gdb
+ *     instances.c tn_image_publish
+ *     checksum.c  the checksum
+ *     machines.c  architectures by name and by number */
+
+#ifndef TENON_IMAGE_IMAGE_H
+#define TENON_IMAGE_IMAGE_H
+
+#include "base/base.h"
+#include "base/managed_file.h"
+#include "base/thread_end.h"
+#include "image/format/format.h"
+#include "link/tls/tls.h"
+#include "link/unwind/unwind.h"
+#include "tenon_image.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- tables.c ---- */
+
+struct tn__image_rows {
+    const uint8_t *rows;
+    uint32_t count;
+};
+
+/* Header and tables that were checked. */
+struct tn__image_view {
+    const uint8_t *header;
+    uint32_t size, slots, places;
+    uint16_t machine;
+    struct tn__image_rows tables[TN__IMAGE_TABLES];
+    const char *text;
+    struct tn_cpu_target *targets; /* in the arena; `disabled` and `unasked` are empty */
+    uint64_t groups;               /* the targets that have a version of every function with a slot */
+};
+
+/* Checks header and tables of at most `available` bytes, the places not counted. The bytes are borrowed. TN_EFORMAT,
+ * TN_ENOTSUP, TN_ENOMEM. */
+int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
+                   struct tn__image_view *view, struct tn_error *err);
+
+/* The image's own name. */
+const char *tn__image_name(const struct tn__image_view *view);
+
+/* Rows of functions are checked when they are read, because opening an image reads none of them. A wrong row, which the
+ * checksum rules out unless it is intended, has the name "" and no versions. */
+const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index);
+bool tn__image_function_is_public(const struct tn__image_view *view, uint32_t index);
+uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t index);
+/* The index of the place of a function's version for a target. */
+uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target);
+/* Checks all rows of functions. TN_EFORMAT. */
+int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err);
+
+/* ---- mapping.c ---- */
+
+enum { TN__IMAGE_SEGMENTS = 16 };
+
+struct tn__image_segment {
+    uint64_t address, file_size, size; /* the address as the file has it, see bias */
+    uint64_t offset;                   /* in the file */
+    uint8_t prot;                      /* enum tn__prot */
+};
+
+/* A shared library in memory. */
+struct tn__image_mapping {
+    const char *name;
+    uint64_t bias;        /* added to addresses of the file */
+    uint64_t start, size; /* the reserved address space; size 0: none */
+    uint16_t machine;
+    struct tn__image_segment segments[TN__IMAGE_SEGMENTS];
+    size_t segment_count;
+    struct tn__image_segment dynamic, relro, frames; /* size 0: none */
+    struct tn__image_segment tls;                    /* thread-local variables: their initial values */
+    uint64_t tls_alignment;
+    uint64_t header; /* the image's, as an address of the file */
+};
+
+/* A file to be mapped, or, if there are bytes, contents to be copied. */
+struct tn__image_source {
+    const uint8_t *bytes;
+    uint64_t size;
+    int fd;
+};
+
+/* Brings a file into memory and finds its image. After an error nothing of it is left. TN_EFORMAT, TN_ENOTSUP,
+ * TN_EPERM, TN_ENOMEM, TN_EIO. */
+int tn__image_map(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
+                  struct tn_error *err);
+void tn__image_unmap(struct tn__image_mapping *mapping);
+/* True if one of these notes is that of an image, which begins at *at. */
+bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
+
+/* The segment that contains a whole range and allows `prot`, or NULL; and the memory of the range. */
+const struct tn__image_segment *tn__image_segment_at(const struct tn__image_mapping *mapping, uint64_t address,
+                                                     uint64_t size, unsigned prot);
+void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, uint64_t size, unsigned prot);
+/* The same for the contents of the file that are never written; *available: the bytes from there to the end of the
+ * segment. */
+const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
+
+/* ---- verify.c ---- */
+
+/* Compares the checksum of a file. TN_EFORMAT, TN_ENOTSUP (the file has none). */
+int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err);
+
+/* ---- relocate.c ---- */
+
+struct tn__image_calls {
+    uint64_t address, count; /* of an array of functions, in memory */
+};
+
+/* A loaded file; initially all zeros. */
+struct tn__image_file {
+    struct tn__image_mapping mapping;
+    uint64_t slots, slots_size; /* address and bytes; their relocations are skipped, because they are filled anyway */
+    struct tn__image_calls initializers, finalizers;
+    struct tn__range *tls; /* its part of the program's reserve */
+    struct tn__unwind unwind;
+    struct tn__unwind_table table, *tables; /* a list of this one */
+    struct tn__managed_file managed;
+    const struct tn_managed_runtime *runtime; /* that it is registered with, or NULL */
+};
+
+/* Applies the relocations of a mapped file, reserves space for its thread-local variables, and finds its initializers
+ * and finalizers. TN_EFORMAT, TN_ENOTSUP, TN_EUNDEF, TN_ENOMEM, TN_EPERM. */
+int tn__image_relocate(struct tn__image_file *file, const struct tn_image_load_options *options, struct tn_error *err);
+/* Makes the PT_GNU_RELRO range of a file read-only, when everything is in place. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_seal(const struct tn__image_mapping *mapping, struct tn_error *err);
+
+/* ---- frames.c ---- */
+
+/* Registers the unwind table of a file with the program's unwinder, and removes it. TN_EFORMAT, TN_ENOMEM. */
+int tn__image_register_frames(struct tn__image_file *file, struct tn_error *err);
+void tn__image_forget_frames(struct tn__image_file *file);
+
+/* ---- managed.c ---- */
+
+/* Registers a file's stack maps and root ranges with the collector, if there are any, and unregisters them. TN_EFORMAT,
+ * TN_ENOMEM. */
+int tn__image_enter_managed(struct tn__image_file *file, const struct tn_image_load_options *options,
+                            struct tn_error *err);
+void tn__image_leave_managed(struct tn__image_file *file);
+
+/* ---- open.c ---- */
+
+/* Releases what a file has taken, however far loading has come. */
+void tn__image_release(struct tn__image_file *file);
+
+/* ---- image.c ---- */
+
+struct tn_image {
+    struct tn__image_view view;
+    size_t chosen;
+    struct tn__arena arena;
+    struct tn__image_file *file; /* in the arena; NULL: it is linked in */
+    /* Unloads the file, now or later, and frees the image. NULL: it is linked in. A pointer, so that programs that link
+     * images in contain no loader. */
+    void (*unload)(struct tn_image *image);
+    struct tn__image_shown *shown; /* its entry for debuggers, or NULL */
+    /* Of a loaded file (thread_exits.c): */
+    struct tn__list listed;
+    struct tn__thread_ends thread_exits;
+    uint64_t users;         /* what it stays in memory for */
+    struct tn_image **used; /* in the arena: the files that it is a user of */
+    size_t used_count;
+};
+
+/* Takes the caller's options and creates an empty image, which tn_image_close frees. TN_EINVAL, TN_ENOMEM. */
+int tn__image_new(const char *name, const struct tn_image_load_options *given, struct tn_image_load_options *options,
+                  struct tn_image **out, struct tn_error *err);
+void tn__image_free(struct tn_image *image);
+/* Checks that the image fits this process, and chooses a target. */
+int tn__image_choose(struct tn_image *image, const char *name, const struct tn_image_load_options *options,
+                     struct tn_error *err);
+/* Checks that the images it depends on are open. TN_EUNDEF, TN_ENOTSUP. */
+int tn__image_check_dependencies(const struct tn_image *image, const char *name,
+                                 const struct tn_image_load_options *options, struct tn_error *err);
+/* Writes the slots. The places were checked, or are those of the program itself. */
+void tn__image_fill_slots(const struct tn_image *image);
+
+/* ---- thread_exits.c ---- */
+
+/* Enters a file before any of its code runs. TN_ENOMEM. */
+int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err);
+/* Runs the destructors that the calling thread would run at its end. */
+void tn__image_run_thread_exits(struct tn_image *image);
+/* Releases the file, and frees the image, now or when the last of its users is gone. */
+void tn__image_leave(struct tn_image *image);
+/* __cxa_thread_atexit and __cxa_thread_atexit_impl as seen by loaded files. Returns 0, or -1 if memory is out or no
+ * file contains the handle or the function. */
+int tn__image_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
+
+#pragma GCC visibility pop
+#endif

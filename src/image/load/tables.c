@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Header and tables of an image. Everything that opening uses is checked at once, rows of functions when they are read,
+ * so after tn__image_read every index is in range. Errors name the first difference. */
+
+#include <elf.h>
+#include <string.h>
+
+#include "image/load/image.h"
+
+struct reader {
+    const char *name;
+    struct tn__image_view *view;
+    struct tn_error *err;
+};
+
+#define FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
+
+/* ---- the header ---- */
+
+static int check_version(const struct reader *r)
+{
+    const uint8_t *h = r->view->header;
+    uint32_t version = tn__get32(h + TN__IMAGE_AT_VERSION), order = tn__get32(h + TN__IMAGE_AT_BYTE_ORDER);
+    uint32_t abi = tn__get32(h + TN__IMAGE_AT_ABI);
+    if (memcmp(h, TN__IMAGE_MAGIC, 8) != 0)
+        return FAIL(r, "%s: not an image: its first bytes are not those of one", r->name);
+    if (version != TN__IMAGE_VERSION)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: format version %u; this runtime reads version %d", r->name, version,
+                        TN__IMAGE_VERSION);
+    if (order != TN__IMAGE_BYTE_ORDER)
+        return FAIL(r, "%s: byte order 0x%08x, not 0x%08x", r->name, order, TN__IMAGE_BYTE_ORDER);
+    if (h[TN__IMAGE_AT_POINTER] != 8)
+        return FAIL(r, "%s: pointers of %u bytes, not 8", r->name, h[TN__IMAGE_AT_POINTER]);
+    if (h[TN__IMAGE_AT_SYSTEM] != TN__IMAGE_LINUX)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: system %u; this is %d, Linux", r->name, h[TN__IMAGE_AT_SYSTEM],
+                        TN__IMAGE_LINUX);
+    if (abi != TN_RUNTIME_ABI)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: runtime ABI %u; this runtime's is %d", r->name, abi, TN_RUNTIME_ABI);
+    return TN_OK;
+}
+
+static int check_size(const struct reader *r, uint64_t available)
+{
+    struct tn__image_view *v = r->view;
+    v->size = tn__get32(v->header + TN__IMAGE_AT_SIZE);
+    v->slots = tn__get32(v->header + TN__IMAGE_AT_SLOTS);
+    v->places = tn__get32(v->header + TN__IMAGE_AT_PLACES);
+    v->machine = tn__get16(v->header + TN__IMAGE_AT_MACHINE);
+    if (v->size < TN__IMAGE_HEADER || v->size % 8 || v->size > available || v->size > INT32_MAX)
+        return FAIL(r, "%s: header and tables of %u bytes, where %llu are", r->name, v->size,
+                    (unsigned long long)available);
+    uint64_t noted = tn__get64(v->header + TN__IMAGE_AT_CHECKSUM);
+    uint64_t sum = tn__image_header_checksum(v->header, v->size);
+    if (noted != sum)
+        return FAIL(r, "%s: checksum of header and tables is %016llx, should be %016llx", r->name,
+                    (unsigned long long)sum, (unsigned long long)noted);
+    if (!v->places || v->places > INT32_MAX / 4 || v->slots > INT32_MAX / 8)
+        return FAIL(r, "%s: %u places and %u slots", r->name, v->places, v->slots);
+    for (size_t at = TN__IMAGE_AT_ZEROS; at < TN__IMAGE_HEADER; at++)
+        if (v->header[at])
+            return FAIL(r, "%s: byte %zu of the header is not zero", r->name, at);
+    return TN_OK;
+}
+
+static int find_tables(const struct reader *r)
+{
+    static const struct {
+        const char *name;
+        uint32_t row;
+    } tables[TN__IMAGE_TABLES] = {
+        {"targets", TN__IMAGE_TARGET}, {"functions", TN__IMAGE_FUNCTION},      {"sets of targets", 8},
+        {"host symbols", 4},           {"dependencies", TN__IMAGE_DEPENDENCY}, {"text", 1}};
+    struct tn__image_view *v = r->view;
+    for (size_t i = 0; i < TN__IMAGE_TABLES; i++) {
+        const uint8_t *entry = v->header + TN__IMAGE_AT_TABLES + 8 * i;
+        uint32_t offset = tn__get32(entry), count = tn__get32(entry + 4);
+        if (offset < TN__IMAGE_HEADER || !tn__inside(offset, (uint64_t)count * tables[i].row, v->size))
+            return FAIL(r, "%s: table of %s: %u rows at %u, outside of %u bytes", r->name, tables[i].name, count,
+                        offset, v->size);
+        v->tables[i] = (struct tn__image_rows){v->header + offset, count};
+    }
+    const struct tn__image_rows *text = &v->tables[TN__IMAGE_TEXT_TABLE];
+    v->text = (const char *)text->rows;
+    if (!text->count || v->text[text->count - 1])
+        return FAIL(r, "%s: the table of text does not end with a zero", r->name);
+    return TN_OK;
+}
+
+/* The text at the offset that a row holds, or NULL. */
+static const char *text_at(const struct tn__image_view *v, const uint8_t *field)
+{
+    uint32_t offset = tn__get32(field);
+    return offset < v->tables[TN__IMAGE_TEXT_TABLE].count ? v->text + offset : NULL;
+}
+
+/* ---- targets ---- */
+
+static int read_target(const struct reader *r, uint32_t index)
+{
+    static const uint32_t known =
+        TN_CPU_CLONE_ALL | TN_CPU_UNKNOWN_NAME | TN_CPU_OPT_SIZE | TN_CPU_MIN_SIZE | TN_CPU_UNKNOWN_FEATURE;
+    struct tn__image_view *v = r->view;
+    const uint8_t *row = v->tables[TN__IMAGE_TARGET_TABLE].rows + (size_t)index * TN__IMAGE_TARGET;
+    struct tn_cpu_target *target = &v->targets[index];
+    *target = (struct tn_cpu_target){.size = sizeof *target,
+                                     .name = text_at(v, row + TN__IMAGE_TARGET_NAME),
+                                     .extra = text_at(v, row + TN__IMAGE_TARGET_EXTRA),
+                                     .flags = tn__get32(row + TN__IMAGE_TARGET_FLAGS),
+                                     .base = tn__get32(row + TN__IMAGE_TARGET_BASE)};
+    for (size_t w = 0; w < TN_CPU_WORDS; w++)
+        target->enabled.words[w] = tn__get64(row + TN__IMAGE_TARGET_ENABLED + 8 * w);
+    if (!target->name || !target->extra)
+        return FAIL(r, "%s: target %u: its name lies outside of the text", r->name, index);
+    if (target->flags & ~(uint64_t)known)
+        return tn__fail(r->err, TN_ENOTSUP, "%s: target %u: flags 0x%llx, of which 0x%x are known", r->name, index,
+                        (unsigned long long)target->flags, known);
+    if (index == 0 || (target->flags & TN_CPU_CLONE_ALL))
+        v->groups |= UINT64_C(1) << index;
+    if (target->base && (target->base >= index || !(v->groups >> target->base & 1)))
+        return FAIL(r, "%s: target %u: base %zu", r->name, index, target->base);
+    return TN_OK;
+}
+
+static int read_targets(const struct reader *r, struct tn__arena *arena)
+{
+    struct tn__image_view *v = r->view;
+    uint32_t count = v->tables[TN__IMAGE_TARGET_TABLE].count;
+    if (!count || count > TN__IMAGE_TARGETS)
+        return FAIL(r, "%s: %u targets", r->name, count);
+    v->targets = tn__arena_array(arena, count, sizeof *v->targets);
+    if (!v->targets)
+        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", r->name);
+    int code = TN_OK;
+    for (uint32_t i = 0; i < count && code == TN_OK; i++)
+        code = read_target(r, i);
+    return code;
+}
+
+static int check_counts(const struct reader *r)
+{
+    const struct tn__image_view *v = r->view;
+    uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count, functions = v->tables[TN__IMAGE_FUNCTION_TABLE].count;
+    if (!text_at(v, v->header + TN__IMAGE_AT_NAME))
+        return FAIL(r, "%s: the image's name lies outside of the text", r->name);
+    if (v->slots > functions)
+        return FAIL(r, "%s: %u slots for %u functions", r->name, v->slots, functions);
+    uint64_t places = TN__IMAGE_FIRST_VERSION + (uint64_t)targets * v->slots + (functions - v->slots);
+    if (v->places != places)
+        return FAIL(r, "%s: %u places; %u slots, %u targets and %u functions need %llu", r->name, v->places, v->slots,
+                    targets, functions, (unsigned long long)places);
+    return TN_OK;
+}
+
+/* Rows that begin with a name. */
+static int check_names(const struct reader *r, enum tn__image_table table, size_t row, const char *what)
+{
+    const struct tn__image_rows *rows = &r->view->tables[table];
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (!text_at(r->view, rows->rows + row * i))
+            return FAIL(r, "%s: %s %u: its name lies outside of the text", r->name, what, i);
+    return TN_OK;
+}
+
+/* ---- names and functions ---- */
+
+const char *tn__image_name(const struct tn__image_view *view)
+{
+    return text_at(view, view->header + TN__IMAGE_AT_NAME);
+}
+
+static const uint8_t *function_row(const struct tn__image_view *view, uint32_t index)
+{
+    return view->tables[TN__IMAGE_FUNCTION_TABLE].rows + (size_t)index * TN__IMAGE_FUNCTION;
+}
+
+const char *tn__image_function_name(const struct tn__image_view *view, uint32_t index)
+{
+    const char *name = text_at(view, function_row(view, index) + TN__IMAGE_FUNCTION_NAME);
+    return name ? name : "";
+}
+
+bool tn__image_function_is_public(const struct tn__image_view *view, uint32_t index)
+{
+    return tn__get32(function_row(view, index) + TN__IMAGE_FUNCTION_VERSIONS) & TN__IMAGE_PUBLIC;
+}
+
+uint64_t tn__image_function_clones(const struct tn__image_view *view, uint32_t index)
+{
+    const struct tn__image_rows *sets = &view->tables[TN__IMAGE_SET_TABLE];
+    uint32_t set = tn__get32(function_row(view, index) + TN__IMAGE_FUNCTION_VERSIONS) & ~TN__IMAGE_PUBLIC;
+    return set < sets->count ? tn__get64(sets->rows + 8 * (size_t)set) : 0;
+}
+
+uint32_t tn__image_version(const struct tn__image_view *view, uint32_t function, size_t target)
+{
+    uint32_t targets = view->tables[TN__IMAGE_TARGET_TABLE].count,
+             before = function < view->slots ? (uint32_t)target : targets - 1;
+    return TN__IMAGE_FIRST_VERSION + before * view->slots + function;
+}
+
+static int check_function(const struct reader *r, uint32_t index)
+{
+    const struct tn__image_view *v = r->view;
+    const char *name = text_at(v, function_row(v, index) + TN__IMAGE_FUNCTION_NAME);
+    uint64_t clones = tn__image_function_clones(v, index);
+    uint32_t targets = v->tables[TN__IMAGE_TARGET_TABLE].count;
+    bool has_slot = index < v->slots;
+    if (!name)
+        return FAIL(r, "%s: function %u: its name lies outside of the text", r->name, index);
+    if (index && index != v->slots && strcmp(tn__image_function_name(v, index - 1), name) >= 0)
+        return FAIL(r, "%s: function %u, '%s', is out of order", r->name, index, name);
+    if (!clones || (has_slot && (clones & v->groups) != v->groups))
+        return FAIL(r, "%s: function '%s' lacks a version", r->name, name);
+    if (has_slot ? targets < 64 && clones >> targets : clones != 1)
+        return FAIL(r, "%s: function '%s' has versions for more than %u targets", r->name, name,
+                    has_slot ? targets : 1);
+    return TN_OK;
+}
+
+int tn__image_check_functions(const char *name, const struct tn__image_view *view, struct tn_error *err)
+{
+    struct tn__image_view copy = *view;
+    struct reader r = {name, &copy, err};
+    int code = TN_OK;
+    for (uint32_t i = 0; i < view->tables[TN__IMAGE_FUNCTION_TABLE].count && code == TN_OK; i++)
+        code = check_function(&r, i);
+    return code;
+}
+
+int tn__image_read(const char *name, const uint8_t *header, uint64_t available, struct tn__arena *arena,
+                   struct tn__image_view *view, struct tn_error *err)
+{
+    struct reader r = {name, view, err};
+    *view = (struct tn__image_view){.header = header};
+    if (available < TN__IMAGE_HEADER)
+        return FAIL(&r, "%s: truncated: %llu bytes are no image", name, (unsigned long long)available);
+    int code = check_version(&r);
+    if (code == TN_OK)
+        code = check_size(&r, available);
+    if (code == TN_OK)
+        code = find_tables(&r);
+    if (code == TN_OK)
+        code = read_targets(&r, arena);
+    if (code == TN_OK)
+        code = check_counts(&r);
+    if (code == TN_OK)
+        code = check_names(&r, TN__IMAGE_NEED_TABLE, 4, "host symbol");
+    return code == TN_OK ? check_names(&r, TN__IMAGE_DEPENDENCY_TABLE, TN__IMAGE_DEPENDENCY, "dependency") : code;
+}

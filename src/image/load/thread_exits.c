@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* How long a loaded file stays: until it is closed, all threads have run the destructors of its thread_local objects,
+ * and no file is left that was opened with it and may call it from such a destructor. These are its users, which are
+ * counted. */
+
+#include <pthread.h>
+
+#include "base/fork.h"
+#include "image/load/image.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tn__list all = {&all, &all};
+static struct tn__list left = {&left, &left}; /* in the child of a fork: without users, but not released yet */
+
+static struct tn_image *image_at(struct tn__list *node)
+{
+    return tn__container_of(node, struct tn_image, listed);
+}
+
+static void lock_all(void)
+{
+    static const struct tn__fork_hooks hooks = {.lock = &lock};
+    tn__forks_watch(TN__FORK_IMAGES, &hooks);
+    pthread_mutex_lock(&lock);
+}
+
+/* ---- users ---- */
+
+static void move(struct tn_image *image, struct tn__list *to)
+{
+    tn__list_remove(&image->listed);
+    tn__list_append(to, &image->listed);
+}
+
+static void drop_user(struct tn_image *image, struct tn__list *going)
+{
+    if (!--image->users)
+        move(image, going);
+}
+
+/* Unlocks. What is going comes before the images that it used. */
+static void release_all(struct tn__list *going)
+{
+    while (left.next != &left)
+        move(image_at(left.next), going);
+    for (struct tn__list *node = going->next; node != going; node = node->next)
+        for (size_t i = 0; i < image_at(node)->used_count; i++)
+            drop_user(image_at(node)->used[i], going);
+    pthread_mutex_unlock(&lock);
+    for (struct tn__list *node = going->next, *next; node != going; node = next) {
+        next = node->next;
+        tn__image_release(image_at(node)->file);
+        tn__image_free(image_at(node));
+    }
+}
+
+static bool let_go(struct tn_image *image)
+{
+    struct tn__list going = {&going, &going};
+    lock_all();
+    drop_user(image, &going);
+    bool gone = !image->users;
+    release_all(&going);
+    return gone;
+}
+
+/* ---- destructors of threads ---- */
+
+static struct tn_image *image_of(struct tn__thread_ends *owner)
+{
+    return tn__container_of(owner, struct tn_image, thread_exits);
+}
+
+static bool ran(struct tn__thread_ends *owner, void *part)
+{
+    (void)part;
+    return let_go(image_of(owner));
+}
+
+/* In the child of a fork, under the locks of all subsystems: nothing can be released yet. */
+static void lost(struct tn__thread_ends *owner, void *part)
+{
+    (void)part;
+    drop_user(image_of(owner), &left);
+}
+
+static bool holds(const struct tn_image *image, const void *address)
+{
+    const struct tn__image_mapping *m = &image->file->mapping;
+    return (uintptr_t)address - m->start < m->size;
+}
+
+/* Registering is rare, so all files are looked at. */
+static struct tn_image *find(const void *address)
+{
+    for (struct tn__list *node = all.next; node != &all; node = node->next)
+        if (holds(image_at(node), address))
+            return image_at(node);
+    return NULL;
+}
+
+int tn__image_thread_atexit(void (*function)(void *), void *argument, void *handle)
+{
+    lock_all();
+    struct tn_image *image = find(handle);
+    if (!image)
+        image = find((const void *)(uintptr_t)function);
+    bool added = image && tn__thread_end_add(&image->thread_exits, NULL, function, argument);
+    if (added)
+        image->users++;
+    pthread_mutex_unlock(&lock);
+    return added ? 0 : -1;
+}
+
+/* ---- images ---- */
+
+int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+{
+    struct tn_image **used = tn__arena_array(&image->arena, options->image_count, sizeof *used);
+    if (options->image_count && !used)
+        return tn__fail(err, TN_ENOMEM, "%s: out of memory", image->file->mapping.name);
+    image->used = used;
+    image->thread_exits = (struct tn__thread_ends){ran, lost};
+    image->users = 1;
+    lock_all();
+    for (size_t i = 0; i < options->image_count; i++)
+        if (options->images[i]->file) { /* what is linked in stays anyway */
+            options->images[i]->users++;
+            used[image->used_count++] = options->images[i];
+        }
+    tn__list_append(&all, &image->listed);
+    pthread_mutex_unlock(&lock);
+    return TN_OK;
+}
+
+void tn__image_run_thread_exits(struct tn_image *image)
+{
+    for (struct tn__thread_end *end; (end = tn__thread_end_take(&image->thread_exits, NULL, NULL));)
+        tn__thread_end_run(end);
+}
+
+void tn__image_leave(struct tn_image *image)
+{
+    let_go(image);
+}

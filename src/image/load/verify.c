@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The checksum over everything of a file that is loaded (doc/IMAGE.md, "The whole file"), against damage in transit or
+ * on disk. Reading a whole file takes longer than loading it, so it is verified on request only. */
+
+#include <elf.h>
+#include <string.h>
+
+#include "image/load/image.h"
+
+/* Finds the checksum itself in the file: in the image's note, after the distance. */
+static bool find_sum(const uint8_t *bytes, size_t size, const Elf64_Phdr *headers, size_t count, uint64_t *at)
+{
+    uint64_t note;
+    for (size_t i = 0; i < count; i++)
+        if (headers[i].p_type == PT_NOTE && tn__inside(headers[i].p_offset, headers[i].p_filesz, size) &&
+            tn__image_find_note(bytes + headers[i].p_offset, headers[i].p_filesz, &note)) {
+            *at = headers[i].p_offset + note + TN__IMAGE_NOTE_SUM;
+            return true;
+        }
+    return false;
+}
+
+/* Adds the bytes [begin, end) of the file, with zeros in place of the checksum. */
+static uint64_t add_range(const uint8_t *bytes, uint64_t begin, uint64_t end, uint64_t at, uint64_t sum)
+{
+    static const uint8_t zeros[8] = {0};
+    if (at < begin || end - begin < sizeof zeros || at > end - sizeof zeros)
+        return tn__image_checksum(bytes + begin, end - begin, sum);
+    sum = tn__image_checksum(bytes + begin, at - begin, sum);
+    sum = tn__image_checksum(zeros, sizeof zeros, sum);
+    return tn__image_checksum(bytes + at + sizeof zeros, end - at - sizeof zeros, sum);
+}
+
+bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at)
+{
+    enum { MOST = 64 };
+    Elf64_Ehdr file;
+    Elf64_Phdr headers[MOST];
+    if (size < sizeof file)
+        return false;
+    memcpy(&file, bytes, sizeof file);
+    size_t headers_size = file.e_phnum * sizeof headers[0];
+    if (file.e_phnum > MOST || !tn__inside(file.e_phoff, headers_size, size))
+        return false;
+    memcpy(headers, bytes + file.e_phoff, headers_size);
+    if (!find_sum(bytes, size, headers, file.e_phnum, at))
+        return false;
+    /* Stripping a file changes its ELF header, which locates the sections, and the offsets of segments without
+     * bytes. */
+    for (size_t i = 0; i < file.e_phnum; i++)
+        headers[i].p_offset = headers[i].p_filesz ? headers[i].p_offset : 0;
+    *sum = tn__image_checksum(headers, headers_size, 0);
+    uint64_t first = file.e_phoff == sizeof file ? sizeof file + headers_size : sizeof file;
+    for (size_t i = 0; i < file.e_phnum; i++) {
+        if (headers[i].p_type != PT_LOAD)
+            continue;
+        if (!tn__inside(headers[i].p_offset, headers[i].p_filesz, size))
+            return false;
+        uint64_t end = headers[i].p_offset + headers[i].p_filesz;
+        uint64_t begin = tn__max64(headers[i].p_offset, first);
+        if (begin < end)
+            *sum = add_range(bytes, begin, end, *at, *sum);
+    }
+    *sum += !*sum; /* 0 stands for none */
+    return true;
+}
+
+int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err)
+{
+    uint64_t sum, at;
+    if (!tn__image_file_sum(bytes, size, &sum, &at))
+        return tn__fail(err, TN_EFORMAT, "%s: no file with an image, or a truncated one", name);
+    uint64_t noted = tn__get64(bytes + at);
+    if (!noted)
+        return tn__fail(err, TN_ENOTSUP, "%s: it has no checksum of the whole, as files by other linkers", name);
+    if (noted != sum)
+        return tn__fail(err, TN_EFORMAT, "%s: checksum of the whole is %016llx, should be %016llx", name,
+                        (unsigned long long)sum, (unsigned long long)noted);
+    return TN_OK;
+}
