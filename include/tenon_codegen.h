@@ -12,7 +12,7 @@
 #ifndef TENON_CODEGEN_H
 #define TENON_CODEGEN_H
 
-#include "tenon.h"
+#include "tenon_image.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,20 +109,12 @@ struct tn_compile_observer {
     void (*after_pass)(void *context, const struct tn_pass *pass);
 };
 
-struct tn_buffer;
-
 /* The IR, as text, of the pass's function or module, before or after the pass. Only valid inside `before_pass` and
  * `after_pass`.
  * TN_EINVAL (the function is gone after the pass), TN_ENOMEM. */
 TN_API int tn_pass_text(const struct tn_pass *pass, struct tn_buffer *out, struct tn_error *err);
 
 /* ---- compiling ---- */
-
-/* Bytes owned by the caller; free with tn_buffer_free. */
-struct tn_buffer {
-    void *data;
-    size_t size;
-};
 
 /* Compiles `length` bytes of IR text or bitcode (borrowed for the call; need not be NUL-terminated). `name` (NULL:
  * "<memory>") appears in diagnostics and as the object's file symbol. `options` and `stats` may be NULL; *out is empty
@@ -132,8 +124,6 @@ TN_API int tn_compile(const char *name, const void *ir, size_t length, const str
 
 /* The names of the passes for managed code, NULL-terminated; static. */
 TN_API const char *const *tn_codegen_passes(void);
-
-TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffer are ignored */
 
 TN_API const char *tn_codegen_llvm_version(void);   /* "22.1.8", static */
 TN_API const char *tn_codegen_host_triple(void);    /* static */
@@ -327,34 +317,6 @@ TN_API int tn_image_count_shards(const struct tn_image_input *inputs, size_t cou
 TN_API int tn_image_build_shard(const struct tn_image_input *inputs, size_t count,
                                 const struct tn_image_options *options, size_t shard, struct tn_buffer *out,
                                 struct tn_image_stats *stats, struct tn_error *err);
-
-/* Links images into files, without the system's linker. */
-
-enum tn_image_file {
-    TN_IMAGE_SHARED = 0, /* a shared library, for dlopen and tn_image_open */
-    TN_IMAGE_LOADABLE,   /* for tn_image_open only, faster to load: functions are found by the image's own tables */
-    TN_IMAGE_PROGRAM,    /* a static executable: a stub followed by the image, whose `main` it calls */
-};
-
-struct tn_image_link_options {
-    size_t size;      /* sizeof(struct tn_image_link_options) */
-    const char *name; /* the file's, for errors; DT_SONAME of a shared library; NULL: none */
-    enum tn_image_file kind;
-    uint64_t page_size; /* the largest page size of systems that will load it; 0: 4096 */
-    const void *stub;   /* programs: see doc/IMAGE.md, "Executables"; borrowed for the call */
-    size_t stub_length;
-    const char *image; /* programs: the symbol of the image to open; NULL: "tn_image" */
-};
-
-/* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that
- * none of these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be
- * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. x86-64 only.
- * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks), TN_ERANGE
- * (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS
- * descriptors, imported thread-local variables of a model other than initial-exec), TN_EIO (no memory file),
- * TN_ENOMEM. */
-TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
-                         struct tn_buffer *out, struct tn_error *err);
 
 /* Builds an image of the modules added to a library (NULL: the main library) of a JIT that was created with keep_ir;
  * options->roots name the functions to include. If modules were replaced, the last definition of a name counts.

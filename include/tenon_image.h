@@ -127,6 +127,34 @@ TN_API size_t tn_image_chosen(const struct tn_image *image);
 /* The build id: 16 bytes, equal for equal contents. */
 TN_API const unsigned char *tn_image_build_id(const struct tn_image *image);
 
+/* ---- writing files, without the system's linker ---- */
+
+enum tn_image_file {
+    TN_IMAGE_SHARED = 0, /* a shared library, for dlopen and tn_image_open */
+    TN_IMAGE_LOADABLE,   /* for tn_image_open only, faster to load: functions are found by the image's own tables */
+    TN_IMAGE_PROGRAM,    /* a static executable: a stub followed by the image, whose `main` it calls */
+};
+
+struct tn_image_link_options {
+    size_t size;      /* sizeof(struct tn_image_link_options) */
+    const char *name; /* the file's, for errors; DT_SONAME of a shared library; NULL: none */
+    enum tn_image_file kind;
+    uint64_t page_size; /* the largest page size of systems that will load it; 0: 4096 */
+    const void *stub;   /* programs: see doc/IMAGE.md, "Executables"; borrowed for the call */
+    size_t stub_length;
+    const char *image; /* programs: the symbol of the image to open; NULL: "tn_image" */
+};
+
+/* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that
+ * none of these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be
+ * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. x86-64 only.
+ * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks), TN_ERANGE
+ * (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS
+ * descriptors, imported thread-local variables of a model other than initial-exec), TN_EIO (no memory file),
+ * TN_ENOMEM. */
+TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
+                         struct tn_buffer *out, struct tn_error *err);
+
 #ifdef __cplusplus
 }
 #endif

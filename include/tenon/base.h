@@ -73,6 +73,14 @@ struct tn_error {
     char text[2044];
 };
 
+/* Bytes owned by the caller; free with tn_buffer_free. */
+struct tn_buffer {
+    void *data;
+    size_t size;
+};
+
+TN_API void tn_buffer_free(struct tn_buffer *buffer); /* NULL and an empty buffer are ignored */
+
 TN_API const char *tn_version(void);          /* "0.1.0", static */
 TN_API const char *tn_error_name(int code);   /* "TN_EUNDEF"; "TN_?" for an unknown code; static */
 TN_API const char *tn_error_string(int code); /* the text from the list; static */

@@ -18,6 +18,9 @@
 #define TN_COUNT(array)        (sizeof(array) / sizeof((array)[0]))
 
 #pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ---- errors (error.c) ---- */
 
@@ -46,6 +49,11 @@ void *tn__alloc(const struct tn_allocator *from, size_t size);
 void *tn__alloc_zeroed(const struct tn_allocator *from, size_t count, size_t size);
 void *tn__realloc(const struct tn_allocator *from, void *block, size_t size);
 void tn__free(const struct tn_allocator *from, void *block);
+
+/* ---- buffers (buffer.c) ---- */
+
+/* Fills an empty buffer with a copy, for tn_buffer_free. False: out of memory. */
+bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
 
 /* ---- arenas (arena.c) ---- */
 
@@ -201,5 +209,8 @@ static inline uint64_t tn__max64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 #endif

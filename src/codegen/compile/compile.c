@@ -122,16 +122,6 @@ static void report_functions(struct compilation *c)
 
 /* ---- emitting ---- */
 
-bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size)
-{
-    out->data = tn__alloc(NULL, size ? size : 1);
-    if (!out->data)
-        return false;
-    memcpy(out->data, bytes, size);
-    out->size = size;
-    return true;
-}
-
 static int fill(struct compilation *c, const char *bytes, size_t size)
 {
     return tn__buffer_fill(c->out, bytes, size)
@@ -332,14 +322,6 @@ int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *ob
     *out = (struct tn_buffer){0};
     unit->diagnostics.err = err;
     return compile(&c, stats);
-}
-
-void tn_buffer_free(struct tn_buffer *buffer)
-{
-    if (!buffer)
-        return;
-    tn__free(NULL, buffer->data);
-    *buffer = (struct tn_buffer){0};
 }
 
 const char *tn_codegen_llvm_version(void)

@@ -5,17 +5,17 @@
  *     elf_tables.c  what dynamic linkers read: symbols, hash table, relocations, dynamic section (gABI, chapter 5)
  *     elf_write.c   segments, sections and symbols (link/format/elf_writer.h)
  *     stub.c        what an executable begins with (stub.h)
- *     program.c     what an executable is told of its image */
+ *     program.c     what an executable is told of its image
+ *     finish.c      an object that calls the destructors of a library which is unloaded */
 
 #ifndef TENON_CODEGEN_IMAGE_ELF_H
 #define TENON_CODEGEN_IMAGE_ELF_H
 
 #include <elf.h>
 
-#include "codegen/llvm/codegen.h"
 #include "link/file/output.h"
 #include "link/format/elf_writer.h"
-#include "tenon_codegen.h"
+#include "tenon_image.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -71,6 +71,11 @@ int tn__elf_fill_tables(struct tn__elf_file *file);
 /* The number of a symbol's section header. */
 uint16_t tn__elf_section_number(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
 Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__output_symbol *symbol);
+
+/* ---- finish.c ---- */
+
+/* For x86-64. */
+struct tn_input tn__finish_object(void);
 
 /* ---- program.c ---- */
 

@@ -3,9 +3,7 @@
 /* tn_image_link: objects to a shared library or an executable, without a linker of the system. */
 
 #include "base/managed_file.h"
-#include "codegen/llvm/codegen.h"
 #include "codegen/image/stub.h"
-#include "link/arch/reloc.h"
 
 static int check(const struct tn_image_link_options *options, struct tn_error *err)
 {
@@ -20,54 +18,21 @@ static int check(const struct tn_image_link_options *options, struct tn_error *e
     return TN_OK;
 }
 
-/* ---- the end of C++ ---- */
-
 /* Destructors of objects are registered under __dso_handle, and what calls them when a library goes is part of every
- * library, which compilers add. It is the last thing to be called. */
-static const char finish[] = "@__dso_handle = external hidden global i8\n"
-                             "declare extern_weak void @__cxa_finalize(ptr)\n"
-                             "define internal void @finish() {\n"
-                             "  %there = icmp ne ptr @__cxa_finalize, null\n"
-                             "  br i1 %there, label %call, label %end\n"
-                             "call:\n"
-                             "  call void @__cxa_finalize(ptr @__dso_handle)\n"
-                             "  br label %end\n"
-                             "end:\n"
-                             "  ret void\n"
-                             "}\n"
-                             "@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] "
-                             "[{ i32, ptr, ptr } { i32 0, ptr @finish, ptr null }]\n";
-
-static bool mentions(const struct tn_input *input, const char *name)
+ * library, which compilers add. If some input registers destructors, the last input is such an object. `all` has room
+ * for it. */
+static void add_finish(struct tn_input *all, size_t *count)
 {
-    return memmem(input->bytes, input->length, name, strlen(name) + 1) != NULL;
-}
-
-/* Of an object, or the first in an archive; NULL: it has none that is known. */
-static const char *triple_of(const struct tn_input *input)
-{
-    static const char magic[] = "\177ELF";
-    const uint8_t *elf = memmem(input->bytes, input->length, magic, sizeof magic - 1);
-    size_t left = elf ? input->length - (size_t)(elf - (const uint8_t *)input->bytes) : 0;
-    const struct tn__arch *arch = left > 20 ? tn__arch_of_elf(tn__get16(elf + offsetof(Elf64_Ehdr, e_machine))) : NULL;
-    return arch ? arch->triple : NULL;
-}
-
-/* Adds an object that does so, if some input registers destructors. `all` has room for one more. */
-static int add_finish(struct tn_input *all, size_t *count, struct tn_buffer *object, struct tn_error *err)
-{
-    bool registers = false;
+    static const char magic[] = ELFMAG, registration[] = "__cxa_atexit";
+    const uint8_t *elf = *count ? memmem(all[0].bytes, all[0].length, magic, SELFMAG) : NULL; /* of an archive, too */
+    size_t left = elf ? all[0].length - (size_t)(elf - (const uint8_t *)all[0].bytes) : 0;
+    if (left < sizeof(Elf64_Ehdr) || tn__get16(elf + offsetof(Elf64_Ehdr, e_machine)) != EM_X86_64)
+        return; /* the link will say what is wrong */
     for (size_t i = 0; i < *count; i++)
-        registers |= mentions(&all[i], "__cxa_atexit");
-    struct tn_compile_options options = {.size = sizeof options, .cpu = "generic", .opt_level = 1};
-    options.triple = registers ? triple_of(&all[0]) : NULL;
-    if (!options.triple)
-        return TN_OK; /* or the link will say what is wrong */
-    int code = tn_compile("finish", finish, sizeof finish - 1, &options, object, NULL, err);
-    if (code == TN_OK)
-        all[(*count)++] =
-            (struct tn_input){.size = sizeof *all, .name = "finish", .bytes = object->data, .length = object->size};
-    return code;
+        if (memmem(all[i].bytes, all[i].length, registration, sizeof registration)) {
+            all[(*count)++] = tn__finish_object();
+            return;
+        }
 }
 
 /* ---- the whole ---- */
@@ -121,20 +86,18 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
 static int link_all(struct tn_input *all, size_t count, const struct tn_image_link_options *options,
                     struct tn_buffer *out, struct tn_error *err)
 {
-    struct tn_buffer object = {0};
     struct tn__elf_file file = {.options = options, .err = err};
     struct tn__output *output = NULL;
     struct tn__stub stub;
-    int code;
+    int code = TN_OK;
     if (options->kind == TN_IMAGE_PROGRAM) { /* where the C library sees to destructors */
         code = tn__stub_read("the stub", options->stub, options->stub_length, &file.arena, &stub, err);
         file.stub = &stub;
     } else {
-        code = add_finish(all, &count, &object, err);
+        add_finish(all, &count);
     }
     if (code == TN_OK)
         code = make(&file, all, count, &output);
-    tn_buffer_free(&object);
     if (code == TN_OK)
         code = tn__elf_write_file(&file, out);
     tn__arena_free(&file.arena);

@@ -113,10 +113,7 @@ void tn__dwarf_close(struct tn__dwarf *dwarf);
 typedef void tn__frame_fn(void *user, const char *function, const char *file, uint32_t line, uint32_t column);
 bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user);
 
-/* ---- output (compile.c) ---- */
-
-/* Fills an empty buffer with a copy. False: out of memory. */
-bool tn__buffer_fill(struct tn_buffer *out, const void *bytes, size_t size);
+/* ---- output ---- */
 
 /* Writes bitcode into an empty buffer, without the symbol table that linkers would make themselves: it takes longer
  * than the rest, and two more of LLVM's libraries (extract.cpp). False if memory is out. */
