@@ -13,7 +13,7 @@
  *     join.cpp          linking several modules into one
  *     metadata.c        the tables
  *     archive.c         archives of objects
- * elf.h has what makes files of these archives. */
+ * src/image/write makes files of these archives. */
 
 #ifndef TENON_CODEGEN_IMAGE_H
 #define TENON_CODEGEN_IMAGE_H

@@ -13,8 +13,9 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
-#include "codegen/parts/extract.h"
+#include "base/base.h"
 #include "codegen/llvm/llvm.h"
+#include "codegen/parts/extract.h"
 
 using namespace llvm;
 

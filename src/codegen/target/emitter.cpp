@@ -13,6 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include "base/base.h"
 #include "codegen/managed/ir/gc.h"
 #include "codegen/llvm/llvm.h"
 

@@ -94,19 +94,31 @@ enum {
     TN__IMAGE_DT_ABI_SIZE,
 };
 
+/* ---- machines.c ---- */
+
 /* ELF's number of an architecture, by its tn_cpu_arch_name (0: it has none here), and the other way round
  * ("unknown"). */
 uint16_t tn__image_machine(const char *arch);
 const char *tn__image_arch_name(uint16_t machine);
+
+/* ---- checksum.c ---- */
 
 uint64_t tn__image_checksum(const void *bytes, size_t size, uint64_t seed);
 
 /* The checksum of a header with its tables: `size` bytes, at least TN__IMAGE_HEADER. */
 uint64_t tn__image_header_checksum(const uint8_t *header, size_t size);
 
-/* The checksum over everything of a file that is loaded, and its offset in the file (verify.c). False: the file has no
- * image, or is truncated. */
+/* ---- verify.c ---- */
+
+/* True if one of these notes is that of an image, which begins at *at. */
+bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
+
+/* The checksum over everything of a file that is loaded, and its offset in the file. False: the file has no image, or
+ * is truncated. */
 bool tn__image_file_sum(const uint8_t *bytes, size_t size, uint64_t *sum, uint64_t *at);
+
+/* Compares the checksum of a file. TN_EFORMAT, TN_ENOTSUP (the file has none). */
+int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err);
 
 #pragma GCC visibility pop
 #endif

@@ -2,7 +2,7 @@
 
 /* Programs that `tenon build --kind=exe` writes (doc/IMAGE.md, "Executables") consist of a stub, which was linked when
  * Tenon was built, followed by an image. This struct tells the stub about the image: the writer
- * (src/codegen/image/program.c) finds it in the stub by its symbol and fills it in; in the program it is read-only. */
+ * (src/image/write/program.c) finds it in the stub by its symbol and fills it in; in the program it is read-only. */
 
 #ifndef TENON_IMAGE_PROGRAM_H
 #define TENON_IMAGE_PROGRAM_H

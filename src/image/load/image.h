@@ -4,7 +4,6 @@
  *     tables.c    header and tables; every count and offset is checked here, once
  *     image.c     tn_image: the choice of a target, slots, lookups
  *     mapping.c   a file's segments in memory
- *     verify.c    the checksum over everything of a file that is loaded
  *     relocate.c  relocations and thread-local variables, as its dynamic section says
  *     frames.c    its unwind table
  *     managed.c   its stack maps and root ranges
@@ -12,9 +11,7 @@
  *     linked.c    tn_image_open_linked
  *     open.c      tn_image_open and tn_image_open_memory
  *     debugger.c  tn_image_observe_gdb
- *     instances.c tn_image_publish
- *     checksum.c  the checksum
- *     machines.c  architectures by name and by number */
+ *     instances.c tn_image_publish */
 
 #ifndef TENON_IMAGE_IMAGE_H
 #define TENON_IMAGE_IMAGE_H
@@ -101,8 +98,6 @@ struct tn__image_source {
 int tn__image_map(const char *name, const struct tn__image_source *from, struct tn__image_mapping *mapping,
                   struct tn_error *err);
 void tn__image_unmap(struct tn__image_mapping *mapping);
-/* True if one of these notes is that of an image, which begins at *at. */
-bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *at);
 
 /* The segment that contains a whole range and allows `prot`, or NULL; and the memory of the range. */
 const struct tn__image_segment *tn__image_segment_at(const struct tn__image_mapping *mapping, uint64_t address,
@@ -111,11 +106,6 @@ void *tn__image_at(const struct tn__image_mapping *mapping, uint64_t address, ui
 /* The same for the contents of the file that are never written; *available: the bytes from there to the end of the
  * segment. */
 const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uint64_t address, uint64_t *available);
-
-/* ---- verify.c ---- */
-
-/* Compares the checksum of a file. TN_EFORMAT, TN_ENOTSUP (the file has none). */
-int tn__image_verify(const char *name, const uint8_t *bytes, size_t size, struct tn_error *err);
 
 /* ---- relocate.c ---- */
 

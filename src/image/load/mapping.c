@@ -162,24 +162,6 @@ const uint8_t *tn__image_file_bytes(const struct tn__image_mapping *mapping, uin
     return NULL;
 }
 
-bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *found)
-{
-    for (uint64_t at = 0; tn__inside(at, 12, size);) {
-        uint32_t name = tn__get32(notes + at), content = tn__get32(notes + at + 4);
-        uint64_t next = 12 + tn__align_up(name, 4) + tn__align_up(content, 4);
-        if (!tn__inside(at, next, size))
-            return false;
-        if (name == sizeof TN__IMAGE_NOTE_NAME && content == TN__IMAGE_NOTE_SIZE &&
-            tn__get32(notes + at + 8) == TN__IMAGE_NOTE_TYPE &&
-            memcmp(notes + at + 12, TN__IMAGE_NOTE_NAME, name) == 0) {
-            *found = at;
-            return true;
-        }
-        at += next;
-    }
-    return false;
-}
-
 static int find_image(const struct parser *p)
 {
     for (size_t i = 0; i < p->note_count; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Programs: a stub and an image that was laid out behind it become one file, which the kernel maps as a whole. What the
- * stub has to do when it starts, it learns from a struct of its own (image/program.h). */
+ * stub has to do when it starts, it learns from a struct of its own (image/format/program.h). */
 
-#include "codegen/image/stub.h"
+#include "image/write/stub.h"
 
 #define FAIL(f, code, ...) tn__fail((f)->err, code, __VA_ARGS__)
 

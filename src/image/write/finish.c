@@ -10,7 +10,7 @@
  *              jmp   *%rax            # nothing of this function is on the stack meanwhile
  *     1:       ret */
 
-#include "codegen/image/elf.h"
+#include "image/write/elf.h"
 
 enum { AT_HANDLE = 3, AT_FINALIZE = 10 }; /* the fields in the code that are relocated */
 enum { CODE = 1, CODE_RELOCATIONS, ARRAY, ARRAY_RELOCATIONS, SYMBOLS, NAMES, SECTIONS };

@@ -8,8 +8,8 @@
  *     program.c     what an executable is told of its image
  *     finish.c      an object that calls the destructors of a library which is unloaded */
 
-#ifndef TENON_CODEGEN_IMAGE_ELF_H
-#define TENON_CODEGEN_IMAGE_ELF_H
+#ifndef TENON_IMAGE_ELF_H
+#define TENON_IMAGE_ELF_H
 
 #include <elf.h>
 

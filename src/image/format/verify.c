@@ -6,7 +6,25 @@
 #include <elf.h>
 #include <string.h>
 
-#include "image/load/image.h"
+#include "image/format/format.h"
+
+bool tn__image_find_note(const uint8_t *notes, uint64_t size, uint64_t *found)
+{
+    for (uint64_t at = 0; tn__inside(at, 12, size);) {
+        uint32_t name = tn__get32(notes + at), content = tn__get32(notes + at + 4);
+        uint64_t next = 12 + tn__align_up(name, 4) + tn__align_up(content, 4);
+        if (!tn__inside(at, next, size))
+            return false;
+        if (name == sizeof TN__IMAGE_NOTE_NAME && content == TN__IMAGE_NOTE_SIZE &&
+            tn__get32(notes + at + 8) == TN__IMAGE_NOTE_TYPE &&
+            memcmp(notes + at + 12, TN__IMAGE_NOTE_NAME, name) == 0) {
+            *found = at;
+            return true;
+        }
+        at += next;
+    }
+    return false;
+}
 
 /* Finds the checksum itself in the file: in the image's note, after the distance. */
 static bool find_sum(const uint8_t *bytes, size_t size, const Elf64_Phdr *headers, size_t count, uint64_t *at)

@@ -2,10 +2,10 @@
 
 /* The stub that a program begins with (tools/stub), as its writer sees it (stub.c). */
 
-#ifndef TENON_CODEGEN_IMAGE_STUB_H
-#define TENON_CODEGEN_IMAGE_STUB_H
+#ifndef TENON_IMAGE_STUB_H
+#define TENON_IMAGE_STUB_H
 
-#include "codegen/image/elf.h"
+#include "image/write/elf.h"
 #include "image/format/program.h"
 
 #pragma GCC visibility push(hidden)
