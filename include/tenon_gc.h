@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The runtime ABI of managed code: everything that compiled code knows about the collector and vice versa. The compiler
- * (src/codegen/managed) and the runtime (src/gc) share this file and nothing else; doc/GC.md explains it. Programs need it
- * only if they are part of that machinery; host programs use tenon_heap.h. Assembly includes it for the constants. A
- * change of any number here must change TN_GC_ABI, which compiled modules contain (section "tenon_abi") and the runtime
- * checks. */
+ * (src/codegen/managed) and the runtime (src/gc) share this file and nothing else; doc/GC.md explains it. Programs need
+ * it only if they are part of that machinery; host programs use tenon_heap.h. Assembly includes it for the constants.
+ * A change of any number here must change TN_GC_ABI, which compiled modules contain (section "tenon_abi") and the
+ * runtime checks. */
 
 #ifndef TENON_GC_H
 #define TENON_GC_H

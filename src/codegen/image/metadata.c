@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The tables of an image (src/image/format/format.h, doc/IMAGE.md), as a module that is compiled into the image's last object:
- * what is known now is bytes, covered by the checksum; the places of functions are distances that the linker fills
- * in. */
+/* The tables of an image (src/image/format/format.h, doc/IMAGE.md), as a module that is compiled into the image's last
+ * object: what is known now is bytes, covered by the checksum; the places of functions are distances that the linker
+ * fills in. */
 
 #include <stdio.h>
 #include <stdlib.h>
