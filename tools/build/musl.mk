@@ -12,8 +12,8 @@ $(BUILD)/musl/libtenon.a: FORCE
 	+@$(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk LIBC=musl LLVM=0 BUILD=$(BUILD)/musl \
 		CC="$(MUSL_CC)" SANITIZE= $(BUILD)/musl/libtenon.a
 else
-# tn_resolve_symtab and tn_image_link need libelf, which Debian does not have for musl.
-runtime_src := $(filter-out src/link/host/program_symtab.c src/image/write/%,$(runtime_src))
+# tn_resolve_symtab needs libelf, which Debian does not have for musl.
+runtime_src := $(filter-out src/link/host/program_symtab.c,$(runtime_src))
 # mimalloc for size, not for speed: a link makes few allocations, and code and tables for speed would be 24 KB of the smallest
 # program. Without unwind tables, as musl's own malloc: no exception passes mimalloc. Debuggers use .debug_frame.
 mimalloc_options := -Os -fno-asynchronous-unwind-tables
