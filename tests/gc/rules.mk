@@ -5,4 +5,4 @@ $(BUILD)/obj/tests/gc/%.c.o: extra = -Itests/gc/support -DDATA='"$(BUILD)/tests/
 gc_data := $(patsubst tests/%.s,$(BUILD)/tests/%.o,$(wildcard tests/gc/data/*.s))
 $(gc_data): tests/gc/data/managed.inc include/tenon_gc.h
 $(gc_data): extra_as = -Wa,--defsym,TN_GC_ABI=$(shell sed -n 's/^.define TN_GC_ABI //p' include/tenon_gc.h)
-$(BUILD)/tests/gc/loaded: | $(gc_data)
+$(BUILD)/tests/gc/load/loaded: | $(gc_data)

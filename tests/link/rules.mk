@@ -8,7 +8,7 @@ link_support := $(call obj,$(wildcard tests/link/support/*.c))
 link_tests := $(filter $(BUILD)/tests/link/%,$(runtime_tests))
 
 $(link_tests): $(link_support)
-$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link/support -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
+$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link -Itests/link/support -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
 
 # ---- one pair of sources, compiled in many ways (matrix.c) ----
 
@@ -26,7 +26,7 @@ comma := ,
 matrix := $(gcc_ways:%=gcc+%) $(if $(with_llvm),$(clang_ways:%=clang+%))
 matrix_objects := $(foreach way,$(matrix),$(link_data)/matrix_a.$(way).o $(link_data)/matrix_b.$(way).o)
 extra_of_matrix := -DMATRIX='$(matrix:%="%"$(comma))'
-$(BUILD)/tests/link/matrix: | $(matrix_objects)
+$(BUILD)/tests/link/core/matrix: | $(matrix_objects)
 
 # $(call compiler_of,WORD): gcc stands for $(CC), whichever that is.
 compiler_of = $(if $(filter clang,$(1)),$(llvm_bin)/clang,$(CC))
@@ -47,7 +47,7 @@ models := -fno-pic -fPIE -fPIC -fPIC+-fno-plt -fPIC+-ftls-model=initial-exec -fP
 oracle := $(if $(with_llvm),oracle_relax $(foreach level,$(levels),$(foreach model,$(models),\
 	oracle.gcc+$(level)+$(model) oracle.clang+$(level)+$(model))))
 extra_of_oracle := -DORACLE='$(oracle:%="%"$(comma))'
-$(BUILD)/tests/link/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
+$(BUILD)/tests/link/core/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
 
 ifndef with_llvm
 test_data := $(filter-out $(link_data)/oracle%,$(test_data))
@@ -69,15 +69,15 @@ $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
 # ---- which data each program reads ----
 
 data_of = $(1:%=$(link_data)/%.o)
-$(BUILD)/tests/link/comdat: | $(call data_of,comdat_1 comdat_2)
-$(BUILD)/tests/link/corrupt: | $(call data_of,small)
-$(BUILD)/tests/link/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,many)
-$(BUILD)/tests/link/strip: | $(call data_of,strip)
-$(BUILD)/tests/link/gather: | $(call data_of,gather_1 gather_2)
-$(BUILD)/tests/link/inject: | $(call data_of,gather_1)
-$(BUILD)/tests/link/memory_client: | $(call data_of,memory)
-$(BUILD)/tests/link/strategies: | $(call data_of,matrix_a matrix_b low)
-$(BUILD)/tests/link/faults $(BUILD)/tests/link/allocator: | $(call data_of,matrix_a small low gather_1 gather_2) \
+$(BUILD)/tests/link/core/comdat: | $(call data_of,comdat_1 comdat_2)
+$(BUILD)/tests/link/format/corrupt: | $(call data_of,small)
+$(BUILD)/tests/link/core/cycles $(BUILD)/tests/link/slow/cycles: | $(call data_of,many)
+$(BUILD)/tests/link/session/strip: | $(call data_of,strip)
+$(BUILD)/tests/link/core/gather: | $(call data_of,gather_1 gather_2)
+$(BUILD)/tests/link/session/inject: | $(call data_of,gather_1)
+$(BUILD)/tests/link/memory/memory_client: | $(call data_of,memory)
+$(BUILD)/tests/link/memory/strategies: | $(call data_of,matrix_a matrix_b low)
+$(BUILD)/tests/link/session/faults $(BUILD)/tests/link/session/allocator: | $(call data_of,matrix_a small low gather_1 gather_2) \
 	$(link_data)/matrix_b.a
 
 $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
@@ -87,7 +87,7 @@ $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
 # ---- the order of initializers, as an ordinary program has it ----
 
 order := $(call data_of,order_1 order_2 order_3)
-$(BUILD)/tests/link/order: | $(order) $(call data_of,exits) $(link_data)/order_static
+$(BUILD)/tests/link/session/order: | $(order) $(call data_of,exits) $(link_data)/order_static
 $(order): tests/link/data/order.h
 $(link_data)/order_static: $(order) $(link_data)/order_static.o
 	$(call step,LINK)$(CC) -static $(filter %_1.o,$^) $(filter %_2.o,$^) $(filter %_3.o,$^) $(filter %_static.o,$^) -o $@
@@ -97,7 +97,7 @@ $(link_data)/order_static: $(order) $(link_data)/order_static.o
 members := $(call data_of,archive_1 archive_2 archive_with_a_long_name archive_unused)
 archives_made := $(link_data)/gnu.a $(link_data)/thin.a $(link_data)/no_index.a $(link_data)/thin_no_index.a \
 	$(if $(with_llvm),$(link_data)/bsd.a $(link_data)/darwin.a $(link_data)/llvm.a)
-$(BUILD)/tests/link/archive: | $(archives_made)
+$(BUILD)/tests/link/format/archive: | $(archives_made)
 
 make_gnu := ar rcsD
 make_thin := ar rcsDT
@@ -123,8 +123,8 @@ extra_of_bounds := -Itests/fuzz
 extra_of_strip_bounds := -Itests/fuzz
 extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
 extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'
-$(BUILD)/tests/link/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))
-$(BUILD)/tests/link/ifunc: | $(call of_ways,ifunc ifunc_user,$(ifunc_ways))
+$(BUILD)/tests/link/tls/tls: | $(call of_ways,tls_1 tls_2,$(tls_ways))
+$(BUILD)/tests/link/core/ifunc: | $(call of_ways,ifunc ifunc_user,$(ifunc_ways))
 
 define way_rule
 $(link_data)/$(1).%.o: tests/link/data/$(1).c
@@ -138,16 +138,16 @@ $(foreach source,tls_1 tls_2 ifunc ifunc_user unwind,$(eval $(call way_rule,$(so
 unwind_ways := -O2+-fPIC+-fexceptions+-funwind-tables -O0+-fPIC+-fexceptions+-funwind-tables \
 	-O2+-fPIC+-fexceptions+-funwind-tables+-ffunction-sections
 extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
-$(BUILD)/tests/link/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(call data_of,comdat_1 comdat_2)
-$(BUILD)/tests/link/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
-$(BUILD)/tests/link/reach: | $(call data_of,low low_calls xindex)
+$(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(call data_of,comdat_1 comdat_2)
+$(BUILD)/tests/link/session/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
+$(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
 # ---- lazy stubs ----
 
-$(BUILD)/tests/link/lazy: | $(call data_of,lazy lazy_once lazy_large)
-$(BUILD)/tests/link/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
-$(BUILD)/tests/link/lazy_threads $(BUILD)/tests/link/lazy_materializers: | $(call data_of,lazy lazy_once)
-$(BUILD)/tests/link/lazy_calls: | $(call of_ways,unwind,$(firstword $(unwind_ways)))
+$(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
+$(BUILD)/tests/link/lazy/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
+$(BUILD)/tests/link/lazy/lazy_threads $(BUILD)/tests/link/lazy/lazy_materializers: | $(call data_of,lazy lazy_once)
+$(BUILD)/tests/link/lazy/lazy_calls: | $(call of_ways,unwind,$(firstword $(unwind_ways)))
 extra_of_lazy_calls := -DWAYS='$(call quoted,$(firstword $(unwind_ways)))'
 $(call data_of,lazy lazy_once): tests/link/data/lazy.h
 

@@ -9,7 +9,7 @@ models:
 # ---- qemu/: the storm of code instances on a processor with weaker memory order ----
 
 storm := $(BUILD)/tests/models/qemu/instance_storm-aarch64
-storm_src := tests/link/instance_storm.c tests/models/qemu/no_sessions.c \
+storm_src := tests/link/instance/instance_storm.c tests/models/qemu/no_sessions.c \
 	src/link/instance/instance.c src/base/thread.c src/base/error.c
 
 $(storm): $(storm_src) $(wildcard src/base/*.h src/link/*/*.h include/*.h include/tenon/*.h)

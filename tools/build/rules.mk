@@ -160,11 +160,14 @@ endif
 
 # ---- tests ----
 
-# tests/AREA/*.c: one cmocka program each, linked with the files of tests/AREA/support. Those of the runtime are ordinary
-# dynamic programs with libtenon.a; those of the code generator and the tool are linked with LLVM as well.
+# tests/AREA/*.c, or tests/AREA/ROOM/*.c where src/AREA has rooms: one cmocka program each, linked with the files of
+# tests/AREA/support. Those of the runtime are ordinary dynamic programs with libtenon.a; those of the code generator and the
+# tool are linked with LLVM as well.
 # tests/AREA/slow/*.c: likewise, for make test-slow. tests/AREA/data/*: objects that tests load.
 llvm_areas := codegen tool
-programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(wildcard tests/$(area)/$(2)*.c)))
+rooms_of = $(patsubst src/$(1)/%/,tests/$(1)/%/,$(wildcard src/$(1)/*/))
+sources_of = $(wildcard tests/$(1)/*.$(2) $(addsuffix *.$(2),$(call rooms_of,$(1))))
+programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(if $(2),$(wildcard tests/$(area)/$(2)*.c),$(call sources_of,$(area),c))))
 runtime_areas := $(runtime_parts) fuzz
 programs_in = $(call programs_of,$(runtime_areas),$(1)) $(if $(with_llvm),$(call programs_of,$(llvm_areas),$(1)))
 unit_tests := $(call programs_in)
@@ -204,8 +207,9 @@ $(BUILD)/tests/%.o: tests/%.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(CC) -I$(<D) $(extra_as) -c $< -o $@
 
-# Scripts: tests/AREA/*.sh; those named runtime_* need libtenon.a only. tests/tool and tests/ir are run by lit.
-scripts := $(wildcard tests/*/$(if $(with_llvm),*,runtime_*).sh)
+# Scripts: tests/AREA/*.sh, tests/AREA/ROOM/*.sh; those named runtime_* need libtenon.a only. tests/tool and tests/ir are run by lit.
+all_scripts := $(foreach area,$(patsubst tests/%/,%,$(wildcard tests/*/)),$(call sources_of,$(area),sh))
+scripts := $(foreach script,$(all_scripts),$(if $(with_llvm)$(filter runtime_%,$(notdir $(script))),$(script)))
 lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
@@ -213,7 +217,7 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # ThreadSanitizer, those that ask for particular addresses. Nor are forks while threads allocate: gcc's AddressSanitizer
 # does not take its allocator's locks for a fork, so one that another thread held hangs the child.
 unsanitized := $(if $(SANITIZE),codegen/memory codegen/fork) \
-	$(if $(filter thread,$(SANITIZE)),link/matrix link/strategies)
+	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 
 # With a sanitizer, tests that fork often take minutes.

@@ -2,7 +2,7 @@
 
 # void call_with_registers(const void *function, const struct registers *in, int level)
 #
-# Calls the function with every register that may carry an argument as *in says; see tests/link/lazy_calls.c for the struct.
+# Calls the function with every register that may carry an argument as *in says; see tests/link/lazy/lazy_calls.c for the struct.
 # Level: 0 xmm0-15, 1 ymm0-15, 2 zmm0-31 and k0-7.
 
         .text

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* As tests/link/session_model.c, for longer. */
+/* As tests/link/session/session_model.c, for longer. */
 
 #include "model.h"
 

@@ -161,11 +161,8 @@ const char *data_file(const char *name)
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     assert_true(length > 0);
     path[length] = '\0';
-    char *end = strrchr(path, '/');
-    *end = '\0';
-    char *folder = strrchr(path, '/');
-    if (folder && !strcmp(folder, "/slow"))
-        end = folder;
+    *strrchr(path, '/') = '\0';
+    char *end = strrchr(path, '/'); /* the program is in the folder of a room, or in slow */
     snprintf(end, sizeof path - (size_t)(end - path), "/data/%s", name);
     return path;
 }

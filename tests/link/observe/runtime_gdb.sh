@@ -10,7 +10,7 @@ if ! command -v gdb >/dev/null; then
     exit 0
 fi
 
-here=tests/link/gdb
+here=tests/link/observe/gdb
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : "${CC:=gcc}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# perf finds the names of loaded functions, by the map and by jitdump. tests/link/perf.c checks the formats.
+# perf finds the names of loaded functions, by the map and by jitdump. tests/link/observe/perf.c checks the formats.
 
 . tests/build/check
 
@@ -13,7 +13,7 @@ if ! perf record -q -o "$work/try" true >/dev/null 2>&1; then
     exit 0
 fi
 
-$CC -O1 -Iinclude tests/link/perf/host.c "$BUILD/libtenon.a" -o "$work/host" && $CC -O1 -g -c tests/link/perf/busy.c -o "$work/busy.o" || exit 1
+$CC -O1 -Iinclude tests/link/observe/perf/host.c "$BUILD/libtenon.a" -o "$work/host" && $CC -O1 -g -c tests/link/observe/perf/busy.c -o "$work/busy.o" || exit 1
 
 # hot FILE: the function with the most samples
 hot() {

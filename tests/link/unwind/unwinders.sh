@@ -7,7 +7,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : "${CXX:=g++}"
-here=tests/link/unwinders
+here=tests/link/unwind/unwinders
 
 compile="$CXX -std=c++17 -O1 -Wall -Wextra -Werror -fPIC -Iinclude -c"
 $compile $here/guest.cpp -o "$work/guest.o" && $compile $here/host.cpp -o "$work/host.o" || exit 1

@@ -7,7 +7,7 @@
 
 #include "link/file/detached.h"
 #include "link/session/contents.h"
-#include "support/elf_builder.h"
+#include "elf_builder.h"
 
 /* ---- the architecture ---- */
 

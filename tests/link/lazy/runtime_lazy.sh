@@ -11,7 +11,7 @@ if ! command -v "$CXX" >/dev/null; then
     exit 0
 fi
 
-here=tests/link/lazy
+here=tests/link/lazy/throwing
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
