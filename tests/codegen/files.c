@@ -178,7 +178,7 @@ static void out_of_memory(void **state)
             if (code == TN_OK)
                 tn_buffer_free(&out);
         }
-    assert_true(failures[0] > 5 && failures[1] >= 1);
+    assert_true(failures[0] > 5 && !failures[1]); /* nothing but memory is asked for */
     tn_buffer_free(&object);
 }
 
