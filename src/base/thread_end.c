@@ -67,7 +67,7 @@ void tn__thread_end_run(struct tn__thread_end *end)
 {
     end->function(end->argument);
     struct tn__thread_ends *owner = __atomic_load_n(&end->owner, __ATOMIC_RELAXED);
-    bool gone = owner && owner->ran(owner, end->part);
+    bool gone = owner && owner->ended(owner, end->part, true);
     pthread_mutex_lock(&lock);
     if (gone || end->owner)
         tn__list_remove(&end->all);
@@ -147,7 +147,7 @@ static void after_fork(bool in_child)
         if (end->thread == &newest)
             continue;
         tn__list_remove(&end->all);
-        end->owner->lost(end->owner, end->part);
+        end->owner->ended(end->owner, end->part, false);
         tn__free(NULL, end);
     }
 }

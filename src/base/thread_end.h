@@ -13,10 +13,10 @@
 
 /* An owner; it stays in place. `part` is what it gave with the function. */
 struct tn__thread_ends {
-    /* The function has run. Called by its thread, without a lock. True if the owner does not exist any more. */
-    bool (*ran)(struct tn__thread_ends *owner, void *part);
-    /* It will not run, because its thread does not exist in the child of a fork. Called by the fork's handlers. */
-    void (*lost)(struct tn__thread_ends *owner, void *part);
+    /* `ran`: the function has run; called by its thread, without a lock. Otherwise it will not run, because its thread
+     * does not exist in the child of a fork; called by the fork's handlers, under the locks of all subsystems. True if
+     * the owner does not exist any more. */
+    bool (*ended)(struct tn__thread_ends *owner, void *part, bool ran);
 };
 
 /* Registers a function for the end of the calling thread, where the newest runs first. False: memory is out, or the
@@ -27,7 +27,7 @@ bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*functi
 bool tn__thread_end_waits(void);
 
 /* To run functions earlier: takes the newest one of the calling thread and this owner that `wanted` selects (NULL:
- * any); NULL: none. What was taken is run, without a lock that `ran` takes. */
+ * any); NULL: none. What was taken is run, without a lock that `ended` takes. */
 struct tn__thread_end *tn__thread_end_take(const struct tn__thread_ends *owner,
                                            bool (*wanted)(void *context, void *part), void *context);
 void tn__thread_end_run(struct tn__thread_end *end);

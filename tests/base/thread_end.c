@@ -16,13 +16,13 @@
 
 static int runs;
 
-static bool ran(struct tn__thread_ends *owner, void *part)
+static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
 {
-    (void)owner, (void)part;
+    (void)owner, (void)part, (void)ran;
     return false;
 }
 
-static struct tn__thread_ends owner = {.ran = ran};
+static struct tn__thread_ends owner = {.ended = ended};
 
 static void run(void *argument)
 {

@@ -123,7 +123,7 @@ static bool is_here(const struct tn__object *object, uint32_t index)
         return false;
     if (!entry) /* local absolute ones are names of source files */
         return symbol->place == TN__PLACE_SECTION || symbol->place == TN__PLACE_COMMON;
-    return entry->kind == TN__ENTRY_LINKED && entry->object == object && entry->symbol == index;
+    return entry->kind == TN__ENTRY_OBJECT && entry->object == object && entry->symbol == index;
 }
 
 static void dump_symbols(struct dump *dump, const struct tn__object *object)
@@ -170,10 +170,8 @@ static void dump_table(struct dump *dump, const struct tn__object *object, enum 
         put_section(dump, object->name, name, range->address + offset, count * size, range->write + offset);
 }
 
-static void on_linked(void *context, const struct tn_library *library, const struct tn__object *object)
+static void dump_object(struct dump *dump, const struct tn__object *object)
 {
-    (void)library;
-    struct dump *dump = context;
     if (!dump->triple)
         dump->triple = object->data->arch->triple;
     dump_sections(dump, object);
@@ -183,6 +181,13 @@ static void on_linked(void *context, const struct tn_library *library, const str
                object->ranges[TN_ZONE_CODE], object->plan->stub_offset, object->data->arch->stub_size);
     dump_table(dump, object, IFUNCS, ".ifuncs", object->plan->ifunc_index, object->plan->ifunc_count,
                object->ranges[TN_ZONE_DATA], object->plan->ifunc_offset, 8);
+}
+
+static int on_linked(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        dump_object(link->session->detached->context, link->objects[i]);
+    return 0;
 }
 
 /* ---- the whole ---- */
@@ -195,8 +200,8 @@ struct dump *tool_dump_start(struct tn_session *session)
         ok = (dump->lists[i].stream = open_memstream(&dump->lists[i].text, &dump->lists[i].size)) != NULL;
     if (!ok)
         return tool_fail(STATUS_FAILURE, "out of memory"), NULL;
-    session->on_linked = on_linked;
-    session->on_linked_context = dump;
+    session->detached->finish = on_linked;
+    session->detached->context = dump;
     return dump;
 }
 

@@ -7,18 +7,13 @@
 #include "base/thread_end.h"
 #include "stub.h"
 
-static bool ran(struct tn__thread_ends *owner, void *part)
+static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
 {
-    (void)owner, (void)part;
+    (void)owner, (void)part, (void)ran;
     return false;
 }
 
-static void lost(struct tn__thread_ends *owner, void *part)
-{
-    (void)owner, (void)part;
-}
-
-static struct tn__thread_ends program = {ran, lost};
+static struct tn__thread_ends program = {ended};
 
 int __cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle);
 int __cxa_thread_atexit(void (*function)(void *argument), void *argument, void *handle)

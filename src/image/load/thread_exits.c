@@ -67,22 +67,15 @@ static bool let_go(struct tn_image *image)
 
 /* ---- destructors of threads ---- */
 
-static struct tn_image *image_of(struct tn__thread_ends *owner)
-{
-    return tn__container_of(owner, struct tn_image, thread_exits);
-}
-
-static bool ran(struct tn__thread_ends *owner, void *part)
+/* In the child of a fork, nothing can be released yet. */
+static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
 {
     (void)part;
-    return let_go(image_of(owner));
-}
-
-/* In the child of a fork, under the locks of all subsystems: nothing can be released yet. */
-static void lost(struct tn__thread_ends *owner, void *part)
-{
-    (void)part;
-    drop_user(image_of(owner), &left);
+    struct tn_image *image = tn__container_of(owner, struct tn_image, thread_exits);
+    if (ran)
+        return let_go(image);
+    drop_user(image, &left);
+    return false;
 }
 
 static bool holds(const struct tn_image *image, const void *address)
@@ -121,7 +114,7 @@ int tn__image_enter(struct tn_image *image, const struct tn_image_load_options *
     if (options->image_count && !used)
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", image->file->mapping.name);
     image->used = used;
-    image->thread_exits = (struct tn__thread_ends){ran, lost};
+    image->thread_exits = (struct tn__thread_ends){ended};
     image->users = 1;
     lock_all();
     for (size_t i = 0; i < options->image_count; i++)

@@ -39,6 +39,32 @@ int tn__library_check(const struct tn_library *library, struct tn_error *err)
     return library->removed ? tn__fail(err, TN_EREMOVED, "library %s was removed", library->name) : 0;
 }
 
+int tn__libraries_check(const struct tn_library *library, const struct tn_library *other, struct tn_error *err)
+{
+    int code = tn__library_check(library, err);
+    return code || !other ? code : tn__library_check(other, err);
+}
+
+int tn__entries_wait(struct tn_library *library, struct tn_library *other, struct tn__entry *const *first,
+                     size_t distance, size_t count, struct tn_error *err)
+{
+    int code = tn__libraries_check(library, other, err);
+    struct tn_library *const both[] = {library, other ? other : library};
+    for (size_t i = 0; i < TN_COUNT(both); i++)
+        both[i]->readers++; /* the names stay where they are while the lock is given up */
+    for (size_t i = 0; !code && i < count;) {
+        bool held = tn__entry_is_held(*(struct tn__entry *const *)(const void *)((const char *)first + i * distance));
+        if (held) {
+            tn__session_wait(library->session);
+            code = tn__libraries_check(library, other, err); /* a removed one defines nothing */
+        }
+        i = held ? 0 : i + 1;
+    }
+    for (size_t i = 0; i < TN_COUNT(both); i++)
+        tn__library_drop(both[i]);
+    return code;
+}
+
 void tn__library_free_names(struct tn_library *library)
 {
     for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {

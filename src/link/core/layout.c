@@ -95,10 +95,7 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
 
 int tn__object_layout(struct tn__link *link, struct tn__object *object)
 {
-    const struct tn__detached *detached = link->session->detached;
-    int code = detached ? detached->how->pin(link, object) : 0;
-    if (!code)
-        code = append_sections(link, object, false);
+    int code = append_sections(link, object, false);
     object->plan->zero_offset = object->plan->sizes[TN_ZONE_DATA];
     object->plan->tls_zero_offset = object->plan->sizes[TN__PART_TLS];
     if (!code)
@@ -123,8 +120,12 @@ static int take_tls(struct tn__link *link, struct tn__object *object)
     struct tn__plan *plan = object->plan;
     if (!plan->sizes[TN__PART_TLS])
         return 0;
-    if (link->session->detached)
-        return link->session->detached->how->take_tls(link->session->detached, plan), 0;
+    if (link->session->detached) { /* below the thread pointer, that of the first object nearest to it */
+        uint64_t *size = &link->session->detached->tls_size;
+        *size = tn__align_up(*size + plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS]);
+        plan->tls_offset = -*size;
+        return 0;
+    }
     struct tn_error why;
     int code = tn__session_check_here(link->session, "thread-local variables", &why);
     if (!code)

@@ -53,12 +53,39 @@ struct tn__exit {
     size_t rank;
 };
 
+/* One function with a stub (lazy/lazy.c). */
+struct tn__lazy_record {
+    struct tn__lazy_batch *batch; /* that it was defined with */
+    struct tn__entry *entry;
+    uint64_t stub;      /* 0: weak, and there was a definition already */
+    const char *target; /* the name to look up; NULL: only tn_redirect knows where the stub leads */
+    uint32_t managed_registers, managed_stack;
+};
+
+/* Functions that were defined together. */
+struct tn__lazy_batch {
+    struct tn__list owned; /* in the owner's list; once removed, in the session's */
+    struct tn_library *library, *targets;
+    uint64_t on_failure;
+    size_t calls; /* that are looking one of its functions up */
+    bool removed;
+    bool hidden; /* the names are gone, but the stubs still work */
+    size_t count;
+    struct tn__lazy_record records[];
+};
+
+/* False if the name has another definition by now, because this one was weak. */
+static inline bool tn__lazy_is_defined(const struct tn__lazy_record *record)
+{
+    return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
+}
+
 /* Owns objects and promises. */
 struct tn_tracker {
     struct tn_library *library;
     struct tn__list listed; /* in the library's trackers */
     struct tn__list objects;
-    struct tn__list lazy; /* functions with stubs, see lazy.c */
+    struct tn__list lazy; /* struct tn__lazy_batch */
     struct tn__list promises;
     struct tn__exit *exits; /* of its objects: the newest one, below which lie the others */
     /* Code instances with code of this tracker, and whether there ever were any; guarded by the lock of instance.c. */
@@ -140,8 +167,13 @@ void tn__object_remove(struct tn__object *object);
 bool tn__entry_is_held(const struct tn__entry *entry);
 /* The same for any definition or group that `data` has. */
 bool tn__library_is_held(const struct tn_library *library, const struct tn__object_data *data);
-/* Under the lock: TN_EREMOVED if the library was removed. */
+/* Under the lock: TN_EREMOVED if the library, or the other one (may be NULL), was removed. */
 int tn__library_check(const struct tn_library *library, struct tn_error *err);
+int tn__libraries_check(const struct tn_library *library, const struct tn_library *other, struct tn_error *err);
+/* Waits until no link holds any of `count` entries of these libraries. Pointers to them are at equal distances in an
+ * array. The lock is released meanwhile, but not after the last look. TN_EREMOVED. */
+int tn__entries_wait(struct tn_library *library, struct tn_library *other, struct tn__entry *const *first,
+                     size_t distance, size_t count, struct tn_error *err);
 /* Under the lock: keeps the names of the library's entries and its generators, even if it is removed, until it is
  * dropped. */
 void tn__library_hold(struct tn_library *library);

@@ -54,8 +54,7 @@ static int scan_all(struct tn__link *link)
 
 static int layout_all(struct tn__link *link)
 {
-    int code = tn__link_gather(link);
-    return code ? code : each_object(link, tn__object_layout);
+    return each_object(link, tn__object_layout);
 }
 
 /* What the objects will take of each window, in the order in which they do. */
@@ -170,19 +169,16 @@ static int apply_all(struct tn__link *link)
     return code;
 }
 
-/* ---- as a session for a file wants it ---- */
+/* ---- for another address space ---- */
 
 static int arrange(struct tn__link *link)
 {
-    int code = link->session->detached->how->arrange(link);
-    for (size_t i = 0; !code && i < link->count; i++)
-        tn__object_find_addresses(link, link->objects[i]);
-    return code;
+    return link->session->detached->arrange(link);
 }
 
 static int finish(struct tn__link *link)
 {
-    return link->session->detached->how->finish(link);
+    return link->session->detached->finish ? link->session->detached->finish(link) : 0;
 }
 
 /* ---- protection ---- */
@@ -351,8 +347,8 @@ static int publish_all(struct tn__link *link)
     int code = reserve_lists(link);
     if (!code)
         code = publish_tls(link);
-    if (!code && link->session->watch)
-        code = link->session->watch->linked(link);
+    if (!code && link->session->observers.linked)
+        code = link->session->observers.linked(link);
     if (code)
         return code;
     for (size_t i = 0; i < link->count && !tn__session_is_elsewhere(link->session); i++)
@@ -362,12 +358,8 @@ static int publish_all(struct tn__link *link)
         register_sections(link, link->objects[i]);
         publish_symbols(link->objects[i]);
     }
-    for (size_t i = 0; i < link->count; i++) {
-        if (link->session->on_linked)
-            link->session->on_linked(link->session->on_linked_context, link->objects[i]->owner->library,
-                                     link->objects[i]);
+    for (size_t i = 0; i < link->count; i++)
         retire(link->objects[i]);
-    }
     return 0;
 }
 
@@ -391,7 +383,7 @@ static void end_building(struct tn__link *link)
 }
 
 enum stage { RESOLVE, BUILD, PUBLISH };
-enum method { EITHER, PACK, ARRANGE }; /* into the window's zones; as a session for a file wants it (hooks.h) */
+enum method { ALWAYS, PACKED, DETACHED }; /* objects go into the window's zones; for another address space (hooks.h) */
 
 /* All phases, in order. Those without the lock touch only memory and arrays that are private to this link, and what
  * nobody changes while it is building. doc/LINKER.md has the same table (tests/build/phases.sh). */
@@ -403,31 +395,32 @@ static const struct phase {
     uint8_t timer;
     int (*run)(struct tn__link *link);
 } phases[] = {
-    {"resolve", RESOLVE, EITHER, true, TN__LINK_RESOLVE, tn__link_resolve},
-    {"strip", RESOLVE, EITHER, true, TN__LINK_RESOLVE, strip},
-    {"bind", RESOLVE, EITHER, true, TN__LINK_RESOLVE, bind_all},
-    {"scan", BUILD, EITHER, false, TN__LINK_RESOLVE, scan_all},
-    {"layout", BUILD, PACK, false, TN__LINK_LAYOUT, layout_all},
-    {"take", BUILD, PACK, true, TN__LINK_LAYOUT, take_all},
-    {"place", BUILD, PACK, false, TN__LINK_LAYOUT, place_all},
-    {"copy", BUILD, PACK, false, TN__LINK_COPY, copy_all},
-    {"arrange", BUILD, ARRANGE, false, TN__LINK_LAYOUT, arrange},
-    {"apply", BUILD, EITHER, false, TN__LINK_APPLY, apply_all},
-    {"finish", BUILD, ARRANGE, false, TN__LINK_APPLY, finish},
-    {"protect", BUILD, PACK, false, TN__LINK_PUBLISH, protect_all},
-    {"settle", BUILD, EITHER, true, TN__LINK_PUBLISH, settle_all},
-    {"publish", PUBLISH, EITHER, true, TN__LINK_PUBLISH, publish_all},
+    {"resolve", RESOLVE, ALWAYS, true, TN__LINK_RESOLVE, tn__link_resolve},
+    {"strip", RESOLVE, ALWAYS, true, TN__LINK_RESOLVE, strip},
+    {"bind", RESOLVE, ALWAYS, true, TN__LINK_RESOLVE, bind_all},
+    {"scan", BUILD, ALWAYS, false, TN__LINK_RESOLVE, scan_all},
+    {"gather", BUILD, PACKED, false, TN__LINK_LAYOUT, tn__link_gather},
+    {"arrange", BUILD, DETACHED, false, TN__LINK_LAYOUT, arrange},
+    {"layout", BUILD, PACKED, false, TN__LINK_LAYOUT, layout_all},
+    {"take", BUILD, PACKED, true, TN__LINK_LAYOUT, take_all},
+    {"place", BUILD, PACKED, false, TN__LINK_LAYOUT, place_all},
+    {"copy", BUILD, PACKED, false, TN__LINK_COPY, copy_all},
+    {"apply", BUILD, ALWAYS, false, TN__LINK_APPLY, apply_all},
+    {"finish", BUILD, DETACHED, false, TN__LINK_APPLY, finish},
+    {"protect", BUILD, PACKED, false, TN__LINK_PUBLISH, protect_all},
+    {"settle", BUILD, ALWAYS, true, TN__LINK_PUBLISH, settle_all},
+    {"publish", PUBLISH, ALWAYS, true, TN__LINK_PUBLISH, publish_all},
 };
 
 /* Under the lock, which is released meanwhile. */
 static int run_stage(struct tn__link *link, enum stage stage)
 {
     const struct tn__detached *detached = link->session->detached;
-    enum method other = detached && detached->how->arrange ? PACK : ARRANGE;
     bool locked = true;
     int code = 0;
     for (const struct phase *phase = phases; !code && phase < phases + TN_COUNT(phases); phase++) {
-        if (phase->stage != stage || phase->method == other)
+        if (phase->stage != stage || (phase->method == DETACHED && !detached) ||
+            (phase->method == PACKED && detached && detached->lays_out))
             continue;
         if (phase->locked != locked)
             (locked ? tn__session_pause : tn__session_lock)(link->session);
@@ -441,10 +434,17 @@ static int run_stage(struct tn__link *link, enum stage stage)
     return code;
 }
 
+static void unstrip(struct tn__object_data *data)
+{
+    for (uint32_t i = 1; i < data->section_count; i++)
+        if (data->sections[i].stripped)
+            data->sections[i].discarded = data->sections[i].stripped = false;
+}
+
 static void undo(struct tn__link *link)
 {
-    if (link->request->roots)
-        link->request->roots->unstrip(link);
+    for (size_t i = 0; link->request->roots && i < link->count; i++)
+        unstrip(link->objects[i]->data);
     tn__journal_undo(&link->journal); /* nobody else has changed these: see tn__library_is_held */
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);

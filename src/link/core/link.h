@@ -32,13 +32,11 @@ enum { TN__NEED_WEAK = 1, TN__NEED_TLS = 2 };
 
 struct tn__link;
 
-/* What a link must keep; the rest is stripped. The functions are those of strip.c, which only programs that use it
- * contain. */
+/* What a link must keep. The rest is stripped, by a function of strip.c, which only programs that use it contain. */
 struct tn__roots {
     const char *const *names;
     size_t count;
     int (*strip)(struct tn__link *link);
-    void (*unstrip)(struct tn__link *link); /* if the link fails */
 };
 
 /* A name that a link needs and that a generator has to be asked for. */

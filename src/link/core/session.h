@@ -51,14 +51,13 @@ struct tn_session {
     uint64_t visits;               /* searches for cycles so far */
     uint64_t revision;             /* count of definitions removed or overridden that queries may have followed */
     struct tn__detached *detached; /* NULL unless it links for another address space; see hooks.h */
-    /* Called under the lock for each linked object, when nothing can fail any more and its data still exists. May be
-     * NULL. */
-    void (*on_linked)(void *context, const struct tn_library *library, const struct tn__object *object);
-    void *on_linked_context;
     /* What a resolver answers for may be a thread-local variable, which is bound when the output is loaded. */
     bool imports_tls;
-    const struct tn__watch *watch;       /* NULL: no observers */
+    struct tn__observers observers;
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
+    struct tn__list removed_stubs;       /* removed batches that a call in another thread still uses */
+    struct tn__arena arena;              /* for what stays until the session ends, */
+    struct tn__unwind_table *tables;     /* and its unwind tables */
     struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
     bool lost_thread_exits;              /* some of it will not run, because a fork left its threads behind */
 };

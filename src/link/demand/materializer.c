@@ -26,30 +26,15 @@ int tn__materializer_take(const struct tn_library *library, const struct tn_mate
     return 0;
 }
 
-static bool any_held(struct tn__entry *const *entries, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (tn__entry_is_held(entries[i]))
-            return true;
-    return false;
-}
-
 /* The entries of all promised symbols, none of them held by a link. The lock is released meanwhile. */
 static int intern_symbols(struct tn_library *library, const struct tn_materializer *m, struct tn__entry **entries,
                           struct tn_error *err)
 {
-    struct tn_session *session = library->session;
     int code = tn__library_check(library, err);
     for (size_t i = 0; !code && i < m->count; i++)
         if (!(entries[i] = tn__symtab_intern(&library->symtab, m->symbols[i].name)))
             code = tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
-    tn__library_hold(library); /* the names stay where they are while the lock is given up */
-    while (!code && any_held(entries, m->count)) {
-        tn__session_wait(session);
-        code = tn__library_check(library, err);
-    }
-    tn__library_drop(library);
-    return code;
+    return code ? code : tn__entries_wait(library, NULL, entries, sizeof *entries, m->count, err);
 }
 
 /* Enters its symbols; of those that others define already, *refused gets the names. */

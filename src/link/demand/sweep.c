@@ -37,12 +37,23 @@ static void mark_promise(struct sweep *s, const struct tn_responsibility *promis
         mark(s, promise->entries[i]);
 }
 
+/* Functions with stubs, also those whose removal waits for a call. */
+static void mark_stubs(struct sweep *s, const struct tn__list *batches)
+{
+    for (struct tn__list *node = batches->next; node != batches; node = node->next) {
+        const struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
+        for (size_t i = 0; batch->library == s->library && i < batch->count; i++)
+            mark(s, batch->records[i].entry);
+    }
+}
+
 static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)
 {
     for (struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
         mark_object(s, tn__container_of(node, struct tn__object, owned));
     for (struct tn__list *node = tracker->promises.next; node != &tracker->promises; node = node->next)
         mark_promise(s, tn__container_of(node, struct tn_responsibility, owned));
+    mark_stubs(s, &tracker->lazy);
 }
 
 /* The entries at which queries will continue, and those for which they have asked generators. */
@@ -69,19 +80,13 @@ static void mark_targets(struct sweep *s, const struct tn_library *library)
     s->work += table->count;
 }
 
-static void mark_name(void *sweep, struct tn__entry *entry)
-{
-    mark(sweep, entry);
-}
-
 static void mark_all(struct sweep *s)
 {
     struct tn_library *library = s->library;
     const struct tn_session *session = library->session;
     for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
         mark_tracker(s, tracker);
-    if (session->lazy)
-        session->lazy->each_name(library, mark_name, s);
+    mark_stubs(s, &session->removed_stubs);
     mark_queries(s);
     for (const struct tn_library *other = session->libraries; other; other = other->next)
         if (other == library || library->found_by_others)

@@ -61,7 +61,7 @@ static int pin_section(struct tn__link *link, const struct tn__object *object, s
     return 0;
 }
 
-static int pin(struct tn__link *link, struct tn__object *object)
+static int pin_object(struct tn__link *link, struct tn__object *object)
 {
     const struct tn__detached *where = link->session->detached;
     for (uint32_t i = 0; i < object->data->section_count; i++) {
@@ -81,10 +81,12 @@ static int pin(struct tn__link *link, struct tn__object *object)
     return object->plan->got_write ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
 }
 
-static void take_tls(struct tn__detached *where, struct tn__plan *plan)
+static int pin_all(struct tn__link *link)
 {
-    where->tls_size = tn__align_up(where->tls_size + plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS]);
-    plan->tls_offset = -where->tls_size;
+    int code = 0;
+    for (size_t i = 0; !code && i < link->count; i++)
+        code = pin_object(link, link->objects[i]);
+    return code;
 }
 
 /* ---- the session ---- */
@@ -105,9 +107,8 @@ int tn__session_create_detached(const struct tn_session_options *given, struct t
     struct tn_session_options options = given ? *given : (struct tn_session_options){.size = sizeof options};
     options.memory = &memory;
     options.window_size = options.window_near = options.strategy = 0;
-    static const struct tn__elsewhere how = {.pin = pin, .take_tls = take_tls};
-    if (!where->how)
-        where->how = &how;
+    if (!where->arrange)
+        where->arrange = pin_all;
     int code = tn_session_create(&options, out, err);
     if (!code)
         (*out)->detached = where;

@@ -25,7 +25,10 @@ static int arrange(struct tn__link *link)
         if (link->objects[i]->data->arch != o->output->arch)
             return tn__fail(o->err, TN_EINVAL, "%s is for %s, %s for %s", link->objects[i]->name,
                             link->objects[i]->data->arch->name, link->objects[0]->name, o->output->arch->name);
-    return tn__output_arrange(o);
+    int code = tn__output_arrange(o);
+    for (size_t i = 0; code == TN_OK && i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    return code;
 }
 
 static void rebase(struct tn__output_link *o)
@@ -53,8 +56,6 @@ static int finish(struct tn__link *link)
     rebase(o);
     return TN_OK;
 }
-
-static const struct tn__elsewhere how = {.arrange = arrange, .finish = finish};
 
 /* ---- inputs ---- */
 
@@ -198,7 +199,12 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
         return tn__fail(err, TN_ENOMEM, "%s: out of memory", options->name);
     struct tn__output_link o = {.options = &copy, .output = output, .err = err};
     o.base = copy.fixed ? 0 : ANYWHERE;
-    o.where = (struct tn__detached){.address = o.base + copy.address, .size = WINDOW, .page_size = PAGE, .how = &how};
+    o.where = (struct tn__detached){.address = o.base + copy.address,
+                                    .size = WINDOW,
+                                    .page_size = PAGE,
+                                    .lays_out = true,
+                                    .arrange = arrange,
+                                    .finish = finish};
     int code = run(&o, inputs, count);
     tn__free(NULL, o.pieces);
     tn__free(NULL, o.sites);

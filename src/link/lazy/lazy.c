@@ -11,18 +11,6 @@
 #include "link/lazy/lazy.h"
 #include "link/session/contents.h"
 
-/* Functions that were defined together. */
-struct tn__lazy_batch {
-    struct tn__list owned; /* in the owner's list; once removed, in the pool's */
-    struct tn_library *library, *targets;
-    uint64_t on_failure;
-    size_t calls; /* that are looking one of its functions up */
-    bool removed;
-    bool hidden; /* the names are gone */
-    size_t count;
-    struct tn__lazy_record records[];
-};
-
 /* ---- where stubs lead ---- */
 
 static uint64_t target_of(const struct tn__lazy_slot *slot)
@@ -149,12 +137,6 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
 
 /* ---- definitions ---- */
 
-/* False if the name has another definition by now, because this one was weak. */
-static bool is_defined(const struct tn__lazy_record *record)
-{
-    return record->stub && record->entry->kind == TN__ENTRY_ABSOLUTE && record->entry->address == record->stub;
-}
-
 /* Last to first, so that adjacent stubs are adjacent again when they are reused. */
 static void return_stubs(struct tn__lazy_pool *pool, struct tn__lazy_batch *batch)
 {
@@ -167,13 +149,13 @@ static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
 {
     tn__lazy_tell_removed(batch->library, batch->records, batch->count);
     for (size_t i = 0; i < batch->count; i++)
-        if (is_defined(&batch->records[i]))
+        if (tn__lazy_is_defined(&batch->records[i]))
             tn__entry_forget(batch->library, batch->records[i].entry);
     return_stubs(pool, batch);
     batch->removed = true;
     tn__list_remove(&batch->owned);
     if (batch->calls)
-        tn__list_append(&pool->removed, &batch->owned);
+        tn__list_append(&batch->library->session->removed_stubs, &batch->owned);
     else
         tn__free(batch->library->session->allocator, batch);
 }
@@ -183,17 +165,6 @@ static void forget(struct tn_tracker *owner)
     while (!tn__list_is_empty(&owner->lazy))
         forget_batch(tn__lazy_pool_of(owner->library->session),
                      tn__container_of(owner->lazy.next, struct tn__lazy_batch, owned));
-}
-
-static void hide(struct tn_tracker *owner)
-{
-    for (struct tn__list *node = owner->lazy.next; node != &owner->lazy; node = node->next) {
-        struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
-        batch->hidden = true;
-        for (size_t i = 0; i < batch->count; i++)
-            if (is_defined(&batch->records[i]))
-                tn__entry_forget(batch->library, batch->records[i].entry);
-    }
 }
 
 static bool has_function(const struct tn__lazy_slot *slot)
@@ -226,78 +197,22 @@ static bool lead_away(struct tn_session *session, const struct tn__places *place
     return tn__lazy_each(tn__lazy_pool_of(session), lead_slot_away, places);
 }
 
-static void each_of(const struct tn__list *batches, const struct tn_library *library, tn__lazy_name *visit,
-                    void *context)
-{
-    for (struct tn__list *node = batches->next; node != batches; node = node->next) {
-        const struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
-        for (size_t i = 0; batch->library == library && i < batch->count; i++)
-            visit(context, batch->records[i].entry);
-    }
-}
-
-static void each_name(struct tn_library *library, tn__lazy_name *visit, void *context)
-{
-    each_of(&tn__lazy_pool_of(library->session)->removed, library, visit, context);
-    for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-        each_of(&tracker->lazy, library, visit, context);
-}
-
-/* The trackers are empty already; calls that a fork has ended may have left batches behind. */
-static void close_pool(struct tn_session *session)
-{
-    struct tn__lazy_pool *pool = tn__lazy_pool_of(session);
-    while (!tn__list_is_empty(&pool->removed)) {
-        struct tn__lazy_batch *batch = tn__container_of(pool->removed.next, struct tn__lazy_batch, owned);
-        tn__list_remove(&batch->owned);
-        tn__free(session->allocator, batch);
-    }
-    tn__lazy_free_blocks(session);
-    tn__free(session->allocator, pool);
-    session->lazy = NULL;
-}
-
 static int open_pool(struct tn_session *session, struct tn_error *err)
 {
     if (session->lazy)
         return 0;
-    struct tn__lazy_pool *pool = tn__alloc_zeroed(session->allocator, 1, sizeof *pool);
+    struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    pool->hooks = (struct tn__lazy_hooks){forget, hide, lead_away, each_name, close_pool};
+    pool->hooks = (struct tn__lazy_hooks){forget, lead_away};
     pool->entry = (uintptr_t)tn__lazy_machine.entry();
-    tn__list_init(&pool->removed);
     session->lazy = &pool->hooks;
     return 0;
 }
 
-static int check_libraries(const struct tn__lazy_batch *batch, struct tn_error *err)
-{
-    int code = tn__library_check(batch->library, err);
-    return code || !batch->targets ? code : tn__library_check(batch->targets, err);
-}
-
-/* Until no link holds any of the names; on return, the lock was not released since that was checked. */
-static int wait_for_names(const struct tn__lazy_batch *batch, struct tn_error *err)
-{
-    struct tn_session *session = batch->library->session;
-    int code = 0;
-    tn__library_hold(batch->library); /* the names stay where they are while the lock is given up */
-    for (size_t i = 0; !code && i < batch->count;) {
-        bool held = tn__entry_is_held(batch->records[i].entry);
-        if (held) {
-            tn__session_wait(session);
-            code = check_libraries(batch, err);
-        }
-        i = held ? 0 : i + 1;
-    }
-    tn__library_drop(batch->library);
-    return code;
-}
-
 static int find_entries(struct tn__lazy_batch *batch, const struct tn_lazy_symbol *symbols, struct tn_error *err)
 {
-    int code = check_libraries(batch, err);
+    int code = tn__libraries_check(batch->library, batch->targets, err);
     for (size_t i = 0; !code && i < batch->count; i++) {
         batch->records[i].entry = tn__symtab_intern(&batch->library->symtab, symbols[i].name);
         if (!batch->records[i].entry)
@@ -346,7 +261,8 @@ static int define_all(struct tn__lazy_batch *batch, const struct tn_lazy_symbol 
     struct tn__journal journal = {.arena.from = session->allocator};
     int code = find_entries(batch, symbols, err);
     if (!code)
-        code = wait_for_names(batch, err);
+        code = tn__entries_wait(batch->library, batch->targets, &batch->records[0].entry, sizeof batch->records[0],
+                                batch->count, err);
     if (!code)
         code = open_pool(session, err);
     if (!code)

@@ -8,7 +8,7 @@
  * never intervened. Stubs are made in blocks; they are handed out and taken back one by one (lazy_pool.c).
  *
  * A collector of managed objects is told of each call that waits for its function (base/lazy_frame.h). The entry
- * restores what the frame holds in the end, so who moves objects changes it there.
+ * restores registers from the frame, so a collector that moves objects changes the frame.
  *
  * All of it is reached through session->lazy, so a program that names no function of lazy.c has none of it. */
 
@@ -44,17 +44,6 @@ extern const struct tn__lazy_machine tn__lazy_machine;
 
 /* ---- stubs and their slots (lazy_pool.c) ---- */
 
-struct tn__lazy_batch;
-
-/* One function. */
-struct tn__lazy_record {
-    struct tn__lazy_batch *batch; /* that it was defined with */
-    struct tn__entry *entry;
-    uint64_t stub;      /* 0: weak, and there was a definition already */
-    const char *target; /* NULL: nobody but tn_redirect knows where it leads */
-    uint32_t managed_registers, managed_stack;
-};
-
 struct tn__lazy_slot {
     _Atomic uint64_t target;
     union {
@@ -69,7 +58,6 @@ struct tn__lazy_pool {
     struct tn__tree *blocks; /* by address of the first stub */
     uint64_t free;           /* the first free stub, or 0 */
     size_t free_count, count;
-    struct tn__list removed; /* removed definitions that a call in another thread still uses */
 };
 
 /* The session's, which exists. */
@@ -91,8 +79,6 @@ struct tn__lazy_slot *tn__lazy_slot_at(const struct tn__lazy_pool *pool, uint64_
 typedef bool tn__lazy_visit(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
                             const struct tn__places *places);
 bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places);
-/* Gives all blocks back. */
-void tn__lazy_free_blocks(struct tn_session *session);
 
 /* ---- what observers are told (lazy_names.c) ---- */
 

@@ -78,14 +78,14 @@ static int tell(const struct tn_library *library, const struct tn__lazy_record *
         objects[i] = &all[i];
         complete = name_functions(arena, records, &run, &all[i]);
     }
-    return complete ? library->session->watch->tell(library->session, objects, runs, err)
+    return complete ? tn__observers_tell(library->session, objects, runs, err)
                     : tn__fail(err, TN_ENOMEM, "out of memory");
 }
 
 int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__lazy_record *records, size_t count,
                           struct tn_error *err)
 {
-    if (!library->session->watch)
+    if (!library->session->observers.count)
         return 0;
     struct tn__arena arena = {.from = library->session->allocator};
     int code = tell(library, records, count, &arena, err);
@@ -99,16 +99,16 @@ void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__la
     enum { PORTION = 16 };
     struct tn_linked_object all[PORTION];
     const struct tn_linked_object *objects[PORTION];
-    const struct tn__watch *watch = library->session->watch;
+    bool observed = library->session->observers.count;
     size_t told = 0;
-    for (struct run run = {0}; watch && next_run(records, count, &run); told++) {
+    for (struct run run = {0}; observed && next_run(records, count, &run); told++) {
         if (told == PORTION) {
-            watch->tell_removed(library->session, objects, told);
+            tn__observers_tell_removed(library->session, objects, told);
             told = 0;
         }
         all[told] = describe(library, records, &run);
         objects[told] = &all[told];
     }
     if (told)
-        watch->tell_removed(library->session, objects, told);
+        tn__observers_tell_removed(library->session, objects, told);
 }

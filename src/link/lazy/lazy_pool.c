@@ -95,17 +95,6 @@ static void write_stubs(struct block *block)
     }
 }
 
-static void free_block(struct tn_session *session, struct block *block)
-{
-    struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
-    tn__unwind_remove(&session->unwind, block->unwind);
-    if (block->data)
-        tn__codemem_give(window, block->data);
-    if (block->code)
-        tn__codemem_give(window, block->code);
-    tn__free(session->allocator, block);
-}
-
 static int make_block(struct tn_session *session, struct block *block, struct tn_error *err)
 {
     struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
@@ -140,18 +129,30 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     return 0;
 }
 
+static void give_block(struct tn_session *session, struct block *block)
+{
+    struct tn__window *window = &session->memory.windows[TN__WINDOW_NEAR];
+    tn__unwind_remove(&session->unwind, block->unwind);
+    if (block->data)
+        tn__codemem_give(window, block->data);
+    if (block->code)
+        tn__codemem_give(window, block->code);
+}
+
 static int add_block(struct tn_session *session, size_t count, struct tn_error *err)
 {
     struct tn__lazy_pool *pool = tn__lazy_pool_of(session);
-    struct block *block = tn__alloc_zeroed(session->allocator, 1, sizeof *block);
-    if (!block)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
-    block->count = count;
-    int code = make_block(session, block, err);
+    struct block made = {.count = count}, *block = NULL;
+    int code = make_block(session, &made, err);
+    if (!code && !(block = tn__arena_alloc(&session->arena, sizeof *block)))
+        code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (code) {
-        free_block(session, block);
+        give_block(session, &made);
         return code;
     }
+    *block = made;
+    block->unwind->next = session->tables;
+    session->tables = block->unwind;
     block->by_address.key = block->code->address;
     tn__tree_insert(&pool->blocks, &block->by_address);
     pool->count += count;
@@ -191,18 +192,4 @@ static bool visit_blocks(const struct tn__lazy_pool *pool, const struct tn__tree
 bool tn__lazy_each(const struct tn__lazy_pool *pool, tn__lazy_visit *visit, const struct tn__places *places)
 {
     return visit_blocks(pool, pool->blocks, visit, places);
-}
-
-static void free_blocks(struct tn_session *session, struct tn__tree *node)
-{
-    if (!node)
-        return;
-    free_blocks(session, node->left);
-    free_blocks(session, node->right);
-    free_block(session, tn__container_of(node, struct block, by_address));
-}
-
-void tn__lazy_free_blocks(struct tn_session *session)
-{
-    free_blocks(session, tn__lazy_pool_of(session)->blocks);
 }

@@ -7,17 +7,6 @@
 #include "base/fork.h"
 #include "link/observe/observer.h"
 
-struct observers {
-    struct tn__watch watch;
-    struct tn_observer *items;
-    size_t count, capacity;
-};
-
-static struct observers *observers_of(struct tn_session *session)
-{
-    return session->watch ? tn__container_of(session->watch, struct observers, watch) : NULL;
-}
-
 /* ---- functions ---- */
 
 struct found {
@@ -178,40 +167,6 @@ static int describe(struct tn__link *link, const struct tn__object *object, stru
 
 /* ---- telling ---- */
 
-/* The observers that were added before `end`, last to first. */
-static void tell_some_removed(const struct observers *observers, size_t end,
-                              const struct tn_linked_object *const *objects, size_t count)
-{
-    while (end-- > 0)
-        if (observers->items[end].removed)
-            observers->items[end].removed(observers->items[end].context, objects, count);
-}
-
-static void tell_removed(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count)
-{
-    const struct observers *observers = observers_of(session);
-    tell_some_removed(observers, observers->count, objects, count);
-}
-
-static int tell(struct tn_session *session, const struct tn_linked_object *const *objects, size_t count,
-                struct tn_error *err)
-{
-    const struct observers *observers = observers_of(session);
-    for (size_t i = 0; i < observers->count; i++) {
-        const struct tn_observer *observer = &observers->items[i];
-        struct tn_error why;
-        tn__fail(&why, 0, "an observer refused it");
-        int code = observer->linked ? observer->linked(observer->context, objects, count, &why) : 0;
-        if (code) {
-            tell_some_removed(observers, i, objects, count);
-            code = tn__fail(err, code < 0 ? code : TN_EINVAL, "%s", "");
-            tn__append_text(err, why.text);
-            return code;
-        }
-    }
-    return 0;
-}
-
 static int tell_linked(struct tn__link *link)
 {
     struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
@@ -224,7 +179,7 @@ static int tell_linked(struct tn__link *link)
             return code;
         objects[i] = &all[i];
     }
-    return tell(link->session, objects, link->count, link->err);
+    return tn__observers_tell(link->session, objects, link->count, link->err);
 }
 
 /* Removal must not fail for lack of memory: then, objects are reported in portions. */
@@ -238,7 +193,7 @@ struct removal {
 static void tell_portion(struct removal *removal)
 {
     if (removal->count)
-        tell_removed(removal->session, removal->objects, removal->count);
+        tn__observers_tell_removed(removal->session, removal->objects, removal->count);
     removal->count = 0;
 }
 
@@ -281,35 +236,7 @@ static void tell_tracker_removed(struct tn_tracker *owner)
     tn__free(session->allocator, all);
 }
 
-static void tell_closed(struct tn_session *session)
-{
-    struct observers *observers = observers_of(session);
-    for (size_t i = observers->count; i-- > 0;)
-        if (observers->items[i].closed)
-            observers->items[i].closed(observers->items[i].context);
-    session->watch = NULL;
-    tn__free(session->allocator, observers->items);
-    tn__free(session->allocator, observers);
-}
-
 /* ---- adding ---- */
-
-static bool add(struct tn_session *session, const struct tn_observer *observer)
-{
-    struct observers *observers = observers_of(session);
-    if (!observers) {
-        observers = tn__alloc_zeroed(session->allocator, 1, sizeof *observers);
-        if (!observers)
-            return false;
-        observers->watch = (struct tn__watch){tell_linked, tell_tracker_removed, tell, tell_removed, tell_closed};
-        session->watch = &observers->watch;
-    }
-    if (!tn__grow(session->allocator, &observers->items, &observers->capacity, observers->count + 1,
-                  sizeof *observers->items))
-        return false;
-    observers->items[observers->count++] = *observer;
-    return true;
-}
 
 int tn_add_observer(struct tn_session *session, const struct tn_observer *given, struct tn_error *err)
 {
@@ -319,8 +246,14 @@ int tn_add_observer(struct tn_session *session, const struct tn_observer *given,
     int code = tn__take_options(&observer, sizeof observer, given, "struct tn_observer", err);
     if (code)
         return code;
+    struct tn__observers *all = &session->observers;
     tn__session_lock(session);
-    bool added = add(session, &observer);
+    bool added = tn__grow(session->allocator, &all->items, &all->capacity, all->count + 1, sizeof *all->items);
+    if (added) {
+        all->items[all->count++] = observer;
+        all->linked = tell_linked;
+        all->removed = tell_tracker_removed;
+    }
     tn__session_unlock(session);
     return added ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
 }
@@ -330,9 +263,8 @@ bool tn__is_observed(struct tn_session *session,
 {
     bool found = false;
     tn__session_lock(session);
-    const struct observers *observers = observers_of(session);
-    for (size_t i = 0; observers && i < observers->count; i++)
-        found |= observers->items[i].linked == linked;
+    for (size_t i = 0; i < session->observers.count; i++)
+        found |= session->observers.items[i].linked == linked;
     tn__session_unlock(session);
     return found;
 }

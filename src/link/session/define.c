@@ -24,14 +24,6 @@ struct definitions {
 
 /* ---- entering ---- */
 
-static bool any_held(const struct definitions *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        if (tn__entry_is_held(all->items[i].entry))
-            return true;
-    return false;
-}
-
 static void enter(const struct definition *d, struct tn__object *owner)
 {
     struct tn__entry *entry = d->entry;
@@ -94,40 +86,14 @@ static struct tn__object *new_owner(struct tn_tracker *tracker, size_t count)
     return object;
 }
 
-static int check_libraries(const struct definitions *all, struct tn_error *err)
-{
-    int code = tn__library_check(all->library, err);
-    return code || !all->source ? code : tn__library_check(all->source, err);
-}
-
-/* The names do not move while the lock is released. */
-static void hold(const struct definitions *all)
-{
-    tn__library_hold(all->library);
-    if (all->source)
-        tn__library_hold(all->source);
-}
-
-static void drop(const struct definitions *all)
-{
-    if (all->source)
-        tn__library_drop(all->source);
-    tn__library_drop(all->library);
-}
-
 /* Under the lock, which is released while a link holds one of the names. All or none. */
 static int enter_all(const struct definitions *all, struct tn_error *err)
 {
     struct tn_session *session = all->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
     struct tn__object *owner = NULL;
-    int code = check_libraries(all, err);
-    hold(all);
-    while (!code && any_held(all)) {
-        tn__session_wait(session);
-        code = check_libraries(all, err); /* a removed one defines nothing */
-    }
-    drop(all);
+    int code = tn__entries_wait(all->library, all->source, all->count ? &all->items->entry : NULL, sizeof *all->items,
+                                all->count, err);
     if (!code && all->owner && !(owner = new_owner(all->owner, all->count)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (!code)
@@ -188,7 +154,7 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
 
 static int define(struct definitions *all, describe *describe_one, const void *array, struct tn_error *err)
 {
-    int code = check_libraries(all, err);
+    int code = tn__libraries_check(all->library, all->source, err);
     for (size_t i = 0; !code && i < all->count; i++) {
         struct description d = describe_one(array, i);
         code = check(&d, err);

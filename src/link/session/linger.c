@@ -25,11 +25,16 @@ static struct tn_session *session_of(struct tn__thread_ends *owner)
     return tn__container_of(owner, struct tn_session, thread_exits);
 }
 
-/* In the thread that ends. */
-static bool ran(struct tn__thread_ends *owner, void *part)
+/* In the thread that has run it. In the child of a fork, locks of other subsystems are not ready yet, so the memory is
+ * freed later. */
+static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
 {
     struct tn_session *session = session_of(owner);
     struct tn__object *object = part;
+    if (!ran) {
+        session->lost_thread_exits |= count_down(object);
+        return false;
+    }
     tn__session_lock(session);
     struct tn_tracker *tracker = object->owner;
     if (count_down(object)) {
@@ -40,16 +45,9 @@ static bool ran(struct tn__thread_ends *owner, void *part)
     return false;
 }
 
-/* In the child of a fork, under the locks of all sessions. Other subsystems are not ready yet, so the memory is freed
- * later. */
-static void lost(struct tn__thread_ends *owner, void *part)
-{
-    session_of(owner)->lost_thread_exits |= count_down(part);
-}
-
 void tn__session_init_thread_exits(struct tn_session *session)
 {
-    session->thread_exits = (struct tn__thread_ends){ran, lost};
+    session->thread_exits = (struct tn__thread_ends){ended};
 }
 
 /* ---- removal ---- */
@@ -67,14 +65,23 @@ static void hide_objects(struct tn_tracker *going)
     }
 }
 
+static void hide_stubs(struct tn_tracker *going)
+{
+    for (struct tn__list *node = going->lazy.next; node != &going->lazy; node = node->next) {
+        struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
+        batch->hidden = true;
+        for (size_t i = 0; i < batch->count; i++)
+            if (tn__lazy_is_defined(&batch->records[i]))
+                tn__entry_forget(batch->library, batch->records[i].entry);
+    }
+}
+
 void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going)
 {
-    struct tn_session *session = tracker->library->session;
     tn__tracker_give(tracker, going);
     hide_objects(going);
+    hide_stubs(going);
     tn__promises_remove(tracker);
-    if (session->lazy)
-        session->lazy->hide(going);
 }
 
 static uint64_t count(const struct tn_tracker *tracker)

@@ -44,11 +44,12 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     struct tn_session *session = tn__alloc_zeroed(options.allocator, 1, sizeof *session);
     if (!session)
         return tn__fail(err, TN_ENOMEM, "out of memory");
-    session->allocator = session->unwind.arena.from = options.allocator;
+    session->allocator = session->unwind.arena.from = session->arena.from = options.allocator;
     tn__os_seed(session->seed.numbers);
     tn__list_init(&session->queries);
     tn__list_init(&session->runnable);
     tn__list_init(&session->removed);
+    tn__list_init(&session->removed_stubs);
     tn__list_init(&session->unplaced);
     code = open_memory(session, &options, err);
     if (!code && options.threads)
@@ -91,12 +92,19 @@ void tn_session_destroy(struct tn_session *session)
         next = library->next;
         tn__library_free(library);
     }
-    if (session->lazy)
-        session->lazy->close(session);
-    if (session->watch)
-        session->watch->closed(session);
+    while (!tn__list_is_empty(&session->removed_stubs)) { /* of calls that a fork has ended */
+        struct tn__list *batch = session->removed_stubs.next;
+        tn__list_remove(batch);
+        tn__free(session->allocator, tn__container_of(batch, struct tn__lazy_batch, owned));
+    }
+    for (size_t i = session->observers.count; i-- > 0;)
+        if (session->observers.items[i].closed)
+            session->observers.items[i].closed(session->observers.items[i].context);
+    tn__free(session->allocator, session->observers.items);
+    tn__unwind_remove(&session->unwind, session->tables);
     tn__unwind_close(&session->unwind);
     tn__codemem_close(&session->memory);
+    tn__arena_free(&session->arena);
     pthread_cond_destroy(&session->idle);
     pthread_mutex_destroy(&session->lock);
     tn__free(session->allocator, session);

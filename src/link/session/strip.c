@@ -287,20 +287,10 @@ static int strip(struct tn__link *link)
     return code;
 }
 
-static void unstrip(struct tn__link *link)
-{
-    for (size_t i = 0; i < link->count; i++)
-        for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++) {
-            struct tn__section *section = &link->objects[i]->data->sections[s];
-            if (section->stripped)
-                section->discarded = section->stripped = false;
-        }
-}
-
 int tn_link_roots(struct tn_library *library, const char *const *roots, size_t count, struct tn_error *err)
 {
     if (!library || (count && !roots))
         return tn__fail(err, TN_EINVAL, "no library or no roots given");
-    const struct tn__roots kept = {roots, count, strip, unstrip};
+    const struct tn__roots kept = {roots, count, strip};
     return tn__query_link(&(struct tn__request){.library = library, .roots = &kept}, err);
 }

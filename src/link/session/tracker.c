@@ -66,17 +66,17 @@ void tn__tracker_wait(struct tn_tracker *tracker)
 
 void tn__tracker_empty(struct tn_tracker *tracker)
 {
-    const struct tn__watch *watch = tracker->library->session->watch;
+    struct tn_session *session = tracker->library->session;
     tn__tracker_wait(tracker);
     if (tn__tracker_withdraw(tracker)) /* only where the session ends: nobody runs its code */
         tn__instances()->clear(tracker);
-    if (watch)
-        watch->removed(tracker);
+    if (session->observers.removed)
+        session->observers.removed(tracker);
     tn__exits_forget(tracker);
     while (tracker->objects.next != &tracker->objects)
         tn__object_remove(tn__container_of(tracker->objects.next, struct tn__object, owned));
-    if (tracker->library->session->lazy)
-        tracker->library->session->lazy->forget(tracker);
+    if (session->lazy)
+        session->lazy->forget(tracker);
     tn__promises_remove(tracker);
 }
 

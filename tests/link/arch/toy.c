@@ -70,14 +70,15 @@ static const uint64_t FAR_AWAY = 0x7654321076543210;
 
 static uint8_t linked[64], got[8], stub[8];
 
-static void on_linked(void *context, const struct tn_library *library, const struct tn__object *object)
+static int on_linked(struct tn__link *link)
 {
-    (void)context, (void)library;
+    const struct tn__object *object = link->objects[0];
     memcpy(linked, object->data->sections[1].write, sizeof linked);
     memcpy(got, object->plan->got_write, sizeof got);
     memcpy(stub, object->plan->stub_write, sizeof stub);
     assert_int_equal(object->plan->stub_count, 1);
     assert_int_equal(object->plan->stub_address, NOWHERE + sizeof linked);
+    return 0;
 }
 
 static const uint8_t code[64] = {[0] = 0xab, [4] = 0xab, [11] = 0xbb, [15] = 0xbb, [28] = 0x03};
@@ -103,13 +104,12 @@ static struct bytes make_object(void)
 static void test_links(void **state)
 {
     (void)state;
-    struct tn__detached where = {.address = NOWHERE, .size = 1 << 20, .page_size = 4096};
+    struct tn__detached where = {.address = NOWHERE, .size = 1 << 20, .page_size = 4096, .finish = on_linked};
     struct tn_error err;
     struct fixture f;
     struct bytes object = make_object();
     assert_ok(tn__session_create_detached(NULL, &where, &f.session, &err), &err);
     assert_ok(tn_library_create(f.session, "library", &f.library, &err), &err);
-    f.session->on_linked = on_linked;
     define(&f, "far", (const void *)(uintptr_t)FAR_AWAY);
     add_bytes(&f, "toy.o", object.at, object.size);
     link_all(&f);

@@ -216,10 +216,8 @@ static void compare_section(struct output *output, const struct tn__object *obje
     output->sections++;
 }
 
-static void compare_object(void *context, const struct tn_library *library, const struct tn__object *object)
+static void compare_object(struct output *output, const struct tn__object *object)
 {
-    (void)library;
-    struct output *output = context;
     for (uint32_t i = 1; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
         for (size_t k = 0; tn__section_is_loaded(section) && section->bytes && section->size && k < output->pin_count;
@@ -227,6 +225,13 @@ static void compare_object(void *context, const struct tn_library *library, cons
             if (!strcmp(section->name, output->pins[k].section))
                 compare_section(output, object, section, output->pins[k].address);
     }
+}
+
+static int compare_all(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        compare_object(link->session->detached->context, link->objects[i]);
+    return 0;
 }
 
 static void same_bytes(void **state)
@@ -248,8 +253,8 @@ static void same_bytes(void **state)
         .address = WINDOW, .size = 1 << 20, .page_size = 4096, .pins = output.pins, .pin_count = output.pin_count};
     assert_ok(tn__session_create_detached(NULL, &where, &session, &err), &err);
     assert_ok(tn_library_create(session, way, &library, &err), &err);
-    session->on_linked = compare_object;
-    session->on_linked_context = &output;
+    where.finish = compare_all;
+    where.context = &output;
     for (size_t i = 0; i < COUNT(hosts); i++)
         assert_ok(tn_define(library, hosts[i].name, (void *)(uintptr_t)hosts[i].address, &err), &err);
     const struct tn_input input = {.size = sizeof input, .name = "object.o", .bytes = object.at, .length = object.size};

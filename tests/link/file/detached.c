@@ -20,10 +20,8 @@ struct seen {
     uint8_t got[16], pinned[8];
 };
 
-static void on_linked(void *context, const struct tn_library *library, const struct tn__object *object)
+static void look_at(struct seen *seen, const struct tn__object *object)
 {
-    (void)library;
-    struct seen *seen = context;
     const struct tn__plan *plan = object->plan;
     seen->objects++;
     seen->got_address = plan->got_address;
@@ -42,14 +40,21 @@ static void on_linked(void *context, const struct tn_library *library, const str
         seen->ifunc_pointer = tn__get64(object->ranges[TN_ZONE_DATA]->write + plan->ifunc_offset);
 }
 
+static int on_linked(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        look_at(link->session->detached->context, link->objects[i]);
+    return 0;
+}
+
 static struct fixture open_at(struct tn__detached *where, struct seen *seen)
 {
     struct fixture f;
     struct tn_error err;
     assert_ok(tn__session_create_detached(NULL, where, &f.session, &err), &err);
     assert_ok(tn_library_create(f.session, "library", &f.library, &err), &err);
-    f.session->on_linked = on_linked;
-    f.session->on_linked_context = seen;
+    where->finish = on_linked;
+    where->context = seen;
     return f;
 }
 
