@@ -27,8 +27,8 @@ check() {
     local source=$1 name=${1##*/}
     name=${name%.c}
     shift
-    "$CC" -O1 -DTN_UNMANAGED -Iinclude "$source" -o "$out/$name.plain" -lpthread &&
-        "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c "$source" -o "$out/$name.bc" ||
+    "$CC" -O1 -DTN_UNMANAGED -Iinclude -Itests/gc/support "$source" -o "$out/$name.plain" -lpthread &&
+        "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c "$source" -o "$out/$name.bc" ||
         { echo "not ok gc/programs $name: it does not compile"; return; }
     timeout 120 "$out/$name.plain" "$@" >"$out/want" 2>/dev/null ||
         { echo "not ok gc/programs $name: the plain program fails with status $?"; return; }

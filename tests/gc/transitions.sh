@@ -9,7 +9,7 @@
 source=tests/gc/transitions
 out=$BUILD/tests/gc/transitions
 mkdir -p "$out"
-"$LLVM_BIN/clang" -O1 -fexceptions -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $source/managed.c -o "$out/managed.bc" || exit 1
+"$LLVM_BIN/clang" -O1 -fexceptions -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c $source/managed.c -o "$out/managed.bc" || exit 1
 
 # run NAME COMMAND...
 run() {

@@ -22,7 +22,7 @@ compile no-pic -fno-pic
 host() {
     local name=$1 archive=$2 said object
     shift 2
-    if ! "$@" -O1 -Wall -Wextra -Werror -Iinclude tests/hosts/thread_exits.c "$archive" -pthread -o "$work/host" 2>"$work/log"; then
+    if ! "$@" -O1 -Wall -Wextra -Werror -Iinclude -Itests/hosts tests/hosts/thread_exits.c "$archive" -pthread -o "$work/host" 2>"$work/log"; then
         echo "not ok $name: $(head -n 3 "$work/log")"
         return
     fi

@@ -3,20 +3,12 @@
 /* thread_exits OBJECT...: links objects with thread_local C++ objects (tests/image/source/thread_exits.cpp). Their destructors run when
  * threads end, before and after the library is removed, in whatever kind of program this is. */
 
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tenon.h"
-
-static char heard[256];
-
-static void note(const char *what)
-{
-    strcat(strcat(heard, " "), what);
-}
+#include "entered_threads.h"
 
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \
@@ -25,30 +17,6 @@ static void note(const char *what)
     } while (0)
 
 static struct tn_error err;
-static void (*enter)(const char *name);
-static sem_t entered, go;
-
-static void *work(void *name)
-{
-    enter(name);
-    sem_post(&entered);
-    sem_wait(&go);
-    return NULL;
-}
-
-static pthread_t start(char *name)
-{
-    pthread_t thread;
-    pthread_create(&thread, NULL, work, name);
-    sem_wait(&entered);
-    return thread;
-}
-
-static void finish(pthread_t thread)
-{
-    sem_post(&go);
-    pthread_join(thread, NULL);
-}
 
 static void report(struct tn_session *session, const char *what)
 {

@@ -28,7 +28,7 @@ done
 host() {
     local name=$1
     shift
-    if ! "$@" -O1 -Wall -Wextra -Iinclude $source/thread_exits_host.c $archive -pthread -o "$work/host" 2>"$work/log"; then
+    if ! "$@" -O1 -Wall -Wextra -Iinclude -Itests/hosts $source/thread_exits_host.c $archive -pthread -o "$work/host" 2>"$work/log"; then
         echo "not ok $name: $(head -n 3 "$work/log")"
         return
     fi

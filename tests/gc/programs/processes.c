@@ -12,40 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tenon_managed.h"
+#include "list.h"
 
 enum { THREADS = 3, TIMES = 5 };
 
-struct node {
-    struct node tn_ref *next;
-    long value;
-};
-TN_TYPE(struct node, next);
-
-typedef struct node tn_ref *node;
-
 extern char **environ;
 static int over;
-
-static node make_list(long count)
-{
-    node list = NULL;
-    while (count--) {
-        node n = tn_new(struct node);
-        n->value = count;
-        n->next = list;
-        list = n;
-    }
-    return list;
-}
-
-static long sum_of(node list)
-{
-    long sum = 0;
-    for (; list; list = list->next)
-        sum += list->value;
-    return sum;
-}
 
 static void *allocate(void *unused)
 {

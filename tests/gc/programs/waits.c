@@ -13,17 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tenon_managed.h"
+#include "list.h"
 
 enum { COLLECTIONS = 20 };
-
-struct node {
-    struct node tn_ref *next;
-    long value;
-};
-TN_TYPE(struct node, next);
-
-typedef struct node tn_ref *node;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, door = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
@@ -31,26 +23,6 @@ static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t meeting;
 static sem_t posted;
 static int ends[2], more_ends[2], is_open, waiting;
-
-static node make_list(long count)
-{
-    node list = NULL;
-    while (count--) {
-        node n = tn_new(struct node);
-        n->value = count;
-        n->next = list;
-        list = n;
-    }
-    return list;
-}
-
-static long sum_of(node list)
-{
-    long sum = 0;
-    for (; list; list = list->next)
-        sum += list->value;
-    return sum;
-}
 
 static void collect(void)
 {

@@ -45,7 +45,7 @@ mutate() {
     fi
 }
 
-clang="$LLVM_BIN/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c"
+clang="$LLVM_BIN/clang -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c"
 
 # link SOURCE IR: makes whole.bc of both
 link() {
@@ -56,7 +56,7 @@ link() {
 check() {
     local source=$1
     shift
-    if "$CC" -O1 -DTN_UNMANAGED -Iinclude "$source" -o "$out/plain" -lpthread && "$out/plain" "$@" >"$out/want" 2>/dev/null &&
+    if "$CC" -O1 -DTN_UNMANAGED -Iinclude -Itests/gc/support "$source" -o "$out/plain" -lpthread && "$out/plain" "$@" >"$out/want" 2>/dev/null &&
         $clang "$source" -o "$out/whole.bc"; then
         mutate "${source##*/}" 2 "$@"
     else

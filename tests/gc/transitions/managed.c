@@ -5,36 +5,8 @@
 
 #include <setjmp.h>
 
-#include "tenon_managed.h"
+#include "list.h"
 #include "calls.h"
-
-struct node {
-    struct node tn_ref *next;
-    long value;
-};
-TN_TYPE(struct node, next);
-
-typedef struct node tn_ref *node;
-
-static node make_list(long count)
-{
-    node list = NULL;
-    while (count--) {
-        node n = tn_new(struct node);
-        n->value = count;
-        n->next = list;
-        list = n;
-    }
-    return list;
-}
-
-static long sum_of(node list)
-{
-    long sum = 0;
-    for (; list; list = list->next)
-        sum += list->value;
-    return sum;
-}
 
 long work(long count)
 {

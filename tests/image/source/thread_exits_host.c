@@ -4,8 +4,6 @@
  * calls BASE from these. The threads end before the images are closed, or after it, or do not exist in the child of a fork. Prints
  * for each case what was noted, and how many mappings of code there are more than before. */
 
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +11,9 @@
 #include <unistd.h>
 
 #include "tenon_image.h"
+#include "entered_threads.h"
 
-static char heard[256];
 static const char *const *paths;
-
-static void note(const char *what)
-{
-    strcat(strcat(heard, " "), what);
-}
 
 static void *find(void *context, const char *name)
 {
@@ -42,7 +35,6 @@ static int code_mappings(void)
 /* ---- images ---- */
 
 static struct tn_image *images[2];
-static void (*enter)(const char *name);
 static int mappings;
 
 static void open_images(void)
@@ -75,30 +67,6 @@ static void report(const char *what)
 }
 
 /* ---- threads ---- */
-
-static sem_t entered, go;
-
-static void *work(void *name)
-{
-    enter(name);
-    sem_post(&entered);
-    sem_wait(&go);
-    return NULL;
-}
-
-static pthread_t start(char *name)
-{
-    pthread_t thread;
-    pthread_create(&thread, NULL, work, name);
-    sem_wait(&entered);
-    return thread;
-}
-
-static void finish(pthread_t thread)
-{
-    sem_post(&go);
-    pthread_join(thread, NULL);
-}
 
 static void in_child(void (*run)(void))
 {
