@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Linking for a file: relocatable objects become the sections and segments of a shared library, or of a part of a
- * program, independent of the file's format. Writers of files (src/codegen/image) start here: the result has every
+ * program, independent of the file's format. Writers of files (src/image/write) start here: the result has every
  * byte, its place in memory and in the file, and the relocations left for load time.
  *
  *     tn__output_link(&options, inputs, count, &output, &err);
