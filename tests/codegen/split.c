@@ -7,7 +7,6 @@
 #include "abandon.h"
 #include "support.h"
 
-#include "codegen/llvm/codegen.h"
 #include "codegen/parts/module.h"
 
 /* CORPUS comes from rules.mk: "folder/name" of each program. */

@@ -4,8 +4,9 @@
  * with it, unless LLVM gives up (see fatal.c). */
 
 #include "base/os.h"
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/compile/unit.h"
+#include "codegen/llvm/fatal.h"
+#include "codegen/managed/passes/passes.h"
 
 struct compilation {
     const char *name;

@@ -91,7 +91,7 @@
 #include "llvm/Passes/OptimizationLevel.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/compile/unit.h"
 #include "codegen/llvm/watch.h"
 
 using namespace llvm;

@@ -2,8 +2,8 @@
 
 /* From IR in memory to a verified module that fits its target, in a context of its own. */
 
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/compile/unit.h"
+#include "codegen/managed/passes/passes.h"
 
 /* Opens the target as soon as the module's triple is known. IR without a layout of its own is read with the
  * target's. */

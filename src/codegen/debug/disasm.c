@@ -3,8 +3,8 @@
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
 
-#include "codegen/llvm/codegen.h"
 #include "codegen/debug/disasm.h"
+#include "codegen/llvm/fatal.h"
 
 struct tn__disasm {
     LLVMDisasmContextRef llvm;

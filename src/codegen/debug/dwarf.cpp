@@ -5,7 +5,7 @@
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/debug/dwarf.h"
 
 using namespace llvm;
 

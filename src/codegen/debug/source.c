@@ -8,10 +8,11 @@
 #include "base/fork.h"
 #include "base/os.h"
 #include "base/tree.h"
-#include "codegen/llvm/codegen.h"
+#include "codegen/debug/dwarf.h"
 #include "codegen/debug/inflate.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/fatal.h"
 #include "link/observe/observer.h"
+#include "tenon_codegen.h"
 
 struct batch {
     const struct tn_session *session;

@@ -7,13 +7,8 @@
 
 #include "base/os.h"
 #include "codegen/image/build.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/fatal.h"
 #include "image/format/format.h"
-
-int tn__image_no_memory(struct tn__image_build *b)
-{
-    return tn__fail(b->err, TN_ENOMEM, "out of memory while building an image");
-}
 
 /* ---- tables and archives ---- */
 

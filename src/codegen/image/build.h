@@ -8,7 +8,11 @@
 
 #include <pthread.h>
 
+#include "codegen/compile/unit.h"
 #include "codegen/image/image.h"
+#include "codegen/image/multiversion.h"
+#include "codegen/managed/ir/gc.h"
+#include "codegen/parts/split.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -57,8 +61,10 @@ struct tn__image_build {
     struct tn__image_member *members[TN_IMAGE_OUTPUTS]; /* of each archive: a member per shard, and the tables */
 };
 
-/* Fails with TN_ENOMEM. */
-int tn__image_no_memory(struct tn__image_build *b);
+static inline int tn__image_no_memory(struct tn__image_build *b)
+{
+    return tn__fail(b->err, TN_ENOMEM, "out of memory while building an image");
+}
 
 /* ---- prepare.c ---- */
 
@@ -68,6 +74,13 @@ int tn__image_prepare(void *build);
 
 /* Disposes of the module, if it is there and not abandoned. */
 void tn__image_dispose_module(struct tn__image_build *b);
+
+/* ---- versions.c ---- */
+
+/* Describes the targets to build for, in *mv; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL,
+ * TN_ENOMEM. */
+int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__subtarget *names, const char *image,
+                       struct tn__arena *arena, struct tn__mv *mv, struct tn_error *err);
 
 /* ---- work.c ---- */
 

@@ -18,10 +18,8 @@
 #ifndef TENON_CODEGEN_IMAGE_H
 #define TENON_CODEGEN_IMAGE_H
 
-#include "codegen/llvm/codegen.h"
-#include "codegen/image/multiversion.h"
-#include "codegen/parts/split.h"
-#include "tenon_cpu.h"
+#include "base/base.h"
+#include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -40,13 +38,6 @@ enum { TN__IMAGE_SHARDS = 1024 }; /* the most */
  * or, if that is 0, one that follows from the weights; no more than there are parts. Fills shard_of[i] for each part;
  * part 0 belongs to shard 0. 0: out of memory. */
 size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size_t *shard_of);
-
-/* ---- versions.c ---- */
-
-/* Describes the targets to build for, in *mv; `names` tells what LLVM knows; memory comes from the arena. TN_EINVAL,
- * TN_ENOMEM. */
-int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__subtarget *names, const char *image,
-                       struct tn__arena *arena, struct tn__mv *mv, struct tn_error *err);
 
 /* ---- metadata.c ---- */
 

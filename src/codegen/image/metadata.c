@@ -10,6 +10,7 @@
 #include <llvm-c/Core.h>
 
 #include "codegen/image/image.h"
+#include "codegen/llvm/fatal.h"
 #include "codegen/llvm/llvm.h"
 #include "image/format/format.h"
 

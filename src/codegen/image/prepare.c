@@ -3,9 +3,11 @@
 /* The first half of building an image: what is common to all shards. The result has to be the same in every process
  * that compiles one of them. */
 
-#include "codegen/llvm/arguments.h"
 #include "codegen/image/build.h"
 #include "codegen/image/join.h"
+#include "codegen/llvm/arguments.h"
+#include "codegen/llvm/fatal.h"
+#include "codegen/managed/passes/passes.h"
 #include "image/format/format.h"
 
 /* ---- one module ---- */

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "codegen/image/build.h"
-#include "codegen/llvm/llvm.h"
 #include "image/format/format.h"
 
 enum {

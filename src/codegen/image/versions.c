@@ -2,8 +2,7 @@
 
 /* Targets of a string as LLVM is told of them, and what makes each worth versions of its own. */
 
-#include "codegen/image/image.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/image/build.h"
 
 /* A feature, or all whose names begin so, that makes functions with `flag` better. */
 static const struct reason {

@@ -6,7 +6,7 @@
 
 #include "base/os.h"
 #include "codegen/image/build.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/fatal.h"
 
 /* Functions of up to that many instructions are copied into every shard that calls them. */
 enum { INLINE_SIZE = 40, MOST_THREADS = 256 };

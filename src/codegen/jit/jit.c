@@ -7,7 +7,7 @@
 
 #include "base/fork.h"
 #include "base/shown_name.h"
-#include "codegen/llvm/codegen.h"
+#include "codegen/compile/compile.h"
 #include "codegen/jit/jit.h"
 
 /* ---- the lock ---- */

@@ -7,9 +7,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
-#include "codegen/llvm/codegen.h"
 #include "codegen/jit/jit.h"
-#include "codegen/llvm/llvm.h"
 
 /* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second
  * look. */
@@ -331,30 +329,24 @@ static int add(struct tn_jit *jit, struct tn_library *library, struct tn__module
 
 /* ---- reading ---- */
 
-static int copy_module(void *user)
-{
-    struct tn_jit_module *given = user;
-    struct tn_buffer copy;
-    bool good = tn__llvm_write_bitcode(given->llvm_module, &copy);
-    given->ir = good ? copy.data : NULL;
-    given->length = good ? copy.size : 0;
-    return good ? TN_OK : TN_ENOMEM;
-}
-
 /* *kept: a copy of the IR, if the JIT keeps such. */
 static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct tn__module **module,
                        struct tn__jit_kept **kept, struct tn_error *err)
 {
     uint64_t begin = tn__os_now_ns(), number = atomic_fetch_add(&jit->counters.modules, 1);
-    int code = given->llvm_module ? tn__contain(copy_module, given, err) : TN_OK;
+    struct tn_buffer copy = {0};
+    int code = given->llvm_module ? tn__module_write(given->llvm_module, &copy, err) : TN_OK;
+    if (given->llvm_module) {
+        given->ir = copy.data;
+        given->length = copy.size;
+    }
     *kept = code == TN_OK && jit->keeps_ir ? tn__jit_copy_ir(given) : NULL;
     if (code == TN_ENOMEM || (code == TN_OK && jit->keeps_ir && !*kept))
         code = tn__fail(err, TN_ENOMEM, "%s: no memory for a copy", given->name);
     if (code == TN_OK)
         code = tn__module_open(given->name, given->ir, given->length, &jit->compile, number, !jit->lazy || given->whole,
                                module, err);
-    if (given->llvm_module)
-        tn__free(NULL, (void *)given->ir);
+    tn_buffer_free(&copy);
     atomic_fetch_add(&jit->counters.read_ns, tn__os_now_ns() - begin);
     return code;
 }

@@ -2,7 +2,7 @@
 
 /* LLVM's diagnostics in the form compilers use: file:line:column: error: message. */
 
-#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/diagnostics.h"
 #include "codegen/llvm/llvm.h"
 
 /* Assembly in a function is wrong once more wherever the function was inlined; one line says it. */

@@ -16,7 +16,7 @@
 
 #include <llvm-c/ErrorHandling.h>
 
-#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/fatal.h"
 #include "codegen/llvm/llvm.h"
 #include "codegen/llvm/stack.h"
 

@@ -5,6 +5,7 @@
 
 #include "codegen/llvm/llvm_compat.h"
 
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -18,6 +19,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/AArch64TargetParser.h"
 
+#include "base/base.h"
 #include "codegen/llvm/llvm.h"
 
 using namespace llvm;
@@ -42,6 +44,16 @@ bool tn__llvm_same_layout(LLVMModuleRef module, LLVMTargetMachineRef machine)
 uint64_t tn__llvm_count_instructions(LLVMModuleRef module)
 {
     return unwrap(module)->getInstructionCount();
+}
+
+bool tn__llvm_write_bitcode(LLVMModuleRef module, tn_buffer *out)
+{
+    SmallVector<char, 0> bytes;
+    bytes.reserve(8 << 10);
+    BitcodeWriter writer(bytes);
+    writer.writeModule(*unwrap(module));
+    writer.writeStrtab();
+    return tn__buffer_fill(out, bytes.data(), bytes.size());
 }
 
 /* ---- diagnostics ---- */
@@ -222,6 +234,11 @@ void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool 
 void tn__llvm_throw_bad_alloc()
 {
     throw std::bad_alloc();
+}
+
+void tn__llvm_out_of_memory()
+{
+    report_bad_alloc_error("out of memory in a pass over managed code");
 }
 
 bool tn__llvm_has_room(size_t bytes)

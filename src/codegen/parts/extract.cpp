@@ -5,7 +5,6 @@
 
 #include "codegen/llvm/llvm_compat.h"
 
-#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -376,16 +375,6 @@ LLVMModuleRef extraction::run()
     if (how.finish)
         how.finish(how.context, wrap(&small));
     return wrap(made.release());
-}
-
-bool tn__llvm_write_bitcode(LLVMModuleRef module, tn_buffer *out)
-{
-    SmallVector<char, 0> bytes;
-    bytes.reserve(8 << 10);
-    BitcodeWriter writer(bytes);
-    writer.writeModule(*unwrap(module));
-    writer.writeStrtab();
-    return tn__buffer_fill(out, bytes.data(), bytes.size());
 }
 
 LLVMModuleRef tn__split_copy(tn__split *split, size_t part, const tn__extraction *how)

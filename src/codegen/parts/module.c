@@ -8,7 +8,9 @@
 
 #include "base/fork.h"
 #include "base/os.h"
-#include "codegen/llvm/codegen.h"
+#include "codegen/compile/unit.h"
+#include "codegen/llvm/fatal.h"
+#include "codegen/managed/passes/passes.h"
 #include "codegen/parts/module.h"
 
 struct tn__module {
@@ -140,6 +142,23 @@ static void keep_ir(struct tn__module *module, const void *ir, size_t length)
     if (module->ir)
         memcpy(module->ir, ir, length);
     module->apart = !module->ir;
+}
+
+struct writing {
+    LLVMModuleRef module;
+    struct tn_buffer *out;
+};
+
+static int write_contained(void *user)
+{
+    struct writing *w = user;
+    return tn__llvm_write_bitcode(w->module, w->out) ? TN_OK : TN_ENOMEM;
+}
+
+int tn__module_write(LLVMModuleRef module, struct tn_buffer *out, struct tn_error *err)
+{
+    struct writing w = {module, out};
+    return tn__contain(write_contained, &w, err);
 }
 
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,

@@ -12,6 +12,9 @@
 
 struct tn__module;
 
+/* Fills an empty buffer with bitcode of a module of the caller's. TN_EFATAL, TN_ENOMEM. */
+int tn__module_write(struct LLVMOpaqueModule *module, struct tn_buffer *out, struct tn_error *err);
+
 /* Reads IR text or bitcode, verifies it and fits it to the target; `whole`: it is not divided. `options` were taken and
  * outlive the module. TN_EINVAL, TN_ECOMPILE, TN_EFATAL, TN_ENOMEM. */
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,

@@ -16,7 +16,7 @@
 #include "base/shown_name.h"
 #include "codegen/parts/extract.h"
 #include "codegen/managed/ir/saved.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/diagnostics.h"
 
 using namespace llvm;
 
@@ -380,11 +380,6 @@ void tn__split_regroup(tn__split *split, const size_t *group_of, size_t groups)
             split->part_of[&alias] = split->part_of[function];
             split->parts[split->part_of[&alias]].members.push_back(&alias);
         }
-}
-
-LLVMModuleRef tn__split_module(const tn__split *split)
-{
-    return wrap(split->module);
 }
 
 void tn__split_compiled(tn__split *split, size_t part)

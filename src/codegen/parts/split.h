@@ -74,9 +74,6 @@ uint64_t tn__split_weight(const struct tn__split *split, size_t part);
  * the groups and have no lists of symbols; aliases of functions are defined with these. */
 void tn__split_regroup(struct tn__split *split, const size_t *group_of, size_t groups);
 
-/* The module that was divided. */
-struct LLVMOpaqueModule *tn__split_module(const struct tn__split *split);
-
 /* Copies a part other than the data into a module of the same context, which is the caller's. */
 struct LLVMOpaqueModule *tn__split_copy(struct tn__split *split, size_t part, const struct tn__extraction *how);
 

@@ -15,7 +15,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 
-#include "codegen/llvm/llvm.h"
+#include "codegen/target/target.h"
 
 using namespace llvm;
 

@@ -5,8 +5,7 @@
  * within a context, so remembering one pointer saves most of the work: in practice all functions of a module have the
  * same lists. */
 
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/target/target.h"
 
 #define ATTRIBUTE(name) name, sizeof name - 1
 

@@ -14,8 +14,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include "base/base.h"
-#include "codegen/managed/ir/gc.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/target/target.h"
 
 using namespace llvm;
 

@@ -4,8 +4,8 @@
  * same rules by which a version of an image is chosen: features that all cores have, that the system supports and that
  * a client has not removed. */
 
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/fatal.h"
+#include "codegen/target/target.h"
 #include "cpu/cpu.h"
 
 static struct tn_cpu host = {.size = sizeof host};

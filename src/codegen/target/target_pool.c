@@ -8,8 +8,7 @@
 #include <llvm-c/Target.h>
 
 #include "base/fork.h"
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/target/target.h"
 #include "tenon_cpu.h"
 
 /* A target with what it was asked for by. */

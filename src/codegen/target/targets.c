@@ -8,8 +8,8 @@
 
 #include <llvm-c/Target.h>
 
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/fatal.h"
+#include "codegen/target/target.h"
 #include "cpu/cpu.h"
 
 /* ---- the targets that are built in ---- */

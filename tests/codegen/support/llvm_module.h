@@ -3,7 +3,7 @@
 #ifndef TENON_TESTS_CODEGEN_LLVM_MODULE_H
 #define TENON_TESTS_CODEGEN_LLVM_MODULE_H
 
-#include "codegen/llvm/codegen.h"
+#include "codegen/llvm/diagnostics.h"
 #include "codegen/llvm/llvm.h"
 
 /* A module as it comes from a client that uses LLVM's API itself. Fails the running test if the IR is wrong. */

@@ -12,7 +12,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
-#include "codegen/llvm/codegen.h"
+#include "codegen/target/target.h"
 #include "cpu/cpu.h"
 #include "llvm.h"
 

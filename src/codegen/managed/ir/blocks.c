@@ -1,11 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 #include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/ir/llvm_gc.h"
 #include "tenon_gc.h"
 
 #define BLOCK        "tn__gc_block"
 #define THREAD_LOCAL "llvm.threadlocal.address"
+
+/* ---- places ---- */
+
+LLVMValueRef tn__behind_variables(LLVMValueRef function)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
+    while (LLVMIsAAllocaInst(i))
+        i = LLVMGetNextInstruction(i);
+    return i;
+}
+
+LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block)
+{
+    LLVMValueRef i = LLVMGetFirstInstruction(block);
+    while (LLVMIsAPHINode(i) || LLVMIsALandingPadInst(i))
+        i = LLVMGetNextInstruction(i);
+    return i;
+}
+
+LLVMValueRef tn__place_behind(LLVMValueRef value)
+{
+    if (LLVMIsAArgument(value))
+        return tn__behind_variables(LLVMGetParamParent(value));
+    if (LLVMIsAPHINode(value))
+        return tn__first_insertion_point(LLVMGetInstructionParent(value));
+    if (LLVMIsAInvokeInst(value))
+        return tn__first_insertion_point(LLVMGetNormalDest(value));
+    if (LLVMGetInstructionOpcode(value) == LLVMCallBr) /* which the verifier has refused, if it was asked */
+        return tn__first_insertion_point(LLVMGetSuccessor(value, 0));
+    return LLVMGetNextInstruction(value);
+}
+
+/* What an invoke of a safepoint returns normally has to be relocated in a block where only that way leads. */
+static void split_normal_way(LLVMValueRef invoke)
+{
+    LLVMBasicBlockRef normal = LLVMGetNormalDest(invoke);
+    unsigned ways = 0;
+    for (TN__EACH_USE(use, LLVMBasicBlockAsValue(normal)))
+        ways++;
+    if (ways > 1 || LLVMIsAPHINode(LLVMGetFirstInstruction(normal)))
+        tn__llvm_split_edge(invoke, 0);
+}
+
+void tn__split_invokes(LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (LLVMIsAInvokeInst(i) && tn__is_safepoint(i))
+                split_normal_way(i);
+}
 
 /* ---- the runtime ---- */
 

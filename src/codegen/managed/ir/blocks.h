@@ -11,6 +11,19 @@
 
 #define TN__ENTRY_CALL "tenon-entry" /* attribute of the call of a body by its entry */
 
+/* ---- places ---- */
+
+/* Where instructions of ours may begin: behind phis and landing pads; in the entry behind the first variables. */
+LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block);
+LLVMValueRef tn__behind_variables(LLVMValueRef function);
+/* The instruction behind the value's definition; of an invoke's result one to which only the normal way leads. */
+LLVMValueRef tn__place_behind(LLVMValueRef value);
+
+/* Gives the normal way of each invoke that is a safepoint a block of its own, unless it has. */
+void tn__split_invokes(LLVMValueRef function);
+
+/* ---- pieces ---- */
+
 /* The address of the thread's block. */
 LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder);
 /* The same, computed once for the function. */

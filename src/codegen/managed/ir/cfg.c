@@ -3,7 +3,7 @@
 /* Blocks in reverse postorder, their predecessors, and dominators (Cooper, Harvey and Kennedy). No recursion: control
  * flow may be as deep as the input likes. */
 
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/ir/cfg.h"
 
 struct step {
     LLVMBasicBlockRef block;
@@ -103,7 +103,7 @@ uint32_t tn__cfg_number(const struct tn__cfg *cfg, LLVMBasicBlockRef block)
     return *tn__map_find(&cfg->numbers, block);
 }
 
-bool tn__cfg_dominates(const struct tn__cfg *cfg, uint32_t a, uint32_t b)
+static bool dominates(const struct tn__cfg *cfg, uint32_t a, uint32_t b)
 {
     while (b > a)
         b = cfg->blocks[b].dominator;
@@ -119,21 +119,21 @@ static bool is_before(LLVMValueRef a, LLVMValueRef b)
     return false;
 }
 
-bool tn__cfg_precedes(const struct tn__cfg *cfg, LLVMValueRef a, LLVMValueRef b)
+static bool precedes(const struct tn__cfg *cfg, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBasicBlockRef block_a = LLVMGetInstructionParent(a), block_b = LLVMGetInstructionParent(b);
     if (block_a == block_b)
         return is_before(a, b);
     const uint32_t *number_a = tn__map_find(&cfg->numbers, block_a);
-    return number_a && tn__cfg_dominates(cfg, *number_a, tn__cfg_number(cfg, block_b));
+    return number_a && dominates(cfg, *number_a, tn__cfg_number(cfg, block_b));
 }
 
 bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call)
 {
-    if (!tn__cfg_precedes(cfg, begin, call))
+    if (!precedes(cfg, begin, call))
         return false;
     for (TN__EACH_USE(use, begin))
-        if (tn__intrinsic_called(LLVMGetUser(use)) == TN__PRESERVE_END && tn__cfg_precedes(cfg, LLVMGetUser(use), call))
+        if (tn__intrinsic_called(LLVMGetUser(use)) == TN__PRESERVE_END && precedes(cfg, LLVMGetUser(use), call))
             return false;
     return true;
 }

@@ -1,51 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code: from IR that keeps the contract (doc/IR.md) to IR that LLVM's targets turn into code whose roots are
- * known.
- *     passes.c       the passes by name, and the order they run in
+/* What passes over managed code (doc/IR.md) know of IR:
  *     intrinsics.c   the contract's functions, as rows
- *     verify.c       what the contract forbids
- *     unpinned.c     raw addresses of objects that may move
- *     types.c        accesses to objects, compared with type descriptors
  *     support.c      types, errors, memory
  *     map.c          numbers for values and blocks
- *     optimized.c    IR that was optimised before, and cannot be trusted
- *     normalize.c    IR of stock clang
- *     retype.c       types of stack memory; its parts are listed in memory.h
- *     scalarize.c    structs and vectors of references become scalars
- *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
- *     allocations.c  allocation inline
- *     barriers.c     write barriers
- *     globals.c      tables of references in globals
- *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
- *     functions.c    which functions are managed; entries and bodies
- *     outside.c      which calls are transitions
- *     blocks.c       pieces of IR that several passes build
- *     place.c        roots; its parts are listed in roots.h
- *     maps.cpp       stack maps
- *     saved.c        where the arguments of functions are that are compiled lazily
- *     spaces.cpp     address spaces removed, for other tools
- *     llvm_gc.cpp    what LLVM's C API lacks, behind llvm_gc.h
+ *     blocks.c       pieces of IR that several passes build, and their places (blocks.h)
+ *     cfg.c          blocks, predecessors, dominators (cfg.h)
+ *     bases.c        the reference that each derived pointer was derived from (bases.h)
+ *     saved.c        where the arguments of functions are (saved.h)
+ *     llvm_gc.cpp    what LLVM's C API lacks (llvm_gc.h)
  * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
  * where LLVM itself runs out, so nothing here answers NULL for it. */
 
 #ifndef TENON_CODEGEN_GC_H
 #define TENON_CODEGEN_GC_H
 
-#include "codegen/llvm/codegen.h"
-#include "codegen/llvm/llvm.h"
+#include <llvm-c/Core.h>
+
+#include "codegen/llvm/diagnostics.h"
+#include "codegen/target/target.h"
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define TN__GC_STRATEGY "tenon" /* what `gc` says behind a managed function */
-
-enum { TN__GC_STACK_ALIGNMENT = 16 };
-
-/* Identifiers of statepoints: what kind of record their stack map is. */
-enum { TN__GC_ORDINARY = 0, TN__GC_ENTRY = 1 };
+/* One compilation as the passes over managed code see it. */
+struct tn__gc {
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    const struct tn_compile_options *options;
+    struct tn__diagnostics *diagnostics; /* receives errors */
+    struct tn_compile_stats *stats;
+    struct tn__arena arena;       /* of the running pass; freed by the owner of the struct */
+    bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
+    LLVMTargetMachineRef machine; /* for passes that run after LLVM's */
+};
 
 /* ---- address spaces ---- */
 
@@ -71,6 +61,8 @@ void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t off
 /* Elements of a struct, array or vector; other types have none. */
 unsigned tn__element_count(LLVMTypeRef type);
 LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i);
+
+bool tn__is_managed_function(LLVMValueRef value);
 
 /* ---- errors (support.c) ---- */
 
@@ -150,48 +142,10 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
  * were invoked. */
 void tn__annotate_functions(struct tn__gc *gc);
 
-/* Mark declarations of native functions that no transition is made for (outside.c): those that C annotates so, before a
- * module is divided; those that LLVM knows by name. */
-void tn__mark_annotated_functions(struct tn__gc *gc);
-void tn__mark_native_functions(struct tn__gc *gc);
-
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);
 bool tn__is_call(LLVMValueRef instruction); /* call or invoke (or callbr) */
 bool tn__returns_twice(LLVMValueRef call);
-/* True if there is a way from the value over a safepoint to a use of it (unpinned.c). */
-bool tn__outlives_safepoint(struct tn__gc *gc, LLVMValueRef value);
-/* True if this is a call of pointer_from_objref whose result is used after a safepoint at which the object may move. */
-bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef instruction);
-/* Reports accesses to objects that contradict their type descriptors (types.c). */
-void tn__check_types(struct tn__gc *gc);
-/* Calls `visit` for each reference in `size` bytes behind an address, with its distance: where the address leads into
- * an object, and the type descriptor, which has to be known, lists references. */
-void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t size,
-                               void (*visit)(void *context, uint64_t offset), void *context);
-bool tn__is_managed_function(LLVMValueRef value);
-
-/* ---- passes ---- */
-
-void tn__check_stack(struct tn__gc *gc); /* part of both verifiers (retype.c) */
-void tn__gc_verify_weak(struct tn__gc *gc);
-void tn__gc_verify_strong(struct tn__gc *gc);
-void tn__normalize(struct tn__gc *gc);
-/* The same for modules of clang only: other front ends are held to the contract as it is written. */
-void tn__normalize_clang(struct tn__gc *gc);
-void tn__type_stack(struct tn__gc *gc);
-void tn__scalarize(struct tn__gc *gc);
-void tn__lower_calls(struct tn__gc *gc);
-void tn__insert_polls(struct tn__gc *gc);
-void tn__copy_arguments(struct tn__gc *gc);
-void tn__insert_barriers(struct tn__gc *gc);
-void tn__lower_allocations(struct tn__gc *gc);
-void tn__finish(struct tn__gc *gc);
-void tn__remove_spaces(struct tn__gc *gc);
-void tn__make_root_tables(struct tn__gc *gc);
-void tn__manage_functions(struct tn__gc *gc);
-void tn__make_transitions(struct tn__gc *gc);
-void tn__place_roots(struct tn__gc *gc);
 
 /* What stands between the parentheses of a `for`. */
 #define TN__EACH_FUNCTION(f, gc)                                                                                       \

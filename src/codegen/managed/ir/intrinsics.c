@@ -101,6 +101,15 @@ bool tn__is_vector_store(LLVMValueRef instruction)
     return tn__calls_llvm(instruction, names, TN_COUNT(names));
 }
 
+bool tn__returns_twice(LLVMValueRef call)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", sizeof "returns_twice" - 1);
+    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return LLVMGetCallSiteEnumAttribute(call, on_function, kind) ||
+           (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, on_function, kind));
+}
+
 /* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each intrinsic. */
 static void call_instead_of_invoke(LLVMValueRef function)
 {

@@ -309,8 +309,3 @@ void tn__llvm_remove_unreachable(LLVMValueRef function)
 {
     removeUnreachableBlocks(*cast<Function>(unwrap(function)));
 }
-
-void tn__llvm_out_of_memory()
-{
-    report_bad_alloc_error("out of memory in a pass over managed code");
-}

@@ -76,9 +76,6 @@ void tn__llvm_remove_unreachable(LLVMValueRef function);
 /* Does nothing, but whoever calls it has the GC strategy and the printer of stack maps linked in. */
 void tn__llvm_use_strategy(void);
 
-/* Reports through LLVM's handler that memory is out; does not return. */
-__attribute__((noreturn)) void tn__llvm_out_of_memory(void);
-
 /* True if objects made of the module are ELF files. */
 bool tn__llvm_is_elf(LLVMModuleRef module);
 

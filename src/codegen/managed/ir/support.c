@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "codegen/managed/ir/gc.h"
-#include "codegen/managed/ir/llvm_gc.h"
 
 /* ---- types ---- */
 
@@ -111,6 +110,12 @@ unsigned tn__element_count(LLVMTypeRef type)
 LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i)
 {
     return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
+}
+
+bool tn__is_managed_function(LLVMValueRef value)
+{
+    const char *strategy = LLVMIsAFunction(value) ? LLVMGetGC(value) : NULL;
+    return strategy && strcmp(strategy, TN__GC_STRATEGY) == 0;
 }
 
 /* ---- errors ---- */

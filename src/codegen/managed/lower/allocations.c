@@ -5,6 +5,7 @@
 
 #include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
 enum { WORD = 8, MAX_WORDS = 64, LARGE_ALIGNMENT = 16 };

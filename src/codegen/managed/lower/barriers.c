@@ -3,9 +3,10 @@
 /* Write barriers: before a reference is stored into an object, the object's header is tested (doc/GC.md). Explicit
  * julia.write_barrier calls follow the store and name no slot, so they are dropped in favour of these. */
 
+#include "codegen/managed/ir/bases.h"
 #include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/ir/llvm_gc.h"
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
 enum { FAR = 64, PRESERVE_MOST = 14 }; /* instructions to look back; LLVM's number of the calling convention */

@@ -4,8 +4,9 @@
  * those that root placement itself wanted to see. */
 
 #include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/cfg.h"
 #include "codegen/managed/ir/llvm_gc.h"
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
 /* ---- call, call2, call3 ---- */

@@ -8,9 +8,8 @@
 #include <llvm-c/Comdat.h>
 
 #include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/gc.h"
 #include "codegen/managed/ir/llvm_gc.h"
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
 #define LEAF "gc-leaf-function"

@@ -10,7 +10,7 @@
 
 #include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/ir/llvm_gc.h"
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/lower/lower.h"
 
 enum { MAX_PARTS = 256 };
 

@@ -11,8 +11,8 @@
 
 #include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/lower/lower.h"
 #include "codegen/managed/verify/memory.h"
-#include "codegen/managed/roots/roots.h"
 
 struct retyping {
     struct tn__flow memory;
@@ -192,13 +192,6 @@ void tn__copy_arguments(struct tn__gc *gc)
 }
 
 /* ---- the pass ---- */
-
-void tn__check_stack(struct tn__gc *gc)
-{
-    struct tn__flow memory;
-    tn__find_memory(gc, &memory);
-    tn__judge_memory(&memory);
-}
 
 void tn__type_stack(struct tn__gc *gc)
 {

@@ -5,8 +5,9 @@
  * it comes; who wants a whole (calls, stores, returns) gets one put together right before. */
 
 #include "codegen/managed/ir/blocks.h"
+#include "codegen/managed/ir/cfg.h"
 #include "codegen/managed/ir/llvm_gc.h"
-#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/lower/lower.h"
 
 enum { MAX_PARTS = 1024, MAX_DEPTH = 8 };
 

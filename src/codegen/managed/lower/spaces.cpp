@@ -11,7 +11,7 @@
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
 
-#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/lower/lower.h"
 #include "codegen/llvm/llvm_compat.h"
 
 using namespace llvm;

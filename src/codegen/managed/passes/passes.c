@@ -4,7 +4,10 @@
 
 #include <llvm-c/Analysis.h>
 
-#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/lower/lower.h"
+#include "codegen/managed/passes/passes.h"
+#include "codegen/managed/roots/roots.h"
+#include "codegen/managed/verify/verify.h"
 
 /* ---- the table ---- */
 

@@ -26,7 +26,6 @@
 #include "llvm/MC/MCSymbolELF.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include "codegen/managed/ir/gc.h"
 #include "codegen/managed/roots/roots.h"
 #include "tenon_gc.h"
 

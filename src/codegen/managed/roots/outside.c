@@ -3,94 +3,11 @@
 /* How each safepoint calls: directly, as native code, or as a transition, during which the thread is outside managed
  * code and the collector runs (doc/IR.md, "Transitions"). tn__choose_calls decides, and nothing else does. */
 
-#include "codegen/managed/ir/llvm_gc.h"
-#include "codegen/managed/roots/roots.h"
 #include "codegen/managed/ir/saved.h"
-
-#define NO_TRANSITION "gc-no-transition"
-#define LIBC_LEAF     "tenon-libc-leaf" /* set by tn__mark_native_functions */
+#include "codegen/managed/lower/lower.h"
+#include "codegen/managed/roots/roots.h"
 
 static const LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-
-/* ---- functions of the C library ---- */
-
-/* They do not wait, nor call back. Those of mathematics also with an f or l at the end. */
-static const char *const libc_leaves[] = {
-    "memccpy",      "memchr",       "memcmp",       "memcpy",        "memmove",       "mempcpy",      "memrchr",
-    "memset",       "bcmp",         "bcopy",        "bzero",         "stpcpy",        "stpncpy",      "strcasecmp",
-    "strcat",       "strchr",       "strcmp",       "strcpy",        "strcspn",       "strlen",       "strncasecmp",
-    "strncat",      "strncmp",      "strncpy",      "strnlen",       "strpbrk",       "strrchr",      "strspn",
-    "strstr",       "wcslen",       "abs",          "labs",          "llabs",         "ffs",          "ffsl",
-    "ffsll",        "isascii",      "isdigit",      "toascii",       "atoi",          "atol",         "atoll",
-    "atof",         "strtol",       "strtoll",      "strtoul",       "strtoull",      "strtod",       "strtof",
-    "strtold",      "htonl",        "htons",        "ntohl",         "ntohs",         "__memcpy_chk", "__memmove_chk",
-    "__memset_chk", "__strcpy_chk", "__strcat_chk", "__strncpy_chk", "__strncat_chk",
-};
-static const char *const libm_leaves[] = {
-    "acos",      "acosh", "asin",   "asinh", "atan",      "atan2", "atanh",     "cbrt",   "ceil",
-    "copysign",  "cos",   "cosh",   "erf",   "exp",       "exp10", "exp2",      "expm1",  "fabs",
-    "fdim",      "floor", "fmax",   "fmin",  "fmod",      "frexp", "ldexp",     "log",    "log10",
-    "log1p",     "log2",  "logb",   "modf",  "nearbyint", "pow",   "remainder", "rint",   "round",
-    "roundeven", "sin",   "sincos", "sinh",  "sqrt",      "tan",   "tanh",      "tgamma", "trunc",
-};
-
-static bool is_in(const char *const *list, size_t count, const char *name, size_t length)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(list[i]) == length && strncmp(list[i], name, length) == 0)
-            return true;
-    return false;
-}
-
-static bool is_leaf_name(const char *name)
-{
-    size_t length = strlen(name);
-    bool has_suffix = length > 1 && (name[length - 1] == 'f' || name[length - 1] == 'l');
-    return is_in(libc_leaves, TN_COUNT(libc_leaves), name, length) ||
-           is_in(libm_leaves, TN_COUNT(libm_leaves), name, length) ||
-           (has_suffix && is_in(libm_leaves, TN_COUNT(libm_leaves), name, length - 1));
-}
-
-static void mark(struct tn__gc *gc, LLVMValueRef function, const char *key)
-{
-    LLVMAddAttributeAtIndex(function, on_function,
-                            LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), "", 0));
-}
-
-static void mark_leaf(void *context, LLVMValueRef function)
-{
-    size_t length;
-    if (is_leaf_name(LLVMGetValueName2(function, &length)))
-        mark(context, function, LIBC_LEAF);
-}
-
-/* ---- annotations of C ---- */
-
-static bool is_text(LLVMValueRef global, const char *wanted)
-{
-    LLVMValueRef text = LLVMIsAGlobalVariable(global) ? LLVMGetInitializer(global) : NULL;
-    size_t length;
-    return text && LLVMIsConstantString(text) && strcmp(LLVMGetAsString(text, &length), wanted) == 0;
-}
-
-/* Rows of function, text, and where that was written. Attributes of functions come along when a module is divided, and
- * this global does not. */
-void tn__mark_annotated_functions(struct tn__gc *gc)
-{
-    LLVMValueRef global = LLVMGetNamedGlobal(gc->module, "llvm.global.annotations");
-    LLVMValueRef rows = global ? LLVMGetInitializer(global) : NULL;
-    for (unsigned i = 0; rows && i < (unsigned)LLVMGetNumOperands(rows); i++) {
-        LLVMValueRef row = LLVMGetOperand(rows, i);
-        if (LLVMGetNumOperands(row) > 1 && LLVMIsAFunction(LLVMGetOperand(row, 0)) &&
-            is_text(LLVMGetOperand(row, 1), NO_TRANSITION))
-            mark(gc, LLVMGetOperand(row, 0), NO_TRANSITION);
-    }
-}
-
-void tn__mark_native_functions(struct tn__gc *gc)
-{
-    tn__llvm_each_library_function(gc->module, mark_leaf, gc);
-}
 
 /* ---- what a call says ---- */
 
@@ -140,7 +57,7 @@ static bool has_no_builtin(LLVMValueRef caller, LLVMValueRef callee)
 static bool is_libc_leaf(LLVMValueRef call)
 {
     LLVMValueRef callee = LLVMGetCalledValue(call);
-    return LLVMIsAFunction(callee) && has_text(callee, LIBC_LEAF, sizeof LIBC_LEAF - 1) &&
+    return LLVMIsAFunction(callee) && has_text(callee, TN__LIBC_LEAF, sizeof TN__LIBC_LEAF - 1) &&
            LLVMGetCalledFunctionType(call) == LLVMGlobalGetValueType(callee) && !has_flag(call, "nobuiltin") &&
            !has_no_builtin(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)), callee);
 }
@@ -299,7 +216,7 @@ static bool is_transition(const struct tn__safepoint *safepoint)
     LLVMValueRef call = safepoint->call;
     if (has_bundle(call, "gc-transition"))
         return true;
-    return !says(call, NO_TRANSITION) && !has_flag(call, "noreturn") && !unwinds(LLVMGetCalledValue(call)) &&
+    return !says(call, TN__NO_TRANSITION) && !has_flag(call, "noreturn") && !unwinds(LLVMGetCalledValue(call)) &&
            !is_libc_leaf(call) && has_known_convention(call) && !has_managed_types(call) &&
            !safepoint->passes_references;
 }

@@ -3,38 +3,9 @@
 /* Root placement, for every function with gc "tenon": from here on the collector can find and change each reference
  * that is live at a safepoint. No pass of LLVM's may optimise IR behind this one. */
 
+#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
-
-/* ---- places ---- */
-
-LLVMValueRef tn__behind_variables(LLVMValueRef function)
-{
-    LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
-    while (LLVMIsAAllocaInst(i))
-        i = LLVMGetNextInstruction(i);
-    return i;
-}
-
-LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block)
-{
-    LLVMValueRef i = LLVMGetFirstInstruction(block);
-    while (LLVMIsAPHINode(i) || LLVMIsALandingPadInst(i))
-        i = LLVMGetNextInstruction(i);
-    return i;
-}
-
-LLVMValueRef tn__place_behind(LLVMValueRef value)
-{
-    if (LLVMIsAArgument(value))
-        return tn__behind_variables(LLVMGetParamParent(value));
-    if (LLVMIsAPHINode(value))
-        return tn__first_insertion_point(LLVMGetInstructionParent(value));
-    if (LLVMIsAInvokeInst(value))
-        return tn__first_insertion_point(LLVMGetNormalDest(value));
-    if (LLVMGetInstructionOpcode(value) == LLVMCallBr) /* which the verifier has refused, if it was asked */
-        return tn__first_insertion_point(LLVMGetSuccessor(value, 0));
-    return LLVMGetNextInstruction(value);
-}
+#include "codegen/managed/verify/verify.h"
 
 /* ---- before roots are looked for ---- */
 
@@ -102,25 +73,6 @@ static void make_variable(struct tn__roots *roots, LLVMValueRef load)
     LLVMSetMetadata(load, invariant, NULL);
     if (says_constant(LLVMGetMetadata(load, tbaa)))
         LLVMSetMetadata(load, tbaa, NULL);
-}
-
-/* What an invoke of a safepoint returns normally has to be relocated in a block where only that way leads. */
-static void split_normal_way(LLVMValueRef invoke)
-{
-    LLVMBasicBlockRef normal = LLVMGetNormalDest(invoke);
-    unsigned ways = 0;
-    for (TN__EACH_USE(use, LLVMBasicBlockAsValue(normal)))
-        ways++;
-    if (ways > 1 || LLVMIsAPHINode(LLVMGetFirstInstruction(normal)))
-        tn__llvm_split_edge(invoke, 0);
-}
-
-void tn__split_invokes(LLVMValueRef function)
-{
-    for (TN__EACH_BLOCK(b, function))
-        for (TN__EACH_INSTRUCTION(i, b))
-            if (LLVMIsAInvokeInst(i) && tn__is_safepoint(i))
-                split_normal_way(i);
 }
 
 static bool prepare(struct tn__roots *roots)
@@ -241,12 +193,6 @@ static void place(struct tn__roots *roots)
     delete_calls(roots);
     tn__bases_end(roots->bases);
     tn__clear_stack_roots(roots);
-}
-
-bool tn__is_managed_function(LLVMValueRef value)
-{
-    const char *strategy = LLVMIsAFunction(value) ? LLVMGetGC(value) : NULL;
-    return strategy && strcmp(strategy, TN__GC_STRATEGY) == 0;
 }
 
 void tn__place_roots(struct tn__gc *gc)

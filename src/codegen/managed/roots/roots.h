@@ -3,20 +3,20 @@
 /* Root placement, between its files:
  *     place.c        the pass: which functions, in which order what follows happens
  *     results.c      results that do not fit into registers
- *     cfg.c          blocks, predecessors, dominators
- *     bases.c        the reference that each derived pointer was derived from
  *     liveness.c     what is needed behind each safepoint
  *     pins.c         what must not move at a safepoint
  *     alignment.c    variables that LLVM aligns to more than frames are
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
  *     outside.c      which calls are transitions
  *     statepoint.c   a call becomes gc.statepoint, gc.result and gc.relocate
- *     repair.c       uses see the relocated values: SSA form again */
+ *     repair.c       uses see the relocated values: SSA form again
+ *     maps.cpp       stack maps */
 
 #ifndef TENON_CODEGEN_ROOTS_H
 #define TENON_CODEGEN_ROOTS_H
 
-#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/ir/bases.h"
+#include "codegen/managed/ir/cfg.h"
 #include "codegen/managed/ir/llvm_gc.h"
 
 #pragma GCC visibility push(hidden)
@@ -24,30 +24,12 @@
 extern "C" {
 #endif
 
+enum { TN__GC_STACK_ALIGNMENT = 16 };
+
+/* Identifiers of statepoints: what kind of record their stack map is. */
+enum { TN__GC_ORDINARY = 0, TN__GC_ENTRY = 1 };
+
 #define TN__PINNED "tenon.pinned" /* metadata of variables whose objects must not move */
-
-/* ---- cfg.c ---- */
-
-struct tn__cfg {
-    struct tn__block {
-        LLVMBasicBlockRef block;
-        uint32_t *predecessors, predecessor_count; /* each once */
-        uint32_t dominator;                        /* immediate */
-    } * blocks;                                    /* in reverse postorder */
-    uint32_t count;
-    struct tn__map numbers; /* of blocks */
-};
-
-/* Every block of the function must be reachable. */
-struct tn__cfg *tn__cfg_build(struct tn__gc *gc, LLVMValueRef function);
-uint32_t tn__cfg_number(const struct tn__cfg *cfg, LLVMBasicBlockRef block);
-/* Whether every way to block `b` passes block `a`; reflexive. */
-bool tn__cfg_dominates(const struct tn__cfg *cfg, uint32_t a, uint32_t b);
-
-/* The same of instructions. */
-bool tn__cfg_precedes(const struct tn__cfg *cfg, LLVMValueRef a, LLVMValueRef b);
-/* Whether the call lies in the region of this gc_preserve_begin: the call's block must be reachable. */
-bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call);
 
 /* ---- one function ---- */
 
@@ -106,15 +88,6 @@ void tn__pass_results(struct tn__roots *roots);
 /* The variable's number, or NO_VARIABLE. */
 uint32_t tn__variable_of(const struct tn__roots *roots, LLVMValueRef value);
 
-/* Where instructions of ours may begin: behind phis and landing pads; in the entry behind the first variables. */
-LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block);
-LLVMValueRef tn__behind_variables(LLVMValueRef function);
-/* Gives the normal way of each invoke that is a safepoint a block of its own, unless it has. */
-void tn__split_invokes(LLVMValueRef function);
-
-/* The instruction behind the value's definition; of an invoke's result one to which only the normal way leads. */
-LLVMValueRef tn__place_behind(LLVMValueRef value);
-
 static inline bool tn__bit(const uint64_t *set, uint32_t i)
 {
     return set[i / 64] >> i % 64 & 1;
@@ -132,35 +105,6 @@ static inline void tn__clear_bit(uint64_t *set, uint32_t i)
 
 /* ---- the steps ---- */
 
-/* ---- bases.c ---- */
-
-struct tn__bases;
-
-struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder);
-
-/* The reference, a value in 10, of the object that a managed pointer points into. NULL: none in the heap, or one that
- * nobody in this function knows. May insert phis, selects and casts. */
-LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
-
-/* The instruction where the way from a pointer in 11 or 13 to its base ends, if it yields a pointer that may point into
- * any object: assembly, for example. NULL: the base is known, or there is no object, or the caller keeps it. */
-LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value);
-
-/* Takes away phis and selects that choose one value only, or what another one chooses; then what tn__base_of answered
- * before is void: ask again. */
-void tn__bases_simplify(struct tn__bases *bases);
-
-/* True for bases that were chosen among several, of which one may be none. */
-bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base);
-
-/* To be told of what others erase. */
-void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value);
-
-/* Erases what was inserted and is not used. */
-void tn__bases_end(struct tn__bases *bases);
-
-/* ---- the other steps ---- */
-
 /* Aligns a variable to 16 bytes and its accesses to no more; false if its address is used in other ways. */
 bool tn__lower_alignment(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_variables(struct tn__roots *roots);
@@ -173,9 +117,6 @@ void tn__store_pins(struct tn__roots *roots);
 /* Moves what lives into landing pads and behind second returns to memory; true if there was any: then everything has to
  * be found anew. */
 bool tn__move_to_stack(struct tn__roots *roots);
-/* True if the variable's memory is made at most once in a call and has a constant size: then it has a place in the
- * frame. */
-bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable);
 void tn__find_stack_roots(struct tn__roots *roots);
 void tn__clear_stack_roots(struct tn__roots *roots);
 
@@ -183,6 +124,9 @@ void tn__clear_stack_roots(struct tn__roots *roots);
 void tn__choose_calls(struct tn__roots *roots);
 void tn__make_statepoints(struct tn__roots *roots);
 void tn__repair(struct tn__roots *roots);
+
+/* The pass. */
+void tn__place_roots(struct tn__gc *gc);
 
 #ifdef __cplusplus
 }

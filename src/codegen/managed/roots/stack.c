@@ -8,8 +8,8 @@
  * is kept as a distance from its base. */
 
 #include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/verify/memory.h"
 #include "codegen/managed/roots/roots.h"
+#include "codegen/managed/verify/memory.h"
 
 /* ---- the program's variables ---- */
 
@@ -108,7 +108,8 @@ static bool is_in_cycle(struct tn__gc *gc, LLVMBasicBlockRef block)
     return false;
 }
 
-bool tn__is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
+/* True if its memory is made at most once in a call and has a constant size: then it has a place in the frame. */
+static bool is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(variable);
     LLVMValueRef count = LLVMGetOperand(variable, 0);
@@ -138,7 +139,7 @@ void tn__find_stack_roots(struct tn__roots *roots)
                 variables[count++] = i;
             }
     for (size_t n = 0; n < count; n++)
-        if (tn__is_fixed_variable(roots->gc, variables[n]))
+        if (is_fixed_variable(roots->gc, variables[n]))
             add_stack_root(roots, variables[n]);
         else
             tn__gc_reject(
@@ -184,15 +185,6 @@ static void choose_for_landing_pad(struct moving *m, LLVMBasicBlockRef pad)
     for (LLVMValueRef i = LLVMGetFirstInstruction(pad); LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
         if (tn__variable_of(roots, i) != NO_VARIABLE)
             choose(m, tn__variable_of(roots, i));
-}
-
-bool tn__returns_twice(LLVMValueRef call)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", sizeof "returns_twice" - 1);
-    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    return LLVMGetCallSiteEnumAttribute(call, on_function, kind) ||
-           (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, on_function, kind));
 }
 
 static bool choose_all(struct moving *m)

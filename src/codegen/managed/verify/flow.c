@@ -8,7 +8,6 @@
 
 #include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/verify/memory.h"
-#include "codegen/managed/roots/roots.h"
 
 /* Bytes: arrays whose elements are not told apart, and types that are not looked into; LLVMPtrToAddr, which releases
  * before 22 do not have. */

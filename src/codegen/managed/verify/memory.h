@@ -87,6 +87,9 @@ bool tn__is_copy_load(LLVMValueRef i);
 
 /* ---- words.c ---- */
 
+/* The part of both verifiers that is about stack memory. */
+void tn__check_stack(struct tn__gc *gc);
+
 /* Finds out what the words hold; an error for each that is used as a reference and as something else. */
 void tn__judge_memory(struct tn__flow *memory);
 

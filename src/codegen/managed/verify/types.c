@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "codegen/managed/ir/gc.h"
 #include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/verify/verify.h"
 #include "tenon_heap.h"
 
 /* What TN_TYPE puts before the name of a typedef, and of a struct's tag. */

@@ -8,6 +8,7 @@
  * type decides; so it does where accesses through calls or through pointers in memory disagree. */
 
 #include "codegen/managed/verify/memory.h"
+#include "codegen/managed/verify/verify.h"
 
 #define PUN                                                                                                            \
     "this memory is used as a reference and as something else: use other memory, or ptr addrspace(10) for every "      \
@@ -409,4 +410,11 @@ bool tn__leads_to_reference(struct tn__flow *m, LLVMValueRef pointer, uint64_t b
             return true;
     }
     return false;
+}
+
+void tn__check_stack(struct tn__gc *gc)
+{
+    struct tn__flow memory;
+    tn__find_memory(gc, &memory);
+    tn__judge_memory(&memory);
 }

@@ -8,7 +8,7 @@
  *     which is part of all of clang's pipelines but -O0, says it of each function whose address is never compared;
  *   - an integer access to managed memory whose !tbaa says that there is a pointer. */
 
-#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/passes/passes.h"
 
 static const char cure[] = "this was optimised by passes that may make integers of references: compile it with "
                            "-Xclang -disable-llvm-passes, or optimise it with ni:10:11:12:13 in the data layout";

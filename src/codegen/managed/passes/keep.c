@@ -4,7 +4,7 @@
  * together with the reference that it is derived from, whether callers use that or not: such functions are not internal
  * while LLVM's passes run. */
 
-#include "codegen/managed/ir/gc.h"
+#include "codegen/managed/passes/passes.h"
 
 #define INTERNAL "tenon-internal"
 

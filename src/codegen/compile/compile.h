@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Compilations, for those who need not see LLVM: compile.c has their phases, unit.c the first of them (unit.h),
+ * pipeline.cpp the passes of each level. */
+
+#ifndef TENON_CODEGEN_COMPILE_H
+#define TENON_CODEGEN_COMPILE_H
+
+#include "base/base.h"
+#include "tenon_codegen.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Copies and checks options. TN_EINVAL. */
+int tn__take_compile_options(const struct tn_compile_options *given, struct tn_compile_options *options,
+                             struct tn_compile_observer *observer, struct tn_error *err);
+
+/* tn_compile for the bitcode of a part of a module that was read, verified and fitted to its target before, with
+ * options that were taken. `is_prepared`: tn__gc_prepare was run as well. */
+int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
+                     const struct tn_compile_options *options, const struct tn_compile_observer *observer,
+                     struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* From IR in memory to a verified module that fits its target, and from there to an object. */
+
+#ifndef TENON_CODEGEN_UNIT_H
+#define TENON_CODEGEN_UNIT_H
+
+#include "codegen/compile/compile.h"
+#include "codegen/llvm/diagnostics.h"
+#include "codegen/target/target.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A module in a context of its own. Reading and disposing of it happen in tn__contain, for both are LLVM's work. */
+struct tn__unit {
+    const char *name; /* set by the caller, like the options; both outlive the unit */
+    const char *file; /* source file of a module that names none; NULL: the unit's name */
+    const struct tn_compile_options *options;
+    struct tn__diagnostics diagnostics;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    struct tn__target *target;
+    bool is_guest;    /* the context is another unit's and stays */
+    int target_code;  /* the result of opening the target, which happens while the module is being read */
+    bool managed;     /* there is managed code in the module ... */
+    bool is_prepared; /* ... for which tn__gc_prepare was run */
+};
+
+/* Reads IR text or bitcode; `is_ours`: bitcode of a module that was verified and fitted to its target before. The unit
+ * has to be disposed of in any case. TN_EINVAL, TN_ECOMPILE, TN_ENOMEM. */
+int tn__unit_read(struct tn__unit *unit, const void *ir, size_t length, bool is_ours, struct tn_error *err);
+void tn__unit_dispose(struct tn__unit *unit);
+
+/* tn_compile for a unit that was read, with options that were taken. The unit is disposed of. */
+int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
+                     struct tn_compile_stats *stats, struct tn_error *err);
+
+/* ---- passes (pipeline.cpp) ---- */
+
+/* Runs the pipeline of level 0..3; that of 0 only inlines what is marked alwaysinline. The module was verified and has
+ * the machine's triple and data layout. */
+void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
+                       const struct tn_compile_observer *observer);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The passes that leave nothing of the contract but references, safepoints, and calls of the runtime:
+ *     normalize.c    IR of stock clang
+ *     retype.c       types of stack memory
+ *     scalarize.c    structs and vectors of references become scalars
+ *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
+ *     allocations.c  allocation inline
+ *     barriers.c     write barriers
+ *     globals.c      tables of references in globals
+ *     functions.c    which functions are managed; entries and bodies
+ *     native.c       which functions are known to be native
+ *     spaces.cpp     address spaces removed, for other tools */
+
+#ifndef TENON_CODEGEN_LOWER_H
+#define TENON_CODEGEN_LOWER_H
+
+#include "codegen/managed/ir/gc.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void tn__normalize(struct tn__gc *gc);
+/* The same for modules of clang only: other front ends are held to the contract as it is written. */
+void tn__normalize_clang(struct tn__gc *gc);
+void tn__type_stack(struct tn__gc *gc);
+void tn__scalarize(struct tn__gc *gc);
+void tn__lower_calls(struct tn__gc *gc);
+void tn__insert_polls(struct tn__gc *gc);
+void tn__copy_arguments(struct tn__gc *gc);
+void tn__insert_barriers(struct tn__gc *gc);
+void tn__lower_allocations(struct tn__gc *gc);
+void tn__finish(struct tn__gc *gc);
+void tn__remove_spaces(struct tn__gc *gc);
+void tn__make_root_tables(struct tn__gc *gc);
+void tn__manage_functions(struct tn__gc *gc);
+void tn__make_transitions(struct tn__gc *gc);
+
+#define TN__NO_TRANSITION "gc-no-transition" /* attribute of a function that is called without a transition */
+#define TN__LIBC_LEAF     "tenon-libc-leaf"  /* the same, unless the call says that it is no builtin */
+
+/* Mark declarations of native functions that no transition is made for: those that C annotates so, before a
+ * module is divided; those that LLVM knows by name. */
+void tn__mark_annotated_functions(struct tn__gc *gc);
+void tn__mark_native_functions(struct tn__gc *gc);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Managed code for the rest of the code generator: from IR that keeps the contract (doc/IR.md) to IR that LLVM's
+ * targets turn into code whose roots are known.
+ *     passes.c       the passes by name, and the order they run in
+ *     keep.c         results of functions are what they were, whatever LLVM's passes think of them
+ *     optimized.c    IR that was optimised before, and cannot be trusted
+ * The passes themselves are in verify/, lower/ and roots/. */
+
+#ifndef TENON_CODEGEN_PASSES_H
+#define TENON_CODEGEN_PASSES_H
+
+#include "codegen/managed/ir/gc.h"
+
+#pragma GCC visibility push(hidden)
+
+/* True if the module contains managed code (doc/IR.md); for others none of these passes runs. */
+bool tn__gc_is_managed(LLVMModuleRef module);
+
+/* True, after an error, if the module was optimised by passes for which managed pointers were integral. To be asked
+ * before the data layout says that they are not. */
+bool tn__gc_refuses_optimized(struct tn__gc *gc);
+
+/* Make managed pointers non-integral for LLVM, while passes run, and undo that, to compare layouts. */
+void tn__gc_add_ni(struct tn__gc *gc);
+void tn__gc_remove_ni(struct tn__gc *gc);
+
+/* Check a list of passes, "gc-verify,place-roots" (TN_EINVAL for an unknown name), and run them in this order until one
+ * reports an error (TN_ECOMPILE). */
+int tn__gc_check_names(const char *names, struct tn_error *err);
+int tn__gc_run(struct tn__gc *gc, const char *names);
+
+/* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
+int tn__gc_prepare(struct tn__gc *gc);
+int tn__gc_lower(struct tn__gc *gc);
+/* Before and after LLVM's pipeline: keeps it from removing parts of results that pointers into objects need. */
+void tn__keep_results(struct tn__gc *gc);
+void tn__release_results(struct tn__gc *gc);
+
+#pragma GCC visibility pop
+#endif
