@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Relocations are data: a row says which value is computed, which field it is stored in and what is checked. The
- * generic loops in relocate.c do the rest; only encoding bits into instructions is code. */
+ * generic loops in core/scan.c and core/apply.c do the rest; only encoding bits into instructions is code. */
 
 #ifndef TENON_RELOC_H
 #define TENON_RELOC_H

@@ -65,13 +65,20 @@ int tn__entries_wait(struct tn_library *library, struct tn_library *other, struc
     return code;
 }
 
+void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *first)
+{
+    for (struct tn__supplier *supplier = first, *next; supplier; supplier = next) {
+        next = supplier->next;
+        if (supplier->close)
+            supplier->close(supplier->context);
+        tn__free(from, supplier);
+    }
+}
+
 void tn__library_free_names(struct tn_library *library)
 {
-    for (struct tn__generator *generator = library->generators, *next; generator; generator = next) {
-        next = generator->next;
-        tn__free(library->session->allocator, generator);
-    }
-    library->generators = NULL;
+    tn__suppliers_free(library->session->allocator, library->generators.first);
+    library->generators.first = NULL;
     tn__symtab_free(&library->symtab);
 }
 

@@ -11,11 +11,21 @@
 
 #pragma GCC visibility push(hidden)
 
-struct tn__resolver {
-    struct tn__resolver *next;
-    tn_resolver *function;
+/* Supplies names that nothing in the library defines. A resolver answers with an address, a generator adds
+ * definitions. */
+struct tn__supplier {
+    struct tn__supplier *next;
+    union {
+        tn_resolver *resolve;
+        tn_generate *generate;
+    };
     void *context;
     void (*close)(void *context); /* called when the library is removed; may be NULL */
+};
+
+/* In the order in which they are asked. */
+struct tn__suppliers {
+    struct tn__supplier *first, **end;
 };
 
 /* A published array of initializers or finalizers. */
@@ -34,12 +44,6 @@ struct tn__calls_list {
     size_t count, capacity;
     size_t reserved; /* room for what a link is about to add */
     size_t dropped;  /* of `count`; at most half of them */
-};
-
-struct tn__generator {
-    struct tn__generator *next;
-    tn_generate *function;
-    void *context;
 };
 
 /* A function that loaded code has registered with atexit or __cxa_atexit (exits.c). */
@@ -108,13 +112,12 @@ struct tn_library {
     struct tn__symtab symtab;
     struct tn_search *search; /* the search order */
     size_t search_count;
-    struct tn__generator *generators, **generators_end;
+    struct tn__suppliers resolvers, generators;
     struct tn_tracker own;    /* owns everything that names no tracker */
     struct tn__list trackers; /* created by the client */
     struct tn__list queue;    /* objects added but not linked, except archive members */
     uint32_t building;        /* its objects that links are working on without the lock */
     struct tn__archive *archives;
-    struct tn__resolver *resolvers, **resolvers_end;
     struct tn__calls_list initializers; /* still to run */
     struct tn__calls_list finalizers;   /* of initialised objects */
     struct tn__calls_list waiting;      /* finalizers of objects not initialised yet */
@@ -140,7 +143,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                      struct tn__object_data *data, struct tn_error *err);
 /* Creates an object from `data` and enters its definitions; changed entries are recorded in `journal`. The object
  * belongs to `owner` and is appended to `queue`. `keeps` may be a promise that its definitions fulfil. On an error
- * `data` is freed, and nothing has changed except the entries in the journal. */
+ * nothing has changed except the entries in the journal. */
 int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, struct tn__list *queue,
                     const struct tn__promise *keeps, struct tn__journal *journal, struct tn_error *err);
 /* Decides whether a new definition of this strength replaces the entry's; of equally strong ones, the first wins.
@@ -194,9 +197,10 @@ void tn__calls_drop(struct tn__calls_list *list, const struct tn__object *object
 
 /* ---- search.c ---- */
 
-/* search.c */
-int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
-                             void (*close)(void *context), struct tn_error *err);
+/* Appends to one of the library's lists. Takes the lock. TN_EREMOVED, TN_ENOMEM. */
+int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *list, struct tn__supplier supplier,
+                             struct tn_error *err);
+void tn__suppliers_free(const struct tn_allocator *from, struct tn__supplier *first);
 /* True if a resolver of the library knows the entry's name; the entry then has the address. */
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry);
 

@@ -30,7 +30,7 @@ static int bind_all(struct tn__link *link)
 static int fail_undefined(struct tn__link *link)
 {
     const struct tn_library *library = link->library;
-    if (!library->resolvers && !library->generators && !library->search_count)
+    if (!library->resolvers.first && !library->generators.first && !library->search_count)
         tn__append(link->err,
                    "\nnothing of the program is visible to library %s, which has no resolver (tn_add_resolver)",
                    library->name);

@@ -120,7 +120,7 @@ int tn__link_resolve(struct tn__link *link);
 int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err);
 
 /* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
-struct tn__generator *tn__generator_for(const struct tn__missing *missing);
+struct tn__supplier *tn__generator_for(const struct tn__missing *missing);
 /* Looks up an entry that its library does not define: in its resolvers and generators, then in the libraries of its
  * search order, and makes the entry lead there. Names that generators have to be asked for are added to the link's
  * needs. `first` is the entry from which aliases led here. TN_ENOMEM. */
@@ -172,7 +172,7 @@ void tn__object_unbind(struct tn__object *object);
 /* Computes the address of every symbol, once all objects of the link are placed. */
 void tn__object_find_addresses(struct tn__link *link, struct tn__object *object);
 
-/* relocate.c */
+/* scan.c, apply.c */
 int tn__object_scan(struct tn__link *link, struct tn__object *object);
 /* Reports an undefined symbol of the object, needed by `place`. Called without the lock. */
 void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t symbol, const char *place);

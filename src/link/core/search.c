@@ -8,8 +8,8 @@
 
 bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry)
 {
-    for (const struct tn__resolver *r = library->resolvers; r; r = r->next) {
-        void *address = r->function(r->context, entry->name);
+    for (const struct tn__supplier *r = library->resolvers.first; r; r = r->next) {
+        void *address = r->resolve(r->context, entry->name);
         if (address) {
             entry->kind = TN__ENTRY_HOST;
             entry->address = (uintptr_t)address;
@@ -19,15 +19,15 @@ bool tn__resolvers_ask(const struct tn_library *library, struct tn__entry *entry
     return false;
 }
 
-static struct tn__generator *next_generator(const struct tn_library *library, const struct tn__entry *entry)
+static struct tn__supplier *next_generator(const struct tn_library *library, const struct tn__entry *entry)
 {
-    struct tn__generator *generator = library->generators;
+    struct tn__supplier *generator = library->generators.first;
     for (unsigned i = 0; generator && i < entry->asked; i++)
         generator = generator->next;
     return generator;
 }
 
-struct tn__generator *tn__generator_for(const struct tn__missing *missing)
+struct tn__supplier *tn__generator_for(const struct tn__missing *missing)
 {
     return missing->entry->kind == TN__ENTRY_PROMISED ? NULL : next_generator(missing->library, missing->entry);
 }
@@ -92,7 +92,7 @@ static int ask(struct tn__link *link, struct tn_library *library, const char *na
 {
     bool noted = false;
     *found = NULL;
-    if (!library->generators && (!library->resolvers || how & TN__NEED_TLS))
+    if (!library->generators.first && (!library->resolvers.first || how & TN__NEED_TLS))
         return 0;
     struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
     if (!entry)
@@ -159,19 +159,19 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
 
 /* ---- public ---- */
 
-int tn__library_add_resolver(struct tn_library *library, tn_resolver *function, void *context,
-                             void (*close)(void *context), struct tn_error *err)
+int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *list, struct tn__supplier supplier,
+                             struct tn_error *err)
 {
     struct tn_session *session = library->session;
     tn__session_lock(session);
-    struct tn__resolver *resolver = NULL;
+    struct tn__supplier *kept = NULL;
     int code = tn__library_check(library, err);
-    if (!code && !(resolver = tn__alloc(session->allocator, sizeof *resolver)))
+    if (!code && !(kept = tn__alloc(session->allocator, sizeof *kept)))
         code = tn__fail(err, TN_ENOMEM, "out of memory");
     if (!code) {
-        *resolver = (struct tn__resolver){.function = function, .context = context, .close = close};
-        *library->resolvers_end = resolver;
-        library->resolvers_end = &resolver->next;
+        *kept = supplier;
+        *list->end = kept;
+        list->end = &kept->next;
     }
     tn__session_unlock(session);
     return code;
@@ -181,26 +181,16 @@ int tn_add_resolver(struct tn_library *library, tn_resolver *function, void *con
 {
     if (!library || !function)
         return tn__fail(err, TN_EINVAL, "no library or no resolver given");
-    return tn__library_add_resolver(library, function, context, NULL, err);
+    return tn__library_add_supplier(library, &library->resolvers,
+                                    (struct tn__supplier){.resolve = function, .context = context}, err);
 }
 
 int tn_add_generator(struct tn_library *library, tn_generate *function, void *context, struct tn_error *err)
 {
     if (!library || !function)
         return tn__fail(err, TN_EINVAL, "no library or no generator given");
-    struct tn_session *session = library->session;
-    tn__session_lock(session);
-    struct tn__generator *generator = NULL;
-    int code = tn__library_check(library, err);
-    if (!code && !(generator = tn__alloc(session->allocator, sizeof *generator)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
-    if (!code) {
-        *generator = (struct tn__generator){.function = function, .context = context};
-        *library->generators_end = generator;
-        library->generators_end = &generator->next;
-    }
-    tn__session_unlock(session);
-    return code;
+    return tn__library_add_supplier(library, &library->generators,
+                                    (struct tn__supplier){.generate = function, .context = context}, err);
 }
 
 static int check_search(const struct tn_library *library, const struct tn_search *others, size_t count,

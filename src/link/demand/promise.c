@@ -151,18 +151,14 @@ bool tn__promise_claim(struct tn_responsibility *promise)
     return true;
 }
 
-static int ask_generator(const struct tn_responsibility *promise, struct tn_error *err)
-{
-    const struct tn__generator *generator = promise->generator;
-    return generator->function(generator->context, promise->library, promise->names, promise->name_count, err);
-}
-
 static int call(struct tn_responsibility *promise, struct tn_error *err)
 {
     promise->below = current;
     current = promise;
-    int code = promise->generator ? ask_generator(promise, err)
-                                  : promise->client.materialize(promise->client.context, promise, err);
+    const struct tn__supplier *generator = promise->generator;
+    int code = generator
+                   ? generator->generate(generator->context, promise->library, promise->names, promise->name_count, err)
+                   : promise->client.materialize(promise->client.context, promise, err);
     current = promise->below;
     return code;
 }
@@ -191,7 +187,7 @@ void tn__promise_run(struct tn_responsibility *promise)
     tn__query_continue(session);
 }
 
-struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
+struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, const struct tn__missing *missing,
                                                size_t count)
 {
     struct tn_library *library = missing->library;

@@ -27,7 +27,7 @@ struct tn_responsibility {
     struct tn__deferred deferred; /* without references it is freed */
     uint32_t users;               /* references: one until it is fulfilled or removed, and one for each holder */
     struct tn_materializer client;
-    struct tn__generator *generator; /* set instead of `client`: it is asked for `names`, which nothing defines */
+    struct tn__supplier *generator; /* set instead of `client`: it is asked for `names`, which nothing defines */
     const char **names;
     size_t name_count;
     struct tn__entry **entries; /* those of kind PROMISED or FAILED that point back here are owed */
@@ -114,7 +114,7 @@ void tn__promise_run(struct tn_responsibility *promise);
 struct tn_responsibility *tn__promise_current(const struct tn_session *session);
 /* Under the lock: a new promise that this generator is asked for those of the names for which it is next; it is for the
  * first one. NULL when memory is out. */
-struct tn_responsibility *tn__promise_generate(struct tn__generator *generator, const struct tn__missing *missing,
+struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, const struct tn__missing *missing,
                                                size_t count);
 /* Under the lock: removes the tracker's promises; queries that wait for them try again. */
 void tn__promises_remove(struct tn_tracker *owner);

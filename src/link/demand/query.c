@@ -66,7 +66,7 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
                   sizeof(struct tn__promise *)))
         return tn__fail(err, TN_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        struct tn__generator *generator = tn__generator_for(&needs->missing[i]);
+        struct tn__supplier *generator = tn__generator_for(&needs->missing[i]);
         query->asked_of[query->asked_count++] = needs->missing[i];
         if (!generator)
             continue; /* it is being asked, with one before */

@@ -112,6 +112,10 @@ struct tn__reloc {
 
 enum { TN__RELOC_BLOCK = 128 };
 
+/* An object as it is read, with everything that it needs until it is linked. Who frees it: a function that enters it
+ * takes it over, and frees its arena if it fails. On success tn__library_add has moved it into an object, or stage
+ * (responsibility.c) into a promise. The bytes of `input` are not part of it: they stay the caller's until an object or
+ * a promise has the data, and are released when that lets go of it (tn__object_release_data; free_staged). */
 struct tn__object_data {
     const char *name; /* "file.o", "archive.a(member.o)"; in `arena` */
     const uint8_t *bytes;
@@ -162,7 +166,7 @@ struct tn__format {
 
 extern const struct tn__format tn__format_elf;
 
-/* Iterates over the relocations of a section (except in relocate.c, whose loops are hot):
+/* Iterates over the relocations of a section (except in core/reloc_loop.h, whose loop is hot):
  *
  *     struct tn__relocs relocs;
  *     tn__relocs_begin(&relocs, object, section);

@@ -30,7 +30,9 @@ int tn_add_shared_library(struct tn_library *library, const char *path, struct t
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return tn__fail(err, TN_EIO, "%s", dlerror());
-    int code = tn__library_add_resolver(library, tn_resolve_dlsym, handle, close_handle, err);
+    int code = tn__library_add_supplier(
+        library, &library->resolvers,
+        (struct tn__supplier){.resolve = tn_resolve_dlsym, .context = handle, .close = close_handle}, err);
     if (code)
         dlclose(handle);
     return code;

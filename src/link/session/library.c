@@ -130,17 +130,6 @@ void tn__library_empty(struct tn_library *library)
         clear(library, NULL);
 }
 
-/* Without the lock: closing may run client code. */
-static void free_resolvers(const struct tn_allocator *from, struct tn__resolver *resolvers)
-{
-    for (struct tn__resolver *resolver = resolvers, *next; resolver; resolver = next) {
-        next = resolver->next;
-        if (resolver->close)
-            resolver->close(resolver->context);
-        tn__free(from, resolver);
-    }
-}
-
 static void free_lists(struct tn_library *library)
 {
     const struct tn_allocator *from = library->session->allocator;
@@ -158,7 +147,7 @@ void tn__library_free(struct tn_library *library)
     const struct tn_allocator *from = library->session->allocator;
     free_lists(library);
     tn__library_free_names(library);
-    free_resolvers(from, library->resolvers);
+    tn__suppliers_free(from, library->resolvers.first);
     while (!tn__list_is_empty(&library->trackers)) {
         struct tn_tracker *tracker = tn__container_of(library->trackers.next, struct tn_tracker, listed);
         tn__list_remove(&tracker->listed);
@@ -208,7 +197,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     if (!library)
         return tn__fail(err, TN_EINVAL, "no library given");
     struct tn_session *session = library->session;
-    struct tn__resolver *resolvers = NULL;
+    struct tn__supplier *resolvers = NULL;
     tn_run_finalizers(library);
     tn__session_lock(session);
     int code = tn__library_check(library, err);
@@ -220,13 +209,13 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
             library->removed = library->is_being_removed = false;
     }
     if (!code) {
-        resolvers = library->resolvers;
+        resolvers = library->resolvers.first;
         while (session->building) /* links may be looking at its symbols */
             tn__session_wait(session);
         for (struct tn_library *other = session->libraries; other; other = other->next)
             cut(other, library);
         free_lists(library);
-        library->resolvers = NULL;
+        library->resolvers.first = NULL;
         library->is_being_removed = false;
         if (!library->readers)
             tn__library_free_names(library);
@@ -234,7 +223,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     }
     tn__session_unlock(session);
     tn__query_continue(session);
-    free_resolvers(session->allocator, resolvers);
+    tn__suppliers_free(session->allocator, resolvers); /* without the lock: closing may run client code */
     return code;
 }
 
@@ -276,8 +265,8 @@ static int create_library(struct tn_session *session, const char *name, struct t
     tn__list_init(&library->trackers);
     tn__list_init(&library->exits);
     tn__list_init(&library->queue);
-    library->resolvers_end = &library->resolvers;
-    library->generators_end = &library->generators;
+    library->resolvers.end = &library->resolvers.first;
+    library->generators.end = &library->generators.first;
     int code = define_own_names(library, err);
     if (code) {
         tn__library_empty(library);

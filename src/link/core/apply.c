@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The second scan over an object's relocations, when everything has its address: computes the values and stores them.
+ * Also fills the GOT, stubs and pointers of indirect functions. */
+
+#include <inttypes.h>
+
+#include "link/core/reloc_loop.h"
+#include "link/tls/tls.h"
+
+static bool fits(uint64_t value, const struct tn__row *row)
+{
+    bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
+    if (as_signed)
+        return true;
+    bool as_unsigned = (row->flags & TN__R_UNSIGNED) && value >> row->bits == 0;
+    return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
+}
+
+/* The relocation of this section that stands at an address; false if there is none. Readers keep the file's order,
+ * which is nearly always that of offsets: it is looked for by bisection first. */
+static bool find_reloc_at(const struct tn__site *site, uint64_t address, struct tn__reloc *found)
+{
+    const struct tn__section *section = site->section;
+    const struct tn__format *format = site->object->data->format;
+    uint64_t offset = address - section->address;
+    uint64_t at = TN_BISECT(0, section->reloc_count, i, (format->decode(section, i, found, 1), found->offset < offset));
+    if (at == section->reloc_count)
+        return false;
+    format->decode(section, at, found, 1);
+    return found->offset == offset;
+}
+
+static uint64_t page_of(uint64_t address)
+{
+    return address & ~(uint64_t)0xfff;
+}
+
+static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P);
+
+/* What the first instruction of a pair computes, for the second. 0 if there is none: a mistake of the compiler. */
+static uint64_t value_at(const struct tn__site *site, uint64_t address)
+{
+    const struct tn__arch *arch = site->object->data->arch;
+    struct tn__reloc reloc;
+    if (!find_reloc_at(site, address, &reloc) || reloc.type >= arch->row_count ||
+        arch->rows[reloc.type].value == TN__V_AT_S || reloc.symbol >= site->object->data->symbol_count)
+        return 0;
+    const struct tn__site first = {site->link, site->object, site->section, &reloc, &arch->rows[reloc.type]};
+    return value_of(&first, site->object->plan->addresses[reloc.symbol], address);
+}
+
+static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__row *row = site->row;
+    uint32_t symbol = site->reloc->symbol;
+    uint64_t A = (uint64_t)site->reloc->addend, F = 0;
+    switch (row->value) {
+    case TN__V_S_A:
+        return S + A;
+    case TN__V_S_A_P:
+        return S + A - P;
+    case TN__V_S_A_GOT:
+        return S + A - object->plan->got_address;
+    case TN__V_G_A:
+        return tn__got_slot(object, row->slot, symbol) + A;
+    case TN__V_G_A_P:
+        return tn__got_slot(object, row->slot, symbol) + A - P;
+    case TN__V_G_A_GOT:
+        return tn__got_slot(object, row->slot, symbol) + A - object->plan->got_address;
+    case TN__V_GOT_A_P:
+        return object->plan->got_address + A - P;
+    case TN__V_Z_A:
+        return object->data->symbols[symbol].size + A;
+    case TN__V_PAGE_S_A_P:
+        return page_of(S + A) - page_of(P);
+    case TN__V_PAGE_G_A_P:
+        return page_of(tn__got_slot(object, row->slot, symbol) + A) - page_of(P);
+    case TN__V_F_S_A:
+    case TN__V_F_MINUS:
+        memcpy(&F, site->section->write + site->reloc->offset, row->size);
+        return row->value == TN__V_F_S_A ? F + S + A : F - (S + A);
+    case TN__V_AT_S:
+        return value_at(site, S) + A;
+    default:
+        return 0;
+    }
+}
+
+static void put_field(const struct tn__site *site, uint8_t *at, uint64_t value)
+{
+    const struct tn__row *row = site->row;
+    if (row->field == TN__F_LE32) /* nearly always: a store instead of a call */
+        tn__put32(at, (uint32_t)value);
+    else if (row->field == TN__F_LE64)
+        tn__put64(at, value);
+    else if (row->field < TN__FIELDS)
+        memcpy(at, &value, row->size);
+    else
+        site->object->data->arch->encoders[row->field - TN__FIELDS].put(at, value);
+}
+
+static int fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)
+{
+    const struct tn__row *row = site->row;
+    bool absolute = row->flags & TN__R_LOW;
+    return tn__fail(site->link->err, TN_ERANGE,
+                    "%s: %s against '%s' is out of range: from 0x%" PRIx64 " to 0x%" PRIx64 " gives %s0x%" PRIx64
+                    ", the limit is %u bits %s; %s",
+                    tn__site_place(site).text, row->name, tn__site_symbol(site), P, S, (int64_t)value < 0 ? "-" : "",
+                    (int64_t)value < 0 ? -value : value, row->bits,
+                    !(row->flags & TN__R_UNSIGNED) ? "signed"
+                    : row->flags & TN__R_SIGNED    ? "signed or unsigned"
+                                                   : "unsigned",
+                    absolute ? "compile it with -fPIC, or keep program and window below 2 GiB"
+                             : "compile it with -fPIC, or open the session with window_near at what it refers to");
+}
+
+/* The last resort when a value does not fit: a branch may go through its stub. */
+static int apply_far(const struct tn__site *site, uint8_t *at, uint64_t value, uint64_t P)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__reloc *reloc = site->reloc;
+    if (site->row->flags & TN__R_STUB && object->plan->stub_index && object->plan->stub_index[reloc->symbol]) {
+        uint64_t near = value_of(site, tn__stub_address(object, reloc->symbol), P);
+        if (fits(near, site->row)) {
+            put_field(site, at, near);
+            return 0;
+        }
+    }
+    return fail_range(site, value, object->plan->addresses[reloc->symbol], P);
+}
+
+/* Any relocation. */
+__attribute__((noinline)) static int apply(const struct tn__site *site)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__reloc *reloc = site->reloc;
+    const struct tn__row *row = site->row;
+    if (row->value == TN__V_NONE)
+        return 0;
+    uint8_t *at = site->section->write + reloc->offset;
+    if (object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED) {
+        put_field(site, at, 0); /* unwinders skip a function that begins at 0 */
+        return 0;
+    }
+    uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
+    bool relax = row->flags & TN__R_RELAX && !(row->flags & TN__R_TLS && object->plan->tls_apart);
+    if (relax && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+        return 0;
+    uint64_t value = value_of(site, S, P);
+    if (!fits(value, row))
+        return apply_far(site, at, value, P);
+    put_field(site, at, value);
+    return 0;
+}
+
+/* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since. */
+static bool was_scanned(const struct tn__object *object, const struct tn__section *section,
+                        const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE;
+    if (reloc->symbol >= object->data->symbol_count || !tn__inside(reloc->offset, row->size, section->size))
+        return false;
+    const uint32_t *slots = object->plan->slots[row->slot];
+    return !row->slot || (slots && slots[reloc->symbol]);
+}
+
+__attribute__((noinline)) static int check_again(const struct tn__loop *loop, const struct tn__reloc *relocs,
+                                                 size_t count)
+{
+    static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
+    const struct tn__arch *arch = loop->object->data->arch;
+    for (size_t i = 0; i < count; i++) {
+        const struct tn__row *row = relocs[i].type < arch->row_count ? &arch->rows[relocs[i].type] : &unknown;
+        const struct tn__site site = tn__site_of(loop, &relocs[i], row);
+        if (!was_scanned(loop->object, loop->section, &relocs[i], row))
+            return tn__fail(loop->link->err, TN_EFORMAT, "%s: the file has changed while it was linked",
+                            tn__site_place(&site).text);
+    }
+    return 0;
+}
+
+/* The fast path: nearly all are displacements within range. */
+TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    uint64_t value = loop->addresses[reloc->symbol] + (uint64_t)reloc->addend - (loop->address + reloc->offset);
+    if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value &&
+                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED),
+                         1)) {
+        tn__put32(loop->write + reloc->offset, (uint32_t)value);
+        return 0;
+    }
+    const struct tn__site site = tn__site_of(loop, reloc, row);
+    return apply(&site);
+}
+
+static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
+{
+    return object->plan->data_address + object->plan->ifunc_offset +
+           (uint64_t)(object->plan->ifunc_index[symbol] - 1) * 8;
+}
+
+static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
+{
+    uint8_t *at = object->plan->got_write + (size_t)(object->plan->slots[kind][symbol] - 1) * 8;
+    uint64_t S = object->plan->addresses[symbol];
+    if (kind == TN__SLOT_ADDRESS)
+        tn__put64(at, S);
+    else
+        tn__tls_fill_slot(at, kind, S);
+}
+
+static void fill_got(const struct tn__object *object)
+{
+    for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
+        for (uint32_t i = 0; object->plan->slots[kind] && i < object->data->symbol_count; i++)
+            if (object->plan->slots[kind][i])
+                fill_slot(object, kind, i);
+}
+
+static void write_stubs(const struct tn__object *object)
+{
+    const struct tn__plan *plan = object->plan;
+    for (uint32_t i = 0; i < object->data->symbol_count; i++) {
+        if (!plan->stub_index[i])
+            continue;
+        uint64_t at = tn__stub_address(object, i);
+        bool ifunc = plan->ifunc_index && plan->ifunc_index[i];
+        object->data->arch->write_stub(plan->stub_write + (at - plan->stub_address), at,
+                                       ifunc ? ifunc_pointer(object, i) : tn__got_slot(object, TN__SLOT_ADDRESS, i));
+    }
+}
+
+static uint64_t ifunc_resolver(const struct tn__object *object, uint32_t symbol)
+{
+    const struct tn__symbol *function = &object->data->symbols[symbol];
+    return object->data->sections[function->section].address + function->value;
+}
+
+/* The value until the resolvers run; in another address space, for good. */
+static void store_ifunc_resolvers(const struct tn__object *object)
+{
+    const struct tn__plan *plan = object->plan;
+    for (uint32_t i = 0; i < object->data->symbol_count; i++)
+        if (plan->ifunc_index[i])
+            tn__put64(plan->data_write + (ifunc_pointer(object, i) - plan->data_address), ifunc_resolver(object, i));
+}
+
+void tn__object_fill_ifuncs(const struct tn__object *object)
+{
+    for (uint32_t i = 0; object->plan->ifunc_count && i < object->data->symbol_count; i++)
+        if (object->plan->ifunc_index[i]) {
+            uint64_t target = ((uint64_t(*)(void))(uintptr_t)ifunc_resolver(object, i))();
+            tn__put64((void *)(uintptr_t)ifunc_pointer(object, i), target);
+        }
+}
+
+/* After relocation, because that may make the table malformed, too. */
+static int check_unwind_data(struct tn__link *link, const struct tn__object *object)
+{
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        const struct tn__section *section = &object->data->sections[i];
+        if (section->role == TN__ROLE_UNWIND && tn__section_is_loaded(section) &&
+            !tn__unwind_data_is_sound(section->write, section->size))
+            return tn__fail(link->err, TN_EFORMAT, "%s: section %" PRIu32 " (%s): malformed unwind data",
+                            object->data->name, i, section->name);
+    }
+    return 0;
+}
+
+int tn__object_apply(struct tn__link *link, struct tn__object *object)
+{
+    if (object->plan->got_words)
+        fill_got(object);
+    if (object->plan->stub_count)
+        write_stubs(object);
+    if (object->plan->ifunc_count)
+        store_ifunc_resolvers(object);
+    tn__visit_block *begin = object->data->may_change ? check_again : NULL;
+    int code = tn__for_each_reloc(link, object, begin, apply_one);
+    /* Tables for another address space are not registered with this process's unwinder. */
+    return code || tn__session_is_elsewhere(link->session) ? code : check_unwind_data(link, object);
+}

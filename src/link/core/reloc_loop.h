@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The loop over an object's relocations, which scan.c and apply.c share. It is inlined into each of them with what they
+ * do per relocation, because it runs for every relocation of every link. */
+
+#ifndef TENON_RELOC_LOOP_H
+#define TENON_RELOC_LOOP_H
+
+#include "link/core/link.h"
+
+#pragma GCC visibility push(hidden)
+
+/* One relocation, for the rare cases: messages, slots, stubs. */
+struct tn__site {
+    struct tn__link *link;
+    struct tn__object *object;
+    const struct tn__section *section;
+    const struct tn__reloc *reloc;
+    const struct tn__row *row;
+};
+
+/* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although
+ * the loop stores bytes through pointers that may alias anything. */
+struct tn__loop {
+    struct tn__link *link;
+    struct tn__object *object;
+    const struct tn__section *section;
+    const uint8_t *symbol_flags;
+    const uint64_t *addresses;
+    uint64_t size, address; /* of the section */
+    uint8_t *write;
+    uint32_t symbol_count;
+};
+
+#define TN__INLINE __attribute__((always_inline)) static inline
+
+TN__INLINE struct tn__site tn__site_of(const struct tn__loop *loop, const struct tn__reloc *reloc,
+                                       const struct tn__row *row)
+{
+    return (struct tn__site){loop->link, loop->object, loop->section, reloc, row};
+}
+
+typedef int tn__visit_reloc(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row);
+
+/* Called for each block of relocations before they are visited. NULL: nothing to do. */
+typedef int tn__visit_block(const struct tn__loop *loop, const struct tn__reloc *relocs, size_t count);
+
+/* Calls `visit` for every relocation of one section until one fails. */
+TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section *section, tn__visit_block *begin,
+                                 tn__visit_reloc *visit)
+{
+    static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
+    const struct tn__arch *arch = loop.object->data->arch;
+    const struct tn__format *format = loop.object->data->format;
+    struct tn__reloc block[TN__RELOC_BLOCK];
+    loop.section = section;
+    loop.size = section->size, loop.address = section->address, loop.write = section->write;
+    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
+        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
+        format->decode(section, first, block, count);
+        const struct tn__loop copy = loop; /* whose address may be taken */
+        int code = begin ? begin(&copy, block, count) : 0;
+        if (code)
+            return code;
+        for (size_t i = 0; i < count; i++) {
+            uint32_t type = block[i].type;
+            code = visit(&loop, &block[i], type < arch->row_count ? &arch->rows[type] : &unknown);
+            if (code)
+                return code;
+        }
+    }
+    return 0;
+}
+
+/* The same for all loaded sections. Inlined, so that each caller gets a loop specialised for its `visit`. */
+TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *object, tn__visit_block *begin,
+                                  tn__visit_reloc *visit)
+{
+    const struct tn__object_data *data = object->data;
+    const struct tn__loop loop = {.link = link,
+                                  .object = object,
+                                  .symbol_flags = object->plan->symbol_flags,
+                                  .addresses = object->plan->addresses,
+                                  .symbol_count = data->symbol_count};
+    int code = 0;
+    for (uint32_t i = 0; !code && i < data->section_count; i++)
+        if (data->sections[i].reloc_count && tn__section_is_loaded(&data->sections[i]))
+            code = tn__visit_section(loop, &data->sections[i], begin, visit);
+    return code;
+}
+
+/* scan.c, for messages: "file.o(.text+0x10)", and the name of the symbol or of its section. */
+struct tn_error tn__site_place(const struct tn__site *site);
+const char *tn__site_symbol(const struct tn__site *site);
+
+#pragma GCC visibility pop
+#endif

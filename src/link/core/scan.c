@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The first scan over an object's relocations checks each of them and counts GOT slots and stubs. */
+
+#include <inttypes.h>
+
+#include "base/shown_name.h"
+#include "link/core/reloc_loop.h"
+
+/* ---- messages ---- */
+
+struct tn_error tn__site_place(const struct tn__site *site)
+{
+    struct tn_error place;
+    tn__fail(&place, 0, "%s(%s+0x%" PRIx64 ")", site->object->data->name, site->section->name, site->reloc->offset);
+    return place;
+}
+
+const char *tn__site_symbol(const struct tn__site *site)
+{
+    const struct tn__symbol *symbol = &site->object->data->symbols[site->reloc->symbol];
+    if (symbol->type == TN__TYPE_SECTION && symbol->place == TN__PLACE_SECTION)
+        return site->object->data->sections[symbol->section].name;
+    return *symbol->name ? symbol->name : "(no name)";
+}
+
+/* " in main", or nothing: the function that the relocation is in. Looking for it takes as long as the object has
+ * symbols, so only the first undefined symbols of a link get it. */
+static struct tn_error function_of(const struct tn__site *site)
+{
+    enum { MOST = 64 };
+    const struct tn__object_data *data = site->object->data;
+    uint64_t offset = site->reloc->offset;
+    struct tn_error text = {.code = 0};
+    for (uint32_t i = 1; i < data->symbol_count && site->link->undefined < MOST; i++) {
+        const struct tn__symbol *symbol = &data->symbols[i];
+        if (symbol->type == TN__TYPE_FUNCTION && symbol->place == TN__PLACE_SECTION &&
+            &data->sections[symbol->section] == site->section && offset >= symbol->value &&
+            offset - symbol->value < symbol->size) {
+            tn__fail(&text, 0, " in %.*s", (int)tn__shown_length(symbol->name), symbol->name);
+            break;
+        }
+    }
+    return text;
+}
+
+/* Why a linker does not define what others do; NULL: it could. */
+static const char *why_undefined(const char *name)
+{
+    static const char *const bounds[] = {"_end",
+                                         "end",
+                                         "_etext",
+                                         "etext",
+                                         "_edata",
+                                         "edata",
+                                         "__bss_start",
+                                         "__ehdr_start",
+                                         "_DYNAMIC",
+                                         "__data_start",
+                                         "__executable_start"};
+    for (size_t i = 0; i < TN_COUNT(bounds); i++)
+        if (!strcmp(bounds[i], name))
+            return "a bound of a program's file; loaded objects are not one file and have none";
+    return NULL;
+}
+
+void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index, const char *place)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
+    const char *name = symbol->entry ? symbol->entry->name : symbol->name, *why = why_undefined(name);
+    struct tn_error by;
+    tn__fail(&by, 0, why ? "%s (%s)" : "%s", place, why);
+    tn__session_lock(link->session); /* clients are called by one thread at a time */
+    if (link->session->on_undefined)
+        link->session->on_undefined(link->session->context, name, by.text);
+    tn__session_pause(link->session);
+    if (!link->undefined++)
+        tn__fail(link->err, TN_EUNDEF, "undefined symbols:");
+    tn__append(link->err, "\n  '%.*s' needed by %s%s", (int)tn__shown_length(name), name, by.text,
+               symbol->hidden ? " (hidden)" : "");
+}
+
+static int report_undefined(const struct tn__site *site)
+{
+    struct tn_error place = tn__site_place(site);
+    tn__append(&place, "%s", function_of(site).text);
+    tn__link_report_undefined(site->link, site->object, site->reloc->symbol, place.text);
+    return 0;
+}
+
+/* An error for a symbol that the relocation cannot use, unless that is harmless here. */
+static int scan_special(const struct tn__site *site, uint8_t flags)
+{
+    if (flags & TN__SYMBOL_UNRESOLVED)
+        return report_undefined(site);
+    if (flags & TN__SYMBOL_DISCARDED)
+        return site->section->role == TN__ROLE_UNWIND
+                   ? 0
+                   : tn__fail(site->link->err, TN_EFORMAT,
+                              "%s: %s refers to '%s', which lies in a section that is not loaded",
+                              tn__site_place(site).text, site->row->name, tn__site_symbol(site));
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: %s refers to '%s', which is %s thread-local variable",
+                    tn__site_place(site).text, site->row->name, tn__site_symbol(site),
+                    flags & TN__SYMBOL_TLS ? "a" : "no");
+}
+
+/* Makes a table of numbers by symbol, if it is not there yet. Most objects need none. */
+static int need_table(struct tn__link *link, const struct tn__object *object, uint32_t **table)
+{
+    if (!*table)
+        *table = tn__arena_array(&link->arena, object->data->symbol_count, sizeof **table);
+    return *table ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+}
+
+/* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */
+static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
+{
+    if (kind == TN__SLOT_TLS_DESC && tn__session_is_elsewhere(link->session))
+        return tn__fail(link->err, TN_ENOTSUP, "%s: TLS descriptors call a function of the process they are linked in",
+                        object->name);
+    struct tn__plan *plan = object->plan;
+    int code = need_table(link, object, &plan->slots[kind]);
+    if (!code && !plan->slots[kind][symbol]) {
+        plan->slots[kind][symbol] = plan->got_words + 1;
+        plan->got_words += tn__slot_words(kind);
+    }
+    return code;
+}
+
+static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t symbol)
+{
+    struct tn__plan *plan = object->plan;
+    int code = need_table(link, object, &plan->stub_index);
+    if (code)
+        return code;
+    if (!plan->stub_index[symbol])
+        plan->stub_index[symbol] = ++plan->stub_count;
+    return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
+}
+
+static int fail_type(const struct tn__site *site)
+{
+    if (site->row->value == TN__V_UNSUPPORTED)
+        return tn__fail(site->link->err, TN_ENOTSUP, "%s: relocation %s against '%s' is not supported",
+                        tn__site_place(site).text, site->row->name, tn__site_symbol(site));
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation type %" PRIu32 " does not exist on %s",
+                    tn__site_place(site).text, site->reloc->type, site->object->data->arch->name);
+}
+
+static int fail_offset(const struct tn__site *site)
+{
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
+                    tn__site_place(site).text, site->row->name, site->section->size);
+}
+
+static int fail_size(const struct tn__site *site)
+{
+    return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
+                    tn__site_place(site).text, site->row->name, tn__site_symbol(site));
+}
+
+static int fail_symbol(const struct tn__site *site)
+{
+    return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
+                    tn__site_place(site).text, site->reloc->symbol);
+}
+
+/* The uncommon cases: rows that need a slot, a stub or a place, special symbols, errors. */
+__attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
+{
+    struct tn__object *object = site->object;
+    const struct tn__row *row = site->row;
+    uint32_t symbol = site->reloc->symbol;
+    if (symbol >= object->data->symbol_count)
+        return fail_symbol(site);
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE ? 0 : fail_type(site);
+    if (!tn__inside(site->reloc->offset, row->size, site->section->size))
+        return fail_offset(site);
+    uint8_t flags = object->plan->symbol_flags[symbol];
+    if (row->flags & TN__R_LOW)
+        object->plan->low = true;
+    bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
+    if (flags & (TN__SYMBOL_UNRESOLVED | TN__SYMBOL_DISCARDED) || thread_local != wants_thread_local) {
+        int code = scan_special(site, flags);
+        if (code)
+            return code;
+    }
+    if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
+        return fail_size(site);
+    if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
+        return need_stub(site->link, object, symbol);
+    return row->slot ? need_slot(site->link, object, row->slot, symbol) : 0;
+}
+
+TN__INLINE int scan_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    if (__builtin_expect(row->plain && reloc->symbol < loop->symbol_count &&
+                             tn__inside(reloc->offset, row->size, loop->size) &&
+                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL),
+                         1))
+        return 0;
+    const struct tn__site site = tn__site_of(loop, reloc, row);
+    return scan_unusual(&site);
+}
+
+/* True for an indirect function whose definition in this object won. */
+static bool is_own_ifunc(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    return symbol->type == TN__TYPE_IFUNC && symbol->place == TN__PLACE_SECTION &&
+           tn__section_is_loaded(&object->data->sections[symbol->section]) &&
+           object->plan->symbol_flags[index] & TN__SYMBOL_OWN;
+}
+
+/* An indirect function is reached through a stub and a pointer that is filled once its resolver can run. */
+static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t symbol)
+{
+    struct tn__plan *plan = object->plan;
+    int code = need_table(link, object, &plan->ifunc_index);
+    if (!code)
+        code = need_table(link, object, &plan->stub_index);
+    if (code)
+        return code;
+    plan->ifunc_index[symbol] = ++plan->ifunc_count;
+    plan->stub_index[symbol] = ++plan->stub_count;
+    return 0;
+}
+
+static void check_needs(struct tn__link *link, struct tn__object *object)
+{
+    uint32_t first = object->data->first_need;
+    for (uint32_t i = first; first && i < object->data->symbol_count; i++)
+        if (object->plan->symbol_flags[i] & TN__SYMBOL_UNRESOLVED)
+            tn__link_report_undefined(link, object, i, object->name);
+}
+
+int tn__object_scan(struct tn__link *link, struct tn__object *object)
+{
+    tn__object_bind_locals(link, object);
+    check_needs(link, object);
+    int code = 0;
+    for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
+        if (is_own_ifunc(object, i))
+            code = need_ifunc(link, object, i);
+    return code ? code : tn__for_each_reloc(link, object, NULL, scan_one);
+}
+
+TN__INLINE int scan_branch(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    if (row->flags & TN__R_STUB && reloc->symbol < loop->symbol_count &&
+        loop->symbol_flags[reloc->symbol] & TN__SYMBOL_ELSEWHERE)
+        return need_stub(loop->link, loop->object, reloc->symbol);
+    return 0;
+}
+
+int tn__object_scan_branches(struct tn__link *link, struct tn__object *object)
+{
+    return tn__for_each_reloc(link, object, NULL, scan_branch);
+}
