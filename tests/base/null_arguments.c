@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Every function of the runtime that can fail returns TN_EINVAL for required pointers that are NULL (tenon/base.h). For
- * libtenon_codegen.a: tests/codegen/null_arguments.c. */
+ * libtenon_codegen.a: tests/codegen/compile/null_arguments.c. */
 
 #include <setjmp.h>
 #include <stdarg.h>

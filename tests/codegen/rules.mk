@@ -19,18 +19,18 @@ front_end_riscv64 := $(front_end_O2) --target=riscv64-linux-gnu -nostdlibinc
 
 corpus_ir := $(foreach way,$(front_ends),$(corpus:%=$(codegen_data)/%.$(way).bc))
 extra_of_corpus := -DCORPUS='$(foreach name,$(corpus),"$(codegen_data)/$(name)",)'
-$(BUILD)/tests/codegen/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)/%.o)
+$(BUILD)/tests/codegen/compile/corpus: | $(corpus_ir) $(corpus:%=$(codegen_data)/%.o)
 
 # ---- reuse.c: the same programs and the IR of the tests of passes, one after the other ----
 
 extra_of_reuse := -DREUSE='$(foreach file,$(corpus_ir) $(wildcard tests/ir/*.ll),"$(file)",)'
-$(BUILD)/tests/codegen/reuse: | $(corpus_ir)
+$(BUILD)/tests/codegen/compile/reuse: | $(corpus_ir)
 
 # ---- split.c and jit.c: the same programs, function by function; they see LLVM, or inside the code generator ----
 
 extra_of_split := $(extra_of_corpus) -isystem $(word 2,$(llvm))
 extra_of_jit := $(extra_of_split)
-$(BUILD)/tests/codegen/split $(BUILD)/tests/codegen/jit: | $(corpus_ir)
+$(BUILD)/tests/codegen/parts/split $(BUILD)/tests/codegen/jit/jit: | $(corpus_ir)
 
 define front_end_rule
 $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
@@ -51,7 +51,7 @@ source_ways := gcc+-g+-O1 gcc+-g+-gdwarf-4+-O1 clang+-g+-O1 clang+-g+-gdwarf-4+-
 	clang+-gline-tables-only+-O1 clang+-g+-gz=zlib+-O1
 source_object = $(codegen_data)/inlined.$(1).o
 extra_of_source := -DINLINED='"$(call source_object,%s)"'
-$(BUILD)/tests/codegen/source: | $(foreach way,$(source_ways),$(call source_object,$(way)))
+$(BUILD)/tests/codegen/debug/source: | $(foreach way,$(source_ways),$(call source_object,$(way)))
 
 $(call source_object,%): tests/codegen/source/inlined.c
 	@mkdir -p $(@D)
@@ -61,4 +61,4 @@ $(call source_object,%): tests/codegen/source/inlined.c
 # ---- programs.c: a stub to begin with ----
 
 extra_of_programs := -DSTUB='"$(BUILD)/obj/stub/managed"'
-$(BUILD)/tests/codegen/programs: | $(if $(MUSL_CC),$(BUILD)/obj/stub/managed)
+$(BUILD)/tests/codegen/image/programs: | $(if $(MUSL_CC),$(BUILD)/obj/stub/managed)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# An image of what a workload was seen to need. tests/codegen/image.c shows that the same workload compiles nothing on it.
+# An image of what a workload was seen to need. tests/codegen/image/image.c shows that the same workload compiles nothing on it.
 
 . tests/build/check
 

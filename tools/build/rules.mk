@@ -216,7 +216,7 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
 # ThreadSanitizer, those that ask for particular addresses. Nor are forks while threads allocate: gcc's AddressSanitizer
 # does not take its allocator's locks for a fork, so one that another thread held hangs the child.
-unsanitized := $(if $(SANITIZE),codegen/memory codegen/fork) \
+unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork) \
 	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 
