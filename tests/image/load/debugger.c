@@ -86,8 +86,10 @@ static struct tn_image *open_sample(void)
 
 static Elf64_Shdr section(const uint8_t *elf, unsigned number)
 {
+    Elf64_Ehdr header;
     Elf64_Shdr found;
-    memcpy(&found, elf + sizeof(Elf64_Ehdr) + number * sizeof found, sizeof found);
+    memcpy(&header, elf, sizeof header);
+    memcpy(&found, elf + header.e_shoff + number * sizeof found, sizeof found);
     return found;
 }
 
