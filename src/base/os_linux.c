@@ -162,12 +162,18 @@ int tn__os_memfd(size_t size, int *fd)
     return error;
 }
 
+/* There if the program runs under ThreadSanitizer. */
+extern void __tsan_init(void) __attribute__((weak));
+static const uint64_t TSAN_SPAN = 1ULL << 40;
+
 /* Most of the address space is free, below the stack: the power of two there begins with 34 random bits on x86-64. Some
  * tools and processors leave only lower addresses, others, such as AddressSanitizer, only higher ones: each range in
  * turn has places that are tried. */
 static uint64_t random_address(uint64_t bits, unsigned shift)
 {
     uint64_t lowest = 4ULL << 30, stack = (uintptr_t)&bits;
+    if (__tsan_init) /* it ends the process at most other addresses */
+        return (stack - bits % TSAN_SPAN) & -(uint64_t)tn__os_page_size();
     uint64_t span = 1ULL << (63 - __builtin_clzll(stack) - (int)shift);
     return span <= lowest ? 0 : (lowest + bits % (span - lowest)) & -(uint64_t)tn__os_page_size();
 }
