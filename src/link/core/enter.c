@@ -220,7 +220,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                                      .arena.from = library->session->allocator};
     int code = tn__object_read(data, err);
     if (!code && !tn__object_find_keys(data, &library->session->seed))
-        code = tn__object_fail_names(data, err);
+        code = tn__object_fail_names(data, "symbols", err);
     if (code)
         tn__arena_free(&data->arena);
     return code;

@@ -94,11 +94,23 @@ static int by_entry(const void *a, const void *b)
     return p->entry < q->entry ? -1 : p->entry > q->entry;
 }
 
+/* Names may share bytes, and sorting compares them. */
+static bool has_plain_names(const struct tn__object_data *data)
+{
+    uint64_t sum = 0, most = tn__names_limit(data);
+    for (uint32_t s = 1; s < data->section_count && sum <= most; s++)
+        sum += strlen(data->sections[s].name) + 1;
+    return sum <= most;
+}
+
 static int index_sections(struct tn__link *link)
 {
     size_t count = 0;
-    for (size_t i = 0; i < link->count; i++)
+    for (size_t i = 0; i < link->count; i++) {
+        if (!has_plain_names(link->objects[i]->data))
+            return tn__object_fail_names(link->objects[i]->data, "sections", link->err);
         count += link->objects[i]->data->section_count;
+    }
     link->named = tn__arena_array(&link->arena, count, sizeof *link->named);
     if (!link->named)
         return tn__fail(link->err, TN_ENOMEM, "out of memory");

@@ -94,7 +94,8 @@ struct tn__link {
     size_t count, capacity;
     struct tn__journal journal;
     struct tn__arena arena;
-    struct tn__list members;         /* archive members loaded by this link */
+    struct tn__list members;         /* archive members loaded by this link, */
+    struct tn__tree *loaded;         /* and the addresses of their headers */
     struct tn__unwind_table *tables; /* to be registered */
     struct tn__bound *bounds;
     struct tn__bound **bounds_by_entry; /* once they are settled */

@@ -20,17 +20,50 @@ static int need_object(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
+/* Members do not overlap, so those that one link loads are together no larger than their archive. */
+static int count_member(struct tn__link *link, struct tn__archive *archive, const struct tn_input *input)
+{
+    if (archive->link != link->number)
+        archive->loaded = 0;
+    archive->link = link->number;
+    archive->loaded += archive->thin ? 0 : input->length;
+    return archive->loaded <= archive->input.length
+               ? 0
+               : tn__fail(link->err, TN_EFORMAT, "%s: its members overlap", archive->name);
+}
+
+/* True if the link has loaded this member before. */
+static int note_member(struct tn__link *link, const struct tn__archive *archive, uint64_t offset, bool *again)
+{
+    uint64_t header = (uintptr_t)archive->input.bytes + offset;
+    *again = tn__tree_find(link->loaded, header);
+    struct tn__tree *node = *again ? NULL : tn__arena_alloc(&link->arena, sizeof *node);
+    if (!node)
+        return *again ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", archive->name);
+    node->key = header;
+    tn__tree_insert(&link->loaded, node);
+    return 0;
+}
+
 static int load_member(struct tn__link *link, struct tn_library *library, struct tn__entry *entry)
 {
     struct tn_input input;
     char *name;
     struct tn__archive *archive = entry->archive;
-    int code = tn__archive_load(archive, entry->member, &input, &name, link->err);
+    bool again;
+    int code = note_member(link, archive, entry->member, &again);
+    if (!code && again)
+        tn__entry_reset(entry);
+    if (code || again)
+        return code;
+    code = tn__archive_load(archive, entry->member, &input, &name, link->err);
     if (code)
         return code;
+    code = count_member(link, archive, &input);
     struct tn__object_data data;
     input.flags = archive->input.flags;
-    code = tn__library_read(library, &input, archive->source.may_change || archive->thin, &data, link->err);
+    if (!code)
+        code = tn__library_read(library, &input, archive->source.may_change || archive->thin, &data, link->err);
     if (!code && tn__library_is_held(library, &data)) {
         tn__arena_free(&data.arena);
         code = TN__BUSY;

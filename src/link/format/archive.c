@@ -68,6 +68,9 @@ static bool is_named(const struct tn__member *member, const char *name)
     return member->name_length == strlen(name) && !memcmp(member->name, name, member->name_length);
 }
 
+/* Each member's name is looked at whenever the member is, and names in the table may share bytes. */
+enum { MOST_NAME = 4096 };
+
 /* "/123": an offset in the table of long names, each of which ends with a slash and a newline. */
 static int long_name(const struct tn__archive *archive, struct tn__member *member, struct tn_error *err)
 {
@@ -77,8 +80,12 @@ static int long_name(const struct tn__archive *archive, struct tn__member *membe
         return FAIL("%s: member at %llu: its name lies outside the table of long names", archive->name,
                     (unsigned long long)member->offset);
     member->name = names->text + at;
-    const char *end = memchr(member->name, '\n', names->size - at);
-    member->name_length = end ? (size_t)(end - member->name) : names->size - at;
+    size_t most = (size_t)tn__min64(names->size - at, MOST_NAME);
+    const char *end = memchr(member->name, '\n', most);
+    member->name_length = end ? (size_t)(end - member->name) : most;
+    if (member->name_length == MOST_NAME)
+        return FAIL("%s: member at %llu: its name has %d bytes or more", archive->name,
+                    (unsigned long long)member->offset, MOST_NAME);
     if (member->name_length && member->name[member->name_length - 1] == '/')
         member->name_length--;
     return 0;
@@ -228,10 +235,17 @@ static int bsd_index(const struct tn__archive *archive, const struct tn__member 
     const char *names = (const char *)array + pairs + width;
     if (names_size > index->size - 2 * width - pairs)
         return bad_index(archive, err);
+    uint64_t sum = 0, most = (1 << 20) + 64 * (uint64_t)archive->input.length; /* as tn__names_limit */
     for (uint64_t at = 0; at + 2 * width <= pairs; at += 2 * width) {
         uint64_t name = little_endian(array + at, width);
-        if (name >= names_size || !memchr(names + name, '\0', (size_t)(names_size - name)))
+        const char *end = name < names_size ? memchr(names + name, '\0', (size_t)(names_size - name)) : NULL;
+        if (!end)
             return bad_index(archive, err);
+        sum += (uint64_t)(end - names) - name + 1;
+        if (sum > most)
+            return FAIL("%s: the names of its symbol index are too long in sum, for a file of %zu bytes: they share "
+                        "bytes",
+                        archive->name, archive->input.length);
         int code = define(context, names + name, little_endian(array + at + width, width), err);
         if (code)
             return code;

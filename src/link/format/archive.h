@@ -23,6 +23,7 @@ struct tn__archive {
     struct tn__source source;
     char *name;
     bool thin;
+    uint64_t link, loaded; /* the last link that has loaded members, and their bytes */
     struct tn__archive_names {
         const char *text; /* the GNU table of long names */
         size_t size;

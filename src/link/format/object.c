@@ -46,9 +46,9 @@ int tn__object_read(struct tn__object_data *object, struct tn_error *err)
     return object->format->read(object, err);
 }
 
-int tn__object_fail_names(const struct tn__object_data *data, struct tn_error *err)
+int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err)
 {
     return tn__fail(err, TN_EFORMAT,
-                    "%s: the names of its symbols are too long in sum, for a file of %zu bytes: they share bytes",
-                    data->name, data->size);
+                    "%s: the names of its %s are too long in sum, for a file of %zu bytes: they share bytes",
+                    data->name, of, data->size);
 }

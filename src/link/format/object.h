@@ -150,8 +150,8 @@ static inline uint64_t tn__names_limit(const struct tn__object_data *data)
     return data->size ? (1 << 20) + 64 * (uint64_t)data->size : UINT64_MAX; /* the client's are in no file */
 }
 
-/* TN_EFORMAT. */
-int tn__object_fail_names(const struct tn__object_data *data, struct tn_error *err);
+/* TN_EFORMAT; `of` is a plural noun. */
+int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err);
 
 /* A file format. */
 struct tn__format {

@@ -168,7 +168,7 @@ static int count_symbols(struct builder *b, const struct source *source)
             ++*(source->data.symbols[i].binding == TN__BIND_LOCAL ? &b->local_count : &b->global_count);
             b->strings_size += strlen(source->data.symbols[i].name) + 1;
         }
-    return b->strings_size <= most ? 0 : tn__object_fail_names(&source->data, b->err);
+    return b->strings_size <= most ? 0 : tn__object_fail_names(&source->data, "symbols", b->err);
 }
 
 /* Decompresses a section if possible (gABI, "Section Compression"). */

@@ -4,7 +4,6 @@
 
 #include "link/observe/lines.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "link/format/cursor.h"
@@ -28,6 +27,7 @@ enum { /* standard opcodes, */
        LNCT_DIRECTORY_INDEX = 2
 };
 
+/* Tables of strings end with the last of their NULs, so that every string in them has one. */
 struct sections {
     struct tn__cursor line, line_str, str;
 };
@@ -58,7 +58,7 @@ struct form_value {
 
 static const char *text_at(struct tn__cursor section, uint64_t offset)
 {
-    return tn__cursor_take(&section, offset) ? tn__cursor_text(&section) : "";
+    return tn__cursor_take(&section, offset) && section.at < section.end ? (const char *)section.at : "";
 }
 
 /* False if the form is unknown or not allowed in these tables. */
@@ -361,12 +361,17 @@ static int by_address(const void *a, const void *b)
     return (x->file != NULL) - (y->file != NULL);
 }
 
+static struct tn__cursor strings_in(const struct tn__debug_image *image, struct tn__image_range range)
+{
+    while (range.size && image->bytes[range.at + range.size - 1])
+        range.size--;
+    return tn__cursor(image->bytes + range.at, range.size);
+}
+
 int tn__lines_add(struct tn__lines *lines, const struct tn__debug_image *image, struct tn_error *err)
 {
-    const struct tn__image_range *line = &image->line, *line_str = &image->line_str, *str = &image->str;
-    const struct sections sections = {tn__cursor(image->bytes + line->at, line->size),
-                                      tn__cursor(image->bytes + line_str->at, line_str->size),
-                                      tn__cursor(image->bytes + str->at, str->size)};
+    const struct sections sections = {tn__cursor(image->bytes + image->line.at, image->line.size),
+                                      strings_in(image, image->line_str), strings_in(image, image->str)};
     if (!read_units(lines, &sections))
         return tn__fail(err, TN_ENOMEM, "out of memory");
     if (lines->count)
@@ -383,8 +388,17 @@ const struct tn__line *tn__lines_find(const struct tn__lines *lines, uint64_t ad
 
 int tn__source_path(const struct tn__source_file *file, char *out, size_t size)
 {
-    return snprintf(out, size, "%s%s%s%s%s", file->root, *file->root ? "/" : "", file->directory,
-                    *file->directory ? "/" : "", file->name);
+    const char *const parts[] = {file->root, *file->root ? "/" : "", file->directory, *file->directory ? "/" : "",
+                                 file->name};
+    size_t at = 0;
+    for (size_t i = 0, length; i < TN_COUNT(parts); i++, at += length) {
+        length = strlen(parts[i]);
+        if (at < size)
+            memcpy(out + at, parts[i], tn__min64(length, size - at));
+    }
+    if (size)
+        out[tn__min64(at, size - 1)] = 0;
+    return (int)at;
 }
 
 void tn__lines_free(struct tn__lines *lines)

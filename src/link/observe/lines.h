@@ -25,6 +25,7 @@ struct tn__lines {
     struct tn__arena arena; /* files */
     struct tn__line *items;
     size_t count, capacity;
+    uint64_t most; /* bytes that a file may have for these: see perf.c */
 };
 
 /* Adds the lines of an image's objects; a zeroed struct is empty. Names point into the image, which must outlive them.

@@ -144,7 +144,7 @@ static int describe(struct tn__link *link, const struct tn__object *object, stru
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
     size_t count = find_functions(data, found);
     if (!has_plain_names(data, found, count))
-        return tn__object_fail_names(data, link->err);
+        return tn__object_fail_names(data, "symbols", link->err);
     if (!find_stubs(link, object, found, &count))
         return tn__fail(link->err, TN_ENOMEM, "out of memory");
     if (count)

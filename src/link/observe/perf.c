@@ -102,6 +102,10 @@ struct jitdump_line {
 
 enum { E_MACHINE = 18 }; /* in an ELF header */
 
+/* Each line has the path of its file. Paths may be long, and lines many: for an image of debug data, so many bytes of
+ * lines are written. */
+enum { LINES_LEAST = 16 << 20, LINES_FACTOR = 256 };
+
 static int begin_jitdump(struct log *log)
 {
     uint64_t start, end;
@@ -141,7 +145,7 @@ static size_t lines_size(const struct tn_function *function, const struct tn__li
 {
     const struct tn__line *line;
     size_t size = 0, count = lines_of(lines, function, &line);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && size <= lines->most; i++)
         size += line_size(&line[i]);
     return size ? size + sizeof(struct jitdump_lines) : 0;
 }
@@ -316,10 +320,15 @@ static void drop_log(struct log *log)
 static int write_functions(struct log *log, const struct tn_linked_object *const *objects, size_t count,
                            const struct tn__lines *lines, struct tn_error *err)
 {
-    size_t size = 0, at = 0;
+    size_t size = 0, at = 0, others = 0;
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < objects[i]->function_count; k++)
+        for (size_t k = 0; k < objects[i]->function_count; k++) {
             size += log->kind->size_of(&objects[i]->functions[k], lines);
+            others += load_size(&objects[i]->functions[k]);
+            if (size > others && size - others > lines->most)
+                return tn__fail(err, TN_EFORMAT, "%s: the paths of its lines are too long in sum for a file for perf",
+                                objects[i]->name);
+        }
     char *bytes = tn__alloc(NULL, size + 1);
     if (!bytes)
         return tn__fail(err, TN_ENOMEM, "out of memory");
@@ -334,12 +343,13 @@ static int write_functions(struct log *log, const struct tn_linked_object *const
 static int write_all(struct log *log, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     struct tn__debug_image image = {.from = NULL};
-    struct tn__lines lines = {.count = 0};
+    struct tn__lines lines = {.most = UINT64_MAX};
     int code = 0;
     if (log->kind->has_lines) {
         code = tn__debug_image_make(&image, NULL, NULL, objects, count, err);
         if (!code)
             code = tn__lines_add(&lines, &image, err);
+        lines.most = LINES_LEAST + LINES_FACTOR * (uint64_t)image.size;
     }
     if (!code)
         code = write_functions(log, objects, count, &lines, err);

@@ -11,6 +11,9 @@
 
 enum { PE_FORMAT = 0x0f, PE_APPLICATION = 0x70, PE_PCREL = 0x10 };
 
+/* What a common entry says about encodings lies within so many bytes: others read it for each of their entries. */
+enum { MOST = 128 };
+
 /* The size of a value in this encoding (DW_EH_PE_...), or 0 for those that compilers do not emit. Accepted are 4 or 8
  * bytes, absolute or PC-relative: libgcc aborts at function-relative values, libunwind at all other bases. */
 static unsigned encoded_size(uint8_t encoding)
@@ -75,7 +78,7 @@ int tn__unwind_encoding(const uint8_t *common, const uint8_t *end)
     uint32_t length = tn__get32(common);
     if (length < 5 || length > (size_t)(end - common) - 4 || tn__get32(common + 4))
         return TN__UNWIND_UNSOUND;
-    return encoding_of(tn__cursor(common + 8, length - 4));
+    return encoding_of(tn__cursor(common + 8, tn__min64(length - 4, MOST)));
 }
 
 bool tn__unwind_data_is_sound(const uint8_t *table, uint64_t size)

@@ -7,6 +7,7 @@
 #include "elf_builder.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "bounds.h"
 
@@ -191,9 +192,168 @@ static struct bytes sections_far_apart(uint64_t flags, const char *name, uint64_
     return elf_finish(&elf);
 }
 
+/* ---- names of sections that share bytes, where sections are sorted by name ---- */
+
+static struct bytes section_names_that_end_alike(void)
+{
+    enum { SECTIONS = 6000 };
+    static const Elf64_Sym symbols[] = {
+        {0}, {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE)}, {.st_name = 10, .st_shndx = SHN_ABS}};
+    struct file file;
+    Elf64_Shdr *more = calloc(SECTIONS, sizeof *more);
+    char *names = calloc(1, LONG + 1);
+    memset(names + 1, 'a', LONG - 1);
+    for (uint32_t i = 0; i < SECTIONS; i++)
+        more[i] = (Elf64_Shdr){.sh_name = i ? 1 + i * 7919 % SECTIONS : LONG - 1,
+                               .sh_type = SHT_NOBITS,
+                               .sh_flags = SHF_ALLOC | SHF_WRITE,
+                               .sh_size = 8};
+    file_begin(&file);
+    file.names = (struct bytes){(uint8_t *)names, LONG + 1};
+    file_section(
+        &file,
+        (Elf64_Shdr){.sh_name = LONG, .sh_type = SHT_SYMTAB, .sh_size = sizeof symbols - sizeof *symbols, .sh_link = 2},
+        symbols);
+    file_section(&file, (Elf64_Shdr){.sh_name = LONG, .sh_type = SHT_STRTAB, .sh_size = 11}, "\0__start_a");
+    struct bytes object = file_finish(&file, more, SECTIONS);
+    free(names);
+    free(more);
+    return object;
+}
+
+/* ---- unwind entries whose common entries take long to read, by turns ---- */
+
+static struct bytes long_common_entries(void)
+{
+    enum { LETTERS = 200000, ENTRIES = 20000, ENTRY = 24 };
+    struct file file;
+    static uint8_t table[2 * LETTERS + ENTRIES * ENTRY + 128];
+    uint32_t starts[2], at = 0;
+    for (int i = 0; i < 2; i++) {
+        uint32_t length = LETTERS + 16 - 4, zero = 0;
+        starts[i] = at;
+        memcpy(table + at, &length, 4);
+        memcpy(table + at + 4, &zero, 4);
+        table[at + 8] = 1;
+        table[at + 9] = 'z';
+        memset(table + at + 10, 'S', LETTERS);
+        memcpy(table + at + 10 + LETTERS, "\0\1\170\20\0", 5);
+        at += 4 + length;
+    }
+    for (uint32_t i = 0; i < ENTRIES; i++, at += ENTRY) {
+        uint32_t words[ENTRY / 4] = {ENTRY - 4, at + 4 - starts[i % 2]};
+        memcpy(table + at, words, sizeof words);
+    }
+    file_begin(&file);
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = 1},
+        "\xc3");
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_name = FRAME_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_size = at, .sh_addralign = 8},
+        table);
+    return file_finish(&file, NULL, 0);
+}
+
+/* ---- lines ---- */
+
+enum { LINES = 40000, PATH = 100000 };
+
+/* A function of LINES bytes, each of which has a line of a file with a long path. */
+static struct bytes lines_with_long_paths(void)
+{
+    static const uint8_t head[] = {4, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0}, start[] = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0},
+                         end[] = {0, 1, 1};
+    static uint8_t table[4 + sizeof head + PATH + 8 + sizeof start + LINES + sizeof end], code[LINES];
+    static const Elf64_Sym symbols[] = {{0},
+                                        {.st_name = 1,
+                                         .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+                                         .st_shndx = 1,
+                                         .st_value = 1,
+                                         .st_size = LINES - 1}};
+    uint32_t header_length = sizeof head - 6 + PATH + 5, at = 4;
+    memcpy(table + at, head, sizeof head);
+    memcpy(table + at + 2, &header_length, 4);
+    at += sizeof head;
+    memset(table + at, 'p', PATH);
+    at += PATH + 5; /* the path's NUL, three numbers, the end of the table */
+    uint64_t address_at = at + 3;
+    memcpy(table + at, start, sizeof start);
+    at += sizeof start;
+    memset(table + at, 2, LINES); /* one byte and one line further each */
+    at += LINES;
+    memcpy(table + at, end, sizeof end);
+    at += sizeof end;
+    uint32_t length = at - 4;
+    memcpy(table, &length, 4);
+    const Elf64_Rela rela = {.r_offset = address_at, .r_info = ELF64_R_INFO((uint64_t)1, R_X86_64_64), .r_addend = -1};
+    struct file file;
+    file_begin(&file);
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = LINES},
+        code);
+    file_section(
+        &file, (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = sizeof symbols, .sh_link = 3, .sh_info = COUNT(symbols)},
+        symbols);
+    file_section(&file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 3}, "\0f");
+    file_section(&file, (Elf64_Shdr){.sh_name = LINE_NAME, .sh_type = SHT_PROGBITS, .sh_size = at}, table);
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_type = SHT_RELA, .sh_size = sizeof rela, .sh_entsize = sizeof rela, .sh_link = 2, .sh_info = 4},
+        &rela);
+    return file_finish(&file, NULL, 0);
+}
+
+/* A table of files whose names are ends of one long one. */
+static struct bytes files_that_end_alike(void)
+{
+    static const uint8_t head[] = {5, 0, 8, 0, 0, 0, 0, 0,    1,    1,    1,
+                                   1, 1, 1, 0, 0, 1, 1, 0x1f, 0xc0, 0xb8, 2 /* LINES */};
+    static uint8_t table[4 + sizeof head + 4 * LINES];
+    uint32_t length = sizeof table - 4, header_length = sizeof table - 12;
+    char *strings = malloc(LONG);
+    memcpy(table, &length, 4);
+    memcpy(table + 4, head, sizeof head);
+    memcpy(table + 8, &header_length, 4);
+    memset(strings, 'n', LONG - 1);
+    strings[LONG - 1] = 0;
+    struct file file;
+    file_begin(&file);
+    file_section(
+        &file,
+        (Elf64_Shdr){
+            .sh_name = TEXT_NAME, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_size = 1},
+        "\xc3");
+    file_section(&file, (Elf64_Shdr){.sh_name = LINE_NAME, .sh_type = SHT_PROGBITS, .sh_size = sizeof table}, table);
+    file_section(&file, (Elf64_Shdr){.sh_name = LINE_STR_NAME, .sh_type = SHT_PROGBITS, .sh_size = LONG}, strings);
+    free(strings);
+    return file_finish(&file, NULL, 0);
+}
+
 /* ---- rows ---- */
 
-enum what { HASHES, SHARED_NAMES, SHARED_LOCALS, OVERLAP, RELOCS, GROUPS, CONTENTS, CODE_GAPS, DATA_GAPS, LINE_GAPS };
+enum what {
+    HASHES,
+    SHARED_NAMES,
+    SHARED_LOCALS,
+    OVERLAP,
+    RELOCS,
+    GROUPS,
+    CONTENTS,
+    CODE_GAPS,
+    DATA_GAPS,
+    LINE_GAPS,
+    SECTION_NAMES,
+    COMMON_ENTRIES,
+    LINE_PATHS,
+    LINE_FILES
+};
 
 static const struct row {
     const char *name;
@@ -213,6 +373,10 @@ static const struct row {
     {"alignments that make gaps in code", CODE_GAPS, false, TN_ENOTSUP, "leave gaps of"},
     {"alignments that make gaps in data", DATA_GAPS, false, TN_ENOTSUP, "leave gaps of"},
     {"alignments that make gaps in .debug_line", LINE_GAPS, true, 0, NULL},
+    {"names of sections that are ends of one", SECTION_NAMES, false, TN_EFORMAT, "too long in sum"},
+    {"unwind entries with long common ones", COMMON_ENTRIES, false, TN_EFORMAT, "malformed unwind data"},
+    {"lines with long paths, observed", LINE_PATHS, true, TN_EFORMAT, "too long in sum"},
+    {"names of files that are ends of one, observed", LINE_FILES, true, 0, NULL},
 };
 
 static struct bytes make(enum what what)
@@ -236,6 +400,14 @@ static struct bytes make(enum what what)
         return sections_far_apart(SHF_ALLOC | SHF_EXECINSTR, ".text.far", 1 << 28);
     case DATA_GAPS:
         return sections_far_apart(SHF_ALLOC | SHF_WRITE, ".data.far", 1 << 28);
+    case SECTION_NAMES:
+        return section_names_that_end_alike();
+    case COMMON_ENTRIES:
+        return long_common_entries();
+    case LINE_PATHS:
+        return lines_with_long_paths();
+    case LINE_FILES:
+        return files_that_end_alike();
     default:
         return sections_far_apart(0, ".debug_line", UINT64_C(1) << 30);
     }
@@ -354,6 +526,21 @@ static long resident_kb(void)
     return kb;
 }
 
+/* Of the pages that lie in it. */
+static size_t resident_bytes(const void *address, size_t size)
+{
+    enum { PAGE = 4096 };
+    static unsigned char in_memory[4096];
+    uintptr_t start = ((uintptr_t)address + PAGE - 1) & -(uintptr_t)PAGE,
+              end = ((uintptr_t)address + size) & -(uintptr_t)PAGE;
+    size_t count = 0;
+    assert_true((end - start) / PAGE <= sizeof in_memory);
+    assert_int_equal(mincore((void *)start, end - start, in_memory), 0);
+    for (size_t i = 0; i < (end - start) / PAGE; i++)
+        count += in_memory[i] & 1;
+    return count * PAGE;
+}
+
 /* Links an object with nothing but that many zeros, which `value` is then written to. */
 static struct tn_tracker *link_zeros(const struct fixture *f, size_t size, int value)
 {
@@ -373,8 +560,10 @@ static struct tn_tracker *link_zeros(const struct fixture *f, size_t size, int v
     assert_ok(tn_add_object(library, &input, &err), &err);
     assert_ok(tn_link(library, &err), &err);
     assert_ok(tn_lookup(library, "zeros", &address, &err), &err);
-    if (value)
+    if (value) {
         memset(address, value, size);
+        assert_true(resident_bytes(address, size) > size / 2);
+    }
     free(object.at);
     return tracker;
 }
@@ -394,7 +583,6 @@ static void what_was_used_is_given_back(void **state)
     long before = resident_kb(), used = (long)(row->size * row->count >> 10);
     for (size_t i = 0; i < row->count; i++)
         trackers[i] = link_zeros(&f, row->size, 1);
-    assert_true(resident_kb() > before + used / 2); /* other memory of the process may go meanwhile */
     for (size_t i = 0; i < row->count; i++)
         assert_ok(tn_tracker_remove(trackers[i], &err), &err);
     long left = resident_kb() - before;

@@ -30,8 +30,12 @@ void file_begin(struct file *file)
 
 struct bytes file_finish(struct file *file, const Elf64_Shdr *more, size_t count)
 {
-    static const char names[] = "\0.text\0.group\0.data\0.eh_frame\0.fini_array\0gathered";
-    unsigned strings = file_section(file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = sizeof names}, names);
+    static const char names[] =
+        "\0.text\0.group\0.data\0.eh_frame\0.fini_array\0gathered\0.debug_line\0.debug_line_str";
+    bool own_names = file->names.size;
+    unsigned strings =
+        file_section(file, (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = own_names ? file->names.size : sizeof names},
+                     own_names ? (const void *)file->names.at : names);
     size_t own = file->sections + 1, at = file_append(file, file->headers, own * sizeof(Elf64_Shdr));
     Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
                          .e_type = ET_REL,

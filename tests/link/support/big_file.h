@@ -13,10 +13,20 @@ struct file {
     struct bytes bytes;
     Elf64_Shdr headers[8];
     unsigned sections;
+    struct bytes names; /* of sections, instead of those below */
 };
 
 /* Names of sections. */
-enum { TEXT_NAME = 1, GROUP_NAME = 7, DATA_NAME = 14, FRAME_NAME = 20, FINI_NAME = 30, GATHERED_NAME = 42 };
+enum {
+    TEXT_NAME = 1,
+    GROUP_NAME = 7,
+    DATA_NAME = 14,
+    FRAME_NAME = 20,
+    FINI_NAME = 30,
+    GATHERED_NAME = 42,
+    LINE_NAME = 51,
+    LINE_STR_NAME = 63
+};
 
 void file_begin(struct file *file);
 /* At a multiple of 16; returns the offset. */
