@@ -164,7 +164,7 @@ int tn__os_memfd(size_t size, int *fd)
 
 /* There if the program runs under ThreadSanitizer. */
 extern void __tsan_init(void) __attribute__((weak));
-static const uint64_t TSAN_SPAN = 1ULL << 40;
+static const uint64_t TSAN_SPAN = 1ULL << 38;
 
 /* Most of the address space is free, below the stack: the power of two there begins with 34 random bits on x86-64. Some
  * tools and processors leave only lower addresses, others, such as AddressSanitizer, only higher ones: each range in

@@ -16,6 +16,13 @@
 
 enum { BOUND_FACTOR = 256, BOUND_BYTES = 1 << 20, BOUND_MS = 400, BOUND_NS_PER_BYTE = 2000 };
 
+/* ThreadSanitizer calls a function for each access to memory. */
+#ifdef __SANITIZE_THREAD__
+enum { BOUNDS_SLOWER = 5 };
+#else
+enum { BOUNDS_SLOWER = 1 };
+#endif
+
 static struct {
     size_t in_use, peak;
     double start;

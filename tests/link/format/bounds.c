@@ -423,7 +423,7 @@ static void it_costs_what_its_size_says(void **state)
     else
         assert_ok(cost.code, &cost.err);
     print_message("%s: %zu bytes, %.1f ms, %zu KB\n", row->name, object.size, cost.ms, cost.bytes >> 10);
-    assert_true(cost.ms < 50 + (double)object.size / 1e4);
+    assert_true(cost.ms < BOUNDS_SLOWER * (50 + (double)object.size / 1e4));
     assert_true(cost.bytes < (2 << 20) + 64 * object.size);
     free(object.at);
 }
@@ -587,10 +587,12 @@ static void what_was_used_is_given_back(void **state)
         assert_ok(tn_tracker_remove(trackers[i], &err), &err);
     long left = resident_kb() - before;
     print_message("%s: %ld KB used, %ld KB left\n", row->name, used, left);
-    assert_true(left < used / 10 + 1024);
     for (size_t i = 0; i < row->count; i++)
         link_zeros(&f, row->size, 0);
+#ifndef __SANITIZE_THREAD__ /* which has memory of its own for all that was ever written */
+    assert_true(left < used / 10 + 1024);
     assert_true(resident_kb() - before < used / 10 + 1024);
+#endif
     close_fixture(&f);
 }
 

@@ -257,7 +257,7 @@ static void it_costs_what_its_size_says(void **state)
     tn_session_destroy(session);
     double ms = bounds_now() - bounds.start;
     print_message("%s: %zu bytes, %.1f ms, %zu KB\n", row->name, object.size, ms, bounds.peak >> 10);
-    assert_true(ms < 50 + (double)object.size / 1e4);
+    assert_true(ms < BOUNDS_SLOWER * (50 + (double)object.size / 1e4));
     assert_true(bounds.peak < (2 << 20) + 64 * object.size);
     assert_int_equal(bounds.in_use, 0);
     free(object.at);
