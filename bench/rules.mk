@@ -63,12 +63,14 @@ $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 $(out)/stop: bench/gc/stop.c $(out)/loop.o bench/measure.c $(headers) $(BUILD)/libtenon.a
 	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
 
-$(out)/call: bench/gc/call.c $(out)/caller.o $(out)/callee.o bench/measure.c $(headers) $(BUILD)/libtenon.a
+$(out)/call: bench/gc/call.c $(out)/caller.o $(out)/callee.o $(out)/inline.o bench/measure.c $(headers) $(BUILD)/libtenon.a
 	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
 
 $(out)/loop.o: polls := --polls=loops
-$(out)/loop.o $(out)/caller.o $(out)/callee.o: $(out)/%.o: bench/gc/%.c include/tenon_managed.h $(BUILD)/tenon
-	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $< -o $@.bc
+$(out)/inline.o: bench/gc/inline.cpp
+$(out)/loop.o $(out)/caller.o $(out)/callee.o: $(out)/%.o: bench/gc/%.c
+$(out)/loop.o $(out)/caller.o $(out)/callee.o $(out)/inline.o: include/tenon_managed.h $(BUILD)/tenon
+	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $(filter bench/%,$^) -o $@.bc
 	$(BUILD)/tenon compile -O2 --cpu x86-64 $(polls) $@.bc -o $@
 
 # ---- the JIT, linked with LLVM's archives as a product would be, and its peer with LLVM's shared library ----

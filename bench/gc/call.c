@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What calls out of managed code cost: caller.c's loops, each of which calls an empty function, and one that calls nothing. In ns for each
+/* What calls out of managed code cost: the loops of caller.c and inline.cpp, each of which calls an empty function, and one that calls nothing. In ns for each
  * call, the least of several runs. */
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 enum { CALLS = 20 * 1000, RUNS = 5000 }; /* short runs: some are not interrupted */
 
 long call_nothing(long count), call_native(long count), call_no_transition(long count), call_module(long count),
-    call_body(long count);
+    call_body(long count), call_inline(long count);
 
 long empty_native(long n)
 {
@@ -43,5 +43,6 @@ int main(void)
     printf("no_transition ns %.2f\n", measure(call_no_transition) - nothing);
     printf("native ns %.2f\n", measure(call_native) - nothing);
     printf("module ns %.2f\n", measure(call_module) - nothing);
+    printf("inline ns %.2f\n", measure(call_inline) - nothing);
     return 0;
 }
