@@ -292,11 +292,11 @@ int tn_compile(const char *name, const void *ir, size_t length, const struct tn_
     return code == TN_OK ? compile(&c, stats) : code;
 }
 
-int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
+int tn__compile_part(const char *name, const char *input, const struct tn_buffer *bitcode, bool is_prepared,
                      const struct tn_compile_options *options, const struct tn_compile_observer *observer,
                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err)
 {
-    struct tn__unit unit = {.name = name, .options = options, .is_prepared = is_prepared};
+    struct tn__unit unit = {.name = input, .file = name, .options = options, .is_prepared = is_prepared};
     struct compilation c = {.name = name,
                             .unit = &unit,
                             .ir = bitcode->data,

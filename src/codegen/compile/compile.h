@@ -16,8 +16,9 @@ int tn__take_compile_options(const struct tn_compile_options *given, struct tn_c
                              struct tn_compile_observer *observer, struct tn_error *err);
 
 /* tn_compile for the bitcode of a part of a module that was read, verified and fitted to its target before, with
- * options that were taken. `is_prepared`: tn__gc_prepare was run as well. */
-int tn__compile_part(const char *name, const struct tn_buffer *bitcode, bool is_prepared,
+ * options that were taken. `name`: the part's, for observers; `input`: what errors say. `is_prepared`: tn__gc_prepare
+ * was run as well. */
+int tn__compile_part(const char *name, const char *input, const struct tn_buffer *bitcode, bool is_prepared,
                      const struct tn_compile_options *options, const struct tn_compile_observer *observer,
                      struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 

@@ -32,6 +32,7 @@ struct tn__image_build {
     struct tn_error *err;
 
     struct tn_compile_options compile; /* of the module, then of its shards */
+    char input_names[256];             /* of all that a shard may come from, for errors */
     struct tn__unit unit;
     bool is_abandoned; /* LLVM gave up in the unit: nothing of it may be touched any more */
     struct tn__gc gc;

@@ -3,6 +3,8 @@
 /* The first half of building an image: what is common to all shards. The result has to be the same in every process
  * that compiles one of them. */
 
+#include <stdio.h>
+
 #include "codegen/image/build.h"
 #include "codegen/image/join.h"
 #include "codegen/llvm/arguments.h"
@@ -31,8 +33,19 @@ static int join_input(struct tn__image_build *b, const struct tn_image_input *in
     return code;
 }
 
+/* As many as fit. */
+static void join_names(struct tn__image_build *b)
+{
+    size_t at = 0, room = sizeof b->input_names;
+    for (size_t i = 0; i < b->input_count && at < room; i++)
+        at += (size_t)snprintf(b->input_names + at, room - at, "%s%s", i ? ", " : "", b->inputs[i].name);
+    if (at >= room)
+        memcpy(b->input_names + room - sizeof "...", "...", sizeof "...");
+}
+
 static int read_inputs(struct tn__image_build *b)
 {
+    join_names(b);
     b->unit.name = b->inputs[0].name;
     b->unit.file = b->options.name; /* not the input's name, which may differ in another process */
     b->unit.options = &b->compile;

@@ -50,8 +50,10 @@ static void fail(struct tn__image_build *b, int code, const struct tn_error *err
     b->code = code;
     if (code == TN_ENOMEM)
         tn__image_no_memory(b);
-    else
-        tn__fail(b->err, code, "%s", err->text);
+    else { /* its lines are kept */
+        tn__fail(b->err, code, "%s", "");
+        tn__append_text(b->err, err->text);
+    }
     pthread_cond_broadcast(&b->extracted_more); /* no more shards are to be waited for */
 }
 
@@ -116,7 +118,7 @@ int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *
     if (kind == TN_IMAGE_UNOPTIMIZED)
         return tn__buffer_fill(out, bitcode->data, bitcode->size) ? TN_OK
                                                                   : tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
-    return tn__compile_part(name, bitcode, true, &options, &b->observer, out, stats, err);
+    return tn__compile_part(name, b->input_names, bitcode, true, &options, &b->observer, out, stats, err);
 }
 
 static int compile_shard(struct tn__image_build *b, struct tn_image_progress *shard, struct tn_error *err)

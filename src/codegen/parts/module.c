@@ -359,8 +359,8 @@ static int compile_apart(const struct job *job, bool waited)
     *job->extract_ns = tn__os_now_ns() - begin;
     if (code != TN_OK)
         return code;
-    code = tn__compile_part(job->name, &bitcode, module->unit.is_prepared, module->unit.options, job->observer,
-                            job->out, job->stats, job->err);
+    code = tn__compile_part(job->name, job->name, &bitcode, module->unit.is_prepared, module->unit.options,
+                            job->observer, job->out, job->stats, job->err);
     tn_buffer_free(&bitcode);
     return code;
 }
