@@ -14,9 +14,9 @@ struct tn__bases {
     struct tn__gc *gc;
     LLVMBuilderRef builder;
     LLVMTypeRef reference;
-    struct tn__map interior;  /* values in 10 that are derived nevertheless */
-    struct tn__map known;     /* phis, selects and others, and their bases: number in `bases`, + 1 */
-    struct tn__map forwarded; /* twins that were needless: number in `targets`, + 1 */
+    struct tn__values interior; /* values in 10 that are derived nevertheless */
+    struct tn__map known;       /* phis, selects and others, and their bases: number in `bases`, + 1 */
+    struct tn__map forwarded;   /* twins that were needless: number in `targets`, + 1 */
     struct twin {
         LLVMValueRef twin, original; /* phi or select of bases, and of derived pointers */
     } * twins;
@@ -26,43 +26,27 @@ struct tn__bases {
 
 /* ---- derived pointers in 10 ---- */
 
-static bool passes_on(LLVMValueRef user)
+void tn__find_interior(struct tn__gc *gc, LLVMValueRef function, struct tn__values *found)
 {
-    LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
-    return tn__space_of(user) == TRACKED &&
-           (opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMFreeze || opcode == LLVMGetElementPtr);
-}
-
-static void find_interior(struct tn__bases *bases, LLVMValueRef function)
-{
-    LLVMValueRef *items = NULL;
-    size_t count = 0;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b))
-            if (LLVMIsAGetElementPtrInst(i) && tn__space_of(i) == TRACKED) {
-                items = tn__gc_room(bases->gc, items, count, sizeof *items);
-                items[count++] = i;
-            }
-    while (count) {
-        LLVMValueRef value = items[--count];
-        uint32_t *seen = tn__map_add(bases->gc, &bases->interior, value);
-        if (*seen)
-            continue;
-        *seen = 1;
-        for (TN__EACH_USE(use, value))
-            if (passes_on(LLVMGetUser(use))) {
-                items = tn__gc_room(bases->gc, items, count, sizeof *items);
-                items[count++] = LLVMGetUser(use);
-            }
-    }
+            if (LLVMIsAGetElementPtrInst(i) && tn__space_of(i) == TRACKED)
+                tn__values_add(gc, found, i);
+    for (size_t n = 0; n < found->count; n++)
+        for (TN__EACH_USE(use, found->list[n])) {
+            LLVMValueRef user = LLVMGetUser(use);
+            LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
+            if (tn__space_of(user) == TRACKED &&
+                (opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMFreeze || opcode == LLVMGetElementPtr))
+                tn__values_add(gc, found, user);
+        }
 }
 
 /* ---- one value ---- */
 
 static LLVMValueRef remember(struct tn__bases *bases, LLVMValueRef value, LLVMValueRef base)
 {
-    bases->bases = tn__gc_room(bases->gc, bases->bases, bases->base_count, sizeof *bases->bases);
-    bases->bases[bases->base_count++] = base;
+    TN__APPEND(bases->gc, bases->bases, bases->base_count, base);
     *tn__map_add(bases->gc, &bases->known, value) = bases->base_count;
     return base;
 }
@@ -76,18 +60,10 @@ static LLVMValueRef make_twin(struct tn__bases *bases, LLVMValueRef value)
         twin = LLVMBuildPhi(bases->builder, bases->reference, "base");
     else /* the builder would fold it */
         twin = tn__llvm_select(value, LLVMConstNull(bases->reference));
-    bases->twins = tn__gc_room(bases->gc, bases->twins, bases->twin_count, sizeof *bases->twins);
-    bases->twins[bases->twin_count++] = (struct twin){twin, value};
+    TN__APPEND(bases->gc, bases->twins, bases->twin_count, (struct twin){twin, value});
     bases->gc->stats->base_phis++;
     remember(bases, twin, twin);
     return remember(bases, value, twin);
-}
-
-/* A parameter or result in 12 is a reference; its twin in 10 is what the collector sees. */
-static LLVMValueRef make_reference(struct tn__bases *bases, LLVMValueRef value)
-{
-    LLVMPositionBuilderBefore(bases->builder, tn__place_behind(value));
-    return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
 }
 
 /* That element of a struct, if it was extracted before. */
@@ -105,11 +81,11 @@ enum { MAX_DEPTH = 8 };
 
 /* The way to the last reference among the first `count` elements: the answer is the number of indices, 0: there is
  * none. */
-static unsigned last_reference(LLVMTypeRef type, unsigned count, unsigned *indices, unsigned depth)
+static unsigned last_reference(LLVMTypeRef type, uint64_t count, unsigned *indices, unsigned depth)
 {
-    for (unsigned i = count; depth < MAX_DEPTH && i-- > 0;) {
+    for (uint64_t i = count; depth < MAX_DEPTH && i-- > 0;) {
         LLVMTypeRef element = tn__element_type(type, i);
-        indices[0] = i;
+        indices[0] = (unsigned)i;
         if (LLVMGetTypeKind(element) == LLVMPointerTypeKind && tn__space_of_type(element) == TRACKED)
             return 1;
         unsigned more = last_reference(element, tn__element_count(element), indices + 1, depth + 1);
@@ -141,7 +117,7 @@ static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extrac
 
 static bool is_reference(struct tn__bases *bases, LLVMValueRef value)
 {
-    return tn__space_of(value) == TRACKED && !tn__map_find(&bases->interior, value);
+    return tn__space_of(value) == TRACKED && !tn__map_find(&bases->interior.known, value);
 }
 
 /* That lane of a vector which was put together from its lanes, or NULL. */
@@ -203,7 +179,7 @@ static LLVMValueRef derived_from(LLVMValueRef value)
     }
 }
 
-static LLVMValueRef find(struct tn__bases *bases, LLVMValueRef value)
+static LLVMValueRef find_base(struct tn__bases *bases, LLVMValueRef value)
 {
     for (;;) {
         int space = tn__space_of(value);
@@ -222,17 +198,12 @@ static LLVMValueRef find(struct tn__bases *bases, LLVMValueRef value)
         }
         if (LLVMIsAPHINode(value) || LLVMIsASelectInst(value))
             return make_twin(bases, value);
-        if (space == CALLEE_ROOTED)
-            return make_reference(bases, value);
+        if (space == CALLEE_ROOTED) { /* a parameter or result is a reference; its twin in 10 is what is seen */
+            LLVMPositionBuilderBefore(bases->builder, tn__place_behind(value));
+            return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
+        }
         return LLVMIsAExtractValueInst(value) ? base_of_element(bases, value) : NULL;
     }
-}
-
-static bool is_part_of_argument(LLVMValueRef value)
-{
-    while (LLVMIsAExtractValueInst(value) || LLVMIsAExtractElementInst(value))
-        value = LLVMGetOperand(value, 0);
-    return LLVMIsAArgument(value);
 }
 
 LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value)
@@ -241,7 +212,10 @@ LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value)
         if (is_reference(bases, value))
             return NULL;
     int space = tn__space_of(value);
-    bool is_known = LLVMIsConstant(value) || is_part_of_argument(value) || tn__map_find(&bases->known, value);
+    LLVMValueRef whole = value;
+    while (LLVMIsAExtractValueInst(whole) || LLVMIsAExtractElementInst(whole))
+        whole = LLVMGetOperand(whole, 0);
+    bool is_known = LLVMIsConstant(value) || LLVMIsAArgument(whole) || tn__map_find(&bases->known, value);
     return is_known || (space != DERIVED && space != LOADED) ? NULL : value;
 }
 
@@ -252,55 +226,40 @@ static LLVMValueRef or_null(const struct tn__bases *bases, LLVMValueRef base)
     return base ? base : LLVMConstNull(bases->reference);
 }
 
-static void fill_phi(struct tn__bases *bases, LLVMValueRef twin, LLVMValueRef original)
-{
-    for (unsigned i = 0; i < LLVMCountIncoming(original); i++) {
-        LLVMValueRef base = or_null(bases, find(bases, LLVMGetIncomingValue(original, i)));
-        LLVMBasicBlockRef block = LLVMGetIncomingBlock(original, i);
-        LLVMAddIncoming(twin, &base, &block, 1);
-    }
-}
-
-static void fill(struct tn__bases *bases)
+static void fill_twins(struct tn__bases *bases)
 {
     while (bases->filled < bases->twin_count) {
         struct twin t = bases->twins[bases->filled++];
-        if (LLVMIsAPHINode(t.twin)) {
-            fill_phi(bases, t.twin, t.original);
-            continue;
+        for (unsigned i = 0; LLVMIsAPHINode(t.twin) && i < LLVMCountIncoming(t.original); i++) {
+            LLVMValueRef base = or_null(bases, find_base(bases, LLVMGetIncomingValue(t.original, i)));
+            LLVMBasicBlockRef block = LLVMGetIncomingBlock(t.original, i);
+            LLVMAddIncoming(t.twin, &base, &block, 1);
         }
-        LLVMSetOperand(t.twin, 1, or_null(bases, find(bases, LLVMGetOperand(t.original, 1))));
-        LLVMSetOperand(t.twin, 2, or_null(bases, find(bases, LLVMGetOperand(t.original, 2))));
+        for (unsigned i = 1; LLVMIsASelectInst(t.twin) && i < 3; i++)
+            LLVMSetOperand(t.twin, i, or_null(bases, find_base(bases, LLVMGetOperand(t.original, i))));
     }
-}
-
-static LLVMValueRef follow(const struct tn__bases *bases, LLVMValueRef value)
-{
-    for (uint32_t *to; value && (to = tn__map_find(&bases->forwarded, value));)
-        value = bases->targets[*to - 1];
-    return value;
 }
 
 LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value)
 {
-    LLVMValueRef base = find(bases, value);
-    fill(bases);
-    base = follow(bases, base);
+    LLVMValueRef base = find_base(bases, value);
+    fill_twins(bases);
+    for (uint32_t *to; base && (to = tn__map_find(&bases->forwarded, base));)
+        base = bases->targets[*to - 1];
     return base && LLVMIsConstant(base) ? NULL : base;
 }
 
-/* The one value that a twin chooses, or NULL. */
-static LLVMValueRef only_choice(LLVMValueRef twin)
+LLVMValueRef tn__only_choice(LLVMValueRef choice)
 {
     LLVMValueRef only = NULL;
-    unsigned first = LLVMIsASelectInst(twin) ? 1 : 0, count = (unsigned)LLVMGetNumOperands(twin);
+    unsigned first = LLVMIsASelectInst(choice) ? 1 : 0, count = (unsigned)LLVMGetNumOperands(choice);
     for (unsigned i = first; i < count; i++) {
-        LLVMValueRef choice = LLVMGetOperand(twin, i);
-        if (choice == twin || choice == only)
+        LLVMValueRef value = LLVMGetOperand(choice, i);
+        if (value == choice || value == only)
             continue;
         if (only)
             return NULL;
-        only = choice;
+        only = value;
     }
     return only;
 }
@@ -315,26 +274,13 @@ struct pairs {
     unsigned count;
 };
 
-static bool is_assumed(const struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
-{
-    for (unsigned i = 0; i < pairs->count; i++)
-        if (pairs->one[i] == a && pairs->other[i] == b)
-            return true;
-    return false;
-}
-
-static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef block)
-{
-    unsigned i = 0;
-    while (LLVMGetIncomingBlock(phi, i) != block)
-        i++;
-    return LLVMGetIncomingValue(phi, i);
-}
-
 /* Constants are equal to nothing: where one is null the other may name no object either. */
 static bool are_equal(struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
 {
-    if (a == b || is_assumed(pairs, a, b))
+    bool assumed = a == b;
+    for (unsigned i = 0; i < pairs->count; i++)
+        assumed |= pairs->one[i] == a && pairs->other[i] == b;
+    if (assumed)
         return !LLVMIsConstant(a);
     if (!LLVMIsAInstruction(a) || !LLVMIsAInstruction(b) ||
         LLVMGetInstructionParent(a) != LLVMGetInstructionParent(b) || pairs->count == MAX_PAIRS)
@@ -346,8 +292,11 @@ static bool are_equal(struct pairs *pairs, LLVMValueRef a, LLVMValueRef b)
                are_equal(pairs, LLVMGetOperand(a, 1), LLVMGetOperand(b, 1)) &&
                are_equal(pairs, LLVMGetOperand(a, 2), LLVMGetOperand(b, 2));
     bool equal = LLVMIsAPHINode(a) && LLVMIsAPHINode(b);
-    for (unsigned i = 0; equal && i < LLVMCountIncoming(a); i++)
-        equal = are_equal(pairs, LLVMGetIncomingValue(a, i), incoming_from(b, LLVMGetIncomingBlock(a, i)));
+    for (unsigned i = 0, k; equal && i < LLVMCountIncoming(a); i++) {
+        for (k = 0; LLVMGetIncomingBlock(b, k) != LLVMGetIncomingBlock(a, i);)
+            k++;
+        equal = are_equal(pairs, LLVMGetIncomingValue(a, i), LLVMGetIncomingValue(b, k));
+    }
     return equal;
 }
 
@@ -383,11 +332,10 @@ void tn__bases_simplify(struct tn__bases *bases)
         for (uint32_t i = 0; i < bases->twin_count; i++) {
             LLVMValueRef twin = bases->twins[i].twin, only;
             if (!twin || tn__map_find(&bases->forwarded, twin) ||
-                !((only = only_choice(twin)) || (only = equal_choice(bases, twin))))
+                !((only = tn__only_choice(twin)) || (only = equal_choice(bases, twin))))
                 continue;
             LLVMReplaceAllUsesWith(twin, only);
-            bases->targets = tn__gc_room(bases->gc, bases->targets, bases->target_count, sizeof *bases->targets);
-            bases->targets[bases->target_count++] = only;
+            TN__APPEND(bases->gc, bases->targets, bases->target_count, only);
             *tn__map_add(bases->gc, &bases->forwarded, twin) = bases->target_count;
             bases->gc->stats->base_phis--;
             changed = true;
@@ -435,6 +383,6 @@ struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVM
     bases->gc = gc;
     bases->builder = builder;
     bases->reference = LLVMPointerTypeInContext(gc->context, TRACKED);
-    find_interior(bases, function);
+    tn__find_interior(gc, function, &bases->interior);
     return bases;
 }

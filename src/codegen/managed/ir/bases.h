@@ -28,6 +28,12 @@ void tn__bases_simplify(struct tn__bases *bases);
 /* True for bases that were chosen among several, of which one may be none. */
 bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base);
 
+/* The one value that a phi or select chooses, or NULL. */
+LLVMValueRef tn__only_choice(LLVMValueRef choice);
+
+/* Derived pointers in 10: each getelementptr there, and what passes them on. */
+void tn__find_interior(struct tn__gc *gc, LLVMValueRef function, struct tn__values *found);
+
 /* To be told of what others erase. */
 void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value);
 

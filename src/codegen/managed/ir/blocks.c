@@ -39,22 +39,17 @@ LLVMValueRef tn__place_behind(LLVMValueRef value)
 }
 
 /* What an invoke of a safepoint returns normally has to be relocated in a block where only that way leads. */
-static void split_normal_way(LLVMValueRef invoke)
-{
-    LLVMBasicBlockRef normal = LLVMGetNormalDest(invoke);
-    unsigned ways = 0;
-    for (TN__EACH_USE(use, LLVMBasicBlockAsValue(normal)))
-        ways++;
-    if (ways > 1 || LLVMIsAPHINode(LLVMGetFirstInstruction(normal)))
-        tn__llvm_split_edge(invoke, 0);
-}
-
 void tn__split_invokes(LLVMValueRef function)
 {
-    for (TN__EACH_BLOCK(b, function))
-        for (TN__EACH_INSTRUCTION(i, b))
-            if (LLVMIsAInvokeInst(i) && tn__is_safepoint(i))
-                split_normal_way(i);
+    for (TN__EACH_BLOCK(b, function)) {
+        LLVMValueRef invoke = LLVMGetBasicBlockTerminator(b);
+        if (!invoke || !LLVMIsAInvokeInst(invoke) || !tn__is_safepoint(invoke))
+            continue;
+        LLVMBasicBlockRef normal = LLVMGetNormalDest(invoke);
+        LLVMUseRef way = LLVMGetFirstUse(LLVMBasicBlockAsValue(normal));
+        if (LLVMGetNextUse(way) || LLVMIsAPHINode(LLVMGetFirstInstruction(normal)))
+            tn__llvm_split_edge(invoke, 0);
+    }
 }
 
 /* ---- the runtime ---- */
@@ -70,7 +65,7 @@ static void declare(struct tn__gc *gc, LLVMValueRef global)
 
 LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), type;
     LLVMValueRef block = LLVMGetNamedGlobal(gc->module, BLOCK);
     if (!block) {
         block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), BLOCK);
@@ -78,9 +73,15 @@ LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
         LLVMSetAlignment(block, 64);
         declare(gc, block);
     }
-    unsigned id = LLVMLookupIntrinsicID(THREAD_LOCAL, strlen(THREAD_LOCAL));
-    return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
-                          LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &block, 1, "block");
+    LLVMValueRef function = tn__llvm_intrinsic(gc, THREAD_LOCAL, pointer, &type);
+    return LLVMBuildCall2(builder, type, function, &block, 1, "block");
+}
+
+LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    *type = LLVMIntrinsicGetType(gc->context, id, &overload, 1);
+    return LLVMGetIntrinsicDeclaration(gc->module, id, &overload, 1);
 }
 
 enum { LOOK_AHEAD = 64 };
@@ -106,36 +107,44 @@ LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMV
 
 LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
-    unsigned id = LLVMLookupIntrinsicID("llvm.frameaddress", strlen("llvm.frameaddress"));
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), type;
+    LLVMValueRef function = tn__llvm_intrinsic(gc, "llvm.frameaddress", pointer, &type);
     LLVMValueRef own = LLVMConstNull(LLVMInt32TypeInContext(gc->context));
-    return LLVMBuildCall2(builder, LLVMIntrinsicGetType(gc->context, id, &pointer, 1),
-                          LLVMGetIntrinsicDeclaration(gc->module, id, &pointer, 1), &own, 1, "");
+    return LLVMBuildCall2(builder, type, function, &own, 1, "");
 }
 
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type)
 {
-    static const char own[] = "gc-no-transition"; /* it does what is needed itself */
     LLVMValueRef function = LLVMGetNamedFunction(gc->module, name);
     if (function)
         return function;
     function = LLVMAddFunction(gc->module, name, type);
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(gc->context, own, sizeof own - 1, "", 0));
+    tn__set_text(function, "gc-no-transition", ""); /* it does what is needed itself */
     declare(gc, function);
     return function;
 }
 
 LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type)
 {
-    static const char leaf[] = "gc-leaf-function";
     LLVMValueRef function = tn__runtime_function(gc, name, type);
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(gc->context, leaf, sizeof leaf - 1, "", 0));
+    tn__set_text(function, TN__LEAF, "");
     return function;
 }
 
 /* ---- pieces of IR ---- */
+
+LLVMValueRef tn__make_variable(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, const char *name)
+{
+    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    return LLVMBuildAlloca(builder, type, name);
+}
+
+void tn__mark(LLVMValueRef instruction, const char *name)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(instruction));
+    LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(context, name, (unsigned)strlen(name)),
+                    LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, NULL, 0)));
+}
 
 LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset)
 {
@@ -180,28 +189,15 @@ void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
 
 /* ---- calls ---- */
 
-static const char *const abi_attributes[] = {"zeroext", "signext",   "inreg", "byval",
-                                             "sret",    "swiftself", "nest",  "align"};
-
-void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, LLVMValueRef to, unsigned at)
+void tn__copy_abi_attributes(LLVMValueRef from, unsigned count, LLVMValueRef to, unsigned at)
 {
-    for (unsigned a = 0; a < count; a++)
-        for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
-            unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
-            LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, first + a + 1, kind);
+    static const char *const names[] = {"zeroext", "signext", "inreg", "byval", "sret", "swiftself", "nest", "align"};
+    for (unsigned a = 1; a <= count; a++)
+        for (size_t k = 0; k < TN_COUNT(names); k++) {
+            LLVMAttributeRef attribute = tn__attribute(from, a, names[k]);
             if (attribute)
-                LLVMAddCallSiteAttribute(to, at + a + 1, attribute);
+                LLVMAddCallSiteAttribute(to, at + a, attribute);
         }
-}
-
-void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument)
-{
-    for (size_t k = 0; k < TN_COUNT(abi_attributes); k++) {
-        unsigned kind = LLVMGetEnumAttributeKindForName(abi_attributes[k], strlen(abi_attributes[k]));
-        LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(function, parameter + 1, kind);
-        if (attribute)
-            LLVMAddCallSiteAttribute(call, argument + 1, attribute);
-    }
 }
 
 LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
@@ -220,7 +216,7 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMVal
     for (unsigned i = 0; i < bundle_count; i++)
         LLVMDisposeOperandBundle(bundles[i]);
     if (shift < count && shift + LLVMGetNumArgOperands(call) <= count)
-        tn__copy_abi_attributes(call, 0, LLVMGetNumArgOperands(call), made, shift);
+        tn__copy_abi_attributes(call, LLVMGetNumArgOperands(call), made, shift);
     if (LLVMTypeOf(made) == LLVMTypeOf(call))
         LLVMReplaceAllUsesWith(call, made);
     LLVMInstructionEraseFromParent(call);
@@ -235,10 +231,8 @@ void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
     for (TN__EACH_FUNCTION(f, gc))
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b))
-                if (tn__is_call(i) && wanted(i)) {
-                    calls = tn__gc_room(gc, calls, count, sizeof *calls);
-                    calls[count++] = i;
-                }
+                if (tn__is_call(i) && wanted(i))
+                    TN__APPEND(gc, calls, count, i);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (size_t i = 0; i < count; i++)
         change(gc, builder, calls[i]);

@@ -30,6 +30,14 @@ LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder);
 LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function);
 LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder);
 
+/* A variable at the beginning of the function. */
+LLVMValueRef tn__make_variable(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, const char *name);
+/* Metadata without contents. */
+void tn__mark(LLVMValueRef instruction, const char *name);
+
+/* Declares an intrinsic of LLVM's that is overloaded for one type. */
+LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type);
+
 /* `base` plus a number of bytes. */
 LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset);
 
@@ -52,11 +60,9 @@ LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory mem
 /* The first way of a conditional branch is taken nearly always. */
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
 
-/* Copies what the calling convention needs to know of arguments: `count` of them, from `first` on in `call`, to the
- * arguments of `to` from `at` on. */
-void tn__copy_abi_attributes(LLVMValueRef call, unsigned first, unsigned count, LLVMValueRef to, unsigned at);
-/* The same for one parameter of a function. */
-void tn__copy_parameter_attributes(LLVMValueRef function, unsigned parameter, LLVMValueRef call, unsigned argument);
+/* Copies what the calling convention needs to know of the first `count` arguments of a call, or parameters of a
+ * function, to the arguments of the call `to` from `at` on. */
+void tn__copy_abi_attributes(LLVMValueRef from, unsigned count, LLVMValueRef to, unsigned at);
 
 /* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the
  * new one. Bundles stay. If the result has another type, the old one must have no uses. */

@@ -20,8 +20,7 @@ static uint32_t find_order(struct tn__gc *gc, struct tn__cfg *cfg, LLVMBasicBloc
     for (;;) {
         if (enter) {
             *tn__map_add(gc, &cfg->numbers, enter) = 1;
-            stack = tn__gc_room(gc, stack, depth, sizeof *stack);
-            stack[depth++] = (struct step){enter, 0};
+            TN__APPEND(gc, stack, depth, (struct step){enter, 0});
         }
         struct step *top = &stack[depth - 1];
         LLVMValueRef end = LLVMGetBasicBlockTerminator(top->block);
@@ -38,13 +37,12 @@ static uint32_t find_order(struct tn__gc *gc, struct tn__cfg *cfg, LLVMBasicBloc
     }
 }
 
-static void note_predecessor(struct tn__gc *gc, struct tn__block *block, uint32_t predecessor)
+static void add_predecessor(struct tn__gc *gc, struct tn__block *block, uint32_t predecessor)
 {
     for (uint32_t i = 0; i < block->predecessor_count; i++)
         if (block->predecessors[i] == predecessor)
             return;
-    block->predecessors = tn__gc_room(gc, block->predecessors, block->predecessor_count, sizeof *block->predecessors);
-    block->predecessors[block->predecessor_count++] = predecessor;
+    TN__APPEND(gc, block->predecessors, block->predecessor_count, predecessor);
 }
 
 static uint32_t common_dominator(const struct tn__cfg *cfg, uint32_t a, uint32_t b)
@@ -92,7 +90,7 @@ struct tn__cfg *tn__cfg_build(struct tn__gc *gc, LLVMValueRef function)
     for (uint32_t b = 0; b < cfg->count; b++) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(cfg->blocks[b].block);
         for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
-            note_predecessor(gc, &cfg->blocks[tn__cfg_number(cfg, LLVMGetSuccessor(end, s))], b);
+            add_predecessor(gc, &cfg->blocks[tn__cfg_number(cfg, LLVMGetSuccessor(end, s))], b);
     }
     find_dominators(cfg);
     return cfg;
@@ -103,29 +101,19 @@ uint32_t tn__cfg_number(const struct tn__cfg *cfg, LLVMBasicBlockRef block)
     return *tn__map_find(&cfg->numbers, block);
 }
 
-static bool dominates(const struct tn__cfg *cfg, uint32_t a, uint32_t b)
-{
-    while (b > a)
-        b = cfg->blocks[b].dominator;
-    return a == b;
-}
-
-/* Whether instruction `a` comes before `b` in their block. */
-static bool is_before(LLVMValueRef a, LLVMValueRef b)
-{
-    for (LLVMValueRef i = LLVMGetNextInstruction(a); i; i = LLVMGetNextInstruction(i))
-        if (i == b)
-            return true;
-    return false;
-}
-
 static bool precedes(const struct tn__cfg *cfg, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMBasicBlockRef block_a = LLVMGetInstructionParent(a), block_b = LLVMGetInstructionParent(b);
-    if (block_a == block_b)
-        return is_before(a, b);
-    const uint32_t *number_a = tn__map_find(&cfg->numbers, block_a);
-    return number_a && dominates(cfg, *number_a, tn__cfg_number(cfg, block_b));
+    if (block_a == block_b) {
+        while (a && a != b)
+            a = LLVMGetNextInstruction(a);
+        return a;
+    }
+    const uint32_t *dominator = tn__map_find(&cfg->numbers, block_a);
+    uint32_t at = tn__cfg_number(cfg, block_b);
+    while (dominator && at > *dominator)
+        at = cfg->blocks[at].dominator;
+    return dominator && at == *dominator;
 }
 
 bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call)

@@ -59,10 +59,32 @@ void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t off
                         void (*visit)(void *context, uint64_t offset), void *context);
 
 /* Elements of a struct, array or vector; other types have none. */
-unsigned tn__element_count(LLVMTypeRef type);
-LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i);
+uint64_t tn__element_count(LLVMTypeRef type);
+LLVMTypeRef tn__element_type(LLVMTypeRef type, uint64_t i);
+uint64_t tn__element_offset(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t i); /* in bytes */
 
 bool tn__is_managed_function(LLVMValueRef value);
+bool tn__is_local(LLVMValueRef global); /* its name means nothing to other modules */
+
+static inline LLVMValueRef tn__function_of(LLVMValueRef instruction)
+{
+    return LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+}
+
+/* ---- attributes (support.c) ---- */
+
+#define TN__ON_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
+
+/* Text attributes of functions. */
+bool tn__has_text(LLVMValueRef function, const char *key);
+void tn__set_text(LLVMValueRef function, const char *key, const char *value);
+/* The attribute of this name of a function or a call, or NULL. Parameters have their number + 1 as the index. */
+LLVMAttributeRef tn__attribute(LLVMValueRef of, LLVMAttributeIndex index, const char *name);
+/* The same of a call, or else of the function that it names. */
+LLVMAttributeRef tn__call_attribute(LLVMValueRef call, LLVMAttributeIndex index, const char *name);
+/* True if the call, or the function that it names, has this text. */
+bool tn__call_has_text(LLVMValueRef call, const char *key);
+bool tn__has_bundle(LLVMValueRef call, const char *tag);
 
 /* ---- errors (support.c) ---- */
 
@@ -76,6 +98,9 @@ void tn__gc_reject(struct tn__gc *gc, LLVMValueRef instruction, LLVMValueRef glo
 void *tn__gc_array(struct tn__gc *gc, size_t count, size_t size);
 /* Where element number `count` of a growing array is to go: `array`, or a larger copy. */
 void *tn__gc_room(struct tn__gc *gc, void *array, size_t count, size_t size);
+/* Appends an element to such an array. */
+#define TN__APPEND(gc, array, count, ...)                                                                              \
+    ((array) = tn__gc_room((gc), (array), (count), sizeof *(array)), (void)((array)[(count)++] = (__VA_ARGS__)))
 
 /* ---- numbers for values (map.c) ---- */
 
@@ -90,6 +115,15 @@ struct tn__map {
 uint32_t *tn__map_find(const struct tn__map *map, const void *key);
 /* The place of the key's number, which is 0 if the key is new. */
 uint32_t *tn__map_add(struct tn__gc *gc, struct tn__map *map, const void *key);
+
+/* Values in the order in which they came, each once. A zeroed struct is empty. */
+struct tn__values {
+    LLVMValueRef *list;
+    size_t count;
+    struct tn__map known;
+};
+
+void tn__values_add(struct tn__gc *gc, struct tn__values *values, LLVMValueRef value);
 
 /* ---- intrinsics (intrinsics.c) ---- */
 
@@ -126,8 +160,10 @@ enum tn__intrinsic tn__intrinsic_of(LLVMValueRef function);
 enum tn__intrinsic tn__intrinsic_called(LLVMValueRef call);
 /* The name behind "llvm." of the intrinsic of LLVM's that a call or invoke names directly; "" for everything else. */
 const char *tn__llvm_name_called(LLVMValueRef instruction);
-/* True if that name begins with one of `count` prefixes. */
-bool tn__calls_llvm(LLVMValueRef instruction, const char *const *prefixes, size_t count);
+/* True if that name begins with one of these texts. */
+#define tn__calls_llvm(instruction, ...) tn__calls_any(instruction, (const char *const[]){__VA_ARGS__, NULL})
+bool tn__calls_any(LLVMValueRef instruction, const char *const *prefixes); /* up to NULL */
+bool tn__is_allocation(LLVMValueRef instruction);
 bool tn__is_copy(LLVMValueRef instruction); /* memcpy or memmove */
 /* A load of a vector, with operands (address, ...); a masked one has operands (address, mask, other elements). */
 bool tn__is_vector_load(LLVMValueRef instruction);
@@ -142,9 +178,12 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
  * were invoked. */
 void tn__annotate_functions(struct tn__gc *gc);
 
+#define TN__LEAF "gc-leaf-function" /* attribute of functions, and of calls, in which no collection happens */
+
 /* True if a collection may happen in this call. */
 bool tn__is_safepoint(LLVMValueRef call);
-bool tn__is_call(LLVMValueRef instruction); /* call or invoke (or callbr) */
+LLVMValueRef tn__find_safepoint(LLVMValueRef function); /* one of the function, or NULL */
+bool tn__is_call(LLVMValueRef instruction);             /* call or invoke (or callbr) */
 bool tn__returns_twice(LLVMValueRef call);
 
 /* What stands between the parentheses of a `for`. */

@@ -65,84 +65,68 @@ const char *tn__llvm_name_called(LLVMValueRef instruction)
     return skip(LLVMGetValueName2(callee, &length), "llvm.");
 }
 
-bool tn__calls_llvm(LLVMValueRef instruction, const char *const *prefixes, size_t count)
+bool tn__calls_any(LLVMValueRef instruction, const char *const *prefixes)
 {
-    const char *name = tn__llvm_name_called(instruction);
-    for (size_t i = 0; i < count; i++)
-        if (skip(name, prefixes[i]) != name)
+    for (const char *name = tn__llvm_name_called(instruction); *prefixes; prefixes++)
+        if (skip(name, *prefixes) != name)
             return true;
     return false;
 }
 
 bool tn__is_copy(LLVMValueRef instruction)
 {
-    static const char *const names[] = {"memcpy.", "memmove."};
-    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+    return tn__calls_llvm(instruction, "memcpy.", "memmove.");
 }
-
-#define MASKED_LOADS "masked.load.", "masked.expandload.", "masked.gather."
 
 bool tn__is_masked_load(LLVMValueRef instruction)
 {
-    static const char *const names[] = {MASKED_LOADS};
-    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+    return tn__calls_llvm(instruction, "masked.load.", "masked.expandload.", "masked.gather.");
 }
 
 bool tn__is_vector_load(LLVMValueRef instruction)
 {
-    static const char *const names[] = {MASKED_LOADS, "vp.load.", "vp.gather.", "experimental.vp.strided.load."};
-    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+    return tn__is_masked_load(instruction) ||
+           tn__calls_llvm(instruction, "vp.load.", "vp.gather.", "experimental.vp.strided.load.");
 }
 
 bool tn__is_vector_store(LLVMValueRef instruction)
 {
-    static const char *const names[] = {"masked.store.", "masked.compressstore.", "masked.scatter.",
-                                        "vp.store.",     "vp.scatter.",           "experimental.vp.strided.store."};
-    return tn__calls_llvm(instruction, names, TN_COUNT(names));
+    return tn__calls_llvm(instruction, "masked.store.", "masked.compressstore.", "masked.scatter.", "vp.store.",
+                          "vp.scatter.", "experimental.vp.strided.store.");
+}
+
+bool tn__is_allocation(LLVMValueRef instruction)
+{
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(instruction);
+    return intrinsic == TN__ALLOC_OBJ || intrinsic == TN__ALLOC_BYTES;
 }
 
 bool tn__returns_twice(LLVMValueRef call)
 {
-    unsigned kind = LLVMGetEnumAttributeKindForName("returns_twice", sizeof "returns_twice" - 1);
-    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    return LLVMGetCallSiteEnumAttribute(call, on_function, kind) ||
-           (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, on_function, kind));
-}
-
-/* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each intrinsic. */
-static void call_instead_of_invoke(LLVMValueRef function)
-{
-    LLVMUseRef next;
-    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = next) {
-        LLVMValueRef user = LLVMGetUser(use);
-        next = LLVMGetNextUse(use);
-        if (LLVMIsAInvokeInst(user) && LLVMGetCalledValue(user) == function)
-            tn__llvm_call_instead(user);
-    }
-}
-
-static void throws_nothing(struct tn__gc *gc, LLVMValueRef function)
-{
-    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(gc->context, nounwind, 0));
-    call_instead_of_invoke(function);
+    return tn__call_attribute(call, TN__ON_FUNCTION, "returns_twice") != NULL;
 }
 
 void tn__annotate_functions(struct tn__gc *gc)
 {
-    static const char leaf[] = "gc-leaf-function", *const leaves[] = {"tn_pin_object", "tn_unpin_object"};
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
     for (TN__EACH_FUNCTION(f, gc)) {
         enum tn__intrinsic intrinsic = tn__intrinsic_of(f);
-        if (intrinsic >= 0 && !(rows[intrinsic].flags & THROWS))
-            throws_nothing(gc, f);
+        if (intrinsic < 0 || rows[intrinsic].flags & THROWS)
+            continue;
+        LLVMAddAttributeAtIndex(f, TN__ON_FUNCTION, LLVMCreateEnumAttribute(gc->context, nounwind, 0));
+        /* Front ends invoke whatever they do not know, and a pass would have to take a block apart for each. */
+        for (LLVMUseRef use = LLVMGetFirstUse(f), next; use; use = next) {
+            LLVMValueRef user = LLVMGetUser(use);
+            next = LLVMGetNextUse(use);
+            if (LLVMIsAInvokeInst(user) && LLVMGetCalledValue(user) == f)
+                tn__llvm_call_instead(user);
+        }
     }
+    static const char *const leaves[] = {"tn_pin_object", "tn_unpin_object"};
     for (size_t i = 0; i < TN_COUNT(leaves); i++) {
         LLVMValueRef f = LLVMGetNamedFunction(gc->module, leaves[i]);
         if (f)
-            LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                    LLVMCreateStringAttribute(gc->context, leaf, sizeof leaf - 1, "", 0));
+            tn__set_text(f, TN__LEAF, "");
     }
 }
 
@@ -195,22 +179,29 @@ const char *tn__intrinsic_mismatch(enum tn__intrinsic intrinsic, LLVMTypeRef fun
 
 /* ---- safepoints ---- */
 
-#define LEAF "gc-leaf-function", sizeof "gc-leaf-function" - 1
-
 bool tn__is_safepoint(LLVMValueRef call)
 {
     if (!tn__is_call(call))
         return false;
     LLVMValueRef callee = LLVMGetCalledValue(call);
-    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     if (tn__returns_twice(call))
         return true;
-    if (LLVMIsAInlineAsm(callee) || LLVMGetCallSiteStringAttribute(call, on_function, LEAF))
+    if (LLVMIsAInlineAsm(callee) ||
+        LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, TN__LEAF, sizeof TN__LEAF - 1))
         return false;
     if (!LLVMIsAFunction(callee))
         return true;
     enum tn__intrinsic intrinsic = tn__intrinsic_of(callee);
     if (intrinsic >= 0)
         return rows[intrinsic].flags & COLLECTS;
-    return !LLVMGetIntrinsicID(callee) && !LLVMGetStringAttributeAtIndex(callee, on_function, LEAF);
+    return !LLVMGetIntrinsicID(callee) && !tn__has_text(callee, TN__LEAF);
+}
+
+LLVMValueRef tn__find_safepoint(LLVMValueRef function)
+{
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b))
+            if (tn__is_safepoint(i))
+                return i;
+    return NULL;
 }

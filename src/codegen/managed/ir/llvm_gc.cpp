@@ -37,21 +37,22 @@ bool tn__llvm_is_elf(LLVMModuleRef module)
     return unwrap(module)->getTargetTriple().isOSBinFormatELF();
 }
 
-bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset)
+bool tn__constant_distance(LLVMValueRef address, LLVMValueRef base, int64_t *distance)
 {
-    auto *instruction = cast<GetElementPtrInst>(unwrap(gep));
-    const DataLayout &layout = instruction->getModule()->getDataLayout();
-    APInt bytes(layout.getIndexTypeSizeInBits(instruction->getType()), 0);
-    if (instruction->getType()->isVectorTy() || !instruction->accumulateConstantOffset(layout, bytes))
-        return false;
-    *offset = bytes.getSExtValue();
+    *distance = 0;
+    for (; address != base; address = LLVMGetOperand(address, 0)) {
+        auto *gep = dyn_cast<GetElementPtrInst>(unwrap(address));
+        if (!gep && !isa<AddrSpaceCastInst>(unwrap(address)))
+            return false;
+        if (!gep)
+            continue;
+        const DataLayout &layout = gep->getModule()->getDataLayout();
+        APInt bytes(layout.getIndexTypeSizeInBits(gep->getType()), 0);
+        if (gep->getType()->isVectorTy() || !gep->accumulateConstantOffset(layout, bytes))
+            return false;
+        *distance += bytes.getSExtValue();
+    }
     return true;
-}
-
-/* The largest power of two, up to 4096, that divides a number whatever its value is. */
-static uint64_t divisor_of(const Value *number, const DataLayout &layout)
-{
-    return uint64_t(1) << std::min(computeKnownBits(number, layout).countMinTrailingZeros(), 12u);
 }
 
 void tn__llvm_gep_steps(LLVMTargetDataRef layout_ref, LLVMValueRef gep, int64_t *bytes, uint64_t *stride)
@@ -67,8 +68,10 @@ void tn__llvm_gep_steps(LLVMTargetDataRef layout_ref, LLVMValueRef gep, int64_t 
         return;
     *bytes = fixed.getSExtValue();
     *stride = 0;
-    for (auto &[index, scale] : variable)
-        *stride = std::gcd(*stride, scale.abs().getZExtValue() * divisor_of(index, layout));
+    for (auto &[index, scale] : variable) {
+        unsigned zeros = std::min(computeKnownBits(index, layout).countMinTrailingZeros(), 12u); /* of any value */
+        *stride = std::gcd(*stride, scale.abs().getZExtValue() << zeros);
+    }
 }
 
 void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment)

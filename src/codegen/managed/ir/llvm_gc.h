@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* How many bytes a getelementptr adds, if that is a constant. */
-bool tn__llvm_constant_offset(LLVMValueRef gep, int64_t *offset);
+/* How many bytes an address is from `base`; false unless only casts and constant steps lead from there to it. */
+bool tn__constant_distance(LLVMValueRef address, LLVMValueRef base, int64_t *distance);
 
 /* How many bytes a getelementptr adds, also one that is a constant: `bytes`, and any number of times `stride`; 0: just
  * that. */

@@ -48,3 +48,12 @@ uint32_t *tn__map_add(struct tn__gc *gc, struct tn__map *map, const void *key)
     }
     return &map->values[at];
 }
+
+void tn__values_add(struct tn__gc *gc, struct tn__values *values, LLVMValueRef value)
+{
+    uint32_t *seen = tn__map_add(gc, &values->known, value);
+    if (*seen)
+        return;
+    *seen = 1;
+    TN__APPEND(gc, values->list, values->count, value);
+}

@@ -111,31 +111,7 @@ static void place_word(void *context, uint64_t offset)
     p->found.stack |= bit < WORDS ? 1u << bit : 0;
 }
 
-static void place_memory(struct places *p, LLVMTypeRef type, uint64_t alignment)
-{
-    take_words(p, 0, alignment);
-    tn__each_reference(p->layout, type, 0, place_word, p);
-    take_words(p, LLVMABISizeOfType(p->layout, type), 8);
-}
-
-/* ---- attributes ---- */
-
-/* `of`: a function or a call, whose attributes are what counts for its arguments. */
-static LLVMAttributeRef attribute(LLVMValueRef of, unsigned parameter, const char *name)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    return LLVMIsAFunction(of) ? LLVMGetEnumAttributeAtIndex(of, parameter + 1, kind)
-                               : LLVMGetCallSiteEnumAttribute(of, parameter + 1, kind);
-}
-
-static bool has_odd_place(LLVMValueRef of, unsigned parameter)
-{
-    static const char *const odd[] = {"inreg", "inalloca", "preallocated", "swiftself", "swiftasync", "swifterror"};
-    for (size_t i = 0; i < TN_COUNT(odd); i++)
-        if (attribute(of, parameter, odd[i]))
-            return true;
-    return false;
-}
+/* ---- arguments: `of` is a function or a call, whose attributes are what counts ---- */
 
 static LLVMTypeRef parameter_type(LLVMValueRef of, unsigned parameter)
 {
@@ -144,20 +120,25 @@ static LLVMTypeRef parameter_type(LLVMValueRef of, unsigned parameter)
 
 static uint64_t byval_alignment(LLVMValueRef of, unsigned parameter)
 {
-    LLVMAttributeRef alignment = attribute(of, parameter, "align");
+    LLVMAttributeRef alignment = tn__attribute(of, parameter + 1, "align");
     return alignment ? LLVMGetEnumAttributeValue(alignment) : 8;
 }
 
 static void place_parameter(struct places *p, LLVMValueRef of, unsigned parameter)
 {
+    static const char *const odd[] = {"inreg", "inalloca", "preallocated", "swiftself", "swiftasync", "swifterror"};
     LLVMTypeRef type = parameter_type(of, parameter);
-    LLVMAttributeRef byval = attribute(of, parameter, "byval");
-    if (attribute(of, parameter, "nest")) {
+    LLVMAttributeRef byval = tn__attribute(of, parameter + 1, "byval");
+    if (tn__attribute(of, parameter + 1, "nest")) {
         p->found.registers |= tn__type_holds(type, REFERENCES) ? 1u << NEST_BIT : 0;
     } else if (byval) {
-        place_memory(p, LLVMGetTypeAttributeValue(byval), byval_alignment(of, parameter));
+        type = LLVMGetTypeAttributeValue(byval);
+        take_words(p, 0, byval_alignment(of, parameter));
+        tn__each_reference(p->layout, type, 0, place_word, p);
+        take_words(p, LLVMABISizeOfType(p->layout, type), 8);
     } else {
-        p->unknown |= has_odd_place(of, parameter);
+        for (size_t i = 0; i < TN_COUNT(odd); i++)
+            p->unknown |= tn__attribute(of, parameter + 1, odd[i]) != NULL;
         place(p, type);
     }
 }
@@ -205,24 +186,19 @@ bool tn__gc_saved_references(LLVMValueRef function, struct tn__saved_references 
 
 /* ---- memory ---- */
 
-/* As if no register were free. */
-static uint64_t bytes_at_most(LLVMTargetDataRef layout, LLVMValueRef call, unsigned argument)
-{
-    LLVMAttributeRef byval = attribute(call, argument, "byval");
-    LLVMTypeRef type = byval ? LLVMGetTypeAttributeValue(byval) : parameter_type(call, argument);
-    uint64_t alignment = byval ? byval_alignment(call, argument) : LLVMABIAlignmentOfType(layout, type);
-    return tn__align_up(LLVMABISizeOfType(layout, type), 8) + (alignment > 8 ? alignment : 0);
-}
-
 uint64_t tn__gc_argument_memory(LLVMValueRef call)
 {
     unsigned count = LLVMGetNumArgOperands(call);
-    LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
-    struct places p = place_all(module, call, LLVMTypeOf(call), LLVMGetInstructionCallConv(call), count);
+    struct places p = place_all(LLVMGetGlobalParent(tn__function_of(call)), call, LLVMTypeOf(call),
+                                LLVMGetInstructionCallConv(call), count);
     uint64_t bytes = 0;
     if (!p.unknown && !p.words_unknown)
         return 8ull * p.words;
-    for (unsigned i = 0; i < count; i++)
-        bytes += bytes_at_most(p.layout, call, i);
+    for (unsigned i = 0; i < count; i++) { /* at most: as if no register were free */
+        LLVMAttributeRef byval = tn__attribute(call, i + 1, "byval");
+        LLVMTypeRef type = byval ? LLVMGetTypeAttributeValue(byval) : parameter_type(call, i);
+        uint64_t alignment = byval ? byval_alignment(call, i) : LLVMABIAlignmentOfType(p.layout, type);
+        bytes += tn__align_up(LLVMABISizeOfType(p.layout, type), 8) + (alignment > 8 ? alignment : 0);
+    }
     return bytes;
 }

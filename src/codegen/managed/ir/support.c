@@ -76,30 +76,22 @@ bool tn__has_known_size(LLVMTypeRef type)
 void tn__each_reference(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset,
                         void (*visit)(void *context, uint64_t offset), void *context)
 {
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
     if (!tn__type_holds(type, IN_TRACKED))
         return;
-    if (kind == LLVMPointerTypeKind) {
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
         visit(context, offset);
-    } else if (kind == LLVMStructTypeKind) {
-        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
-            tn__each_reference(layout, LLVMStructGetTypeAtIndex(type, i), offset + LLVMOffsetOfElement(layout, type, i),
-                               visit, context);
-    } else {
-        LLVMTypeRef element = LLVMGetElementType(type);
-        uint64_t count = kind == LLVMArrayTypeKind ? LLVMGetArrayLength2(type) : LLVMGetVectorSize(type);
-        for (uint64_t i = 0, size = LLVMABISizeOfType(layout, element); i < count; i++)
-            tn__each_reference(layout, element, offset + i * size, visit, context);
-    }
+    for (uint64_t i = 0; i < tn__element_count(type); i++)
+        tn__each_reference(layout, tn__element_type(type, i), offset + tn__element_offset(layout, type, i), visit,
+                           context);
 }
 
-unsigned tn__element_count(LLVMTypeRef type)
+uint64_t tn__element_count(LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
     case LLVMStructTypeKind:
         return LLVMCountStructElementTypes(type);
     case LLVMArrayTypeKind:
-        return (unsigned)LLVMGetArrayLength2(type);
+        return LLVMGetArrayLength2(type);
     case LLVMVectorTypeKind:
         return LLVMGetVectorSize(type);
     default:
@@ -107,15 +99,76 @@ unsigned tn__element_count(LLVMTypeRef type)
     }
 }
 
-LLVMTypeRef tn__element_type(LLVMTypeRef type, unsigned i)
+LLVMTypeRef tn__element_type(LLVMTypeRef type, uint64_t i)
 {
-    return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
+    return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMStructGetTypeAtIndex(type, (unsigned)i)
+                                                       : LLVMGetElementType(type);
+}
+
+uint64_t tn__element_offset(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t i)
+{
+    return LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMOffsetOfElement(layout, type, (unsigned)i)
+                                                       : i * LLVMABISizeOfType(layout, LLVMGetElementType(type));
 }
 
 bool tn__is_managed_function(LLVMValueRef value)
 {
     const char *strategy = LLVMIsAFunction(value) ? LLVMGetGC(value) : NULL;
     return strategy && strcmp(strategy, TN__GC_STRATEGY) == 0;
+}
+
+bool tn__is_local(LLVMValueRef global)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(global);
+    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+/* ---- attributes ---- */
+
+bool tn__has_text(LLVMValueRef function, const char *key)
+{
+    return LLVMGetStringAttributeAtIndex(function, TN__ON_FUNCTION, key, (unsigned)strlen(key)) != NULL;
+}
+
+void tn__set_text(LLVMValueRef function, const char *key, const char *value)
+{
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(function));
+    LLVMAddAttributeAtIndex(
+        function, TN__ON_FUNCTION,
+        LLVMCreateStringAttribute(context, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+}
+
+LLVMAttributeRef tn__attribute(LLVMValueRef of, LLVMAttributeIndex index, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return LLVMIsAFunction(of) ? LLVMGetEnumAttributeAtIndex(of, index, kind)
+                               : LLVMGetCallSiteEnumAttribute(of, index, kind);
+}
+
+LLVMAttributeRef tn__call_attribute(LLVMValueRef call, LLVMAttributeIndex index, const char *name)
+{
+    LLVMAttributeRef own = tn__attribute(call, index, name);
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return own || !LLVMIsAFunction(callee) ? own : tn__attribute(callee, index, name);
+}
+
+bool tn__call_has_text(LLVMValueRef call, const char *key)
+{
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, key, (unsigned)strlen(key)) ||
+           (LLVMIsAFunction(callee) && tn__has_text(callee, key));
+}
+
+bool tn__has_bundle(LLVMValueRef call, const char *tag)
+{
+    bool found = false;
+    for (unsigned b = 0; b < LLVMGetNumOperandBundles(call); b++) {
+        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
+        size_t length;
+        found |= strcmp(LLVMGetOperandBundleTag(bundle, &length), tag) == 0;
+        LLVMDisposeOperandBundle(bundle);
+    }
+    return found;
 }
 
 /* ---- errors ---- */

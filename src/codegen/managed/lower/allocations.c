@@ -33,34 +33,18 @@ static LLVMValueRef constant(const struct allocation *a, uint64_t value)
 
 /* ---- what has to be null ---- */
 
-static bool reads_or_collects(LLVMValueRef i)
-{
-    LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
-    return tn__is_call(i) || LLVMIsATerminatorInst(i) || opcode == LLVMLoad || opcode == LLVMAtomicRMW ||
-           opcode == LLVMAtomicCmpXchg || opcode == LLVMFence || opcode == LLVMVAArg;
-}
-
-/* How far into the object an address points. */
-static bool offset_in(LLVMValueRef object, LLVMValueRef address, int64_t *offset)
-{
-    int64_t step;
-    for (*offset = 0; address != object; address = LLVMGetOperand(address, 0)) {
-        step = 0;
-        bool is_gep = LLVMIsAGetElementPtrInst(address) != NULL;
-        if (!(is_gep ? tn__llvm_constant_offset(address, &step) : LLVMIsAAddrSpaceCastInst(address) != NULL))
-            return false;
-        *offset += step;
-    }
-    return true;
-}
-
 /* Takes away the words that are stored before anything could see them. */
 static void leave_out_stored(struct allocation *a)
 {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(a->gc->module);
-    for (LLVMValueRef i = LLVMGetNextInstruction(a->call); !reads_or_collects(i); i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = LLVMGetNextInstruction(a->call);; i = LLVMGetNextInstruction(i)) {
+        LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+        if (tn__is_call(i) || LLVMIsATerminatorInst(i) || opcode == LLVMLoad || opcode == LLVMAtomicRMW ||
+            opcode == LLVMAtomicCmpXchg || opcode == LLVMFence || opcode == LLVMVAArg)
+            return;
         int64_t offset;
-        if (!LLVMIsAStoreInst(i) || !offset_in(a->call, LLVMGetOperand(i, 1), &offset) || offset < 0 || offset % WORD)
+        if (opcode != LLVMStore || !tn__constant_distance(LLVMGetOperand(i, 1), a->call, &offset) || offset < 0 ||
+            offset % WORD)
             continue;
         uint64_t size = LLVMStoreSizeOfType(layout, LLVMTypeOf(LLVMGetOperand(i, 0)));
         for (uint64_t w = (uint64_t)offset / WORD; w < MAX_WORDS && (w + 1) * WORD <= (uint64_t)offset + size; w++)
@@ -117,14 +101,6 @@ static void null_words(struct allocation *a, LLVMValueRef object)
 
 /* ---- the two sides ---- */
 
-static LLVMValueRef atomic_load(struct allocation *a, LLVMTypeRef type, LLVMValueRef address)
-{
-    LLVMValueRef load = LLVMBuildLoad2(a->builder, type, address, "");
-    LLVMSetOrdering(load, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(load, WORD);
-    return tn__tag(a->gc, load, TN__RUNTIME_MEMORY);
-}
-
 /* Where the header goes: at `bump`, or behind a zero word if the payload would not be aligned. */
 static LLVMValueRef align_header(struct allocation *a, LLVMValueRef bump)
 {
@@ -148,7 +124,10 @@ static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LL
     LLVMValueRef header = align_header(a, bump);
     LLVMValueRef total = LLVMBuildAdd(builder, a->size, constant(a, TN_GC_HEADER_SIZE), "");
     LLVMValueRef end = LLVMBuildGEP2(builder, byte, header, &total, 1, "end");
-    LLVMValueRef limit = atomic_load(a, pointer, tn__field(a->gc, builder, block, TN_GC_BLOCK_LIMIT));
+    LLVMValueRef limit = LLVMBuildLoad2(builder, pointer, tn__field(a->gc, builder, block, TN_GC_BLOCK_LIMIT), "");
+    LLVMSetOrdering(limit, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(limit, WORD);
+    tn__tag(a->gc, limit, TN__RUNTIME_MEMORY);
     tn__likely(a->gc, LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULE, end, limit, ""), room, slow));
 
     LLVMPositionBuilderAtEnd(builder, room);
@@ -175,9 +154,8 @@ static void describe(struct allocation *a)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0);
     LLVMValueRef size = LLVMGetOperand(a->call, 1), type = LLVMGetOperand(a->call, 2);
-    unsigned align = LLVMGetEnumAttributeKindForName("align", strlen("align"));
-    LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(a->call, LLVMAttributeReturnIndex, align);
-    a->alignment = attribute ? (unsigned)LLVMGetEnumAttributeValue(attribute) : WORD;
+    LLVMAttributeRef align = tn__attribute(a->call, LLVMAttributeReturnIndex, "align");
+    a->alignment = align ? (unsigned)LLVMGetEnumAttributeValue(align) : WORD;
     a->asked = size;
     LLVMPositionBuilderBefore(a->builder, a->call);
     a->type = tn__space_of(type) == TRACKED ? LLVMBuildAddrSpaceCast(a->builder, type, pointer, "type")
@@ -197,22 +175,16 @@ static void describe(struct allocation *a)
     a->size = LLVMBuildAnd(a->builder, rounded, constant(a, (uint64_t)-WORD), "");
 }
 
-static bool is_inline(const struct allocation *a)
-{
-    return a->words <= TN_GC_LARGEST_INLINE / WORD && a->alignment <= LARGE_ALIGNMENT;
-}
-
-static void lower(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void lower_allocation(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
     struct allocation a = {.gc = gc, .builder = builder, .call = call};
     describe(&a);
-    if (!is_inline(&a)) {
+    if (a.words > TN_GC_LARGEST_INLINE / WORD || a.alignment > LARGE_ALIGNMENT) {
         LLVMReplaceAllUsesWith(call, allocate_slowly(&a));
         LLVMInstructionEraseFromParent(call);
         return;
     }
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-    LLVMValueRef block = tn__function_block(gc, builder, function);
+    LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(call));
     LLVMBasicBlockRef before = LLVMGetInstructionParent(call), done = tn__llvm_split(call);
     LLVMBasicBlockRef room = LLVMInsertBasicBlockInContext(gc->context, done, "room");
     LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(gc->context, done, "slow");
@@ -239,13 +211,7 @@ static void lower(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
     gc->stats->inline_allocations++;
 }
 
-static bool is_allocation(LLVMValueRef i)
-{
-    enum tn__intrinsic intrinsic = tn__intrinsic_called(i);
-    return intrinsic == TN__ALLOC_OBJ || intrinsic == TN__ALLOC_BYTES;
-}
-
 void tn__lower_allocations(struct tn__gc *gc)
 {
-    tn__each_call(gc, is_allocation, lower);
+    tn__each_call(gc, tn__is_allocation, lower_allocation);
 }

@@ -72,18 +72,12 @@ static LLVMValueRef step_back(LLVMValueRef i)
     return from ? LLVMGetLastInstruction(from) : NULL;
 }
 
-static bool is_allocation(LLVMValueRef value)
-{
-    enum tn__intrinsic intrinsic = tn__intrinsic_called(value);
-    return intrinsic == TN__ALLOC_OBJ || intrinsic == TN__ALLOC_BYTES;
-}
-
 /* True if since the object's allocation, or since a barrier for it, no collection can have happened. */
 static bool is_covered(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
     LLVMValueRef i = step_back(store);
     for (unsigned far = 0; i && far < FAR; far++, i = step_back(i)) {
-        if (i == parent && is_allocation(i))
+        if (i == parent && tn__is_allocation(i))
             return true;
         const uint32_t *number = tn__map_find(&b->parents, i);
         if (number && b->list[*number - 1] == parent)
@@ -96,41 +90,29 @@ static bool is_covered(struct barriers *b, LLVMValueRef store, LLVMValueRef pare
 
 /* ---- the test ---- */
 
-static void note(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
-{
-    b->list = tn__gc_room(b->gc, b->list, b->count, sizeof *b->list);
-    b->list[b->count++] = parent;
-    *tn__map_add(b->gc, &b->parents, store) = b->count;
-}
-
 static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
 {
     LLVMTypeRef type = LLVMPointerTypeInContext(b->gc->context, 0);
     return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->builder, pointer, type, "") : pointer;
 }
 
-/* The word that a reference to an object of the heap is stored into; null: there may be none, or it is one of
- * several. */
-static LLVMValueRef slot_of(struct barriers *b, LLVMValueRef store)
-{
-    LLVMValueRef address, value;
-    stores_reference(store, &address, &value);
-    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind && !LLVMIsConstant(value);
-    return is_plain ? in_space_0(b, address) : LLVMConstNull(LLVMPointerTypeInContext(b->gc->context, 0));
-}
-
+/* The runtime is told the word that a reference to an object of the heap is stored into; null: there may be none, or it
+ * is one of several. */
 static void log_object(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
     struct tn__gc *gc = b->gc;
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), types[] = {pointer, pointer};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), types, 2, 0);
-    LLVMValueRef arguments[] = {in_space_0(b, parent), slot_of(b, store)};
+    LLVMValueRef address, value, object = in_space_0(b, parent);
+    stores_reference(store, &address, &value);
+    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind && !LLVMIsConstant(value);
+    LLVMValueRef arguments[] = {object, is_plain ? in_space_0(b, address) : LLVMConstNull(pointer)};
     LLVMValueRef function = tn__runtime_leaf(gc, "tn__gc_log", type);
     LLVMSetFunctionCallConv(function, PRESERVE_MOST);
     LLVMSetInstructionCallConv(LLVMBuildCall2(b->builder, type, function, arguments, 2, ""), PRESERVE_MOST);
 }
 
-static void insert(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
+static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
     struct tn__gc *gc = b->gc;
     LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
@@ -166,7 +148,8 @@ static bool is_needed(struct barriers *b, LLVMValueRef store)
         tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
     else if (parent && !LLVMIsNull(value)) {
         needed = !is_covered(b, store, parent);
-        note(b, store, parent);
+        TN__APPEND(b->gc, b->list, b->count, parent);
+        *tn__map_add(b->gc, &b->parents, store) = b->count;
     }
     b->gc->stats->barriers_skipped += !needed;
     return needed;
@@ -199,27 +182,18 @@ static void replace_move(struct barriers *b, LLVMValueRef call)
 
 /* ---- the pass ---- */
 
-/* A store to several objects, which `scalarize` has left. */
-static bool is_scatter(struct barriers *b, LLVMValueRef i)
-{
-    LLVMValueRef address, value;
-    if (!stores_reference(i, &address, &value) || LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMPointerTypeKind)
-        return false;
-    tn__gc_reject(b->gc, i, NULL, "not-scalar", "references are stored into several objects at once");
-    return true;
-}
-
 static void guard_function(struct barriers *b, LLVMValueRef function)
 {
     LLVMValueRef *stores = NULL, address, value;
     size_t count = 0;
     for (TN__EACH_BLOCK(block, function))
-        for (TN__EACH_INSTRUCTION(i, block))
-            if (!is_scatter(b, i) &&
-                (is_move(i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER || stores_reference(i, &address, &value))) {
-                stores = tn__gc_room(b->gc, stores, count, sizeof *stores);
-                stores[count++] = i;
-            }
+        for (TN__EACH_INSTRUCTION(i, block)) {
+            bool is_store = stores_reference(i, &address, &value);
+            if (is_store && LLVMGetTypeKind(LLVMTypeOf(address)) != LLVMPointerTypeKind) /* `scalarize` has left it */
+                tn__gc_reject(b->gc, i, NULL, "not-scalar", "references are stored into several objects at once");
+            else if (is_store || is_move(i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER)
+                TN__APPEND(b->gc, stores, count, i);
+        }
     for (size_t i = 0; i < count; i++) { /* bases first: their phis belong to blocks that are split afterwards */
         if (stores_reference(stores[i], &address, &value))
             tn__base_of(b->bases, address);
@@ -232,7 +206,7 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
         needed[i] = stores_reference(stores[i], &address, &value) && is_needed(b, stores[i]);
     for (size_t i = 0; i < count; i++) {
         if (needed[i])
-            insert(b, stores[i], b->list[*tn__map_find(&b->parents, stores[i]) - 1]);
+            insert_test(b, stores[i], b->list[*tn__map_find(&b->parents, stores[i]) - 1]);
         else if (is_move(stores[i]))
             replace_move(b, stores[i]);
         else if (!stores_reference(stores[i], &address, &value))

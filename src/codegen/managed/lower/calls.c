@@ -26,9 +26,9 @@ static unsigned fixed_arguments(LLVMValueRef call)
 static LLVMValueRef argument_array(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
 {
     static const char name[] = "arguments.array";
-    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function));
     size_t length;
-    for (LLVMValueRef i = first; LLVMIsAAllocaInst(i); i = LLVMGetNextInstruction(i))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)); LLVMIsAAllocaInst(i);
+         i = LLVMGetNextInstruction(i))
         if (strcmp(LLVMGetValueName2(i, &length), name) == 0)
             return i;
     unsigned most = 0;
@@ -38,21 +38,20 @@ static LLVMValueRef argument_array(struct tn__gc *gc, LLVMBuilderRef builder, LL
                 most = LLVMGetNumArgOperands(i) - fixed_arguments(i);
     if (!most)
         return NULL;
-    LLVMPositionBuilderBefore(builder, first);
-    return LLVMBuildAlloca(builder, LLVMArrayType2(LLVMPointerTypeInContext(gc->context, TRACKED), most), name);
+    LLVMTypeRef type = LLVMArrayType2(LLVMPointerTypeInContext(gc->context, TRACKED), most);
+    return tn__make_variable(builder, function, type, name);
 }
 
 static void lower_array_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-    LLVMValueRef array = argument_array(gc, builder, function);
+    LLVMValueRef array = argument_array(gc, builder, tn__function_of(call));
     bool extra = tn__intrinsic_called(call) == TN__CALL2;
     unsigned fixed = fixed_arguments(call), count = LLVMGetNumArgOperands(call) - fixed;
     LLVMPositionBuilderBefore(builder, call);
-    for (unsigned i = 0; i < count; i++)
-        tn__tag(gc,
-                LLVMBuildStore(builder, LLVMGetOperand(call, fixed + i), tn__field(gc, builder, array, 8 * (int64_t)i)),
-                TN__RUNTIME_MEMORY);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef place = tn__field(gc, builder, array, 8 * (int64_t)i);
+        tn__tag(gc, LLVMBuildStore(builder, LLVMGetOperand(call, fixed + i), place), TN__RUNTIME_MEMORY);
+    }
     LLVMValueRef callee = LLVMGetOperand(call, 0), self = LLVMGetOperand(call, fixed - 1);
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), i32 = LLVMInt32TypeInContext(gc->context);
     LLVMValueRef arguments[] = {self, count ? array : LLVMConstNull(pointer), LLVMConstInt(i32, count, 0),
@@ -94,8 +93,7 @@ static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
     LLVMContextRef context = gc->context;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(context),
                 type = LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, 0);
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
-    LLVMValueRef block = tn__function_block(gc, builder, function);
+    LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(instruction));
     LLVMBasicBlockRef before = LLVMGetInstructionParent(instruction), behind = tn__llvm_split(instruction);
     LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(context, behind, "poll");
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
@@ -126,7 +124,7 @@ static void lower_safepoint(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValue
 static bool allocates(LLVMBasicBlockRef block)
 {
     for (TN__EACH_INSTRUCTION(i, block))
-        if (tn__intrinsic_called(i) == TN__ALLOC_OBJ || tn__intrinsic_called(i) == TN__ALLOC_BYTES)
+        if (tn__is_allocation(i))
             return true;
     return false;
 }
@@ -147,26 +145,15 @@ static void poll_in_loops(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRe
     }
 }
 
-static bool can_run_long(LLVMValueRef function)
-{
-    for (TN__EACH_BLOCK(b, function))
-        for (TN__EACH_INSTRUCTION(i, b))
-            if (tn__is_safepoint(i))
-                return true;
-    return false;
-}
-
 void tn__insert_polls(struct tn__gc *gc)
 {
-    static const char leaf[] = "gc-leaf-function";
     tn__each_call(gc, is_safepoint_intrinsic, lower_safepoint);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
-        if (LLVMIsDeclaration(f) ||
-            LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, leaf, sizeof leaf - 1))
+        if (LLVMIsDeclaration(f) || tn__has_text(f, TN__LEAF))
             continue;
         tn__llvm_remove_unreachable(f);
-        bool at_entry = (gc->options->polls & TN_POLL_ENTRIES) && can_run_long(f);
+        bool at_entry = (gc->options->polls & TN_POLL_ENTRIES) && tn__find_safepoint(f);
         if (gc->options->polls & TN_POLL_LOOPS)
             poll_in_loops(gc, builder, f);
         if (at_entry)
@@ -192,8 +179,7 @@ static LLVMValueRef value_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
         return LLVMBuildAddrSpaceCast(builder, LLVMGetOperand(call, 1), type, "");
     case TN__GET_PGCSTACK:
     case TN__GET_PGCSTACK_OR_NEW: {
-        LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-        LLVMValueRef block = tn__function_block(gc, builder, function);
+        LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(call));
         LLVMPositionBuilderBefore(builder, call);
         return tn__field(gc, builder, block, TN_GC_BLOCK_PGCSTACK);
     }
@@ -233,15 +219,7 @@ static void erase_begin(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
 /* What a leaf was given as roots means nothing to LLVM's targets. */
 static bool has_own_bundle(LLVMValueRef i)
 {
-    bool found = false;
-    for (unsigned b = 0; LLVMIsACallInst(i) && b < LLVMGetNumOperandBundles(i); b++) {
-        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(i, b);
-        size_t length;
-        const char *tag = LLVMGetOperandBundleTag(bundle, &length);
-        found |= strcmp(tag, "jl_roots") == 0 || strcmp(tag, "gc-transition") == 0;
-        LLVMDisposeOperandBundle(bundle);
-    }
-    return found;
+    return LLVMIsACallInst(i) && (tn__has_bundle(i, "jl_roots") || tn__has_bundle(i, "gc-transition"));
 }
 
 static void drop_bundles(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)

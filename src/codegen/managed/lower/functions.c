@@ -12,28 +12,9 @@
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
-#define LEAF "gc-leaf-function"
+#define BODY ".m" /* behind the name of the entry */
 
 /* ---- leaves ---- */
-
-static const LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-
-static bool has_text(LLVMValueRef function, const char *key)
-{
-    return LLVMGetStringAttributeAtIndex(function, on_function, key, (unsigned)strlen(key)) != NULL;
-}
-
-static void set_text(struct tn__gc *gc, LLVMValueRef function, const char *key, const char *value)
-{
-    LLVMAddAttributeAtIndex(
-        function, on_function,
-        LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
-}
-
-static void add_text(struct tn__gc *gc, LLVMValueRef function, const char *key)
-{
-    set_text(gc, function, key, "");
-}
 
 /* The linker may put another definition in the place of such a function. */
 static bool may_be_replaced(LLVMValueRef function)
@@ -48,48 +29,34 @@ static bool may_be_replaced(LLVMValueRef function)
     }
 }
 
-static LLVMValueRef find_safepoint(LLVMValueRef function)
-{
-    for (TN__EACH_BLOCK(b, function))
-        for (TN__EACH_INSTRUCTION(i, b))
-            if (tn__is_safepoint(i))
-                return i;
-    return NULL;
-}
-
 /* What inline assembly without a frame leads to, nobody knows: an image's entries jump to versions of functions. So
  * this is native code, and called like that. */
 static bool is_naked(LLVMValueRef function)
 {
-    unsigned naked = LLVMGetEnumAttributeKindForName("naked", strlen("naked"));
-    return LLVMGetEnumAttributeAtIndex(function, on_function, naked) != NULL;
-}
-
-static bool is_candidate(LLVMValueRef function)
-{
-    return !LLVMIsDeclaration(function) && !LLVMGetGC(function) && !may_be_replaced(function) && !is_naked(function);
+    return tn__attribute(function, TN__ON_FUNCTION, "naked") != NULL;
 }
 
 /* A safepoint in a leaf makes it none, which may make its callers none. */
 static void mark_leaves(struct tn__gc *gc)
 {
     for (TN__EACH_FUNCTION(f, gc)) {
-        LLVMValueRef safepoint = has_text(f, LEAF) ? find_safepoint(f) : NULL;
+        LLVMValueRef safepoint = tn__has_text(f, TN__LEAF) ? tn__find_safepoint(f) : NULL;
         if (safepoint)
             tn__gc_reject(gc, safepoint, NULL, "leaf", "a safepoint in a function that is marked gc-leaf-function");
     }
     struct tn__map inferred = {0};
     for (TN__EACH_FUNCTION(f, gc))
-        if (is_candidate(f) && !has_text(f, LEAF)) {
+        if (!LLVMIsDeclaration(f) && !LLVMGetGC(f) && !may_be_replaced(f) && !is_naked(f) &&
+            !tn__has_text(f, TN__LEAF)) {
             *tn__map_add(gc, &inferred, f) = 1;
-            add_text(gc, f, LEAF);
+            tn__set_text(f, TN__LEAF, "");
         }
     bool changed = true;
     while (changed) {
         changed = false;
         for (TN__EACH_FUNCTION(f, gc))
-            if (tn__map_find(&inferred, f) && has_text(f, LEAF) && find_safepoint(f)) {
-                LLVMRemoveStringAttributeAtIndex(f, on_function, LEAF, sizeof LEAF - 1);
+            if (tn__map_find(&inferred, f) && tn__has_text(f, TN__LEAF) && tn__find_safepoint(f)) {
+                LLVMRemoveStringAttributeAtIndex(f, TN__ON_FUNCTION, TN__LEAF, sizeof TN__LEAF - 1);
                 changed = true;
             }
     }
@@ -101,7 +68,7 @@ void tn__manage_functions(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc)) {
         /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
         bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
-        if (is_elsewhere || is_naked(f) || has_text(f, LEAF))
+        if (is_elsewhere || is_naked(f) || tn__has_text(f, TN__LEAF))
             continue;
         if (LLVMGetGC(f) && !tn__is_managed_function(f))
             tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");
@@ -170,13 +137,13 @@ static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool ou
     LLVMValueRef f = LLVMAddFunction(gc->module, out ? "tn.extended_result" : "tn.variable_arguments",
                                      LLVMFunctionType(result_type, types, count + 1 + out, 0));
     LLVMSetLinkage(f, LLVMInternalLinkage);
-    set_text(gc, f, TN__MODULE_NAME, "");
+    tn__set_text(f, TN__MODULE_NAME, "");
     LLVMGetParams(f, parameters);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, f, ""));
     LLVMValueRef result = LLVMBuildCall2(builder, type, parameters[0], parameters + 1, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetInstructionCallConv(call));
-    tn__copy_abi_attributes(call, 0, count, result, 0);
+    tn__copy_abi_attributes(call, count, result, 0);
     if (out)
         LLVMBuildStore(builder, result, parameters[count + 1]);
     if (LLVMGetTypeKind(result_type) == LLVMVoidTypeKind)
@@ -187,16 +154,9 @@ static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool ou
     return f;
 }
 
-static LLVMValueRef make_result_variable(LLVMBuilderRef builder, LLVMValueRef call)
-{
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
-    return LLVMBuildAlloca(builder, LLVMTypeOf(call), "result");
-}
-
 static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    bool out = is_in_x87(gc, LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)), LLVMTypeOf(call));
+    bool out = is_in_x87(gc, tn__function_of(call), LLVMTypeOf(call));
     LLVMValueRef forwarder = make_forwarder(gc, call, out);
     unsigned count = LLVMGetNumArgOperands(call);
     LLVMValueRef *arguments = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
@@ -204,8 +164,8 @@ static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call
     for (unsigned i = 0; i < count; i++)
         arguments[i + 1] = LLVMGetOperand(call, i);
     if (out) {
-        tn__split_invokes(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
-        arguments[count + 1] = make_result_variable(builder, call);
+        tn__split_invokes(tn__function_of(call));
+        arguments[count + 1] = tn__make_variable(builder, tn__function_of(call), LLVMTypeOf(call), "result");
         LLVMPositionBuilderBefore(builder, tn__place_behind(call));
         LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(builder, LLVMTypeOf(call), arguments[count + 1], ""));
     }
@@ -214,13 +174,6 @@ static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call
 
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
  * x87 register, it emits another call. */
-static bool needs_forwarder(struct tn__gc *gc, LLVMValueRef i)
-{
-    return tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
-           (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) ||
-            is_in_x87(gc, LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)), LLVMTypeOf(i)));
-}
-
 static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
 {
     for (TN__EACH_FUNCTION(f, gc)) {
@@ -235,7 +188,8 @@ static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
         for (TN__EACH_BLOCK(b, f))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (needs_forwarder(gc, i))
+                if (tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
+                    (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i))))
                     forward(gc, builder, i);
             }
     }
@@ -245,8 +199,7 @@ static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
 
 static bool is_second_return(LLVMValueRef i)
 {
-    return tn__is_call(i) && tn__returns_twice(i) &&
-           tn__is_managed_function(LLVMGetBasicBlockParent(LLVMGetInstructionParent(i)));
+    return tn__is_call(i) && tn__returns_twice(i) && tn__is_managed_function(tn__function_of(i));
 }
 
 /* A longjmp may have come out of a transition. The runtime's function is called like a managed one: directly. */
@@ -261,32 +214,21 @@ static void come_back(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef ca
 
 /* ---- entries ---- */
 
-static bool is_local(LLVMValueRef function)
-{
-    LLVMLinkage linkage = LLVMGetLinkage(function);
-    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
-}
-
-static bool is_called_by(LLVMValueRef user, LLVMValueRef function)
-{
-    return LLVMIsAInstruction(user) && tn__is_call(user) && LLVMGetCalledValue(user) == function;
-}
-
 /* A call whose arguments do not name the function, in managed code. */
 static bool is_managed_call(LLVMUseRef use, LLVMValueRef function)
 {
     LLVMValueRef user = LLVMGetUser(use);
-    if (!is_called_by(user, function))
+    if (!LLVMIsAInstruction(user) || !tn__is_call(user) || LLVMGetCalledValue(user) != function)
         return false;
     for (unsigned i = 0; i < LLVMGetNumArgOperands(user); i++)
         if (LLVMGetOperand(user, i) == function)
             return false;
-    return tn__is_managed_function(LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)));
+    return tn__is_managed_function(tn__function_of(user));
 }
 
 static bool needs_entry(LLVMValueRef function)
 {
-    if (!is_local(function))
+    if (!tn__is_local(function))
         return true;
     for (TN__EACH_USE(use, function))
         if (!is_managed_call(use, function))
@@ -294,22 +236,15 @@ static bool needs_entry(LLVMValueRef function)
     return false;
 }
 
-/* "f" to "f.m". */
-static const char *body_name(struct tn__gc *gc, LLVMValueRef function)
+/* The function's name, which renaming does not change, and something behind it. */
+static char *copy_name(struct tn__gc *gc, LLVMValueRef function, const char *suffix)
 {
     size_t length;
     const char *name = LLVMGetValueName2(function, &length);
-    char *body = tn__gc_array(gc, length + 3, 1);
-    memcpy(body, name, length);
-    memcpy(body + length, ".m", 2);
-    return body;
-}
-
-static const char *copy_name(struct tn__gc *gc, LLVMValueRef function)
-{
-    size_t length;
-    const char *name = LLVMGetValueName2(function, &length);
-    return memcpy(tn__gc_array(gc, length + 1, 1), name, length);
+    char *copy = tn__gc_array(gc, length + strlen(suffix) + 1, 1);
+    memcpy(copy, name, length);
+    memcpy(copy + length, suffix, strlen(suffix));
+    return copy;
 }
 
 static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index)
@@ -328,7 +263,7 @@ static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeInd
 static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
 {
     static const char *const untrue[] = {"memory", "speculatable", "alwaysinline", "naked", "noreturn"};
-    const char *name = copy_name(gc, body), *inner = body_name(gc, body);
+    const char *name = copy_name(gc, body, ""), *inner = copy_name(gc, body, BODY);
     LLVMSetValueName2(body, inner, strlen(inner));
     LLVMValueRef entry = LLVMAddFunction(gc->module, name, LLVMGlobalGetValueType(body));
     LLVMSetLinkage(entry, LLVMGetLinkage(body));
@@ -338,17 +273,17 @@ static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
         LLVMSetComdat(entry, LLVMGetComdat(body));
     for (unsigned i = 0; i <= LLVMCountParams(body); i++)
         copy_attributes(body, entry, i);
-    copy_attributes(body, entry, on_function);
+    copy_attributes(body, entry, TN__ON_FUNCTION);
     for (size_t i = 0; i < TN_COUNT(untrue); i++)
-        LLVMRemoveEnumAttributeAtIndex(entry, on_function,
+        LLVMRemoveEnumAttributeAtIndex(entry, TN__ON_FUNCTION,
                                        LLVMGetEnumAttributeKindForName(untrue[i], strlen(untrue[i])));
     if (LLVMGetSection(body) && *LLVMGetSection(body))
         LLVMSetSection(entry, LLVMGetSection(body));
     LLVMSetGC(entry, TN__GC_STRATEGY);
-    if (!has_text(body, TN__MODULE_NAME))
-        set_text(gc, body, TN__MODULE_NAME, name);
-    set_text(gc, entry, TN__MODULE_NAME, "");
-    if (!is_local(body))
+    if (!tn__has_text(body, TN__MODULE_NAME))
+        tn__set_text(body, TN__MODULE_NAME, name);
+    tn__set_text(entry, TN__MODULE_NAME, "");
+    if (!tn__is_local(body))
         LLVMSetVisibility(body, LLVMHiddenVisibility);
     return entry;
 }
@@ -425,9 +360,8 @@ static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
     LLVMValueRef level = enter(gc, builder, entry, block);
     LLVMValueRef result = LLVMBuildCall2(builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetFunctionCallConv(body));
-    for (unsigned i = 0; i < count; i++)
-        tn__copy_parameter_attributes(body, i, result, i);
-    LLVMAddCallSiteAttribute(result, on_function,
+    tn__copy_abi_attributes(body, count, result, 0);
+    LLVMAddCallSiteAttribute(result, TN__ON_FUNCTION,
                              LLVMCreateStringAttribute(gc->context, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1, "", 0));
     set_top(gc, builder, block, level);
     if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
@@ -454,7 +388,7 @@ static void redirect_calls(LLVMValueRef entry, LLVMValueRef body)
 /* A declaration of a managed function stands for its entry; its body is declared too. */
 static void declare_body(struct tn__gc *gc, LLVMValueRef entry)
 {
-    LLVMValueRef body = LLVMAddFunction(gc->module, body_name(gc, entry), LLVMGlobalGetValueType(entry));
+    LLVMValueRef body = LLVMAddFunction(gc->module, copy_name(gc, entry, BODY), LLVMGlobalGetValueType(entry));
     LLVMSetVisibility(body, LLVMHiddenVisibility);
     LLVMSetFunctionCallConv(body, LLVMGetFunctionCallConv(entry));
     LLVMSetGC(body, TN__GC_STRATEGY);
@@ -464,19 +398,12 @@ static void declare_body(struct tn__gc *gc, LLVMValueRef entry)
         LLVMDeleteFunction(body);
 }
 
-/* Other modules may know the function as a managed one. */
-static void name_leaf_body(struct tn__gc *gc, LLVMValueRef leaf)
-{
-    LLVMValueRef body = LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(leaf), 0, leaf, body_name(gc, leaf));
-    LLVMSetVisibility(body, LLVMHiddenVisibility);
-}
-
 static void make_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef body)
 {
     LLVMValueRef entry = declare_entry(gc, body);
     tn__llvm_replace_function(body, entry);
     redirect_calls(entry, body);
-    if (!is_local(body) || LLVMGetFirstUse(entry))
+    if (!tn__is_local(body) || LLVMGetFirstUse(entry))
         define_entry(gc, builder, entry, body);
 }
 
@@ -488,18 +415,17 @@ void tn__make_transitions(struct tn__gc *gc)
     tn__mark_native_functions(gc);
     lower_resumes(gc, builder);
     forward_calls(gc, builder);
-    for (TN__EACH_FUNCTION(f, gc)) {
-        functions = tn__gc_room(gc, functions, count, sizeof *functions);
-        functions[count++] = f;
-    }
+    for (TN__EACH_FUNCTION(f, gc))
+        TN__APPEND(gc, functions, count, f);
     for (size_t i = 0; i < count; i++) {
         LLVMValueRef f = functions[i];
         if (LLVMIsDeclaration(f) && tn__is_managed_function(f))
             declare_body(gc, f);
         else if (tn__is_managed_function(f) && needs_entry(f))
             make_entry(gc, builder, f);
-        else if (!LLVMIsDeclaration(f) && has_text(f, LEAF) && !is_local(f) && !may_be_replaced(f))
-            name_leaf_body(gc, f);
+        else if (!LLVMIsDeclaration(f) && tn__has_text(f, TN__LEAF) && !tn__is_local(f) && !may_be_replaced(f))
+            LLVMSetVisibility(LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(f), 0, f, copy_name(gc, f, BODY)),
+                              LLVMHiddenVisibility); /* other modules may know the function as a managed one */
     }
     tn__each_call(gc, is_second_return, come_back);
     LLVMDisposeBuilder(builder);

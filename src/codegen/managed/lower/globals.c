@@ -35,8 +35,7 @@ static void add_word(void *context, uint64_t offset)
     }
     if (r->count > MAX_RANGES)
         return;
-    r->list = tn__gc_room(r->gc, r->list, r->count, sizeof *r->list);
-    r->list[r->count++] = (struct range){offset, 1};
+    TN__APPEND(r->gc, r->list, r->count, (struct range){offset, 1});
 }
 
 static LLVMValueRef address(struct tn__gc *gc, LLVMValueRef global, uint64_t offset)
@@ -60,8 +59,7 @@ static LLVMValueRef entry(struct tn__gc *gc, LLVMValueRef table, size_t number, 
 /* A local name: another module's definition must not take the place of what the distance is measured to. */
 static LLVMValueRef local_name(struct tn__gc *gc, LLVMValueRef global)
 {
-    LLVMLinkage linkage = LLVMGetLinkage(global);
-    if (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage)
+    if (tn__is_local(global))
         return global;
     LLVMValueRef alias = LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(global), 0, global, "tn.root");
     LLVMSetLinkage(alias, LLVMInternalLinkage);
@@ -106,10 +104,8 @@ void tn__make_root_tables(struct tn__gc *gc)
     size_t count = 0;
     for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
         if (!LLVMIsDeclaration(g) && tn__type_holds(LLVMGlobalGetValueType(g), IN_TRACKED) &&
-            LLVMGetLinkage(g) != LLVMAvailableExternallyLinkage && !LLVMIsGlobalConstant(g)) {
-            globals = tn__gc_room(gc, globals, count, sizeof *globals);
-            globals[count++] = g;
-        }
+            LLVMGetLinkage(g) != LLVMAvailableExternallyLinkage && !LLVMIsGlobalConstant(g))
+            TN__APPEND(gc, globals, count, g);
     for (size_t i = 0; i < count; i++) {
         struct ranges r = {.gc = gc, .layout = LLVMGetModuleDataLayout(gc->module), .aligned = true};
         tn__each_reference(r.layout, LLVMGlobalGetValueType(globals[i]), 0, add_word, &r);

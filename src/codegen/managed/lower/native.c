@@ -45,27 +45,15 @@ static bool is_leaf_name(const char *name)
            (has_suffix && is_in(libm_leaves, TN_COUNT(libm_leaves), name, length - 1));
 }
 
-static void mark(struct tn__gc *gc, LLVMValueRef function, const char *key)
-{
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(gc->context, key, (unsigned)strlen(key), "", 0));
-}
-
 static void mark_leaf(void *context, LLVMValueRef function)
 {
+    (void)context;
     size_t length;
     if (is_leaf_name(LLVMGetValueName2(function, &length)))
-        mark(context, function, TN__LIBC_LEAF);
+        tn__set_text(function, TN__LIBC_LEAF, "");
 }
 
 /* ---- annotations of C ---- */
-
-static bool is_text(LLVMValueRef global, const char *wanted)
-{
-    LLVMValueRef text = LLVMIsAGlobalVariable(global) ? LLVMGetInitializer(global) : NULL;
-    size_t length;
-    return text && LLVMIsConstantString(text) && strcmp(LLVMGetAsString(text, &length), wanted) == 0;
-}
 
 /* Rows of function, text, and where that was written. Attributes of functions come along when a module is divided, and
  * this global does not. */
@@ -74,14 +62,17 @@ void tn__mark_annotated_functions(struct tn__gc *gc)
     LLVMValueRef global = LLVMGetNamedGlobal(gc->module, "llvm.global.annotations");
     LLVMValueRef rows = global ? LLVMGetInitializer(global) : NULL;
     for (unsigned i = 0; rows && i < (unsigned)LLVMGetNumOperands(rows); i++) {
-        LLVMValueRef row = LLVMGetOperand(rows, i);
-        if (LLVMGetNumOperands(row) > 1 && LLVMIsAFunction(LLVMGetOperand(row, 0)) &&
-            is_text(LLVMGetOperand(row, 1), TN__NO_TRANSITION))
-            mark(gc, LLVMGetOperand(row, 0), TN__NO_TRANSITION);
+        LLVMValueRef row = LLVMGetOperand(rows, i), text = NULL;
+        size_t length;
+        if (LLVMGetNumOperands(row) > 1 && LLVMIsAGlobalVariable(LLVMGetOperand(row, 1)))
+            text = LLVMGetInitializer(LLVMGetOperand(row, 1));
+        if (text && LLVMIsAFunction(LLVMGetOperand(row, 0)) && LLVMIsConstantString(text) &&
+            strcmp(LLVMGetAsString(text, &length), TN__NO_TRANSITION) == 0)
+            tn__set_text(LLVMGetOperand(row, 0), TN__NO_TRANSITION, "");
     }
 }
 
 void tn__mark_native_functions(struct tn__gc *gc)
 {
-    tn__llvm_each_library_function(gc->module, mark_leaf, gc);
+    tn__llvm_each_library_function(gc->module, mark_leaf, NULL);
 }

@@ -8,6 +8,7 @@
  *   - getelementptr in 10, and phis and selects of such, are derived pointers: they move to 11. One that would be
  *     stored, passed or returned as a reference is an error. */
 
+#include "codegen/managed/ir/bases.h"
 #include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
@@ -32,20 +33,11 @@ struct copy {
 static void add_parts(struct copy *c, LLVMTypeRef type, uint64_t offset)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
-    uint64_t length = kind == LLVMArrayTypeKind    ? LLVMGetArrayLength2(type)
-                      : kind == LLVMStructTypeKind ? LLVMCountStructElementTypes(type)
-                                                   : 0;
-    if (kind != LLVMArrayTypeKind && kind != LLVMStructTypeKind) {
-        c->parts = tn__gc_room(c->gc, c->parts, c->count, sizeof *c->parts);
-        c->parts[c->count++] = (struct part){type, offset};
-        return;
-    }
-    for (unsigned i = 0; i < length && c->count <= MAX_PARTS; i++) {
-        LLVMTypeRef part = kind == LLVMArrayTypeKind ? LLVMGetElementType(type) : LLVMStructGetTypeAtIndex(type, i);
-        uint64_t at = kind == LLVMArrayTypeKind ? i * LLVMABISizeOfType(c->layout, part)
-                                                : LLVMOffsetOfElement(c->layout, type, i);
-        add_parts(c, part, offset + at);
-    }
+    if (kind != LLVMArrayTypeKind && kind != LLVMStructTypeKind)
+        TN__APPEND(c->gc, c->parts, c->count, (struct part){type, offset});
+    else
+        for (uint64_t i = 0; i < tn__element_count(type) && c->count <= MAX_PARTS; i++)
+            add_parts(c, tn__element_type(type, i), offset + tn__element_offset(c->layout, type, i));
 }
 
 static LLVMValueRef part_of(struct copy *c, LLVMValueRef memory, const struct part *part)
@@ -62,9 +54,8 @@ static LLVMValueRef derived(struct copy *c, LLVMValueRef address)
 /* Aligns the access to a part to what the copy says of its operand. References are aligned to 8 in any case. */
 static void align_part(struct copy *c, LLVMValueRef access, const struct part *part, unsigned operand)
 {
-    unsigned kind = LLVMGetEnumAttributeKindForName("align", strlen("align"));
-    LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(c->call, operand + 1, kind);
-    uint64_t known = attribute ? LLVMGetEnumAttributeValue(attribute) : 1;
+    LLVMAttributeRef align = tn__attribute(c->call, operand + 1, "align");
+    uint64_t known = align ? LLVMGetEnumAttributeValue(align) : 1;
     while (part->offset % known)
         known /= 2;
     if (known < 8 && tn__type_holds(part->type, IN_MANAGED))
@@ -169,45 +160,14 @@ struct interior {
     struct tn__gc *gc;
     LLVMBuilderRef builder;
     LLVMTypeRef derived;
-    LLVMValueRef *values; /* getelementptr in 10, and what passes them on */
-    size_t count;
-    struct tn__map known;
+    struct tn__values values; /* getelementptr in 10, and what passes them on */
 };
-
-static void add(struct interior *in, LLVMValueRef value)
-{
-    uint32_t *seen = tn__map_add(in->gc, &in->known, value);
-    if (*seen)
-        return;
-    *seen = 1;
-    in->values = tn__gc_room(in->gc, in->values, in->count, sizeof *in->values);
-    in->values[in->count++] = value;
-}
-
-static bool passes_on(LLVMValueRef user)
-{
-    LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
-    return tn__space_of(user) == TRACKED &&
-           (opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMFreeze || opcode == LLVMGetElementPtr);
-}
-
-static void find(struct interior *in, LLVMValueRef function)
-{
-    for (TN__EACH_BLOCK(b, function))
-        for (TN__EACH_INSTRUCTION(i, b))
-            if (LLVMIsAGetElementPtrInst(i) && tn__space_of(i) == TRACKED)
-                add(in, i);
-    for (size_t n = 0; n < in->count; n++)
-        for (TN__EACH_USE(use, in->values[n]))
-            if (passes_on(LLVMGetUser(use)))
-                add(in, LLVMGetUser(use));
-}
 
 /* A reference becomes a derived pointer where `user` takes it. */
 static void cast_operand(struct interior *in, LLVMValueRef user, unsigned operand)
 {
     LLVMValueRef value = LLVMGetOperand(user, operand);
-    if (tn__space_of(value) != TRACKED || tn__map_find(&in->known, value))
+    if (tn__space_of(value) != TRACKED || tn__map_find(&in->values.known, value))
         return;
     if (LLVMIsAPHINode(user))
         LLVMPositionBuilderBefore(in->builder, LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, operand)));
@@ -235,8 +195,7 @@ static bool is_address(LLVMValueRef user, LLVMValueRef value)
 /* Calls of LLVM's whose names say what they take: they are declared anew. */
 static bool replace_access(struct interior *in, LLVMValueRef call)
 {
-    static const char *const fill[] = {"memset."}, *const move[] = {"memmove."};
-    bool fills = tn__calls_llvm(call, fill, TN_COUNT(fill)), moves = tn__calls_llvm(call, move, TN_COUNT(move));
+    bool fills = tn__calls_llvm(call, "memset."), moves = tn__calls_llvm(call, "memmove.");
     if (!fills && !tn__is_copy(call))
         return false;
     LLVMValueRef to = LLVMGetOperand(call, 0), what = LLVMGetOperand(call, 1), size = LLVMGetOperand(call, 2);
@@ -253,7 +212,7 @@ static bool replace_access(struct interior *in, LLVMValueRef call)
 
 static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef user)
 {
-    if (tn__map_find(&in->known, user) || is_address(user, value))
+    if (tn__map_find(&in->values.known, user) || is_address(user, value))
         return;
     if (LLVMIsAICmpInst(user)) {
         cast_operand(in, user, 0);
@@ -269,33 +228,26 @@ static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef us
 
 static void settle(struct interior *in, LLVMValueRef value)
 {
-    LLVMValueRef *users = NULL;
-    size_t count = 0;
-    for (TN__EACH_USE(use, value)) {
-        users = tn__gc_room(in->gc, users, count, sizeof *users);
-        users[count++] = LLVMGetUser(use);
-    }
-    for (size_t i = 0; i < count; i++) {
-        size_t seen = 0; /* one user may use it more than once, and may be gone then */
-        while (users[seen] != users[i])
-            seen++;
-        if (seen == i)
-            settle_user(in, value, users[i]);
-    }
+    struct tn__values users = {.count = 0}; /* one may use it more than once, and may be gone then */
+    for (TN__EACH_USE(use, value))
+        tn__values_add(in->gc, &users, LLVMGetUser(use));
+    for (size_t i = 0; i < users.count; i++)
+        settle_user(in, value, users.list[i]);
 }
 
 static void derive(struct interior *in)
 {
-    for (size_t n = 0; n < in->count; n++)
-        tn__llvm_set_type(in->values[n], in->derived);
-    for (size_t n = 0; n < in->count; n++) {
-        bool choice = LLVMIsASelectInst(in->values[n]) != NULL;
-        unsigned operands = LLVMIsAGetElementPtrInst(in->values[n]) ? 1 : (unsigned)LLVMGetNumOperands(in->values[n]);
+    for (size_t n = 0; n < in->values.count; n++)
+        tn__llvm_set_type(in->values.list[n], in->derived);
+    for (size_t n = 0; n < in->values.count; n++) {
+        bool choice = LLVMIsASelectInst(in->values.list[n]) != NULL;
+        unsigned operands =
+            LLVMIsAGetElementPtrInst(in->values.list[n]) ? 1 : (unsigned)LLVMGetNumOperands(in->values.list[n]);
         for (unsigned k = choice; k < operands; k++)
-            cast_operand(in, in->values[n], k);
+            cast_operand(in, in->values.list[n], k);
     }
-    for (size_t n = 0; n < in->count; n++)
-        settle(in, in->values[n]);
+    for (size_t n = 0; n < in->values.count; n++)
+        settle(in, in->values.list[n]);
 }
 
 /* ---- the pass ---- */
@@ -310,7 +262,7 @@ void tn__normalize(struct tn__gc *gc)
         tn__llvm_promote(f);
         struct interior in = {.gc = gc, .builder = builder};
         in.derived = LLVMPointerTypeInContext(gc->context, DERIVED);
-        find(&in, f);
+        tn__find_interior(gc, f, &in.values);
         derive(&in);
     }
     LLVMDisposeBuilder(builder);

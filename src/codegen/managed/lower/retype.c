@@ -23,14 +23,6 @@ struct retyping {
 
 /* ---- types ---- */
 
-static bool is_described(struct tn__flow *m, const struct tn__object *object)
-{
-    for (uint32_t w = 0; w < object->size / WORD_BYTES; w++)
-        if (tn__word_holds_reference(m, object, w) != m->words[object->first_word + w].declared)
-            return false;
-    return true;
-}
-
 /* A packed struct with an array for each run of equal words. */
 static LLVMTypeRef type_of_words(struct retyping *r, const struct tn__object *object)
 {
@@ -54,9 +46,7 @@ static void retype_variable(struct retyping *r, const struct tn__object *object)
     LLVMValueRef variable = object->value, count = LLVMGetOperand(variable, 0);
     LLVMTypeRef type = type_of_words(r, object);
     if (!LLVMIsAConstantInt(count)) {
-        unsigned kind = LLVMGetMDKindIDInContext(r->gc->context, TN__HOLDS_REFERENCES, sizeof TN__HOLDS_REFERENCES - 1);
-        LLVMSetMetadata(variable, kind,
-                        LLVMMetadataAsValue(r->gc->context, LLVMMDNodeInContext2(r->gc->context, NULL, 0)));
+        tn__mark(variable, TN__HOLDS_REFERENCES);
         return;
     }
     if (object->repeats) {
@@ -71,19 +61,18 @@ static void retype_argument(struct retyping *r, const struct tn__object *object)
 {
     LLVMValueRef argument = object->value, function = LLVMGetParamParent(argument);
     unsigned parameter = 0, byval = LLVMGetEnumAttributeKindForName("byval", strlen("byval"));
-    unsigned align = LLVMGetEnumAttributeKindForName("align", strlen("align"));
     while (LLVMGetParam(function, parameter) != argument)
         parameter++;
     LLVMRemoveEnumAttributeAtIndex(function, parameter + 1, byval);
     LLVMAddAttributeAtIndex(function, parameter + 1,
                             LLVMCreateTypeAttribute(r->gc->context, byval, type_of_words(r, object)));
-    if (!LLVMGetEnumAttributeAtIndex(function, parameter + 1, align))
+    if (!tn__attribute(function, parameter + 1, "align"))
         LLVMSetParamAlignment(argument, LLVMABIAlignmentOfType(r->memory.layout, object->type));
 }
 
 /* ---- references copied as numbers ---- */
 
-static bool is_reference_at(struct retyping *r, LLVMValueRef load, uint64_t at)
+static bool copies_reference_at(struct retyping *r, LLVMValueRef load, uint64_t at)
 {
     bool found = tn__leads_to_reference(&r->memory, LLVMGetOperand(load, 0), at);
     for (LLVMUseRef use = LLVMGetFirstUse(load); use && !found; use = LLVMGetNextUse(use))
@@ -95,7 +84,7 @@ static bool copies_reference(struct retyping *r, LLVMValueRef load)
 {
     uint64_t size = LLVMStoreSizeOfType(r->memory.layout, LLVMTypeOf(load));
     for (uint64_t at = 0; at + WORD_BYTES <= size; at += WORD_BYTES)
-        if (is_reference_at(r, load, at))
+        if (copies_reference_at(r, load, at))
             return true;
     return false;
 }
@@ -130,7 +119,7 @@ static void retype_copy(struct retyping *r, LLVMValueRef load)
         for (bytes = WORD_BYTES; at + bytes > size;)
             bytes /= 2;
         LLVMTypeRef number = LLVMIntTypeInContext(r->gc->context, (unsigned)(8 * bytes));
-        bool reference = bytes == WORD_BYTES && is_reference_at(r, load, at);
+        bool reference = bytes == WORD_BYTES && copies_reference_at(r, load, at);
         copy_part(r, load, at, reference ? r->reference : number);
     }
     while (LLVMGetFirstUse(load))
@@ -145,10 +134,8 @@ static void retype_copies(struct retyping *r)
     for (TN__EACH_FUNCTION(f, r->gc))
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b))
-                if (tn__is_copy_load(i) && copies_reference(r, i)) {
-                    loads = tn__gc_room(r->gc, loads, count, sizeof *loads);
-                    loads[count++] = i;
-                }
+                if (tn__is_copy_load(i) && copies_reference(r, i))
+                    TN__APPEND(r->gc, loads, count, i);
     for (size_t n = 0; n < count; n++)
         retype_copy(r, loads[n]);
 }
@@ -161,22 +148,12 @@ static void copy_argument(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRe
     LLVMTypeRef type = tn__type_by_value(function, parameter);
     uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(gc->module), type);
     unsigned alignment = tn__llvm_alignment(argument);
-    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
-    LLVMValueRef variable = LLVMBuildAlloca(builder, type, "argument");
+    LLVMValueRef variable = tn__make_variable(builder, function, type, "argument");
     LLVMReplaceAllUsesWith(argument, variable);
     tn__llvm_set_allocated_type(variable, type, alignment > WORD_BYTES ? alignment : WORD_BYTES);
     LLVMPositionBuilderBefore(builder, tn__behind_variables(function));
     LLVMBuildMemCpy(builder, variable, LLVMGetAlignment(variable), argument, alignment,
                     LLVMConstInt(LLVMInt64TypeInContext(gc->context), size, 0));
-}
-
-static bool has_safepoint(LLVMValueRef function)
-{
-    for (TN__EACH_BLOCK(b, function))
-        for (TN__EACH_INSTRUCTION(i, b))
-            if (tn__is_safepoint(i))
-                return true;
-    return false;
 }
 
 void tn__copy_arguments(struct tn__gc *gc)
@@ -185,7 +162,7 @@ void tn__copy_arguments(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc))
         for (unsigned p = 0; !LLVMIsDeclaration(f) && p < LLVMCountParams(f); p++) {
             LLVMTypeRef type = tn__type_by_value(f, p);
-            if (type && tn__type_holds(type, IN_TRACKED) && has_safepoint(f))
+            if (type && tn__type_holds(type, IN_TRACKED) && tn__find_safepoint(f))
                 copy_argument(gc, builder, f, p);
         }
     LLVMDisposeBuilder(builder);
@@ -202,11 +179,13 @@ void tn__type_stack(struct tn__gc *gc)
     retype_copies(&r);
     for (uint32_t o = 0; o < r.memory.object_count; o++) {
         const struct tn__object *object = &r.memory.objects[o];
-        if (is_described(&r.memory, object))
-            continue;
-        if (LLVMIsAArgument(object->value))
+        bool described = true;
+        for (uint32_t w = 0; w < object->size / WORD_BYTES; w++)
+            described &=
+                tn__word_holds_reference(&r.memory, object, w) == r.memory.words[object->first_word + w].declared;
+        if (!described && LLVMIsAArgument(object->value))
             retype_argument(&r, object);
-        else if (LLVMIsAAllocaInst(object->value))
+        else if (!described && LLVMIsAAllocaInst(object->value))
             retype_variable(&r, object);
     }
     LLVMDisposeBuilder(r.builder);

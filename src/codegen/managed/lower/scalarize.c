@@ -108,13 +108,11 @@ static LLVMValueRef put_together(struct scalars *s, LLVMTypeRef type, LLVMValueR
 
 static struct whole *add_whole(struct scalars *s, LLVMValueRef value)
 {
-    s->wholes = tn__gc_room(s->gc, s->wholes, s->whole_count, sizeof *s->wholes);
-    struct whole *w = &s->wholes[s->whole_count++];
-    w->value = value;
-    w->count = part_count(LLVMTypeOf(value));
-    w->parts = tn__gc_array(s->gc, w->count, sizeof *w->parts);
+    struct whole w = {value, NULL, part_count(LLVMTypeOf(value))};
+    w.parts = tn__gc_array(s->gc, w.count, sizeof *w.parts);
+    TN__APPEND(s->gc, s->wholes, s->whole_count, w);
     *tn__map_add(s->gc, &s->numbers, value) = s->whole_count;
-    return w;
+    return &s->wholes[s->whole_count - 1];
 }
 
 /* The parts of an operand: known, or of a constant, or of a whole that holds no managed pointer. */
@@ -130,8 +128,7 @@ static LLVMValueRef *parts_of(struct scalars *s, LLVMValueRef value)
 
 static void replace(struct scalars *s, LLVMValueRef instruction)
 {
-    s->gone = tn__gc_room(s->gc, s->gone, s->gone_count, sizeof *s->gone);
-    s->gone[s->gone_count++] = instruction;
+    TN__APPEND(s->gc, s->gone, s->gone_count, instruction);
 }
 
 /* ---- instructions whose parts are computed from parts ---- */
@@ -316,12 +313,6 @@ static void split_masked_load(struct scalars *s, LLVMValueRef i)
 
 /* ---- stores to several objects ---- */
 
-static bool is_scatter(LLVMValueRef i)
-{
-    static const char *const scatter[] = {"masked.scatter."};
-    return tn__calls_llvm(i, scatter, TN_COUNT(scatter)) && is_wanted(LLVMGetOperand(i, 0));
-}
-
 /* What the builder builds next, up to a branch to the block that is the answer, happens where `mask` says so. */
 static LLVMBasicBlockRef enter_lane(struct scalars *s, LLVMValueRef behind, LLVMValueRef mask)
 {
@@ -374,26 +365,15 @@ static void (*splitter(LLVMValueRef i))(struct scalars *, LLVMValueRef)
     case LLVMFreeze:
         return made ? split_by_part : NULL;
     case LLVMCall:
-        return is_scatter(i) ? split_scatter : made && tn__is_masked_load(i) ? split_masked_load : NULL;
+        if (tn__calls_llvm(i, "masked.scatter."))
+            return is_wanted(LLVMGetOperand(i, 0)) ? split_scatter : NULL;
+        return made && tn__is_masked_load(i) ? split_masked_load : NULL;
     case LLVMAddrSpaceCast:
     case LLVMGetElementPtr:
         return made && is_vector(LLVMTypeOf(i)) ? split_by_part : NULL;
     default:
         return NULL;
     }
-}
-
-/* Instructions as they were, in reverse postorder: operands come before their users, but for phis. */
-static LLVMValueRef *list_instructions(struct scalars *s, size_t *count)
-{
-    LLVMValueRef *list = NULL;
-    *count = 0;
-    for (uint32_t b = 0; b < s->cfg->count; b++)
-        for (TN__EACH_INSTRUCTION(i, s->cfg->blocks[b].block)) {
-            list = tn__gc_room(s->gc, list, *count, sizeof *list);
-            list[(*count)++] = i;
-        }
-    return list;
 }
 
 static bool has_wholes(LLVMValueRef function)
@@ -410,8 +390,11 @@ static bool has_wholes(LLVMValueRef function)
 
 static void split_all(struct scalars *s, LLVMValueRef function)
 {
-    size_t count;
-    LLVMValueRef *list = list_instructions(s, &count);
+    LLVMValueRef *list = NULL; /* as they were, in reverse postorder: operands before their users, but for phis */
+    size_t count = 0;
+    for (uint32_t b = 0; b < s->cfg->count; b++)
+        for (TN__EACH_INSTRUCTION(i, s->cfg->blocks[b].block))
+            TN__APPEND(s->gc, list, count, i);
     for (LLVMValueRef p = LLVMGetFirstParam(function); p; p = LLVMGetNextParam(p))
         if (is_wanted(p))
             split_result(s, p);
@@ -428,14 +411,6 @@ static void split_all(struct scalars *s, LLVMValueRef function)
     }
 }
 
-static void erase_replaced(struct scalars *s)
-{
-    for (uint32_t n = 0; n < s->gone_count; n++)
-        LLVMReplaceAllUsesWith(s->gone[n], LLVMGetPoison(LLVMTypeOf(s->gone[n]))); /* by one another */
-    for (uint32_t n = 0; n < s->gone_count; n++)
-        LLVMInstructionEraseFromParent(s->gone[n]);
-}
-
 void tn__scalarize(struct tn__gc *gc)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
@@ -449,7 +424,10 @@ void tn__scalarize(struct tn__gc *gc)
         for (uint32_t n = 0; n < s.gone_count; n++)
             if (LLVMIsAPHINode(s.gone[n]))
                 fill_phi(&s, s.gone[n]);
-        erase_replaced(&s);
+        for (uint32_t n = 0; n < s.gone_count; n++)
+            LLVMReplaceAllUsesWith(s.gone[n], LLVMGetPoison(LLVMTypeOf(s.gone[n]))); /* by one another */
+        for (uint32_t n = 0; n < s.gone_count; n++)
+            LLVMInstructionEraseFromParent(s.gone[n]);
     }
     LLVMDisposeBuilder(builder);
 }

@@ -8,23 +8,14 @@
 
 #define INTERNAL "tenon-internal"
 
-static const LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-
-static bool is_internal(LLVMValueRef function)
-{
-    LLVMLinkage linkage = LLVMGetLinkage(function);
-    return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
-}
-
 void tn__keep_results(struct tn__gc *gc)
 {
-    LLVMAttributeRef mark = LLVMCreateStringAttribute(gc->context, INTERNAL, strlen(INTERNAL), "", 0);
     for (TN__EACH_FUNCTION(f, gc)) {
-        if (!is_internal(f) || !tn__type_holds(LLVMGetReturnType(LLVMGlobalGetValueType(f)), IN_DERIVED | IN_LOADED))
+        if (!tn__is_local(f) || !tn__type_holds(LLVMGetReturnType(LLVMGlobalGetValueType(f)), IN_DERIVED | IN_LOADED))
             continue;
         LLVMSetLinkage(f, LLVMExternalLinkage);
         LLVMSetVisibility(f, LLVMHiddenVisibility);
-        LLVMAddAttributeAtIndex(f, on_function, mark);
+        tn__set_text(f, INTERNAL, "");
     }
 }
 
@@ -33,9 +24,9 @@ void tn__release_results(struct tn__gc *gc)
     LLVMValueRef next;
     for (LLVMValueRef f = LLVMGetFirstFunction(gc->module); f; f = next) {
         next = LLVMGetNextFunction(f);
-        if (!LLVMGetStringAttributeAtIndex(f, on_function, INTERNAL, strlen(INTERNAL)))
+        if (!tn__has_text(f, INTERNAL))
             continue;
-        LLVMRemoveStringAttributeAtIndex(f, on_function, INTERNAL, strlen(INTERNAL));
+        LLVMRemoveStringAttributeAtIndex(f, TN__ON_FUNCTION, INTERNAL, strlen(INTERNAL));
         LLVMSetVisibility(f, LLVMDefaultVisibility);
         LLVMSetLinkage(f, LLVMInternalLinkage);
         if (!LLVMGetFirstUse(f))

@@ -45,26 +45,23 @@ static bool names_pointer(const char *name, unsigned length)
     return length > 1 && name[0] == 'p' && digits > 1 && digits < length && name[digits] == ' ';
 }
 
-/* Whether the access is said to be one of a pointer in C. */
-static bool is_tagged_as_pointer(struct tn__gc *gc, LLVMValueRef access)
-{
-    unsigned kind = LLVMGetMDKindIDInContext(gc->context, "tbaa", strlen("tbaa")), length;
-    LLVMValueRef tag = LLVMGetMetadata(access, kind), type = operand(tag, 1), name = operand(type, 0);
-    const char *text = name ? LLVMGetMDString(name, &length) : NULL;
-    return text && names_pointer(text, length);
-}
-
+/* An integer is accessed in managed memory, as what is said to be a pointer in C. */
 static bool is_integer_copy(struct tn__gc *gc, LLVMValueRef i)
 {
     bool is_load = LLVMIsALoadInst(i) != NULL;
     if (!is_load && !LLVMIsAStoreInst(i))
         return false;
     LLVMValueRef value = is_load ? i : LLVMGetOperand(i, 0);
-    return tn__space_of(LLVMGetOperand(i, is_load ? 0 : 1)) >= TRACKED && tn__space_of(value) == -1 &&
-           !LLVMIsConstant(value) && is_tagged_as_pointer(gc, i);
+    if (tn__space_of(LLVMGetOperand(i, is_load ? 0 : 1)) < TRACKED || tn__space_of(value) != -1 ||
+        LLVMIsConstant(value))
+        return false;
+    unsigned kind = LLVMGetMDKindIDInContext(gc->context, "tbaa", strlen("tbaa")), length;
+    LLVMValueRef tag = LLVMGetMetadata(i, kind), type = operand(tag, 1), name = operand(type, 0);
+    const char *text = name ? LLVMGetMDString(name, &length) : NULL;
+    return text && names_pointer(text, length);
 }
 
-static bool check(struct tn__gc *gc, LLVMValueRef function)
+static bool check_function(struct tn__gc *gc, LLVMValueRef function)
 {
     bool is_managed = tn__type_holds(LLVMGlobalGetValueType(function), IN_MANAGED);
     for (TN__EACH_BLOCK(b, function))
@@ -83,7 +80,7 @@ static bool check(struct tn__gc *gc, LLVMValueRef function)
 bool tn__gc_refuses_optimized(struct tn__gc *gc)
 {
     for (TN__EACH_FUNCTION(f, gc))
-        if (!LLVMIsDeclaration(f) && !check(gc, f))
+        if (!LLVMIsDeclaration(f) && !check_function(gc, f))
             return true; /* the cure is the same for all others */
     return false;
 }

@@ -48,7 +48,7 @@ const char *const *tn_codegen_passes(void)
     return names;
 }
 
-static const struct pass *find(const char *name, size_t length)
+static const struct pass *find_pass(const char *name, size_t length)
 {
     for (size_t i = 0; i < TN_COUNT(passes); i++)
         if (strlen(passes[i].name) == length && strncmp(passes[i].name, name, length) == 0)
@@ -61,7 +61,7 @@ int tn__gc_check_names(const char *list, struct tn_error *err)
     size_t length;
     for (const char *at = list; *at; at += length + (at[length] == ',')) {
         length = strcspn(at, ",");
-        if (find(at, length))
+        if (find_pass(at, length))
             continue;
         int code = tn__fail(err, TN_EINVAL, "unknown pass '%.*s'; there are:", (int)length, at);
         for (size_t i = 0; i < TN_COUNT(passes); i++)
@@ -71,16 +71,8 @@ int tn__gc_check_names(const char *list, struct tn_error *err)
     return TN_OK;
 }
 
-/* Whether LLVM's verifier sees what the passes made. In builds with sanitizers it always does. */
-static bool is_examined(const struct tn_compile_options *options)
-{
-#ifdef TN_CHECKING
-    return true;
-#endif
-    return options->passes || options->verify_ir;
-}
-
-static int verify(struct tn__gc *gc)
+/* Lets LLVM's verifier see what the passes made: in builds with sanitizers always. */
+static int verify_module(struct tn__gc *gc)
 {
     char *message = NULL;
     bool broken = LLVMVerifyModule(gc->module, LLVMReturnStatusAction, &message);
@@ -97,12 +89,16 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
     tn__mark_annotated_functions(gc);
     for (const char *at = list; *at; at += length + (at[length] == ',')) {
         length = strcspn(at, ",");
-        find(at, length)->run(gc);
+        find_pass(at, length)->run(gc);
         tn__arena_free(&gc->arena);
         if (gc->diagnostics->errors)
             return TN_ECOMPILE;
     }
-    return *list && is_examined(gc->options) ? verify(gc) : TN_OK;
+    bool is_examined = gc->options->passes || gc->options->verify_ir;
+#ifdef TN_CHECKING
+    is_examined = true;
+#endif
+    return *list && is_examined ? verify_module(gc) : TN_OK;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
@@ -121,7 +117,7 @@ int tn__gc_lower(struct tn__gc *gc)
 
 static bool has_managed_value(LLVMValueRef function)
 {
-    if (LLVMGetGC(function) && strcmp(LLVMGetGC(function), TN__GC_STRATEGY) == 0)
+    if (tn__is_managed_function(function))
         return true;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b))

@@ -19,19 +19,15 @@ static bool is_managed_pointer(LLVMValueRef value)
     return LLVMGetTypeKind(type) == LLVMPointerTypeKind && tn__type_holds(type, IN_MANAGED);
 }
 
-/* A cast from space 0 names an object outside the heap, which stays where it is. */
-static bool is_permanent(LLVMValueRef value)
-{
-    return LLVMIsAIntToPtrInst(value) ||
-           (LLVMIsAAddrSpaceCastInst(value) && tn__space_of(LLVMGetOperand(value, 0)) == 0);
-}
-
 static void add_variable(struct tn__roots *roots, LLVMValueRef value, uint32_t block)
 {
-    if (!is_managed_pointer(value) || is_permanent(value))
+    /* A cast from space 0 names an object outside the heap, which stays where it is. */
+    bool is_permanent =
+        LLVMIsAIntToPtrInst(value) || (LLVMIsAAddrSpaceCastInst(value) && tn__space_of(LLVMGetOperand(value, 0)) == 0);
+    if (!is_managed_pointer(value) || is_permanent)
         return;
-    roots->variables = tn__gc_room(roots->gc, roots->variables, roots->variable_count, sizeof *roots->variables);
-    roots->variables[roots->variable_count++] = (struct tn__variable){.value = value, .block = block};
+    TN__APPEND(roots->gc, roots->variables, roots->variable_count,
+               (struct tn__variable){.value = value, .block = block});
     *tn__map_add(roots->gc, &roots->numbers, value) = roots->variable_count;
 }
 
@@ -51,22 +47,6 @@ static void ask_for_base(struct tn__roots *roots, LLVMValueRef value, uint32_t b
         tn__base_of(roots->bases, value);
 }
 
-/* Sums up constant steps from the base to the variable's value, if that is all there is between them. */
-static void measure(struct tn__roots *roots, struct tn__variable *variable)
-{
-    LLVMValueRef at = variable->value, base = roots->variables[variable->base].value;
-    int64_t step;
-    while (at != base) {
-        step = 0;
-        bool is_gep = LLVMIsAGetElementPtrInst(at) != NULL;
-        if (!(is_gep ? tn__llvm_constant_offset(at, &step) : LLVMIsAAddrSpaceCastInst(at) != NULL))
-            return;
-        variable->distance += step;
-        at = LLVMGetOperand(at, 0);
-    }
-    variable->is_fixed = true;
-}
-
 void tn__find_variables(struct tn__roots *roots)
 {
     roots->variables = NULL;
@@ -76,10 +56,11 @@ void tn__find_variables(struct tn__roots *roots)
     tn__bases_simplify(roots->bases);
     each_managed(roots, add_variable);
     for (uint32_t v = 0; v < roots->variable_count; v++) {
-        LLVMValueRef base = tn__base_of(roots->bases, roots->variables[v].value);
-        roots->variables[v].base = base ? tn__variable_of(roots, base) : NO_VARIABLE;
-        if (roots->variables[v].base != NO_VARIABLE && roots->variables[v].base != v)
-            measure(roots, &roots->variables[v]);
+        struct tn__variable *variable = &roots->variables[v];
+        LLVMValueRef base = tn__base_of(roots->bases, variable->value);
+        variable->base = base ? tn__variable_of(roots, base) : NO_VARIABLE;
+        if (variable->base != NO_VARIABLE && variable->base != v)
+            variable->is_fixed = tn__constant_distance(variable->value, base, &variable->distance);
     }
 }
 
@@ -101,11 +82,8 @@ static void enter(struct walk *walk, struct tn__variable *variable, uint32_t num
     if (block == variable->block || tn__bit(roots->live_in[block], number))
         return;
     tn__set_bit(roots->live_in[block], number);
-    variable->live_blocks =
-        tn__gc_room(roots->gc, variable->live_blocks, variable->live_block_count, sizeof *variable->live_blocks);
-    variable->live_blocks[variable->live_block_count++] = block;
-    walk->blocks = tn__gc_room(roots->gc, walk->blocks, walk->count, sizeof *walk->blocks);
-    walk->blocks[walk->count++] = block;
+    TN__APPEND(roots->gc, variable->live_blocks, variable->live_block_count, block);
+    TN__APPEND(roots->gc, walk->blocks, walk->count, block);
 }
 
 static void mark(struct walk *walk, uint32_t number, uint32_t block)
@@ -170,8 +148,7 @@ static void record(struct tn__roots *roots, struct tn__safepoint *safepoint, con
             v |= live[v / 64] >> v % 64 ? 0 : 63; /* nothing more in this word */
             continue;
         }
-        safepoint->live = tn__gc_room(roots->gc, safepoint->live, safepoint->live_count, sizeof *safepoint->live);
-        safepoint->live[safepoint->live_count++] = v;
+        TN__APPEND(roots->gc, safepoint->live, safepoint->live_count, v);
     }
 }
 

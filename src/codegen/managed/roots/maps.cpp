@@ -47,27 +47,6 @@ struct strategy : GCStrategy {
     }
 };
 
-/* Byte offsets of the references in a variable of this type. */
-void find_references(Type *type, const DataLayout &layout, int64_t offset, SmallVectorImpl<int64_t> &found)
-{
-    if (auto *array = dyn_cast<ArrayType>(type)) {
-        if (!tn__type_holds(wrap(array->getElementType()), IN_TRACKED))
-            return;
-        uint64_t step = layout.getTypeAllocSize(array->getElementType());
-        for (uint64_t i = 0; i < array->getNumElements(); i++)
-            find_references(array->getElementType(), layout, offset + i * step, found);
-    } else if (auto *structure = dyn_cast<StructType>(type)) {
-        for (unsigned i = 0; i < structure->getNumElements(); i++)
-            find_references(structure->getElementType(i), layout,
-                            offset + layout.getStructLayout(structure)->getElementOffset(i), found);
-    } else if (auto *vector = dyn_cast<FixedVectorType>(type)) {
-        for (unsigned i = 0; i < vector->getNumElements(); i++)
-            find_references(vector->getElementType(), layout, offset + 8 * i, found);
-    } else if (type->isPointerTy() && type->getPointerAddressSpace() == TRACKED) {
-        found.push_back(offset);
-    }
-}
-
 /* A variable in the frame: what the collector has to know of it. */
 struct variable {
     SmallVector<int64_t, 2> references;
@@ -117,7 +96,10 @@ void note_variables(const MachineFunction &function, int64_t fp_offset, frame &f
             continue;
         variable &noted = frame.variables[info.getObjectOffset(i) - fp_offset];
         noted.pinned = made->hasMetadata(TN__PINNED);
-        find_references(made->getAllocatedType(), layout, 0, noted.references);
+        tn__each_reference(
+            wrap(&layout), wrap(made->getAllocatedType()), 0,
+            [](void *list, uint64_t offset) { static_cast<decltype(&noted.references)>(list)->push_back(offset); },
+            &noted.references);
     }
 }
 

@@ -4,6 +4,7 @@
  * gc_preserve_begin and of "jl_roots"; objects that an argument of the call points into; owners of loaded pointers.
  * References to it are put into variables of their own before the call, which the stack map lists as pinned. */
 
+#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
 
 static void pin_pointer(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef value)
@@ -14,8 +15,7 @@ static void pin_pointer(struct tn__roots *roots, struct tn__safepoint *safepoint
     for (uint32_t i = 0; i < safepoint->pinned_count; i++)
         if (safepoint->pinned[i] == base)
             return;
-    safepoint->pinned = tn__gc_room(roots->gc, safepoint->pinned, safepoint->pinned_count, sizeof *safepoint->pinned);
-    safepoint->pinned[safepoint->pinned_count++] = base;
+    TN__APPEND(roots->gc, safepoint->pinned, safepoint->pinned_count, base);
 }
 
 /* Pins the objects of all pointers in these spaces (IN_...) that the operand of `user` is or contains. A struct, array
@@ -54,9 +54,7 @@ static void pin_arguments(struct tn__roots *roots, struct tn__safepoint *safepoi
     }
 }
 
-/* ---- regions ---- */
-
-static void pin_region(struct tn__roots *roots, LLVMValueRef begin)
+static void pin_in_region(struct tn__roots *roots, LLVMValueRef begin)
 {
     for (uint32_t s = 0; s < roots->safepoint_count; s++)
         if (tn__region_covers(roots->cfg, begin, roots->safepoints[s].call))
@@ -71,7 +69,7 @@ void tn__find_pins(struct tn__roots *roots)
     for (uint32_t b = 0; b < roots->cfg->count; b++)
         for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
             if (tn__intrinsic_called(i) == TN__PRESERVE_BEGIN)
-                pin_region(roots, i);
+                pin_in_region(roots, i);
 }
 
 /* ---- behind liveness ---- */
@@ -93,27 +91,18 @@ void tn__pin_owners(struct tn__roots *roots)
     }
 }
 
-static LLVMValueRef slot(struct tn__roots *roots, uint32_t number)
-{
-    if (number == roots->pin_slot_count) {
-        LLVMPositionBuilderBefore(roots->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(roots->function)));
-        LLVMValueRef made = LLVMBuildAlloca(roots->builder, roots->reference, "pinned");
-        LLVMSetMetadata(made, LLVMGetMDKindIDInContext(roots->gc->context, TN__PINNED, sizeof TN__PINNED - 1),
-                        LLVMMetadataAsValue(roots->gc->context, LLVMMDNodeInContext2(roots->gc->context, NULL, 0)));
-        roots->pin_slots = tn__gc_room(roots->gc, roots->pin_slots, number, sizeof *roots->pin_slots);
-        roots->pin_slots[roots->pin_slot_count++] = made;
-    }
-    return roots->pin_slots[number];
-}
-
 void tn__store_pins(struct tn__roots *roots)
 {
     for (uint32_t s = 0; s < roots->safepoint_count; s++) {
         struct tn__safepoint *safepoint = &roots->safepoints[s];
         for (uint32_t i = 0; i < safepoint->pinned_count; i++) {
-            LLVMValueRef variable = slot(roots, i);
+            if (i == roots->pin_slot_count) {
+                LLVMValueRef slot = tn__make_variable(roots->builder, roots->function, roots->reference, "pinned");
+                tn__mark(slot, TN__PINNED);
+                TN__APPEND(roots->gc, roots->pin_slots, roots->pin_slot_count, slot);
+            }
             LLVMPositionBuilderBefore(roots->builder, safepoint->call);
-            LLVMBuildStore(roots->builder, safepoint->pinned[i], variable);
+            LLVMBuildStore(roots->builder, safepoint->pinned[i], roots->pin_slots[i]);
         }
         roots->gc->stats->pinned += safepoint->pinned_count;
     }

@@ -34,8 +34,7 @@ struct repair {
 
 static void append(struct tn__roots *roots, struct list *list, uint32_t number, LLVMValueRef value)
 {
-    list->items = tn__gc_room(roots->gc, list->items, list->count, sizeof *list->items);
-    list->items[list->count++] = (struct definition){number, value};
+    TN__APPEND(roots->gc, list->items, list->count, (struct definition){number, value});
 }
 
 static void collect(struct repair *r)
@@ -70,8 +69,7 @@ static LLVMValueRef make_phi(struct repair *r, uint32_t variable, uint32_t block
     struct tn__roots *roots = r->roots;
     LLVMPositionBuilderBefore(roots->builder, LLVMGetFirstInstruction(roots->cfg->blocks[block].block));
     LLVMValueRef phi = LLVMBuildPhi(roots->builder, LLVMTypeOf(roots->variables[variable].value), "");
-    r->phis = tn__gc_room(roots->gc, r->phis, r->phi_count, sizeof *r->phis);
-    r->phis[r->phi_count++] = phi;
+    TN__APPEND(roots->gc, r->phis, r->phi_count, phi);
     *tn__map_add(roots->gc, &r->own, phi) = 1;
     return phi;
 }
@@ -153,10 +151,8 @@ struct current {
 
 static void set_current(struct repair *r, struct current *now, uint32_t variable, LLVMValueRef value)
 {
-    if (!now->values[variable]) {
-        now->touched = tn__gc_room(r->roots->gc, now->touched, now->count, sizeof *now->touched);
-        now->touched[now->count++] = variable;
-    }
+    if (!now->values[variable])
+        TN__APPEND(r->roots->gc, now->touched, now->count, variable);
     now->values[variable] = value;
 }
 
@@ -200,28 +196,13 @@ static void rename_block(struct repair *r, struct current *now, uint32_t block)
 
 /* ---- tidying up ---- */
 
-/* The only value that a phi brings together, or NULL. */
-static LLVMValueRef only_value(LLVMValueRef phi)
-{
-    LLVMValueRef only = NULL;
-    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
-        if (value == phi || value == only)
-            continue;
-        if (only)
-            return NULL;
-        only = value;
-    }
-    return only;
-}
-
 static void remove_needless(struct repair *r)
 {
     bool changed = true;
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < r->phi_count; i++) {
-            LLVMValueRef phi = r->phis[i], only = phi ? only_value(phi) : NULL;
+            LLVMValueRef phi = r->phis[i], only = phi ? tn__only_choice(phi) : NULL;
             if (!phi || (!only && LLVMGetFirstUse(phi)))
                 continue;
             if (only)

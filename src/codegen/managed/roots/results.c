@@ -25,14 +25,13 @@ static bool fits(LLVMTypeRef type)
 
 static void copy_call_attributes(LLVMValueRef from, LLVMValueRef to)
 {
-    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     LLVMAttributeRef list[64];
-    unsigned count = LLVMGetCallSiteAttributeCount(from, on_function);
+    unsigned count = LLVMGetCallSiteAttributeCount(from, TN__ON_FUNCTION);
     if (count > TN_COUNT(list))
         return;
-    LLVMGetCallSiteAttributes(from, on_function, list);
+    LLVMGetCallSiteAttributes(from, TN__ON_FUNCTION, list);
     for (unsigned i = 0; i < count; i++)
-        LLVMAddCallSiteAttribute(to, on_function, list[i]);
+        LLVMAddCallSiteAttribute(to, TN__ON_FUNCTION, list[i]);
 }
 
 static void pass_result(struct tn__roots *roots, LLVMValueRef call)
@@ -49,8 +48,7 @@ static void pass_result(struct tn__roots *roots, LLVMValueRef call)
     unsigned count = LLVMGetNumArgOperands(call), parameters = LLVMCountParamTypes(old);
     LLVMTypeRef *types = tn__gc_array(gc, parameters + 1, sizeof(LLVMTypeRef));
     LLVMValueRef *arguments = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
-    LLVMPositionBuilderBefore(roots->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(roots->function)));
-    LLVMValueRef variable = arguments[0] = LLVMBuildAlloca(roots->builder, result, "result");
+    LLVMValueRef variable = arguments[0] = tn__make_variable(roots->builder, roots->function, result, "result");
     types[0] = LLVMTypeOf(variable);
     LLVMGetParamTypes(old, types + 1);
     for (unsigned i = 0; i < count; i++)
@@ -74,10 +72,8 @@ void tn__pass_results(struct tn__roots *roots)
     size_t count = 0;
     for (TN__EACH_BLOCK(b, roots->function))
         for (TN__EACH_INSTRUCTION(i, b))
-            if (tn__is_call(i) && !fits(LLVMTypeOf(i)) && tn__is_safepoint(i)) {
-                calls = tn__gc_room(roots->gc, calls, count, sizeof *calls);
-                calls[count++] = i;
-            }
+            if (tn__is_call(i) && !fits(LLVMTypeOf(i)) && tn__is_safepoint(i))
+                TN__APPEND(roots->gc, calls, count, i);
     count = tn__llvm_select_returned_in_memory(roots->gc->machine, roots->function, calls, count);
     for (size_t n = 0; n < count; n++)
         pass_result(roots, calls[n]);

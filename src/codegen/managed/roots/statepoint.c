@@ -11,15 +11,6 @@
 
 enum { FIRST_ARGUMENT = 5 };
 
-/* ---- names of LLVM's ---- */
-
-static LLVMValueRef declare(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    *type = LLVMIntrinsicGetType(gc->context, id, &overload, 1);
-    return LLVMGetIntrinsicDeclaration(gc->module, id, &overload, 1);
-}
-
 static LLVMValueRef number(struct tn__roots *roots, uint64_t value)
 {
     return LLVMConstInt(LLVMInt32TypeInContext(roots->gc->context), value, 0);
@@ -71,8 +62,8 @@ static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *ca
 {
     LLVMValueRef *list = tn__gc_array(roots->gc, FIRST_ARGUMENT + call->argument_count + 3, sizeof(LLVMValueRef));
     unsigned n = 0;
-    bool entry = LLVMGetCallSiteStringAttribute(call->original, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                                TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1) != NULL;
+    bool entry = LLVMGetCallSiteStringAttribute(call->original, TN__ON_FUNCTION, TN__ENTRY_CALL,
+                                                sizeof TN__ENTRY_CALL - 1) != NULL;
     list[n++] = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), entry ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
     list[n++] = number(roots, 0); /* no bytes to patch */
     list[n++] = call->callee;
@@ -108,7 +99,8 @@ static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *
                                     const struct tn__safepoint *safepoint)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(roots->gc->context, 0), type;
-    LLVMValueRef function = declare(roots->gc, "llvm.experimental.gc.statepoint", pointer, &type), statepoint;
+    LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.statepoint", pointer, &type),
+                 statepoint;
     unsigned count;
     LLVMValueRef *arguments = arguments_of(roots, call, &count);
     LLVMOperandBundleRef bundles[2];
@@ -137,15 +129,13 @@ static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *
 
 static void annotate(struct tn__roots *roots, const struct call *call, LLVMValueRef statepoint)
 {
-    LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     unsigned element_type = LLVMGetEnumAttributeKindForName("elementtype", strlen("elementtype"));
     LLVMAddCallSiteAttribute(statepoint, 3, LLVMCreateTypeAttribute(roots->gc->context, element_type, call->type));
     if (call->native)
         LLVMAddCallSiteAttribute(statepoint, FIRST_ARGUMENT + 1, flag(roots, "nest"));
-    tn__copy_abi_attributes(call->original, 0, call->argument_count, statepoint,
-                            FIRST_ARGUMENT + (call->native ? 1 : 0));
+    tn__copy_abi_attributes(call->original, call->argument_count, statepoint, FIRST_ARGUMENT + (call->native ? 1 : 0));
     if (tn__returns_twice(call->original))
-        LLVMAddCallSiteAttribute(statepoint, on_function, flag(roots, "returns_twice"));
+        LLVMAddCallSiteAttribute(statepoint, TN__ON_FUNCTION, flag(roots, "returns_twice"));
     LLVMSetInstructionCallConv(statepoint, LLVMGetInstructionCallConv(call->original));
 }
 
@@ -157,7 +147,7 @@ static void emit_result(struct tn__roots *roots, const struct call *call, struct
     LLVMTypeRef type = LLVMTypeOf(call->original), function_type;
     if (LLVMGetTypeKind(type) == LLVMVoidTypeKind)
         return;
-    LLVMValueRef function = declare(roots->gc, "llvm.experimental.gc.result", type, &function_type);
+    LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.result", type, &function_type);
     safepoint->result = LLVMBuildCall2(roots->builder, function_type, function, &statepoint, 1, "");
     uint32_t variable = tn__variable_of(roots, call->original);
     if (variable != NO_VARIABLE) {
@@ -177,7 +167,7 @@ static LLVMValueRef emit_relocate(struct tn__roots *roots, uint32_t variable, LL
 {
     const struct tn__variable *v = &roots->variables[variable];
     LLVMTypeRef type = LLVMTypeOf(v->value), function_type;
-    LLVMValueRef function = declare(roots->gc, "llvm.experimental.gc.relocate", type, &function_type);
+    LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.relocate", type, &function_type);
     LLVMValueRef arguments[] = {statepoint, number(roots, roots->variables[v->base].index), number(roots, v->index)};
     bool derived = v->base != variable;
     roots->gc->stats->live_references += !derived;
@@ -218,20 +208,15 @@ static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepo
     }
 }
 
-/* Tells the runtime how much memory the arguments take that it has to copy. */
-static void store_memory(struct tn__roots *roots, uint64_t bytes)
-{
-    LLVMValueRef block = tn__thread_block(roots->gc, roots->builder);
-    LLVMValueRef value = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), bytes, 0);
-    LLVMBuildStore(roots->builder, value, tn__field(roots->gc, roots->builder, block, TN_GC_BLOCK_MEMORY));
-}
-
 static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint)
 {
     struct call call = describe(roots, safepoint);
     LLVMPositionBuilderBefore(roots->builder, call.original);
-    if (safepoint->memory)
-        store_memory(roots, safepoint->memory);
+    if (safepoint->memory) { /* which the runtime has to copy */
+        LLVMValueRef block = tn__thread_block(roots->gc, roots->builder);
+        LLVMValueRef bytes = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), safepoint->memory, 0);
+        LLVMBuildStore(roots->builder, bytes, tn__field(roots->gc, roots->builder, block, TN_GC_BLOCK_MEMORY));
+    }
     LLVMBasicBlockRef normal = LLVMIsAInvokeInst(call.original) ? LLVMGetNormalDest(call.original) : NULL;
     LLVMValueRef statepoint = emit_statepoint(roots, &call, safepoint);
     annotate(roots, &call, statepoint);

@@ -32,9 +32,9 @@ static void add_object(struct tn__flow *m, LLVMValueRef value, LLVMTypeRef type,
     }
     if (size < WORD_BYTES || size > HUGE) /* no room for references; or the type alone says where they are */
         return;
-    m->objects = tn__gc_room(m->gc, m->objects, m->object_count, sizeof *m->objects);
-    m->objects[m->object_count++] = (struct tn__object){
-        .value = value, .type = type, .size = size, .repeats = repeats, .first_word = m->word_count};
+    TN__APPEND(m->gc, m->objects, m->object_count,
+               (struct tn__object){
+                   .value = value, .type = type, .size = size, .repeats = repeats, .first_word = m->word_count});
     m->word_count += (uint32_t)(size / WORD_BYTES);
 }
 
@@ -64,9 +64,8 @@ static void add_variable(struct tn__flow *m, LLVMValueRef variable)
 
 LLVMTypeRef tn__type_by_value(LLVMValueRef function, unsigned parameter)
 {
-    unsigned kind = LLVMGetEnumAttributeKindForName("byval", strlen("byval"));
-    LLVMAttributeRef attribute = LLVMGetEnumAttributeAtIndex(function, parameter + 1, kind);
-    return attribute ? LLVMGetTypeAttributeValue(attribute) : NULL;
+    LLVMAttributeRef byval = tn__attribute(function, parameter + 1, "byval");
+    return byval ? LLVMGetTypeAttributeValue(byval) : NULL;
 }
 
 static void find_objects(struct tn__flow *m)
@@ -93,13 +92,6 @@ static int64_t reduced(int64_t offset, uint64_t stride)
         return offset;
     int64_t rest = offset % (int64_t)stride;
     return rest < 0 ? rest + (int64_t)stride : rest;
-}
-
-static struct tn__place moved(struct tn__place place, int64_t bytes, uint64_t stride)
-{
-    place.stride = tn__common_divisor(place.stride, stride);
-    place.offset = reduced((int64_t)((uint64_t)place.offset + (uint64_t)bytes), place.stride);
-    return place;
 }
 
 static struct tn__place anywhere(struct tn__place place)
@@ -129,8 +121,7 @@ static void enqueue(struct tn__flow *m, uint32_t fact)
     if (m->facts[fact].is_queued)
         return;
     m->facts[fact].is_queued = true;
-    m->queue = tn__gc_room(m->gc, m->queue, m->queue_count, sizeof *m->queue);
-    m->queue[m->queue_count++] = fact;
+    TN__APPEND(m->gc, m->queue, m->queue_count, fact);
 }
 
 /* Direct places replace others. */
@@ -153,9 +144,9 @@ static void add_fact(struct tn__flow *m, LLVMValueRef value, struct tn__place pl
             refine(m, at - 1, place, is_direct);
             return;
         }
-    m->facts = tn__gc_room(m->gc, m->facts, m->fact_count, sizeof *m->facts);
     struct tn__object *object = &m->objects[place.object];
-    m->facts[m->fact_count++] = (struct tn__fact){value, place, *first, object->last_fact, is_direct, false};
+    TN__APPEND(m->gc, m->facts, m->fact_count,
+               (struct tn__fact){value, place, *first, object->last_fact, is_direct, false});
     *first = object->last_fact = m->fact_count;
     enqueue(m, m->fact_count - 1);
 }
@@ -164,13 +155,6 @@ static void add_fact(struct tn__flow *m, LLVMValueRef value, struct tn__place pl
 static LLVMValueRef contents_of(const struct tn__flow *m, uint32_t object)
 {
     return (LLVMValueRef)(void *)&m->objects[object];
-}
-
-static bool is_contents(const struct tn__flow *m, LLVMValueRef value, uint32_t *object)
-{
-    uintptr_t distance = (uintptr_t)value - (uintptr_t)m->objects;
-    *object = (uint32_t)(distance / sizeof *m->objects);
-    return distance < m->object_count * sizeof *m->objects;
 }
 
 static void load_from(struct tn__flow *m, uint32_t object, LLVMValueRef load)
@@ -190,55 +174,18 @@ static void store_into(struct tn__flow *m, uint32_t object, struct tn__fact addr
 
 /* ---- uses ---- */
 
-static void flow_through_gep(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef gep)
-{
-    int64_t bytes;
-    uint64_t stride;
-    tn__llvm_gep_steps(m->layout, gep, &bytes, &stride);
-    add_fact(m, gep, moved(fact->place, bytes, stride), fact->is_direct);
-}
-
-enum { MANY_CALLS = 64 };
-
-/* What is called from everywhere gets addresses of everything. */
-static bool is_called_often(LLVMValueRef function)
-{
-    unsigned count = 0;
-    for (LLVMUseRef use = LLVMGetFirstUse(function); use && count <= MANY_CALLS; use = LLVMGetNextUse(use))
-        count++;
-    return count > MANY_CALLS;
-}
-
-static void flow_into_function(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call, LLVMValueRef callee)
-{
-    for (unsigned k = 0; k < LLVMGetNumArgOperands(call) && k < LLVMCountParams(callee); k++)
-        if (LLVMGetOperand(call, k) == fact->value && !tn__type_by_value(callee, k))
-            add_fact(m, LLVMGetParam(callee, k), fact->place, false);
-}
-
 /* Intrinsics that return their first argument, more or less. */
 static void flow_through_intrinsic(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
 {
-    static const char *const masks[] = {"ptrmask."};
     bool passes = LLVMGetNumArgOperands(call) && LLVMGetOperand(call, 0) == fact->value &&
                   LLVMTypeOf(call) == LLVMTypeOf(fact->value);
-    if (passes && tn__calls_llvm(call, masks, TN_COUNT(masks)))
+    if (passes && tn__calls_llvm(call, "ptrmask."))
         add_fact(m, call, anywhere(fact->place), false);
     else if (passes)
         add_fact(m, call, fact->place, fact->is_direct);
 }
 
-static bool is_returned(LLVMValueRef call, LLVMValueRef value)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName("returned", strlen("returned"));
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    for (unsigned k = 0; k < LLVMGetNumArgOperands(call); k++)
-        if (LLVMGetOperand(call, k) == value &&
-            (LLVMGetCallSiteEnumAttribute(call, k + 1, kind) ||
-             (LLVMIsAFunction(callee) && LLVMGetEnumAttributeAtIndex(callee, k + 1, kind))))
-            return true;
-    return false;
-}
+enum { MANY_CALLS = 64 };
 
 static void flow_into_call(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
 {
@@ -249,12 +196,19 @@ static void flow_into_call(struct tn__flow *m, const struct tn__fact *fact, LLVM
             add_fact(m, call, fact->place, fact->is_direct);
         return;
     }
-    if (is_returned(call, fact->value))
-        add_fact(m, call, fact->place, fact->is_direct);
+    unsigned arguments = LLVMGetNumArgOperands(call), calls = 0;
+    for (unsigned k = 0; k < arguments; k++)
+        if (LLVMGetOperand(call, k) == fact->value && tn__call_attribute(call, k + 1, "returned"))
+            add_fact(m, call, fact->place, fact->is_direct);
     if (LLVMIsAFunction(callee) && LLVMGetIntrinsicID(callee))
         flow_through_intrinsic(m, fact, call);
-    else if (fact->is_direct && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee) && !is_called_often(callee))
-        flow_into_function(m, fact, call, callee);
+    if (!fact->is_direct || !LLVMIsAFunction(callee) || LLVMIsDeclaration(callee))
+        return;
+    for (LLVMUseRef use = LLVMGetFirstUse(callee); use && calls <= MANY_CALLS; use = LLVMGetNextUse(use))
+        calls++; /* what is called from everywhere gets addresses of everything */
+    for (unsigned k = 0; calls <= MANY_CALLS && k < arguments && k < LLVMCountParams(callee); k++)
+        if (LLVMGetOperand(call, k) == fact->value && !tn__type_by_value(callee, k))
+            add_fact(m, LLVMGetParam(callee, k), fact->place, false);
 }
 
 static void flow_into_store(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef store)
@@ -278,8 +232,15 @@ static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVM
     }
     switch ((int)(is_constant ? LLVMGetConstOpcode(user) : LLVMGetInstructionOpcode(user))) {
     case LLVMGetElementPtr:
-        if (LLVMGetOperand(user, 0) == fact->value)
-            flow_through_gep(m, fact, user);
+        if (LLVMGetOperand(user, 0) == fact->value) {
+            struct tn__place place = fact->place;
+            int64_t bytes;
+            uint64_t stride;
+            tn__llvm_gep_steps(m->layout, user, &bytes, &stride);
+            place.stride = tn__common_divisor(place.stride, stride);
+            place.offset = reduced((int64_t)((uint64_t)place.offset + (uint64_t)bytes), place.stride);
+            add_fact(m, user, place, fact->is_direct);
+        }
         break;
     case LLVMLoad:
         if (fact->is_direct)
@@ -330,8 +291,7 @@ static void flow_out_of(struct tn__flow *m, uint32_t object)
 {
     for (uint32_t at = m->objects[object].last_fact; at; at = m->facts[at - 1].next_of_object) {
         LLVMValueRef address = m->facts[at - 1].value;
-        uint32_t other;
-        if (!m->facts[at - 1].is_direct || is_contents(m, address, &other))
+        if (!m->facts[at - 1].is_direct || tn__is_contents(m, address))
             continue;
         for (TN__EACH_USE(use, address))
             if (LLVMIsALoadInst(LLVMGetUser(use)))
@@ -346,11 +306,11 @@ void tn__find_memory(struct tn__gc *gc, struct tn__flow *m)
     for (uint32_t o = 0; o < m->object_count; o++)
         add_fact(m, m->objects[o].value, (struct tn__place){.object = o}, true);
     while (m->queue_start < m->queue_count) {
-        uint32_t number = m->queue[m->queue_start++], object;
+        uint32_t number = m->queue[m->queue_start++];
         m->facts[number].is_queued = false;
         struct tn__fact fact = m->facts[number];
-        if (is_contents(m, fact.value, &object)) {
-            flow_out_of(m, object);
+        if (tn__is_contents(m, fact.value)) {
+            flow_out_of(m, (uint32_t)((struct tn__object *)(void *)fact.value - m->objects));
             continue;
         }
         for (TN__EACH_USE(use, fact.value))

@@ -82,6 +82,12 @@ LLVMTypeRef tn__type_by_value(LLVMValueRef function, unsigned parameter);
 /* The first fact about a value, + 1; 0: it leads to none of the objects. */
 uint32_t tn__first_fact(const struct tn__flow *memory, LLVMValueRef value);
 
+/* What a variable contains is a value for facts: its struct tn__object. */
+static inline bool tn__is_contents(const struct tn__flow *memory, LLVMValueRef value)
+{
+    return (uintptr_t)value - (uintptr_t)memory->objects < memory->object_count * sizeof *memory->objects;
+}
+
 /* True for a load of something that holds no managed pointer and is only stored elsewhere: the two copy bytes. */
 bool tn__is_copy_load(LLVMValueRef i);
 

@@ -129,12 +129,6 @@ struct place {
     uint64_t scale;
 };
 
-static bool starts_at_object(LLVMValueRef gep)
-{
-    LLVMValueRef first = LLVMGetOperand(gep, 1);
-    return LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
-}
-
 /* The object that an address lies in, and where; false if that is not to be seen. */
 static bool locate(struct tn__gc *gc, LLVMValueRef address, struct place *place)
 {
@@ -152,7 +146,9 @@ static bool locate(struct tn__gc *gc, LLVMValueRef address, struct place *place)
         tn__llvm_gep_steps(LLVMGetModuleDataLayout(gc->module), address, &offset, &scale);
         place->offset += offset;
         place->scale = tn__common_divisor(place->scale, scale);
-        place->type = starts_at_object(address) ? LLVMGetGEPSourceElementType(address) : NULL;
+        LLVMValueRef first = LLVMGetOperand(address, 1);
+        bool is_at_start = LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
+        place->type = is_at_start ? LLVMGetGEPSourceElementType(address) : NULL;
     }
     return tn__space_of(place->object) == TRACKED && place->offset >= 0;
 }
@@ -160,8 +156,7 @@ static bool locate(struct tn__gc *gc, LLVMValueRef address, struct place *place)
 /* Of an allocation: what it is told. */
 static bool find_allocated(struct tn__gc *gc, LLVMValueRef object, struct descriptor *d)
 {
-    enum tn__intrinsic intrinsic = tn__intrinsic_called(object);
-    if (intrinsic != TN__ALLOC_OBJ && intrinsic != TN__ALLOC_BYTES)
+    if (!tn__is_allocation(object))
         return false;
     LLVMValueRef type = LLVMGetOperand(object, 2);
     while (LLVMIsAConstantExpr(type) || LLVMIsAAddrSpaceCastInst(type))
@@ -187,7 +182,7 @@ static bool find_named(struct tn__gc *gc, LLVMTypeRef type, struct descriptor *d
 }
 
 /* The address leads into an object whose descriptor can be read. */
-static bool find(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct descriptor *d)
+static bool find_descriptor(struct tn__gc *gc, LLVMValueRef address, struct place *place, struct descriptor *d)
 {
     return tn__space_of(address) >= TRACKED && tn__space_of(address) <= DERIVED && locate(gc, address, place) &&
            (find_allocated(gc, place->object, d) || (!gc->is_optimized && find_named(gc, place->type, d)));
@@ -198,7 +193,7 @@ void tn__each_listed_reference(struct tn__gc *gc, LLVMValueRef address, uint64_t
 {
     struct place place;
     struct descriptor descriptor;
-    if (!find(gc, address, &place, &descriptor))
+    if (!find_descriptor(gc, address, &place, &descriptor))
         return;
     uint64_t start = (uint64_t)place.offset;
     for (uint64_t word = (start + 7) & ~7ull; word + 8 <= start + size; word += 8)
@@ -255,8 +250,7 @@ static void report(struct access *a, uint64_t offset, const char *rule, const ch
     for (size_t i = 0; i < types->reported_count; i++)
         if (types->reported[i].descriptor == a->descriptor.global && types->reported[i].offset == offset)
             return;
-    types->reported = tn__gc_room(a->gc, types->reported, types->reported_count, sizeof *types->reported);
-    types->reported[types->reported_count++] = (struct word){a->descriptor.global, offset};
+    TN__APPEND(a->gc, types->reported, types->reported_count, (struct word){a->descriptor.global, offset});
     if (!find_member(a, offset, member, sizeof member))
         snprintf(member, sizeof member, "at offset %llu", (unsigned long long)offset);
     snprintf(message, sizeof message, "the member %s of '%.100s' %s", member, type_name(a), text);
@@ -284,20 +278,13 @@ static void check_part(struct access *a, uint64_t offset, LLVMTypeRef type, int 
 {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(a->gc->module);
     LLVMTypeKind kind = LLVMGetTypeKind(type);
-    bool is_struct = kind == LLVMStructTypeKind, is_array = kind == LLVMArrayTypeKind;
     bool is_vector = kind == LLVMVectorTypeKind && tn__type_holds(type, IN_TRACKED);
-    if (!is_struct && !is_array && !is_vector) {
+    if (kind != LLVMStructTypeKind && kind != LLVMArrayTypeKind && !is_vector) {
         check_scalar(a, offset, type);
         return;
     }
-    uint64_t count = is_struct  ? LLVMCountStructElementTypes(type)
-                     : is_array ? LLVMGetArrayLength2(type)
-                                : LLVMGetVectorSize(type);
-    for (unsigned i = 0; i < count && i < MAX_ELEMENTS && depth < MAX_DEPTH; i++) {
-        LLVMTypeRef element = is_struct ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
-        uint64_t at = is_struct ? LLVMOffsetOfElement(layout, type, i) : i * LLVMABISizeOfType(layout, element);
-        check_part(a, offset + at, element, depth + 1);
-    }
+    for (uint64_t i = 0; i < tn__element_count(type) && i < MAX_ELEMENTS && depth < MAX_DEPTH; i++)
+        check_part(a, offset + tn__element_offset(layout, type, i), tn__element_type(type, i), depth + 1);
 }
 
 /* The memory that an instruction accesses, and as which type; NULL: none. `value`: what it stores. */
@@ -324,20 +311,16 @@ static LLVMValueRef accessed(LLVMValueRef i, LLVMTypeRef *type, LLVMValueRef *va
     return LLVMGetOperand(i, address);
 }
 
-/* Null, whatever its type, and permanent objects, which do not move. */
-static bool is_harmless(LLVMValueRef stored)
-{
-    return LLVMIsNull(stored) || (LLVMIsConstant(stored) && tn__space_of(stored) == TRACKED);
-}
-
 static void check_access(struct types *types, LLVMValueRef instruction)
 {
     struct tn__gc *gc = types->gc;
     struct access a = {.gc = gc, .types = types, .instruction = instruction};
     LLVMTypeRef type;
     LLVMValueRef value, address = accessed(instruction, &type, &value);
-    if (address && LLVMTypeIsSized(type) && !(value && is_harmless(value)) &&
-        find(gc, address, &a.place, &a.descriptor))
+    /* Null, whatever its type, and permanent objects, which do not move. */
+    bool is_harmless =
+        address && value && (LLVMIsNull(value) || (LLVMIsConstant(value) && tn__space_of(value) == TRACKED));
+    if (address && LLVMTypeIsSized(type) && !is_harmless && find_descriptor(gc, address, &a.place, &a.descriptor))
         check_part(&a, (uint64_t)a.place.offset, type, 0);
 }
 

@@ -8,22 +8,6 @@
 #include "codegen/managed/ir/cfg.h"
 #include "codegen/managed/verify/verify.h"
 
-struct values {
-    struct tn__map known;
-    LLVMValueRef *list;
-    size_t count;
-};
-
-static void add(struct tn__gc *gc, struct values *values, LLVMValueRef value)
-{
-    uint32_t *seen = tn__map_add(gc, &values->known, value);
-    if (*seen)
-        return;
-    *seen = 1;
-    values->list = tn__gc_room(gc, values->list, values->count, sizeof *values->list);
-    values->list[values->count++] = value;
-}
-
 /* ---- sources ---- */
 
 /* Operands of an instruction that its value is made of; the answer is how many, from number `*first` on; 0: it is a
@@ -55,33 +39,29 @@ static unsigned parts(LLVMValueRef value, unsigned *first)
     }
 }
 
-/* A variable stands for everything that is loaded from it. */
-static LLVMValueRef source_of_load(LLVMValueRef load)
-{
-    LLVMValueRef address = LLVMGetOperand(load, 0);
-    while (LLVMIsAGetElementPtrInst(address) || LLVMIsABitCastInst(address))
-        address = LLVMGetOperand(address, 0);
-    return LLVMIsAAllocaInst(address) ? address : load;
-}
-
 /* Adds the sources of a value to those found; constants and addresses outside of the heap have none. */
-static void add_sources(struct tn__gc *gc, struct values *sources, LLVMValueRef value)
+static void add_sources(struct tn__gc *gc, struct tn__values *sources, LLVMValueRef value)
 {
-    struct values seen = {.count = 0};
-    add(gc, &seen, value);
+    struct tn__values seen = {.count = 0};
+    tn__values_add(gc, &seen, value);
     for (size_t n = 0; n < seen.count; n++) {
         value = seen.list[n];
         unsigned first, count = parts(value, &first);
         for (unsigned i = first; i < first + count; i++)
-            add(gc, &seen, LLVMGetOperand(value, i));
-        if (!count && !LLVMIsConstant(value) && tn__type_holds(LLVMTypeOf(value), IN_MANAGED))
-            add(gc, sources, LLVMIsALoadInst(value) ? source_of_load(value) : value);
+            tn__values_add(gc, &seen, LLVMGetOperand(value, i));
+        if (count || LLVMIsConstant(value) || !tn__type_holds(LLVMTypeOf(value), IN_MANAGED))
+            continue;
+        LLVMValueRef address = LLVMIsALoadInst(value) ? LLVMGetOperand(value, 0) : value;
+        while (LLVMIsALoadInst(value) && (LLVMIsAGetElementPtrInst(address) || LLVMIsABitCastInst(address)))
+            address = LLVMGetOperand(address, 0);
+        /* A variable stands for everything that is loaded from it. */
+        tn__values_add(gc, sources, LLVMIsAAllocaInst(address) ? address : value);
     }
 }
 
-static void remove_sources(struct tn__gc *gc, struct values *sources, LLVMValueRef value)
+static void remove_sources(struct tn__gc *gc, struct tn__values *sources, LLVMValueRef value)
 {
-    struct values found = {.count = 0};
+    struct tn__values found = {.count = 0};
     add_sources(gc, &found, value);
     size_t kept = 0;
     for (size_t i = 0; i < sources->count; i++)
@@ -96,18 +76,18 @@ struct raw {
     struct tn__gc *gc;
     LLVMValueRef object;
     struct tn__cfg *cfg;
-    struct values pins; /* calls that begin a region, or pin an object from there on */
+    struct tn__values pins; /* calls that begin a region, or pin an object from there on */
 };
 
-static bool is_pin(LLVMValueRef call)
+static bool is_pin(LLVMValueRef i)
 {
-    LLVMValueRef callee = LLVMIsACallInst(call) ? LLVMGetCalledValue(call) : NULL;
+    LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
     size_t length;
-    return tn__intrinsic_called(call) == TN__PRESERVE_BEGIN ||
+    return tn__intrinsic_called(i) == TN__PRESERVE_BEGIN ||
            (callee && LLVMIsAFunction(callee) && strcmp(LLVMGetValueName2(callee, &length), "tn_pin_object") == 0);
 }
 
-static void remove_bundles(struct raw *raw, struct values *sources, LLVMValueRef safepoint)
+static void remove_bundles(struct raw *raw, struct tn__values *sources, LLVMValueRef safepoint)
 {
     for (unsigned b = 0; b < LLVMGetNumOperandBundles(safepoint); b++) {
         LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(safepoint, b);
@@ -122,7 +102,7 @@ static void remove_bundles(struct raw *raw, struct values *sources, LLVMValueRef
 /* Whether the object stays where it is at this safepoint (pins.c). */
 static bool is_pinned_at(struct raw *raw, LLVMValueRef safepoint)
 {
-    struct values sources = {.count = 0};
+    struct tn__values sources = {.count = 0};
     if (!tn__map_find(&raw->cfg->numbers, LLVMGetInstructionParent(safepoint)))
         return true; /* no way leads there */
     add_sources(raw->gc, &sources, raw->object);
@@ -139,21 +119,14 @@ static bool is_pinned_at(struct raw *raw, LLVMValueRef safepoint)
 
 /* ---- ways ---- */
 
-static bool has_user(LLVMValueRef value, LLVMValueRef user)
-{
-    for (int i = 0; i < LLVMGetNumOperands(user); i++)
-        if (LLVMGetOperand(user, (unsigned)i) == value)
-            return true;
-    return false;
-}
-
 /* Looks in a block, from `from` on, for a use after a safepoint. `passed`: whether there was a safepoint before; then
  * also whether there was one up to the end. Where `raw` is not NULL, safepoints that pin its object do not count. */
 static bool used_late(struct raw *raw, LLVMValueRef value, LLVMValueRef from, bool *passed)
 {
     for (LLVMValueRef i = from; i; i = LLVMGetNextInstruction(i)) {
-        if (*passed && !LLVMIsAPHINode(i) && has_user(value, i))
-            return true;
+        for (unsigned k = 0; *passed && !LLVMIsAPHINode(i) && k < (unsigned)LLVMGetNumOperands(i); k++)
+            if (LLVMGetOperand(i, k) == value)
+                return true;
         *passed = *passed || (tn__is_safepoint(i) && !(raw && is_pinned_at(raw, i)));
     }
     return false;
@@ -191,8 +164,7 @@ static bool outlives(struct tn__gc *gc, struct raw *raw, LLVMValueRef value)
             if (*flags & (1u << next.passed) || next.block == LLVMGetInstructionParent(value))
                 continue;
             *flags |= 1u << next.passed;
-            items = tn__gc_room(gc, items, count, sizeof *items);
-            items[count++] = next;
+            TN__APPEND(gc, items, count, next);
         }
         if (!count)
             return false;
@@ -222,23 +194,23 @@ bool tn__is_unpinned(struct tn__gc *gc, LLVMValueRef call)
     if (tn__intrinsic_called(call) != TN__POINTER_FROM_OBJREF)
         return false;
     struct raw raw = {.gc = gc, .object = LLVMGetOperand(call, 0)};
-    struct values sources = {.count = 0}, computed = {.count = 0};
+    struct tn__values sources = {.count = 0}, computed = {.count = 0};
     add_sources(gc, &sources, raw.object);
     if (!sources.count)
         return false; /* a permanent object */
-    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+    LLVMValueRef function = tn__function_of(call);
     raw.cfg = tn__cfg_build(gc, function);
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b))
             if (is_pin(i))
-                add(gc, &raw.pins, i);
-    add(gc, &computed, call);
+                tn__values_add(gc, &raw.pins, i);
+    tn__values_add(gc, &computed, call);
     for (size_t n = 0; n < computed.count; n++) {
         if (outlives(gc, &raw, computed.list[n]))
             return true;
         for (TN__EACH_USE(use, computed.list[n]))
             if (computes(LLVMGetUser(use)))
-                add(gc, &computed, LLVMGetUser(use));
+                tn__values_add(gc, &computed, LLVMGetUser(use));
     }
     return false;
 }

@@ -64,17 +64,12 @@ static bool is_managed(int space)
     return space >= TRACKED && space <= LOADED;
 }
 
-static bool may_cast(int from, int to)
-{
-    if (!is_managed(from))
-        return true; /* from 0 to any: a permanent object */
-    return from == to || (from == TRACKED && (to == DERIVED || to == CALLEE_ROOTED));
-}
-
 static void check_conversion(struct verifier *v, LLVMValueRef instruction, LLVMOpcode opcode, LLVMValueRef converted)
 {
     int from = tn__space_of(LLVMGetOperand(converted, 0)), to = tn__space_of(converted);
-    if (opcode == LLVMAddrSpaceCast && !may_cast(from, to))
+    /* From 0 to any: a permanent object. */
+    bool may_cast = !is_managed(from) || from == to || (from == TRACKED && (to == DERIVED || to == CALLEE_ROOTED));
+    if (opcode == LLVMAddrSpaceCast && !may_cast)
         reject(v, instruction, CAST);
     else if ((opcode == LLVMPtrToInt || (int)opcode == PTR_TO_ADDR) && is_managed(from))
         reject(v, instruction, POINTER_TO_INTEGER);
@@ -150,12 +145,6 @@ static void check_call(struct verifier *v, LLVMValueRef call)
         }
 }
 
-/* The operand that a call calls comes last. */
-static bool is_callee(LLVMValueRef user, unsigned operand)
-{
-    return tn__is_call(user) && operand + 1 == (unsigned)LLVMGetNumOperands(user);
-}
-
 /* Instructions whose use of a pointer in 12 is right, or wrong by another rule. */
 static bool may_use_callee_rooted(const struct verifier *v, LLVMValueRef instruction)
 {
@@ -178,13 +167,15 @@ static bool may_use_callee_rooted(const struct verifier *v, LLVMValueRef instruc
 static void check_operands(struct verifier *v, LLVMValueRef instruction)
 {
     bool callee_rooted = may_use_callee_rooted(v, instruction);
-    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(instruction); i++) {
+    unsigned count = (unsigned)LLVMGetNumOperands(instruction);
+    for (unsigned i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(instruction, i);
         if (LLVMIsConstant(operand))
             check_constant(v, instruction, operand, 0);
         if (!callee_rooted && !LLVMIsConstant(operand) && tn__space_of(operand) == CALLEE_ROOTED)
             reject(v, instruction, CALLEE_ROOTED_USE);
-        if (LLVMIsAFunction(operand) && !is_callee(instruction, i) && tn__intrinsic_of(operand) != TN__NOT_INTRINSIC)
+        bool is_callee = tn__is_call(instruction) && i + 1 == count; /* it comes last */
+        if (LLVMIsAFunction(operand) && !is_callee && tn__intrinsic_of(operand) != TN__NOT_INTRINSIC)
             reject(v, instruction, INTRINSIC_ADDRESS);
     }
 }
@@ -233,28 +224,23 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
 
 /* ---- the module ---- */
 
-static void check_global(struct verifier *v, LLVMValueRef global)
-{
-    LLVMTypeRef type = LLVMGlobalGetValueType(global);
-    if (tn__type_holds(type, IN_MANAGED & ~IN_TRACKED) ||
-        (tn__type_holds(type, IN_TRACKED) && LLVMIsThreadLocal(global)))
-        tn__gc_reject(v->gc, NULL, global, rules[GLOBAL].name, rules[GLOBAL].text);
-}
-
 static void verify(struct tn__gc *gc, bool strong)
 {
     struct verifier v = {gc, strong};
     gc->is_optimized = !strong;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g))
-        check_global(&v, g);
-    for (TN__EACH_FUNCTION(f, gc)) {
+    for (LLVMValueRef g = LLVMGetFirstGlobal(gc->module); g; g = LLVMGetNextGlobal(g)) {
+        LLVMTypeRef type = LLVMGlobalGetValueType(g);
+        if (tn__type_holds(type, IN_MANAGED & ~IN_TRACKED) ||
+            (tn__type_holds(type, IN_TRACKED) && LLVMIsThreadLocal(g)))
+            tn__gc_reject(gc, NULL, g, rules[GLOBAL].name, rules[GLOBAL].text);
+    }
+    for (TN__EACH_FUNCTION(f, gc))
         for (TN__EACH_BLOCK(b, f))
             for (TN__EACH_INSTRUCTION(i, b)) {
                 check_instruction(&v, i);
                 if (strong && tn__is_unpinned(gc, i))
                     reject(&v, i, UNPINNED);
             }
-    }
     tn__check_stack(gc);
     if (strong)
         tn__check_types(gc);

@@ -273,8 +273,7 @@ static void judge_copy(struct tn__flow *m, const struct tn__fact *fact, LLVMValu
 
 static void judge_intrinsic(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
 {
-    static const char *const fills[] = {"memset."};
-    if (tn__calls_llvm(call, fills, TN_COUNT(fills))) {
+    if (tn__calls_llvm(call, "memset.")) {
         judge_fill(m, fact, call);
     } else if (tn__is_vector_load(call)) {
         note_access(m, fact, LLVMTypeOf(call), call, false);
@@ -287,12 +286,8 @@ static void judge_intrinsic(struct tn__flow *m, const struct tn__fact *fact, LLV
 static void judge_argument(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call, unsigned argument)
 {
     static const char *const names[] = {"sret", "byval", "byref", "elementtype"};
-    LLVMValueRef callee = LLVMGetCalledValue(call);
     for (size_t n = 0; n < TN_COUNT(names); n++) {
-        unsigned kind = LLVMGetEnumAttributeKindForName(names[n], strlen(names[n]));
-        LLVMAttributeRef attribute = LLVMGetCallSiteEnumAttribute(call, argument + 1, kind);
-        if (!attribute && LLVMIsAFunction(callee))
-            attribute = LLVMGetEnumAttributeAtIndex(callee, argument + 1, kind);
+        LLVMAttributeRef attribute = tn__call_attribute(call, argument + 1, names[n]);
         if (attribute)
             note_access(m, fact, LLVMGetTypeAttributeValue(attribute), call, n != 1);
     }
@@ -342,25 +337,11 @@ static void judge_use(struct tn__flow *m, const struct tn__fact *fact, LLVMValue
 
 /* ---- all of it ---- */
 
-/* References name objects, and the collector looks at their headers; permanent ones are globals. */
-static void judge_cast(struct tn__flow *m, const struct tn__fact *fact)
-{
-    int space = tn__space_of(fact->value);
-    if (LLVMIsAAddrSpaceCastInst(fact->value) && (space == TRACKED || space == CALLEE_ROOTED) && fact->is_direct &&
-        !LLVMIsAGlobalVariable(m->objects[fact->place.object].value))
-        tn__gc_reject(m->gc, fact->value, NULL, "cast", "stack memory is no object: cast its address to 11");
-}
-
 static void declare_word(void *context, uint64_t offset)
 {
     const struct tn__word *words = context;
     struct tn__word *word = (struct tn__word *)words + offset / WORD_BYTES;
     word->declared = word->reference = true;
-}
-
-static bool is_contents(const struct tn__flow *m, const struct tn__fact *fact)
-{
-    return (uintptr_t)fact->value - (uintptr_t)m->objects < m->object_count * sizeof *m->objects;
 }
 
 static void report(struct tn__flow *m, const struct tn__object *object)
@@ -390,9 +371,13 @@ void tn__judge_memory(struct tn__flow *m)
         tn__each_reference(m->layout, m->objects[o].type, 0, declare_word, m->words + m->objects[o].first_word);
     for (uint32_t f = 0; f < m->fact_count; f++) {
         const struct tn__fact *fact = &m->facts[f];
-        if (is_contents(m, fact))
+        if (tn__is_contents(m, fact->value))
             continue;
-        judge_cast(m, fact);
+        /* References name objects, and the collector looks at their headers; permanent ones are globals. */
+        int space = tn__space_of(fact->value);
+        if (LLVMIsAAddrSpaceCastInst(fact->value) && (space == TRACKED || space == CALLEE_ROOTED) && fact->is_direct &&
+            !LLVMIsAGlobalVariable(m->objects[fact->place.object].value))
+            tn__gc_reject(m->gc, fact->value, NULL, "cast", "stack memory is no object: cast its address to 11");
         for (TN__EACH_USE(use, fact->value))
             judge_use(m, fact, LLVMGetUser(use));
     }
