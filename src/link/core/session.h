@@ -21,6 +21,12 @@ struct tn__deferred {
 
 struct tn__pool;
 
+/* A range that stays until the session ends. The memory may be the client's, who is told of the end of each. */
+struct tn__kept {
+    struct tn__kept *next;
+    struct tn__range *range;
+};
+
 struct tn_session {
     pthread_mutex_t lock;
     pthread_cond_t idle;                  /* a link has ended */
@@ -57,7 +63,8 @@ struct tn_session {
     struct tn__lazy_hooks *lazy;         /* NULL: no function has a stub; see hooks.h */
     struct tn__list removed_stubs;       /* removed batches that a call in another thread still uses */
     struct tn__arena arena;              /* for what stays until the session ends, */
-    struct tn__unwind_table *tables;     /* and its unwind tables */
+    struct tn__unwind_table *tables;     /* its unwind tables, */
+    struct tn__kept *kept;               /* and its ranges of the near window */
     struct tn__thread_ends thread_exits; /* as the owner of what threads run at their end */
     bool lost_thread_exits;              /* some of it will not run, because a fork left its threads behind */
 };

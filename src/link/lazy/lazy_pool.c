@@ -17,6 +17,7 @@ struct block {
     struct tn__range *code, *data;
     struct tn__backing code_backing, data_backing;
     struct tn__unwind_table *unwind;
+    struct tn__kept kept[2];
 };
 
 static uint64_t stub_at(const struct block *block, size_t index)
@@ -153,6 +154,9 @@ static int add_block(struct tn_session *session, size_t count, struct tn_error *
     *block = made;
     block->unwind->next = session->tables;
     session->tables = block->unwind;
+    block->kept[0] = (struct tn__kept){session->kept, block->code};
+    block->kept[1] = (struct tn__kept){&block->kept[0], block->data};
+    session->kept = &block->kept[1];
     block->by_address.key = block->code->address;
     tn__tree_insert(&pool->blocks, &block->by_address);
     pool->count += count;
