@@ -124,11 +124,17 @@ LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeR
     return function;
 }
 
-LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type)
+LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is_leaf, const char *name,
+                              LLVMTypeRef result, LLVMValueRef *arguments, unsigned count)
 {
+    LLVMTypeRef types[4];
+    for (unsigned i = 0; i < count; i++)
+        types[i] = LLVMTypeOf(arguments[i]);
+    LLVMTypeRef type = LLVMFunctionType(result, types, count, 0);
     LLVMValueRef function = tn__runtime_function(gc, name, type);
-    tn__set_text(function, TN__LEAF, "");
-    return function;
+    if (is_leaf)
+        tn__set_text(function, TN__LEAF, "");
+    return LLVMBuildCall2(builder, type, function, arguments, count, "");
 }
 
 /* ---- pieces of IR ---- */
@@ -223,16 +229,18 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMVal
     return made;
 }
 
-void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
+void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMValueRef instruction),
                    void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call))
 {
     LLVMValueRef *calls = NULL;
     size_t count = 0;
     for (TN__EACH_FUNCTION(f, gc))
         for (TN__EACH_BLOCK(b, f))
-            for (TN__EACH_INSTRUCTION(i, b))
-                if (tn__is_call(i) && wanted(i))
+            for (TN__EACH_INSTRUCTION(i, b)) {
+                enum tn__intrinsic called = intrinsics ? tn__intrinsic_called(i) : TN__NOT_INTRINSIC;
+                if (tn__is_call(i) && ((called >= 0 && intrinsics >> called & 1) || (wanted && wanted(i))))
                     TN__APPEND(gc, calls, count, i);
+            }
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (size_t i = 0; i < count; i++)
         change(gc, builder, calls[i]);

@@ -44,14 +44,15 @@ LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef b
 /* The address of a reference's header. */
 LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference);
 
-/* Collects the calls in defined functions that `wanted` picks, then changes one after the other; the builder's place is
- * free to choose. */
-void tn__each_call(struct tn__gc *gc, bool (*wanted)(LLVMValueRef instruction),
+/* Collects the calls in defined functions of these intrinsics (1 << TN__..., ...), or that `wanted` picks, then changes
+ * one after the other; the builder's place is free to choose. */
+void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMValueRef instruction),
                    void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call));
 
-/* A function of the runtime in which no collection happens, or any other one. */
-LLVMValueRef tn__runtime_leaf(struct tn__gc *gc, const char *name, LLVMTypeRef type);
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type);
+/* Calls one with at most 4 arguments; no collection happens in it if it is a leaf. */
+LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is_leaf, const char *name,
+                              LLVMTypeRef result, LLVMValueRef *arguments, unsigned count);
 
 /* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
 enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };

@@ -142,10 +142,9 @@ static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LL
 
 static LLVMValueRef allocate_slowly(struct allocation *a)
 {
-    LLVMTypeRef parameters[] = {i64_type(a), LLVMPointerTypeInContext(a->gc->context, 0)};
-    LLVMTypeRef type = LLVMFunctionType(LLVMPointerTypeInContext(a->gc->context, TRACKED), parameters, 2, 0);
     LLVMValueRef arguments[] = {a->asked, a->type};
-    return LLVMBuildCall2(a->builder, type, tn__runtime_function(a->gc, "tn__gc_allocate", type), arguments, 2, "");
+    return tn__call_runtime(a->gc, a->builder, false, "tn__gc_allocate",
+                            LLVMPointerTypeInContext(a->gc->context, TRACKED), arguments, 2);
 }
 
 /* ---- one allocation ---- */
@@ -213,5 +212,5 @@ static void lower_allocation(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
 
 void tn__lower_allocations(struct tn__gc *gc)
 {
-    tn__each_call(gc, tn__is_allocation, lower_allocation);
+    tn__each_call(gc, 1u << TN__ALLOC_OBJ | 1u << TN__ALLOC_BYTES, NULL, lower_allocation);
 }

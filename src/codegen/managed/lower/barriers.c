@@ -101,15 +101,14 @@ static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
 static void log_object(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
     struct tn__gc *gc = b->gc;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), types[] = {pointer, pointer};
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), types, 2, 0);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), none = LLVMVoidTypeInContext(gc->context);
     LLVMValueRef address, value, object = in_space_0(b, parent);
     stores_reference(store, &address, &value);
     bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind && !LLVMIsConstant(value);
     LLVMValueRef arguments[] = {object, is_plain ? in_space_0(b, address) : LLVMConstNull(pointer)};
-    LLVMValueRef function = tn__runtime_leaf(gc, "tn__gc_log", type);
-    LLVMSetFunctionCallConv(function, PRESERVE_MOST);
-    LLVMSetInstructionCallConv(LLVMBuildCall2(b->builder, type, function, arguments, 2, ""), PRESERVE_MOST);
+    LLVMValueRef call = tn__call_runtime(gc, b->builder, true, "tn__gc_log", none, arguments, 2);
+    LLVMSetFunctionCallConv(LLVMGetCalledValue(call), PRESERVE_MOST);
+    LLVMSetInstructionCallConv(call, PRESERVE_MOST);
 }
 
 static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
@@ -168,14 +167,12 @@ static void replace_move(struct barriers *b, LLVMValueRef call)
 {
     struct tn__gc *gc = b->gc;
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), word = LLVMInt64TypeInContext(gc->context);
-    LLVMTypeRef types[] = {pointer, pointer, pointer, word};
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), types, 4, 0);
     LLVMValueRef to = LLVMGetOperand(call, 0), parent = tn__base_of(b->bases, to);
     LLVMPositionBuilderBefore(b->builder, call);
     LLVMValueRef arguments[] = {parent ? in_space_0(b, parent) : LLVMConstNull(pointer), in_space_0(b, to),
                                 in_space_0(b, LLVMGetOperand(call, 1)),
                                 LLVMBuildZExtOrBitCast(b->builder, LLVMGetOperand(call, 2), word, "")};
-    LLVMBuildCall2(b->builder, type, tn__runtime_leaf(gc, "tn__gc_move", type), arguments, 4, "");
+    tn__call_runtime(gc, b->builder, true, "tn__gc_move", LLVMVoidTypeInContext(gc->context), arguments, 4);
     LLVMInstructionEraseFromParent(call);
     gc->stats->barriers++;
 }

@@ -63,11 +63,6 @@ static void lower_array_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
 
 /* ---- typeof ---- */
 
-static bool is_typeof(LLVMValueRef i)
-{
-    return tn__intrinsic_called(i) == TN__TYPEOF;
-}
-
 static void lower_typeof(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
     LLVMTypeRef word = LLVMInt64TypeInContext(gc->context), pointer = LLVMPointerTypeInContext(gc->context, 0);
@@ -82,8 +77,8 @@ static void lower_typeof(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
 
 void tn__lower_calls(struct tn__gc *gc)
 {
-    tn__each_call(gc, is_array_call, lower_array_call);
-    tn__each_call(gc, is_typeof, lower_typeof);
+    tn__each_call(gc, 0, is_array_call, lower_array_call);
+    tn__each_call(gc, 1u << TN__TYPEOF, NULL, lower_typeof);
 }
 
 /* ---- polls ---- */
@@ -91,8 +86,7 @@ void tn__lower_calls(struct tn__gc *gc)
 static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef instruction)
 {
     LLVMContextRef context = gc->context;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(context),
-                type = LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, 0);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
     LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(instruction));
     LLVMBasicBlockRef before = LLVMGetInstructionParent(instruction), behind = tn__llvm_split(instruction);
     LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(context, behind, "poll");
@@ -105,14 +99,9 @@ static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
     LLVMValueRef quiet = LLVMBuildICmp(builder, LLVMIntEQ, flag, LLVMConstNull(i32), "");
     tn__likely(gc, LLVMBuildCondBr(builder, quiet, behind, slow));
     LLVMPositionBuilderAtEnd(builder, slow);
-    LLVMBuildCall2(builder, type, tn__runtime_function(gc, "tn__gc_poll", type), NULL, 0, "");
+    tn__call_runtime(gc, builder, false, "tn__gc_poll", LLVMVoidTypeInContext(context), NULL, 0);
     LLVMBuildBr(builder, behind);
     gc->stats->polls++;
-}
-
-static bool is_safepoint_intrinsic(LLVMValueRef i)
-{
-    return tn__intrinsic_called(i) == TN__SAFEPOINT;
 }
 
 static void lower_safepoint(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
@@ -147,7 +136,7 @@ static void poll_in_loops(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRe
 
 void tn__insert_polls(struct tn__gc *gc)
 {
-    tn__each_call(gc, is_safepoint_intrinsic, lower_safepoint);
+    tn__each_call(gc, 1u << TN__SAFEPOINT, NULL, lower_safepoint);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f) || tn__has_text(f, TN__LEAF))
@@ -163,11 +152,6 @@ void tn__insert_polls(struct tn__gc *gc)
 }
 
 /* ---- behind root placement ---- */
-
-static bool is_left(LLVMValueRef i)
-{
-    return tn__intrinsic_called(i) >= 0;
-}
 
 static LLVMValueRef value_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
@@ -190,9 +174,6 @@ static LLVMValueRef value_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
 
 static void finish_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
-    if (intrinsic == TN__PRESERVE_BEGIN) /* goes after its ends, which use it */
-        return;
     LLVMPositionBuilderBefore(builder, call);
     LLVMValueRef value = value_of(gc, builder, call);
     if (!value && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind) {
@@ -204,12 +185,7 @@ static void finish_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
     LLVMInstructionEraseFromParent(call);
 }
 
-static bool is_begin(LLVMValueRef i)
-{
-    return tn__intrinsic_called(i) == TN__PRESERVE_BEGIN;
-}
-
-static void erase_begin(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void erase_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
     (void)gc;
     (void)builder;
@@ -231,9 +207,9 @@ static void drop_bundles(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef
 
 void tn__finish(struct tn__gc *gc)
 {
-    tn__each_call(gc, is_left, finish_call);
-    tn__each_call(gc, is_begin, erase_begin);
-    tn__each_call(gc, has_own_bundle, drop_bundles);
+    tn__each_call(gc, ~(1u << TN__PRESERVE_BEGIN), NULL, finish_call);
+    tn__each_call(gc, 1u << TN__PRESERVE_BEGIN, NULL, erase_call); /* its ends, which use it, are gone */
+    tn__each_call(gc, 0, has_own_bundle, drop_bundles);
     for (LLVMValueRef f = LLVMGetFirstFunction(gc->module), next; f; f = next) {
         next = LLVMGetNextFunction(f);
         if (tn__intrinsic_of(f) >= 0 && !LLVMGetFirstUse(f))

@@ -79,27 +79,24 @@ void tn__manage_functions(struct tn__gc *gc)
 /* ---- unwinding ---- */
 
 /* `resume` would become a call that no pass of ours sees; it is one out of managed code like any other. */
-static void call_unwinder(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef resume)
+static void lower_resumes(struct tn__gc *gc, LLVMBuilderRef builder)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), &pointer, 1, 0);
-    LLVMPositionBuilderBefore(builder, resume);
-    LLVMValueRef exception = LLVMBuildExtractValue(builder, LLVMGetOperand(resume, 0), 0, "");
-    LLVMValueRef function = LLVMGetNamedFunction(gc->module, "_Unwind_Resume");
-    if (!function)
-        function = LLVMAddFunction(gc->module, "_Unwind_Resume", type);
-    LLVMBuildCall2(builder, type, function, &exception, 1, "");
-    LLVMBuildUnreachable(builder);
-    LLVMInstructionEraseFromParent(resume);
-}
-
-static void lower_resumes(struct tn__gc *gc, LLVMBuilderRef builder)
-{
     for (TN__EACH_FUNCTION(f, gc))
-        for (LLVMBasicBlockRef b = tn__is_managed_function(f) ? LLVMGetFirstBasicBlock(f) : NULL; b;
-             b = LLVMGetNextBasicBlock(b))
-            if (LLVMIsAResumeInst(LLVMGetBasicBlockTerminator(b)))
-                call_unwinder(gc, builder, LLVMGetBasicBlockTerminator(b));
+        for (TN__EACH_BLOCK(b, f)) {
+            LLVMValueRef resume = LLVMGetBasicBlockTerminator(b);
+            if (!tn__is_managed_function(f) || !LLVMIsAResumeInst(resume))
+                continue;
+            LLVMPositionBuilderBefore(builder, resume);
+            LLVMValueRef exception = LLVMBuildExtractValue(builder, LLVMGetOperand(resume, 0), 0, "");
+            LLVMValueRef unwinder = LLVMGetNamedFunction(gc->module, "_Unwind_Resume");
+            if (!unwinder)
+                unwinder = LLVMAddFunction(gc->module, "_Unwind_Resume", type);
+            LLVMBuildCall2(builder, type, unwinder, &exception, 1, "");
+            LLVMBuildUnreachable(builder);
+            LLVMInstructionEraseFromParent(resume);
+        }
 }
 
 /* ---- calls that LLVM has no statepoints for ---- */
@@ -205,11 +202,10 @@ static bool is_second_return(LLVMValueRef i)
 /* A longjmp may have come out of a transition. The runtime's function is called like a managed one: directly. */
 static void come_back(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
 {
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), NULL, 0, 0);
-    LLVMValueRef function = tn__runtime_function(gc, "tn__gc_return_twice", type);
-    LLVMSetGC(function, TN__GC_STRATEGY);
     LLVMPositionBuilderBefore(builder, tn__place_behind(call));
-    LLVMBuildCall2(builder, type, function, NULL, 0, "");
+    LLVMValueRef made =
+        tn__call_runtime(gc, builder, false, "tn__gc_return_twice", LLVMVoidTypeInContext(gc->context), NULL, 0);
+    LLVMSetGC(LLVMGetCalledValue(made), TN__GC_STRATEGY);
 }
 
 /* ---- entries ---- */
@@ -340,8 +336,7 @@ static LLVMValueRef enter(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRe
     tn__likely(gc, LLVMBuildCondBr(builder, push_level(gc, builder, block, anchor, frame), go, slow));
     LLVMPositionBuilderAtEnd(builder, slow);
     set_top(gc, builder, block, anchor);
-    LLVMTypeRef type = LLVMFunctionType(pointer, &word, 1, 0);
-    LLVMValueRef found = LLVMBuildCall2(builder, type, tn__runtime_leaf(gc, "tn__gc_enter", type), &frame, 1, "");
+    LLVMValueRef found = tn__call_runtime(gc, builder, true, "tn__gc_enter", pointer, &frame, 1);
     LLVMBuildBr(builder, go);
     LLVMPositionBuilderAtEnd(builder, go);
     LLVMValueRef level = LLVMBuildPhi(builder, pointer, "level"), values[] = {anchor, found};
@@ -427,6 +422,6 @@ void tn__make_transitions(struct tn__gc *gc)
             LLVMSetVisibility(LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(f), 0, f, copy_name(gc, f, BODY)),
                               LLVMHiddenVisibility); /* other modules may know the function as a managed one */
     }
-    tn__each_call(gc, is_second_return, come_back);
+    tn__each_call(gc, 0, is_second_return, come_back);
     LLVMDisposeBuilder(builder);
 }

@@ -254,7 +254,7 @@ static void derive(struct interior *in)
 
 void tn__normalize(struct tn__gc *gc)
 {
-    tn__each_call(gc, tn__is_copy, normalize_copy);
+    tn__each_call(gc, 0, tn__is_copy, normalize_copy);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f))

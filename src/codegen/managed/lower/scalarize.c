@@ -126,11 +126,6 @@ static LLVMValueRef *parts_of(struct scalars *s, LLVMValueRef value)
     return parts;
 }
 
-static void replace(struct scalars *s, LLVMValueRef instruction)
-{
-    TN__APPEND(s->gc, s->gone, s->gone_count, instruction);
-}
-
 /* ---- instructions whose parts are computed from parts ---- */
 
 static void split_insert_value(struct scalars *s, LLVMValueRef i)
@@ -141,7 +136,6 @@ static void split_insert_value(struct scalars *s, LLVMValueRef i)
     struct whole *w = add_whole(s, i);
     for (uint32_t k = 0; k < w->count; k++)
         w->parts[k] = k >= at && k < at + length ? part[k - at] : from[k];
-    replace(s, i);
 }
 
 static void split_extract_value(struct scalars *s, LLVMValueRef i)
@@ -156,7 +150,6 @@ static void split_extract_value(struct scalars *s, LLVMValueRef i)
     } else {
         LLVMReplaceAllUsesWith(i, parts[0]);
     }
-    replace(s, i);
 }
 
 /* `same` if the index is that of this lane, else `other`. */
@@ -174,7 +167,6 @@ static void split_insert_element(struct scalars *s, LLVMValueRef i)
     struct whole *w = add_whole(s, i);
     for (uint32_t k = 0; k < w->count; k++)
         w->parts[k] = by_lane(s, index, k, part, from[k]);
-    replace(s, i);
 }
 
 static void split_extract_element(struct scalars *s, LLVMValueRef i)
@@ -183,7 +175,6 @@ static void split_extract_element(struct scalars *s, LLVMValueRef i)
     for (unsigned k = 1; k < LLVMGetVectorSize(LLVMTypeOf(whole)); k++)
         value = by_lane(s, LLVMGetOperand(i, 1), k, parts[k], value);
     LLVMReplaceAllUsesWith(i, value);
-    replace(s, i);
 }
 
 static void split_shuffle(struct scalars *s, LLVMValueRef i)
@@ -197,7 +188,6 @@ static void split_shuffle(struct scalars *s, LLVMValueRef i)
                       : lane < lanes ? first[lane]
                                      : second[lane - lanes];
     }
-    replace(s, i);
 }
 
 /* An operand's part: of a vector the lane, of a scalar itself. */
@@ -239,7 +229,6 @@ static void split_by_part(struct scalars *s, LLVMValueRef i)
     struct whole *w = add_whole(s, i);
     for (uint32_t k = 0; k < w->count; k++)
         w->parts[k] = compute_part(s, i, k);
-    replace(s, i);
 }
 
 static void add_types(LLVMTypeRef type, LLVMTypeRef **next)
@@ -258,7 +247,6 @@ static void split_phi(struct scalars *s, LLVMValueRef i)
     add_types(LLVMTypeOf(i), &next);
     for (uint32_t k = 0; k < w->count; k++)
         w->parts[k] = LLVMBuildPhi(s->builder, types[k], "");
-    replace(s, i);
 }
 
 static void fill_phi(struct scalars *s, LLVMValueRef phi)
@@ -345,6 +333,7 @@ static void split_scatter(struct scalars *s, LLVMValueRef i)
 
 /* ---- all of a function ---- */
 
+/* How the parts of an instruction, which they replace, are computed from parts; NULL: they are not. */
 static void (*splitter(LLVMValueRef i))(struct scalars *, LLVMValueRef)
 {
     bool made = is_wanted(i);
@@ -364,10 +353,6 @@ static void (*splitter(LLVMValueRef i))(struct scalars *, LLVMValueRef)
     case LLVMSelect:
     case LLVMFreeze:
         return made ? split_by_part : NULL;
-    case LLVMCall:
-        if (tn__calls_llvm(i, "masked.scatter."))
-            return is_wanted(LLVMGetOperand(i, 0)) ? split_scatter : NULL;
-        return made && tn__is_masked_load(i) ? split_masked_load : NULL;
     case LLVMAddrSpaceCast:
     case LLVMGetElementPtr:
         return made && is_vector(LLVMTypeOf(i)) ? split_by_part : NULL;
@@ -400,14 +385,19 @@ static void split_all(struct scalars *s, LLVMValueRef function)
             split_result(s, p);
     for (size_t n = 0; n < count; n++) {
         void (*split)(struct scalars *, LLVMValueRef) = splitter(list[n]);
+        LLVMPositionBuilderBefore(s->builder, list[n]);
         if (split) {
-            LLVMPositionBuilderBefore(s->builder, list[n]);
             split(s, list[n]);
-            continue;
+            TN__APPEND(s->gc, s->gone, s->gone_count, list[n]);
+        } else if (tn__calls_llvm(list[n], "masked.scatter.") && is_wanted(LLVMGetOperand(list[n], 0))) {
+            split_scatter(s, list[n]);
+        } else if (is_wanted(list[n]) && tn__is_masked_load(list[n])) {
+            split_masked_load(s, list[n]);
+        } else {
+            serve_user(s, list[n]);
+            if (is_wanted(list[n]))
+                split_result(s, list[n]);
         }
-        serve_user(s, list[n]);
-        if (is_wanted(list[n]))
-            split_result(s, list[n]);
     }
 }
 

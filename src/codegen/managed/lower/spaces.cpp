@@ -175,16 +175,6 @@ class remover {
         }
     }
 
-    void drop_casts(Function &function)
-    {
-        for (Instruction &instruction : make_early_inc_range(instructions(function)))
-            if (auto *cast = dyn_cast<AddrSpaceCastInst>(&instruction))
-                if (cast->getSrcTy() == cast->getDestTy()) {
-                    cast->replaceAllUsesWith(cast->getOperand(0));
-                    cast->eraseFromParent();
-                }
-    }
-
   public:
     explicit remover(Module &module) : module(module), context(module.getContext())
     {
@@ -200,7 +190,12 @@ class remover {
         for (Function &function : make_early_inc_range(module))
             replace(function);
         for (Function &function : module)
-            drop_casts(function);
+            for (Instruction &instruction : make_early_inc_range(instructions(function)))
+                if (auto *cast = dyn_cast<AddrSpaceCastInst>(&instruction);
+                    cast && cast->getSrcTy() == cast->getDestTy()) {
+                    cast->replaceAllUsesWith(cast->getOperand(0));
+                    cast->eraseFromParent();
+                }
     }
 };
 

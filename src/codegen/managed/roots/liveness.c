@@ -131,7 +131,7 @@ static void mark_uses(struct walk *walk, uint32_t number)
 
 /* ---- at the safepoints ---- */
 
-static void use(struct tn__roots *roots, uint64_t *live, LLVMValueRef value)
+static void set_live(struct tn__roots *roots, uint64_t *live, LLVMValueRef value)
 {
     uint32_t number = is_managed_pointer(value) ? tn__variable_of(roots, value) : NO_VARIABLE;
     if (number == NO_VARIABLE)
@@ -164,11 +164,11 @@ static void scan(struct tn__roots *roots, uint32_t block, uint64_t *live, uint32
         if (safepoint && safepoint->call == i) {
             record(roots, safepoint, live);
             for (uint32_t p = 0; p < safepoint->pinned_count; p++)
-                use(roots, live, safepoint->pinned[p]);
+                set_live(roots, live, safepoint->pinned[p]);
             --*next;
         }
         for (int o = 0; !LLVMIsAPHINode(i) && o < LLVMGetNumOperands(i); o++)
-            use(roots, live, LLVMGetOperand(i, (unsigned)o));
+            set_live(roots, live, LLVMGetOperand(i, (unsigned)o));
     }
 }
 

@@ -81,11 +81,6 @@ std::optional<int64_t> fp_from_cfa(const MachineFunction &function, Register fp)
     return std::nullopt;
 }
 
-unsigned sp_number(const Triple &triple)
-{
-    return triple.isX86() ? 7 : triple.isRISCV() ? 2 : 31; /* in DWARF */
-}
-
 void note_variables(const MachineFunction &function, int64_t fp_offset, frame &frame)
 {
     const MachineFrameInfo &info = function.getFrameInfo();
@@ -146,7 +141,7 @@ struct handler : AsmPrinterHandler {
         int64_t sp_offset =
             -(int64_t)info.getStackSize() - (triple.isX86() ? 8 : 0); /* the return address is not part */
         frame.fp_register = registers.getDwarfRegNum(fp, false);
-        frame.sp_register = sp_number(triple);
+        frame.sp_register = triple.isX86() ? 7 : triple.isRISCV() ? 2 : 31; /* in DWARF */
         frame.sp_minus_fp = sp_offset - *fp_offset;
         frame.sp_is_fixed = lowering.hasReservedCallFrame(*function) && !info.hasVarSizedObjects() &&
                             !registers.hasStackRealignment(*function);

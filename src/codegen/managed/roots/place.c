@@ -14,15 +14,6 @@ static void reject(struct tn__roots *roots, LLVMValueRef instruction, const char
     tn__gc_reject(roots->gc, instruction, NULL, rule, text);
 }
 
-static bool is_known_bundle(const char *tag)
-{
-    static const char *const known[] = {"jl_roots", "gc-transition", "deopt"};
-    for (size_t i = 0; i < TN_COUNT(known); i++)
-        if (strcmp(tag, known[i]) == 0)
-            return true;
-    return false;
-}
-
 static void check_call(struct tn__roots *roots, LLVMValueRef call)
 {
     if (LLVMIsACallInst(call) && LLVMGetTailCallKind(call) == LLVMTailCallKindMustTail)
@@ -32,18 +23,11 @@ static void check_call(struct tn__roots *roots, LLVMValueRef call)
     for (unsigned b = 0; b < LLVMGetNumOperandBundles(call); b++) {
         LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
         size_t length;
-        if (!is_known_bundle(LLVMGetOperandBundleTag(bundle, &length)))
+        const char *tag = LLVMGetOperandBundleTag(bundle, &length);
+        if (strcmp(tag, "jl_roots") != 0 && strcmp(tag, "gc-transition") != 0 && strcmp(tag, "deopt") != 0)
             reject(roots, call, "bundle", "a safepoint cannot have this operand bundle");
         LLVMDisposeOperandBundle(bundle);
     }
-}
-
-/* The frame is addressed by its frame pointer and is not realigned: LLVM would under-align such a variable without a
- * word. */
-static void check_variable(struct tn__roots *roots, LLVMValueRef variable)
-{
-    if (LLVMGetAlignment(variable) > TN__GC_STACK_ALIGNMENT && !tn__lower_alignment(roots->gc, variable))
-        reject(roots, variable, "alignment", "variables of managed functions are aligned to 16 bytes at most");
 }
 
 /* Undefined managed pointers become null: the collector would take what lies in a slot for a reference. */
@@ -82,8 +66,11 @@ static bool prepare(struct tn__roots *roots)
     for (TN__EACH_BLOCK(b, roots->function))
         for (TN__EACH_INSTRUCTION(i, b)) {
             define_operands(i);
-            if (LLVMIsAAllocaInst(i))
-                check_variable(roots, i);
+            /* The frame is addressed by its frame pointer and is not realigned: LLVM would under-align such a variable
+             * without a word. */
+            if (LLVMIsAAllocaInst(i) && LLVMGetAlignment(i) > TN__GC_STACK_ALIGNMENT &&
+                !tn__lower_alignment(roots->gc, i))
+                reject(roots, i, "alignment", "variables of managed functions are aligned to 16 bytes at most");
             if (LLVMIsALoadInst(i) && tn__type_holds(LLVMTypeOf(i), IN_MANAGED))
                 make_variable(roots, i);
             if (!tn__is_safepoint(i))
@@ -98,25 +85,17 @@ static bool prepare(struct tn__roots *roots)
 
 /* ---- the pass ---- */
 
-static void find_safepoints(struct tn__roots *roots)
-{
-    roots->safepoint_count = 0;
-    for (uint32_t b = 0; b < roots->cfg->count; b++)
-        for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block)) {
-            if (!tn__is_safepoint(i))
-                continue;
-            roots->safepoints =
-                tn__gc_room(roots->gc, roots->safepoints, roots->safepoint_count, sizeof *roots->safepoints);
-            roots->safepoints[roots->safepoint_count++] = (struct tn__safepoint){.call = i, .block = b};
-        }
-}
-
 static void find_all(struct tn__roots *roots)
 {
     roots->cfg = tn__cfg_build(roots->gc, roots->function);
     roots->bases = tn__bases_begin(roots->gc, roots->function, roots->builder);
     tn__find_variables(roots);
-    find_safepoints(roots);
+    roots->safepoint_count = 0;
+    for (uint32_t b = 0; b < roots->cfg->count; b++)
+        for (TN__EACH_INSTRUCTION(i, roots->cfg->blocks[b].block))
+            if (tn__is_safepoint(i))
+                TN__APPEND(roots->gc, roots->safepoints, roots->safepoint_count,
+                           (struct tn__safepoint){.call = i, .block = b});
     tn__find_pins(roots);
     tn__find_liveness(roots);
 }
@@ -134,44 +113,27 @@ static void check_scalars(struct tn__roots *roots)
         }
 }
 
-static bool is_choice(LLVMValueRef value)
-{
-    for (TN__EACH_USE(use, value))
-        if (LLVMIsAPHINode(LLVMGetUser(use)) || LLVMIsASelectInst(LLVMGetUser(use)))
-            return true;
-    return false;
-}
-
 /* A pointer into an object that nothing leads to would go stale. */
 static void check_bases(struct tn__roots *roots)
 {
     for (uint32_t v = 0; v < roots->variable_count; v++) {
         LLVMValueRef value = roots->variables[v].value, origin = tn__unknown_origin(roots->bases, value);
-        if (!origin || *tn__map_add(roots->gc, &roots->rejected, origin) ||
-            !(is_choice(value) || tn__outlives_safepoint(roots->gc, value)))
+        bool is_needed = false;
+        if (!origin || *tn__map_add(roots->gc, &roots->rejected, origin))
+            continue;
+        for (TN__EACH_USE(use, value))
+            is_needed |= LLVMIsAPHINode(LLVMGetUser(use)) || LLVMIsASelectInst(LLVMGetUser(use));
+        if (!is_needed && !tn__outlives_safepoint(roots->gc, value))
             continue;
         reject(roots, origin, "base", "the object that this pointer points into is not known here");
         *tn__map_add(roots->gc, &roots->rejected, origin) = 1;
     }
 }
 
-static void add_text(struct tn__roots *roots, const char *key, const char *value)
+static void place_in_function(struct tn__roots *roots)
 {
-    LLVMAddAttributeAtIndex(
-        roots->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(roots->gc->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
-}
-
-static void delete_calls(struct tn__roots *roots)
-{
-    for (uint32_t s = 0; s < roots->safepoint_count; s++)
-        LLVMDeleteInstruction(roots->safepoints[s].call);
-}
-
-static void place(struct tn__roots *roots)
-{
-    add_text(roots, "frame-pointer", "all");
-    add_text(roots, "no-realign-stack", "");
+    tn__set_text(roots->function, "frame-pointer", "all");
+    tn__set_text(roots->function, "no-realign-stack", "");
     size_t errors_before = roots->gc->diagnostics->errors;
     if (!prepare(roots))
         return;
@@ -190,7 +152,8 @@ static void place(struct tn__roots *roots)
     tn__store_pins(roots);
     tn__make_statepoints(roots);
     tn__repair(roots);
-    delete_calls(roots);
+    for (uint32_t s = 0; s < roots->safepoint_count; s++)
+        LLVMDeleteInstruction(roots->safepoints[s].call);
     tn__bases_end(roots->bases);
     tn__clear_stack_roots(roots);
 }
@@ -204,7 +167,7 @@ void tn__place_roots(struct tn__gc *gc)
             continue;
         struct tn__roots roots = {.gc = gc, .function = f, .builder = builder};
         roots.reference = LLVMPointerTypeInContext(gc->context, TRACKED);
-        place(&roots);
+        place_in_function(&roots);
         tn__arena_free(&gc->arena);
     }
     LLVMDisposeBuilder(builder);

@@ -19,32 +19,6 @@ static bool is_marked(struct tn__roots *roots, LLVMValueRef variable, const char
     return LLVMGetMetadata(variable, kind) != NULL;
 }
 
-static bool is_pin(struct tn__roots *roots, LLVMValueRef variable)
-{
-    return is_marked(roots, variable, TN__PINNED);
-}
-
-static bool holds_references(struct tn__roots *roots, LLVMValueRef variable)
-{
-    return tn__type_holds(LLVMGetAllocatedType(variable), IN_TRACKED) ||
-           is_marked(roots, variable, TN__HOLDS_REFERENCES);
-}
-
-/* Without these LLVM could let the memory serve other variables, which hold no references. */
-static void erase_lifetime(LLVMValueRef variable)
-{
-    LLVMUseRef next;
-    for (LLVMUseRef use = LLVMGetFirstUse(variable); use; use = next) {
-        LLVMValueRef user = LLVMGetUser(use);
-        next = LLVMGetNextUse(use);
-        LLVMValueRef callee = LLVMIsACallInst(user) ? LLVMGetCalledValue(user) : NULL;
-        size_t length;
-        if (callee && LLVMIsAFunction(callee) &&
-            strncmp(LLVMGetValueName2(callee, &length), "llvm.lifetime.", strlen("llvm.lifetime.")) == 0)
-            LLVMInstructionEraseFromParent(user);
-    }
-}
-
 /* Words of a variable that are made null together. */
 struct clearing {
     struct tn__roots *roots;
@@ -78,43 +52,21 @@ static void add_word(void *context, uint64_t offset)
     c->end = offset + WORD;
 }
 
-static void clear(struct tn__roots *roots, LLVMValueRef variable)
-{
-    struct clearing c = {.roots = roots, .variable = variable};
-    tn__each_reference(LLVMGetModuleDataLayout(roots->gc->module), LLVMGetAllocatedType(variable), 0, add_word, &c);
-    clear_run(&c);
-}
-
 /* True if control may come back to the block after it has left it. */
 static bool is_in_cycle(struct tn__gc *gc, LLVMBasicBlockRef block)
 {
-    struct tn__map seen = {0};
-    LLVMBasicBlockRef *blocks = tn__gc_room(gc, NULL, 0, sizeof *blocks);
-    size_t count = 1;
-    for (blocks[0] = block; count;) {
-        LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[--count]);
+    struct tn__values reached = {.count = 0}; /* blocks */
+    LLVMBasicBlockRef at = block;
+    for (size_t n = 0;; at = LLVMValueAsBasicBlock(reached.list[n++])) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(at);
         for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
-            LLVMBasicBlockRef next = LLVMGetSuccessor(end, s);
-            uint32_t *known = tn__map_add(gc, &seen, next);
-            if (next == block)
+            if (LLVMGetSuccessor(end, s) == block)
                 return true;
-            if (*known)
-                continue;
-            *known = 1;
-            blocks = tn__gc_room(gc, blocks, count, sizeof *blocks);
-            blocks[count++] = next;
+            tn__values_add(gc, &reached, LLVMBasicBlockAsValue(LLVMGetSuccessor(end, s)));
         }
+        if (n == reached.count)
+            return false;
     }
-    return false;
-}
-
-/* True if its memory is made at most once in a call and has a constant size: then it has a place in the frame. */
-static bool is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
-{
-    LLVMBasicBlockRef block = LLVMGetInstructionParent(variable);
-    LLVMValueRef count = LLVMGetOperand(variable, 0);
-    bool once = block == LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)) || !is_in_cycle(gc, block);
-    return once && LLVMIsAConstantInt(count);
 }
 
 /* Makes the variable one of those at the beginning of the function: it is null before the first safepoint, whose map
@@ -122,10 +74,14 @@ static bool is_fixed_variable(struct tn__gc *gc, LLVMValueRef variable)
 static void add_stack_root(struct tn__roots *roots, LLVMValueRef variable)
 {
     tn__llvm_hoist(variable);
-    roots->stack_roots =
-        tn__gc_room(roots->gc, roots->stack_roots, roots->stack_root_count, sizeof *roots->stack_roots);
-    roots->stack_roots[roots->stack_root_count++] = variable;
-    erase_lifetime(variable);
+    TN__APPEND(roots->gc, roots->stack_roots, roots->stack_root_count, variable);
+    for (LLVMUseRef use = LLVMGetFirstUse(variable), next; use; use = next) {
+        LLVMValueRef user = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        /* Without these LLVM could let the memory serve other variables, which hold no references. */
+        if (tn__calls_llvm(user, "lifetime."))
+            LLVMInstructionEraseFromParent(user);
+    }
 }
 
 void tn__find_stack_roots(struct tn__roots *roots)
@@ -134,26 +90,32 @@ void tn__find_stack_roots(struct tn__roots *roots)
     size_t count = 0;
     for (TN__EACH_BLOCK(b, roots->function))
         for (TN__EACH_INSTRUCTION(i, b))
-            if (LLVMIsAAllocaInst(i) && holds_references(roots, i) && !is_pin(roots, i)) {
-                variables = tn__gc_room(roots->gc, variables, count, sizeof *variables);
-                variables[count++] = i;
-            }
-    for (size_t n = 0; n < count; n++)
-        if (is_fixed_variable(roots->gc, variables[n]))
+            if (LLVMIsAAllocaInst(i) && !is_marked(roots, i, TN__PINNED) &&
+                (tn__type_holds(LLVMGetAllocatedType(i), IN_TRACKED) || is_marked(roots, i, TN__HOLDS_REFERENCES)))
+                TN__APPEND(roots->gc, variables, count, i);
+    for (size_t n = 0; n < count; n++) {
+        LLVMBasicBlockRef block = LLVMGetInstructionParent(variables[n]);
+        bool once = block == LLVMGetEntryBasicBlock(roots->function) || !is_in_cycle(roots->gc, block);
+        if (once && LLVMIsAConstantInt(LLVMGetOperand(variables[n], 0)))
             add_stack_root(roots, variables[n]);
         else
             tn__gc_reject(
                 roots->gc, variables[n], NULL, "dynamic-stack",
                 "memory with references whose size is not constant, or which is made in a loop, has no place in "
                 "the frame: give it a constant size and make it in the entry block, or allocate an object");
+    }
     roots->gc->stats->stack_roots += roots->stack_root_count;
 }
 
 void tn__clear_stack_roots(struct tn__roots *roots)
 {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(roots->gc->module);
     LLVMPositionBuilderBefore(roots->builder, tn__behind_variables(roots->function));
-    for (uint32_t i = 0; i < roots->stack_root_count; i++)
-        clear(roots, roots->stack_roots[i]);
+    for (uint32_t i = 0; i < roots->stack_root_count; i++) {
+        struct clearing c = {.roots = roots, .variable = roots->stack_roots[i]};
+        tn__each_reference(layout, LLVMGetAllocatedType(c.variable), 0, add_word, &c);
+        clear_run(&c);
+    }
 }
 
 /* ---- values that move to memory ---- */
@@ -212,7 +174,7 @@ static LLVMValueRef address_of(struct moving *m, LLVMValueRef value)
     return LLVMBuildPtrToInt(m->roots->builder, value, i64_type(m), "");
 }
 
-static LLVMValueRef load(struct moving *m, uint32_t variable)
+static LLVMValueRef load_variable(struct moving *m, uint32_t variable)
 {
     struct tn__roots *roots = m->roots;
     LLVMBuilderRef builder = roots->builder;
@@ -237,34 +199,18 @@ static LLVMValueRef measure(struct moving *m, LLVMValueRef derived, LLVMValueRef
 static void make_memory(struct moving *m, uint32_t variable)
 {
     struct tn__roots *roots = m->roots;
-    LLVMPositionBuilderBefore(roots->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(roots->function)));
     if (tn__is_reference(roots, variable))
-        m->slots[variable] = LLVMBuildAlloca(roots->builder, roots->reference, "root");
+        m->slots[variable] = tn__make_variable(roots->builder, roots->function, roots->reference, "root");
     else
-        m->distances[variable] = LLVMBuildAlloca(roots->builder, i64_type(m), "distance");
+        m->distances[variable] = tn__make_variable(roots->builder, roots->function, i64_type(m), "distance");
 }
 
-/* The end of the block, before its terminator: an invoke there has not happened yet. */
-static void position_at_end(struct moving *m, LLVMBasicBlockRef block)
+static bool is_pad_phi(LLVMValueRef value)
 {
-    LLVMPositionBuilderBefore(m->roots->builder, LLVMGetBasicBlockTerminator(block));
-}
-
-static bool is_landing_pad(LLVMBasicBlockRef block)
-{
-    LLVMValueRef i = LLVMGetFirstInstruction(block);
+    LLVMValueRef i = value;
     while (LLVMIsAPHINode(i))
         i = LLVMGetNextInstruction(i);
-    return LLVMIsALandingPadInst(i);
-}
-
-/* In front of the stores for phis of the landing pad: all of them take what was there before any of them. */
-static void position_before_arriving(struct moving *m, LLVMBasicBlockRef block)
-{
-    LLVMValueRef at = LLVMGetBasicBlockTerminator(block), before;
-    while ((before = LLVMGetPreviousInstruction(at)) && tn__map_find(&m->arriving, before))
-        at = before;
-    LLVMPositionBuilderBefore(m->roots->builder, at);
+    return LLVMIsAPHINode(value) && LLVMIsALandingPadInst(i);
 }
 
 /* A phi of a landing pad is stored by those who come there: what they bring is stale when they have arrived. */
@@ -274,17 +220,16 @@ static void store_incoming(struct moving *m, uint32_t variable)
     LLVMValueRef phi = m->roots->variables[variable].value, slot = m->slots[variable];
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMValueRef value = LLVMGetIncomingValue(phi, i), base = slot ? NULL : tn__base_of(m->roots->bases, value);
-        position_before_arriving(m, LLVMGetIncomingBlock(phi, i));
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(phi, i)), at = end, before;
+        /* In front of the stores for other phis: all of them take what was there before any of them. */
+        while ((before = LLVMGetPreviousInstruction(at)) && tn__map_find(&m->arriving, before))
+            at = before;
+        LLVMPositionBuilderBefore(builder, at);
         value = slot ? LLVMBuildFreeze(builder, value, "") : measure(m, value, base);
-        position_at_end(m, LLVMGetIncomingBlock(phi, i));
-        *tn__map_add(m->roots->gc, &m->arriving, LLVMBuildStore(builder, value, slot ? slot : m->distances[variable])) =
-            1;
+        LLVMPositionBuilderBefore(builder, end); /* an invoke there has not happened yet */
+        LLVMValueRef store = LLVMBuildStore(builder, value, slot ? slot : m->distances[variable]);
+        *tn__map_add(m->roots->gc, &m->arriving, store) = 1;
     }
-}
-
-static bool is_pad_phi(LLVMValueRef value)
-{
-    return LLVMIsAPHINode(value) && is_landing_pad(LLVMGetInstructionParent(value));
 }
 
 /* Behind the value's definition. Phis of one block are all stored in front of what follows them, and the references
@@ -305,47 +250,34 @@ static void store_value(struct moving *m, uint32_t variable)
     if (slot) {
         own = LLVMBuildStore(builder, v->value, slot);
     } else {
-        LLVMValueRef distance = measure(m, v->value, load(m, v->base));
+        LLVMValueRef distance = measure(m, v->value, load_variable(m, v->base));
         own = LLVMGetOperand(distance, 0);
         LLVMBuildStore(builder, distance, m->distances[variable]);
     }
     *tn__map_add(m->roots->gc, &m->own, own) = 1;
 }
 
-/* Phis of landing pads go away, so nothing is loaded for those. */
-static bool is_moved_phi(const struct moving *m, LLVMValueRef user)
-{
-    uint32_t variable = tn__variable_of(m->roots, user);
-    return variable != NO_VARIABLE && tn__bit(m->chosen, variable) && is_pad_phi(user);
-}
-
-static void load_for(struct moving *m, uint32_t variable, LLVMValueRef user)
-{
-    LLVMValueRef value = m->roots->variables[variable].value;
-    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(user); i++) {
-        if (LLVMGetOperand(user, i) != value)
-            continue;
-        if (LLVMIsAPHINode(user))
-            position_at_end(m, LLVMGetIncomingBlock(user, i));
-        else
-            LLVMPositionBuilderBefore(m->roots->builder, user);
-        LLVMSetOperand(user, i, load(m, variable));
-    }
-}
-
 static void load_everywhere(struct moving *m, uint32_t variable)
 {
-    LLVMValueRef *users = NULL, value = m->roots->variables[variable].value;
-    size_t count = 0;
+    LLVMValueRef value = m->roots->variables[variable].value;
+    struct tn__values users = {.count = 0};
     for (TN__EACH_USE(use, value)) {
         LLVMValueRef user = LLVMGetUser(use);
-        if (tn__map_find(&m->own, user) || is_moved_phi(m, user))
-            continue;
-        users = tn__gc_room(m->roots->gc, users, count, sizeof *users);
-        users[count++] = user;
+        uint32_t other = is_pad_phi(user) ? tn__variable_of(m->roots, user) : NO_VARIABLE;
+        bool goes_away = other != NO_VARIABLE && tn__bit(m->chosen, other);
+        if (!goes_away && !tn__map_find(&m->own, user))
+            tn__values_add(m->roots->gc, &users, user);
     }
-    for (size_t i = 0; i < count; i++)
-        load_for(m, variable, users[i]);
+    for (size_t n = 0; n < users.count; n++)
+        for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(users.list[n]); i++) {
+            LLVMValueRef user = users.list[n], at = user;
+            if (LLVMGetOperand(user, i) != value)
+                continue;
+            if (LLVMIsAPHINode(user))
+                at = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, i));
+            LLVMPositionBuilderBefore(m->roots->builder, at);
+            LLVMSetOperand(user, i, load_variable(m, variable));
+        }
 }
 
 static void each_chosen(struct moving *m, bool references, void (*visit)(struct moving *, uint32_t))

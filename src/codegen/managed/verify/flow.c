@@ -174,6 +174,17 @@ static void store_into(struct tn__flow *m, uint32_t object, struct tn__fact addr
 
 /* ---- uses ---- */
 
+static void flow_through_gep(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef gep)
+{
+    struct tn__place place = fact->place;
+    int64_t bytes;
+    uint64_t stride;
+    tn__llvm_gep_steps(m->layout, gep, &bytes, &stride);
+    place.stride = tn__common_divisor(place.stride, stride);
+    place.offset = reduced((int64_t)((uint64_t)place.offset + (uint64_t)bytes), place.stride);
+    add_fact(m, gep, place, fact->is_direct);
+}
+
 /* Intrinsics that return their first argument, more or less. */
 static void flow_through_intrinsic(struct tn__flow *m, const struct tn__fact *fact, LLVMValueRef call)
 {
@@ -232,15 +243,8 @@ static void flow_into_user(struct tn__flow *m, const struct tn__fact *fact, LLVM
     }
     switch ((int)(is_constant ? LLVMGetConstOpcode(user) : LLVMGetInstructionOpcode(user))) {
     case LLVMGetElementPtr:
-        if (LLVMGetOperand(user, 0) == fact->value) {
-            struct tn__place place = fact->place;
-            int64_t bytes;
-            uint64_t stride;
-            tn__llvm_gep_steps(m->layout, user, &bytes, &stride);
-            place.stride = tn__common_divisor(place.stride, stride);
-            place.offset = reduced((int64_t)((uint64_t)place.offset + (uint64_t)bytes), place.stride);
-            add_fact(m, user, place, fact->is_direct);
-        }
+        if (LLVMGetOperand(user, 0) == fact->value)
+            flow_through_gep(m, fact, user);
         break;
     case LLVMLoad:
         if (fact->is_direct)
