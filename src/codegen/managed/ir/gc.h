@@ -2,8 +2,8 @@
 
 /* What passes over managed code (doc/IR.md) know of IR:
  *     intrinsics.c   the contract's functions, as rows
- *     support.c      types, errors, memory
- *     map.c          numbers for values and blocks
+ *     support.c      types, attributes, errors, memory
+ *     map.c          numbers for values and blocks; sets of values
  *     blocks.c       pieces of IR that several passes build, and their places (blocks.h)
  *     cfg.c          blocks, predecessors, dominators (cfg.h)
  *     bases.c        the reference that each derived pointer was derived from (bases.h)
