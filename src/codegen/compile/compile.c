@@ -103,13 +103,6 @@ static bool is_defined(LLVMValueRef function)
     return !LLVMIsDeclaration(function) && LLVMGetLinkage(function) != LLVMAvailableExternallyLinkage;
 }
 
-static void count(struct compilation *c)
-{
-    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))
-        c->stats.functions += is_defined(f);
-    c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
-}
-
 /* Names every function that was compiled, of those that optimisation has left. */
 static void report_functions(struct compilation *c)
 {
@@ -233,7 +226,9 @@ static int run(struct compilation *c)
     int code = c->is_read ? TN_OK : tn__unit_read(c->unit, c->ir, c->length, c->is_ours, c->err);
     if (code != TN_OK)
         return code;
-    count(c);
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->unit->module); f; f = LLVMGetNextFunction(f))
+        c->stats.functions += is_defined(f);
+    c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
     code = optimize(c);
     if (code != TN_OK)

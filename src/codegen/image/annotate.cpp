@@ -224,17 +224,12 @@ void annotation::number_slots()
         slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
 }
 
-/* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
-static void forget_dso_local(Module &module)
+size_t annotation::run()
 {
+    /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
     for (GlobalValue &global : module.global_values())
         if (!global.hasLocalLinkage() && global.hasDefaultVisibility())
             global.setDSOLocal(false);
-}
-
-size_t annotation::run()
-{
-    forget_dso_local(module);
     collect();
     link_calls();
     for (size_t target = 0; target < mv.count; target++) {

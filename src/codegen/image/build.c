@@ -108,26 +108,22 @@ static int take_options(struct tn__image_build *b, const struct tn_image_options
 
 /* ---- beginning and ending ---- */
 
-static int name_members(struct tn__image_build *b, size_t kind)
-{
-    struct tn__image_member *members = tn__arena_array(&b->arena, b->shard_count + 1, sizeof *members);
-    if (!members)
-        return tn__image_no_memory(b);
-    for (size_t i = 0; i < b->shard_count; i++)
-        snprintf(members[i].name, sizeof members[i].name, "text#%zu.%s", i, tn__image_suffix(kind));
-    snprintf(members[b->shard_count].name, sizeof members[0].name, "metadata.%s", tn__image_suffix(kind));
-    b->members[kind] = members;
-    return TN_OK;
-}
-
 static int make_room(struct tn__image_build *b)
 {
     b->is_finished = tn__arena_array(&b->arena, b->shard_count, sizeof *b->is_finished);
     b->parts = tn__arena_array(&b->arena, b->shard_count, sizeof *b->parts);
-    int code = b->is_finished && b->parts ? TN_OK : tn__image_no_memory(b);
-    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
-        code = name_members(b, kind);
-    return code;
+    if (!b->is_finished || !b->parts)
+        return tn__image_no_memory(b);
+    for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS; kind++) {
+        struct tn__image_member *members = tn__arena_array(&b->arena, b->shard_count + 1, sizeof *members);
+        if (!members)
+            return tn__image_no_memory(b);
+        for (size_t i = 0; i < b->shard_count; i++)
+            snprintf(members[i].name, sizeof members[i].name, "text#%zu.%s", i, tn__image_suffix(kind));
+        snprintf(members[b->shard_count].name, sizeof members[0].name, "metadata.%s", tn__image_suffix(kind));
+        b->members[kind] = members;
+    }
+    return TN_OK;
 }
 
 static int prepare(struct tn__image_build *b)
@@ -155,8 +151,11 @@ static int begin(struct tn__image_build *b, const struct tn_image_options *optio
     return code == TN_OK ? prepare(b) : code;
 }
 
-static void dispose(struct tn__image_build *b)
+static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats)
 {
+    b->stats.functions = b->function_count;
+    b->stats.slots = b->slots;
+    b->stats.shards = b->shard_count;
     tn__image_dispose_module(b);
     for (size_t i = 0; b->parts && i < b->shard_count; i++)
         tn_buffer_free(&b->parts[i].bitcode);
@@ -169,14 +168,6 @@ static void dispose(struct tn__image_build *b)
     tn__arena_free(&b->arena);
     pthread_cond_destroy(&b->extracted_more);
     pthread_mutex_destroy(&b->lock);
-}
-
-static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats)
-{
-    b->stats.functions = b->function_count;
-    b->stats.slots = b->slots;
-    b->stats.shards = b->shard_count;
-    dispose(b);
     if (stats)
         tn__give_stats(stats, sizeof b->stats, &b->stats);
     return code;

@@ -9,7 +9,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 
-#include "codegen/image/join.h"
+#include "codegen/image/multiversion.h"
 
 using namespace llvm;
 

@@ -81,13 +81,6 @@ static void write_target(uint8_t *row, const struct tn_cpu_target *target, struc
         tn__put64(row + TN__IMAGE_TARGET_ENABLED + 8 * w, target->enabled.words[w]);
 }
 
-static void write_function(struct writer *w, uint8_t *row, const struct tn__image_function *function)
-{
-    tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_text(&w->text, function->name));
-    tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS,
-              add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
-}
-
 static void write_header(const struct writer *w)
 {
     uint8_t *header = w->bytes;
@@ -126,8 +119,12 @@ static void write_tables(struct writer *w)
     for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET)
         write_target(row, tn_cpu_target_at(c->targets, i), &w->text);
     row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
-    for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION)
-        write_function(w, row, &c->functions[i]);
+    for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
+        const struct tn__image_function *function = &c->functions[i];
+        tn__put32(row + TN__IMAGE_FUNCTION_NAME, add_text(&w->text, function->name));
+        tn__put32(row + TN__IMAGE_FUNCTION_VERSIONS,
+                  add_set(w, function->clones) | (function->is_public ? TN__IMAGE_PUBLIC : 0));
+    }
     row = begin_table(w, TN__IMAGE_SET_TABLE, w->set_count, 8);
     for (size_t i = 0; i < w->set_count; i++)
         tn__put64(row + 8 * i, w->sets[i]);

@@ -55,6 +55,10 @@ struct tn__mv {
     struct tn__mv_target common; /* what all targets have: for functions that have one version only */
 };
 
+/* Links `other`, which may be of another context and is used up, into `module`. What both define is an error, unless
+ * `other_counts`. False: the diagnostics of the module's context say why. */
+bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other, bool other_counts);
+
 /* True if the module defines the name for others; *is_local: it defines it for itself. */
 bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local);
 

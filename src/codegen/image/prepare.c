@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "codegen/image/build.h"
-#include "codegen/image/join.h"
 #include "codegen/llvm/arguments.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/managed/passes/passes.h"
@@ -186,12 +185,6 @@ static bool add_function(void *context, const struct tn__mv_function *function)
     return true;
 }
 
-/* The number in the names of what was local; it differs between images of one program. */
-static uint64_t number_of(const char *image)
-{
-    return tn__image_checksum(image, strlen(image), 0) & UINT32_MAX;
-}
-
 /* ---- fingerprint ---- */
 
 static void mix(struct tn__image_build *b, const void *bytes, size_t size)
@@ -251,7 +244,9 @@ static int prepare(struct tn__image_build *b)
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));
-    b->split = tn__split_create(b->unit.module, number_of(b->options.name), false);
+    /* The number in the names of what was local; it differs between images of one program. */
+    uint64_t number = tn__image_checksum(b->options.name, strlen(b->options.name), 0) & UINT32_MAX;
+    b->split = tn__split_create(b->unit.module, number, false);
     if (!b->triple || !b->layout || !tn__mv_each(b->unit.module, add_function, b))
         return tn__image_no_memory(b);
     code = divide(b);

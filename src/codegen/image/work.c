@@ -57,6 +57,7 @@ static void fail(struct tn__image_build *b, int code, const struct tn_error *err
     pthread_cond_broadcast(&b->extracted_more); /* no more shards are to be waited for */
 }
 
+/* Returns the first error of all that the build does. */
 static int extract_one(struct tn__image_build *b, size_t shard)
 {
     struct tn_error err;
@@ -67,25 +68,10 @@ static int extract_one(struct tn__image_build *b, size_t shard)
     b->extracted = shard + 1;
     if (code != TN_OK)
         fail(b, code, &err);
+    code = b->code;
     pthread_cond_broadcast(&b->extracted_more);
     pthread_mutex_unlock(&b->lock);
     return code;
-}
-
-static bool has_failed(struct tn__image_build *b)
-{
-    pthread_mutex_lock(&b->lock);
-    bool failed = b->code != TN_OK;
-    pthread_mutex_unlock(&b->lock);
-    return failed;
-}
-
-static void extract_all(struct tn__image_build *b, size_t first)
-{
-    int code = TN_OK;
-    for (size_t shard = first; shard < b->end && code == TN_OK && !has_failed(b); shard++)
-        code = extract_one(b, shard);
-    tn__image_dispose_module(b);
 }
 
 /* ---- compiling ---- */
@@ -194,7 +180,9 @@ int tn__image_compile_shards(struct tn__image_build *b, size_t first, size_t end
                                                                             .shards = b->shard_count});
     while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, b) == 0)
         started++;
-    extract_all(b, first);
+    for (size_t shard = first; shard < end && extract_one(b, shard) == TN_OK; shard++)
+        ;
+    tn__image_dispose_module(b);
     work(b);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);

@@ -21,82 +21,60 @@ static void release_object(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
 }
 
-static struct tn_input input_of(const char *name, const struct tn_buffer *object, struct tn_tracker *owner)
-{
-    return (struct tn_input){.size = sizeof(struct tn_input),
-                             .name = name,
-                             .bytes = object->data,
-                             .length = object->size,
-                             .release = release_object,
-                             .owner = owner};
-}
-
 /* "MODULE(FUNCTION)", as a member of an archive would be called. */
 static void name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size)
 {
     size_t count;
-    const struct tn__split_symbol *symbols = tn__module_symbols(m->module, part, &count);
+    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(m->module), part, &count);
     char function[200];
     snprintf(function, sizeof function, "%s", part == 0 ? "data" : symbols[0].name);
     tn__jit_original_name(function);
     snprintf(name, size, "%s(%s)", m->name, function);
 }
 
-static int compile_part(const struct tn__jit_module *m, size_t part, const char *name, struct tn_buffer *object,
-                        struct tn_error *err)
+/* Compiles a part, or the whole; *input, called `name`, has the object. */
+static int compile(const struct tn__jit_module *m, size_t part, char *name, size_t size, struct tn_input *input,
+                   struct tn_error *err)
 {
     struct tn_jit *jit = m->jit;
     struct tn__jit_watch watch = {jit, m};
     struct tn_compile_observer observer;
-    tn__jit_watch(&watch, &observer);
-    bool inlines = jit->compile.opt_level >= 2 && !jit->compile.passes;
-    const struct tn__extraction how = {.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
-    uint64_t extract_ns;
     struct tn_compile_stats stats = {.size = sizeof stats};
-    int code = tn__module_compile_part(m->module, part, name, &how, &observer, object, &extract_ns, &stats, err);
+    struct tn_buffer object = {0};
+    uint64_t extract_ns = 0;
+    bool whole = tn__module_is_whole(m->module), inlines = jit->compile.opt_level >= 2 && !jit->compile.passes;
+    int code;
+    tn__jit_watch(&watch, &observer);
+    if (whole) {
+        snprintf(name, size, "%s", m->name);
+        code = tn__module_compile_whole(m->module, &observer, &object, &stats, err);
+    } else {
+        const struct tn__extraction how = {.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
+        name_part(m, part, name, size);
+        code = tn__module_compile_part(m->module, part, name, &how, &observer, &object, &extract_ns, &stats, err);
+    }
     atomic_fetch_add(&jit->counters.extract_ns, extract_ns);
     atomic_fetch_add(&jit->counters.free_ns, stats.free_ns);
-    if (code == TN_OK && part > 0) {
+    if (code == TN_OK && !whole && part > 0) {
         tn__module_compiled(m->module, part);
         atomic_fetch_add(&jit->counters.taken, 1);
     }
+    *input = (struct tn_input){
+        .size = sizeof *input, .name = name, .bytes = object.data, .length = object.size, .release = release_object};
     return code;
-}
-
-static int compile_whole(const struct tn__jit_module *m, struct tn_buffer *object, struct tn_error *err)
-{
-    struct tn__jit_watch watch = {m->jit, m};
-    struct tn_compile_observer observer;
-    tn__jit_watch(&watch, &observer);
-    struct tn_compile_stats stats = {.size = sizeof stats};
-    int code = tn__module_compile_whole(m->module, &observer, object, &stats, err);
-    atomic_fetch_add(&m->jit->counters.free_ns, stats.free_ns);
-    return code;
-}
-
-static int compile(const struct tn__jit_module *m, size_t part, char *name, size_t size, struct tn_buffer *object,
-                   struct tn_error *err)
-{
-    if (tn__module_is_whole(m->module)) {
-        snprintf(name, size, "%s", m->name);
-        return compile_whole(m, object, err);
-    }
-    name_part(m, part, name, size);
-    return compile_part(m, part, name, object, err);
 }
 
 static int materialize(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
     struct tn__jit_part *part = context;
-    struct tn_buffer object;
+    struct tn_input input;
     char name[300];
-    int code = compile(part->owner, (size_t)(part - part->owner->parts), name, sizeof name, &object, err);
+    int code = compile(part->owner, (size_t)(part - part->owner->parts), name, sizeof name, &input, err);
     if (code != TN_OK)
         return code;
-    struct tn_input input = input_of(name, &object, NULL);
     code = tn_responsibility_add_object(responsibility, &input, err);
     if (code != TN_OK)
-        tn_buffer_free(&object);
+        release_object(NULL, input.bytes, input.length);
     return code;
 }
 
@@ -119,7 +97,7 @@ static void destroy_part(void *context)
 /* The struct, its parts and its instances in one piece. */
 static struct tn__jit_module *create(struct tn_jit *jit, struct tn__module *module, const struct tn_jit_module *given)
 {
-    size_t count = tn__module_parts(module), name_size = strlen(given->name) + 1;
+    size_t count = tn__split_parts(tn__module_split(module)), name_size = strlen(given->name) + 1;
     size_t parts = sizeof(struct tn__jit_module) + count * sizeof(struct tn__jit_part);
     size_t instances = given->instance_count * sizeof(struct tn_jit_instance);
     struct tn__jit_module *m = tn__alloc_zeroed(NULL, parts + instances + name_size, 1);
@@ -164,7 +142,7 @@ static uint64_t flags_of(const struct tn__split_symbol *symbol)
 static size_t list_promises(struct adding *a, size_t part, struct tn_promised *promised)
 {
     size_t count, used = 0;
-    const struct tn__split_symbol *symbols = tn__module_symbols(a->m->module, part, &count);
+    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(a->m->module), part, &count);
     for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
         if (!s->of)
             promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
@@ -174,28 +152,28 @@ static size_t list_promises(struct adding *a, size_t part, struct tn_promised *p
 /* Compiles the part now; for what nobody could ask for by name, or the linker has to see. */
 static int add_now(struct adding *a, size_t part)
 {
-    struct tn_buffer object;
+    struct tn_input input;
     char name[300];
-    int code = compile(a->m, part, name, sizeof name, &object, a->err);
+    int code = compile(a->m, part, name, sizeof name, &input, a->err);
     if (code != TN_OK)
         return code;
-    struct tn_input input = input_of(name, &object, a->owner);
+    input.owner = a->owner;
     code = tn_add_object(a->library, &input, a->err);
     if (code != TN_OK)
-        tn_buffer_free(&object);
+        release_object(NULL, input.bytes, input.length);
     return code;
 }
 
 static int promise(struct adding *a, size_t part)
 {
     size_t count;
-    tn__module_symbols(a->m->module, part, &count);
+    tn__split_symbols(tn__module_split(a->m->module), part, &count);
     struct tn_promised *promised = tn__arena_array(&a->arena, count + 1, sizeof *promised);
     if (!promised)
         return out_of_memory(a);
     size_t used = list_promises(a, part, promised);
-    bool has_initializers = part == 0 && tn__module_has_initializers(a->m->module);
-    if (tn__module_is_opaque(a->m->module) || (!used && has_initializers))
+    bool has_initializers = part == 0 && tn__split_has_initializers(tn__module_split(a->m->module));
+    if (tn__split_is_opaque(tn__module_split(a->m->module)) || (!used && has_initializers))
         return add_now(a, part);
     if (!used)
         return TN_OK;
@@ -226,7 +204,7 @@ struct names {
 static void list_names(const struct adding *a, size_t part, struct names *names)
 {
     size_t count;
-    const struct tn__split_symbol *symbols = tn__module_symbols(a->m->module, part, &count);
+    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(a->m->module), part, &count);
     for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
         if (s->of)
             names->others[names->other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
@@ -240,9 +218,9 @@ static void list_names(const struct adding *a, size_t part, struct names *names)
 
 static int define_stubs(struct adding *a)
 {
-    size_t parts = tn__module_parts(a->m->module), all = 0, count;
+    size_t parts = tn__split_parts(tn__module_split(a->m->module)), all = 0, count;
     for (size_t part = 0; part < parts; part++) {
-        tn__module_symbols(a->m->module, part, &count);
+        tn__split_symbols(tn__module_split(a->m->module), part, &count);
         all += count;
     }
     struct names names = {.stubs = tn__arena_array(&a->arena, all + 1, sizeof *names.stubs),
@@ -266,8 +244,8 @@ static int define_stubs(struct adding *a)
 static int note_initializers(struct adding *a)
 {
     size_t count;
-    const struct tn__split_symbol *symbols = tn__module_symbols(a->m->module, 0, &count);
-    if (!tn__module_has_initializers(a->m->module))
+    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(a->m->module), 0, &count);
+    if (!tn__split_has_initializers(tn__module_split(a->m->module)))
         return TN_OK;
     const char *symbol = count ? symbols[0].name : "";
     size_t size = strlen(symbol) + 1;
@@ -287,7 +265,7 @@ static int note_initializers(struct adding *a)
 static int promise_all(struct adding *a)
 {
     int code = note_initializers(a);
-    size_t parts = tn__module_parts(a->m->module);
+    size_t parts = tn__split_parts(tn__module_split(a->m->module));
     for (size_t part = 0; part < parts && code == TN_OK; part++)
         code = promise(a, part);
     if (code == TN_OK && !tn__module_is_whole(a->m->module)) {

@@ -126,13 +126,6 @@ static void list_module(struct tn__module *module)
     pthread_mutex_unlock(&all.lock);
 }
 
-static void unlist_module(struct tn__module *module)
-{
-    pthread_mutex_lock(&all.lock);
-    tn__list_remove(&module->listed);
-    pthread_mutex_unlock(&all.lock);
-}
-
 /* ---- opening ---- */
 
 static void keep_ir(struct tn__module *module, const void *ir, size_t length)
@@ -201,7 +194,9 @@ void tn__module_close(struct tn__module *module)
 {
     if (!module)
         return;
-    unlist_module(module);
+    pthread_mutex_lock(&all.lock);
+    tn__list_remove(&module->listed);
+    pthread_mutex_unlock(&all.lock);
     if (!module->broken)
         tn__contain_disposal(close_contained, module);
     pthread_mutex_destroy(&module->lock);
@@ -228,29 +223,14 @@ static int open_again(struct tn__module *module, struct tn_error *err)
 
 /* ---- parts ---- */
 
-bool tn__module_is_opaque(const struct tn__module *module)
-{
-    return tn__split_is_opaque(module->symbols);
-}
-
 bool tn__module_is_whole(const struct tn__module *module)
 {
     return module->whole;
 }
 
-size_t tn__module_parts(const struct tn__module *module)
+const struct tn__split *tn__module_split(const struct tn__module *module)
 {
-    return tn__split_parts(module->symbols);
-}
-
-bool tn__module_has_initializers(const struct tn__module *module)
-{
-    return tn__split_has_initializers(module->symbols);
-}
-
-const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count)
-{
-    return tn__split_symbols(module->symbols, part, count);
+    return module->symbols;
 }
 
 void tn__module_compiled(struct tn__module *module, size_t part)

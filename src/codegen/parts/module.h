@@ -21,12 +21,10 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
                     uint64_t number, bool whole, struct tn__module **out, struct tn_error *err);
 void tn__module_close(struct tn__module *module); /* NULL is ignored */
 
-/* As in split.h. */
-bool tn__module_is_opaque(const struct tn__module *module);
-bool tn__module_is_whole(const struct tn__module *module);
-size_t tn__module_parts(const struct tn__module *module);
-bool tn__module_has_initializers(const struct tn__module *module);
-const struct tn__split_symbol *tn__module_symbols(const struct tn__module *module, size_t part, size_t *count);
+bool tn__module_is_whole(const struct tn__module *module); /* it is compiled in one piece */
+/* Its parts, for questions about them, until it is compiled as a whole. */
+const struct tn__split *tn__module_split(const struct tn__module *module);
+/* From now on, parts call the bodies of this part's functions directly (tn__split_compiled). */
 void tn__module_compiled(struct tn__module *module, size_t part);
 
 /* Compiles a part of a divided module; *extract_ns: how long copying it took. `stats` has its size set, or is NULL.

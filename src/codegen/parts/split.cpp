@@ -51,14 +51,6 @@ static bool is_llvms(const GlobalValue &global)
     return global.getName().starts_with("llvm.");
 }
 
-/* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
-static void publish_local(GlobalValue &global, uint64_t number)
-{
-    global.setName((global.hasName() ? global.getName() : "unnamed") + TN__NAME_LOCAL + Twine(number));
-    global.setLinkage(GlobalValue::ExternalLinkage);
-    global.setVisibility(GlobalValue::HiddenVisibility);
-}
-
 void tn__split_leave_groups(LLVMModuleRef module)
 {
     for (GlobalObject &object : unwrap(module)->global_objects()) {
@@ -68,17 +60,12 @@ void tn__split_leave_groups(LLVMModuleRef module)
     }
 }
 
-/* Whatever becomes of it, reports call a function what the module does. */
-static void note_names(Module &module)
-{
-    for (Function &function : module)
-        if (is_definition(function) && !function.hasFnAttribute(TN__MODULE_NAME))
-            function.addFnAttr(TN__MODULE_NAME, function.getName());
-}
-
 void tn__split::name_everything(uint64_t number)
 {
-    note_names(*module);
+    /* Whatever becomes of it, reports call a function what the module does. */
+    for (Function &function : *module)
+        if (is_definition(function) && !function.hasFnAttribute(TN__MODULE_NAME))
+            function.addFnAttr(TN__MODULE_NAME, function.getName());
     for (const GlobalVariable &variable : module->globals())
         if (may_copy(variable))
             copied.insert(&variable);
@@ -87,17 +74,13 @@ void tn__split::name_everything(uint64_t number)
         auto *variable = dyn_cast<GlobalVariable>(&global);
         if (is_llvms(global) || !is_definition(global) || (variable && is_copied(*variable)))
             continue;
-        if (global.hasLocalLinkage() || !global.hasName())
-            publish_local(global, number);
+        if (global.hasLocalLinkage() || !global.hasName()) {
+            /* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
+            global.setName((global.hasName() ? global.getName() : "unnamed") + TN__NAME_LOCAL + Twine(number));
+            global.setLinkage(GlobalValue::ExternalLinkage);
+            global.setVisibility(GlobalValue::HiddenVisibility);
+        }
     }
-}
-
-/* A part that sees two names of one thing as two things would assume that their addresses differ. */
-static void use_first_names(Module &module)
-{
-    for (GlobalAlias &alias : module.aliases())
-        if (!alias.isInterposable())
-            alias.replaceAllUsesWith(alias.getAliasee());
 }
 
 /* ---- what stays together ---- */
@@ -115,14 +98,6 @@ static void unite_with_users(groups &groups, const Function *function, const Con
         else if (auto *outer = dyn_cast<Constant>(user))
             unite_with_users(groups, function, outer);
     }
-}
-
-/* Block addresses mean nothing outside of their function's module, so tables of them stay with the function. */
-static void unite_block_addresses(groups &groups, const Function &function)
-{
-    for (const BasicBlock &block : function)
-        if (block.hasAddressTaken())
-            unite_with_users(groups, &function, BlockAddress::lookup(&block));
 }
 
 /* The function that an alias is just another name of, or NULL. */
@@ -160,7 +135,10 @@ void tn__split::form_parts()
     for (const Function &function : *module)
         if (is_definition(function)) {
             groups.insert(&function);
-            unite_block_addresses(groups, function);
+            /* Block addresses mean nothing outside of their function's module: tables of them stay with it. */
+            for (const BasicBlock &block : function)
+                if (block.hasAddressTaken())
+                    unite_with_users(groups, &function, BlockAddress::lookup(&block));
         }
     unite_with_data(groups, *module, data);
 
@@ -309,7 +287,10 @@ tn__split::tn__split(Module *module, uint64_t number, bool whole)
         return;
     }
     name_everything(number);
-    use_first_names(*module);
+    /* A part that sees two names of one thing as two things would assume that their addresses differ. */
+    for (GlobalAlias &alias : module->aliases())
+        if (!alias.isInterposable())
+            alias.replaceAllUsesWith(alias.getAliasee());
     form_parts();
     list_symbols(number);
     forget_values_in_debug_info();

@@ -14,7 +14,7 @@
 
 /* ---- the targets that are built in ---- */
 
-#define TARGET_INIT(Name)                                                                                              \
+#define TARGET_INIT(Name, ...)                                                                                         \
     static void init_info_##Name(void)                                                                                 \
     {                                                                                                                  \
         LLVMInitialize##Name##TargetInfo();                                                                            \
@@ -28,49 +28,40 @@
         return true;                                                                                                   \
     }
 
+/* Name; LLVM's prefix for its architectures; features of "generic" that every Linux distribution assumes; whether it
+ * has the medium code model. */
 #if TN_TARGET_X86
-TARGET_INIT(X86)
+#define IF_X86(X) X(X86, "x86", "", true)
+#else
+#define IF_X86(X)
 #endif
 #if TN_TARGET_AArch64
-TARGET_INIT(AArch64)
+#define IF_AARCH64(X) X(AArch64, "aarch64", "", false)
+#else
+#define IF_AARCH64(X)
 #endif
 #if TN_TARGET_RISCV
-TARGET_INIT(RISCV)
+#define IF_RISCV(X) X(RISCV, "riscv64", "+m,+a,+f,+d,+c,+zicsr,+zifencei", true)
+#else
+#define IF_RISCV(X)
 #endif
+#define TARGETS(X) IF_X86(X) IF_AARCH64(X) IF_RISCV(X)
 
-#define TARGET_ROW(Name) .name = #Name, .init_info = init_info_##Name, .init = TN__ONCE(init_##Name)
+TARGETS(TARGET_INIT)
+
+#define TARGET_ROW(Name, ...) {#Name, init_info_##Name, TN__ONCE(init_##Name), __VA_ARGS__},
 
 static struct target_row {
     const char *name;
     void (*init_info)(void);
     struct tn__once init;
-    const char *prefix;   /* of LLVM's names for the architectures of this target */
-    const char *baseline; /* features of "generic" that every Linux distribution assumes */
-    bool medium;          /* has the medium code model */
-} rows[] = {
-#if TN_TARGET_X86
-    {TARGET_ROW(X86), .prefix = "x86", .baseline = "", .medium = true},
-#endif
-#if TN_TARGET_AArch64
-    {TARGET_ROW(AArch64), .prefix = "aarch64", .baseline = "", .medium = false},
-#endif
-#if TN_TARGET_RISCV
-    {TARGET_ROW(RISCV), .prefix = "riscv64", .baseline = "+m,+a,+f,+d,+c,+zicsr,+zifencei", .medium = true},
-#endif
-};
+    const char *prefix, *baseline;
+    bool medium;
+} rows[] = {TARGETS(TARGET_ROW)};
 
-static const char *const names[] = {
-#if TN_TARGET_X86
-    "X86",
-#endif
-#if TN_TARGET_AArch64
-    "AArch64",
-#endif
-#if TN_TARGET_RISCV
-    "RISCV",
-#endif
-    NULL,
-};
+#define TARGET_NAME(Name, ...) #Name,
+
+static const char *const names[] = {TARGETS(TARGET_NAME) NULL};
 
 /* LLVM's allocation, for the rest of the process. */
 static char *host_triple;

@@ -55,15 +55,6 @@ static uint64_t strings_size(const struct tn__elf_file *f)
     return size;
 }
 
-/* The Bloom filter has 12 bits per symbol, of which two are set, as in ld.lld. */
-static void size_hash_table(struct tn__elf_file *f)
-{
-    f->buckets = (uint32_t)f->export_count / 4 + 1;
-    f->bloom_words = 1;
-    while (f->bloom_words * UINT64_C(64) < f->export_count * 12)
-        f->bloom_words *= 2;
-}
-
 static uint64_t table_size(const struct tn__elf_file *f, enum tn__elf_table table)
 {
     const struct tn__output *output = f->output;
@@ -98,7 +89,11 @@ uint64_t tn__elf_head(void *context, const struct tn__output *output)
         f->rela_count += !in_relr(&output->relocs[i]);
     for (size_t i = 0; i < output->symbol_count; i++)
         f->export_count += is_exported(f, &output->symbols[i]);
-    size_hash_table(f);
+    /* The Bloom filter has 12 bits per symbol, of which two are set, as in ld.lld. */
+    f->buckets = (uint32_t)f->export_count / 4 + 1;
+    f->bloom_words = 1;
+    while (f->bloom_words * UINT64_C(64) < f->export_count * 12)
+        f->bloom_words *= 2;
     tn__elf_list_segments(f);
     uint64_t at = f->stub ? 0 : sizeof(Elf64_Ehdr) + f->segment_count * sizeof(Elf64_Phdr);
     for (enum tn__elf_table t = 0; t < TN__ELF_TABLES; t++) {

@@ -46,7 +46,7 @@ static void add(struct linked *linked, const struct tn_buffer *object)
 static void define_plain_names(struct linked *linked, const struct tn__module *module, size_t part, bool stubs)
 {
     size_t count;
-    const struct tn__split_symbol *symbols = tn__module_symbols(module, part, &count);
+    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(module), part, &count);
     for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++) {
         const char *of = stubs && s->body ? s->body : s->of;
         if (of && tn_define_alias(linked->library, s->name, of, &linked->err))
@@ -75,7 +75,7 @@ struct worker {
 static void *work(void *context)
 {
     struct worker *worker = context;
-    for (size_t i = worker->first; i < tn__module_parts(worker->module); i += worker->step)
+    for (size_t i = worker->first; i < tn__split_parts(tn__module_split(worker->module)); i += worker->step)
         if (compile_part(worker->module, i, worker->stubs, &worker->objects[i], &worker->err))
             return worker->err.text;
     return NULL;
@@ -106,7 +106,7 @@ static void add_parts(struct linked *linked, const void *ir, size_t length, int 
     if (tn__module_open("test.ll", ir, length, &options, 7, false, &module, &linked->err))
         fail_msg("%s", linked->err.text);
     assert_false(tn__module_is_whole(module));
-    size_t parts = tn__module_parts(module);
+    size_t parts = tn__split_parts(tn__module_split(module));
     for (size_t i = 0; i < parts; i += 2)
         tn__module_compiled(module, i);
     struct tn_buffer *objects = calloc(parts, sizeof *objects);
@@ -245,8 +245,8 @@ static void hard_to_part(void **state)
         struct tn_error err;
         if (tn__module_open(hard[i].what, hard[i].ir, strlen(hard[i].ir), &options, 1, false, &module, &err))
             fail_msg("%s: %s", hard[i].what, err.text);
-        if (tn__module_parts(module) != hard[i].parts)
-            fail_msg("%s: %zu parts", hard[i].what, tn__module_parts(module));
+        if (tn__split_parts(tn__module_split(module)) != hard[i].parts)
+            fail_msg("%s: %zu parts", hard[i].what, tn__split_parts(tn__module_split(module)));
         tn__module_close(module);
         assert_int_equal(run_whole(hard[i].ir, strlen(hard[i].ir), 0), 1);
         check(hard[i].what, hard[i].ir, strlen(hard[i].ir));
@@ -303,7 +303,7 @@ static void opaque(void **state)
         struct tn_compile_options options = {DEFAULTS};
         struct tn__module *module;
         assert_int_equal(tn__module_open("test.ll", ir, strlen(ir), &options, 1, whole, &module, NULL), TN_OK);
-        assert_int_equal(tn__module_is_opaque(module), rows[i / 2].opaque);
+        assert_int_equal(tn__split_is_opaque(tn__module_split(module)), rows[i / 2].opaque);
         assert_int_equal(tn__module_is_whole(module), rows[i / 2].opaque || whole);
         tn__module_close(module);
     }

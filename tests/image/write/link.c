@@ -24,6 +24,7 @@ static struct tn_buffer read_object(const char *name)
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     assert_true(length > 0);
     path[length] = 0;
+    *strrchr(path, '/') = 0; /* build/tests/image/write */
     char *end = strrchr(path, '/');
     snprintf(end, sizeof path - (size_t)(end - path), "/data/%s", name);
     FILE *file = fopen(path, "rbe");
