@@ -48,14 +48,6 @@ static void *alloc_large(struct tn__arena *arena, size_t total)
     return chunk->data;
 }
 
-static size_t next_total(const struct tn__arena *arena)
-{
-    if (!arena->at)
-        return FIRST_CHUNK;
-    size_t total = arena->chunks->total * GROWTH;
-    return total < LARGEST_CHUNK ? total : LARGEST_CHUNK;
-}
-
 void *tn__arena_alloc(struct tn__arena *arena, size_t size)
 {
     if (size > SIZE_MAX - ALIGNMENT - sizeof(struct tn__arena_chunk))
@@ -63,7 +55,7 @@ void *tn__arena_alloc(struct tn__arena *arena, size_t size)
     /* Empty blocks take space too: they need an address, because NULL means out of memory. */
     size = size ? (size + ALIGNMENT - 1) & -(size_t)ALIGNMENT : ALIGNMENT;
     if ((size_t)(arena->end - arena->at) < size) {
-        size_t total = next_total(arena);
+        size_t total = arena->at ? tn__min64(arena->chunks->total * GROWTH, LARGEST_CHUNK) : FIRST_CHUNK;
         if (size > total - sizeof(struct tn__arena_chunk))
             return alloc_large(arena, size + sizeof(struct tn__arena_chunk));
         if (!add_chunk(arena, total))

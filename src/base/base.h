@@ -102,6 +102,12 @@ struct tn__list {
 
 #define tn__container_of(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
+/* for (TN_EACH(struct thing, thing, &list, member)) visits what is listed; the loop must not remove it. */
+#define TN_EACH(type, item, list, member)                                                                              \
+    type *item = tn__container_of((list)->next, type, member);                                                         \
+    &item->member != (list);                                                                                           \
+    item = tn__container_of(item->member.next, type, member)
+
 static inline void tn__list_init(struct tn__list *list)
 {
     list->next = list->previous = list;

@@ -108,11 +108,9 @@ bool tn__thread_end_add(struct tn__thread_ends *owner, void *part, void (*functi
 
 static bool is_run_elsewhere(const struct tn__thread_ends *owner)
 {
-    for (const struct tn__list *node = all.next; node != &all; node = node->next) {
-        const struct tn__thread_end *end = tn__container_of(node, struct tn__thread_end, all);
+    for (TN_EACH(const struct tn__thread_end, end, &all, all))
         if (end->owner == owner && end->running && end->thread != &newest)
             return true;
-    }
     return false;
 }
 

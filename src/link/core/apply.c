@@ -203,22 +203,19 @@ static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
            (uint64_t)(object->plan->ifunc_index[symbol] - 1) * 8;
 }
 
-static void fill_slot(const struct tn__object *object, enum tn__slot kind, uint32_t symbol)
-{
-    uint8_t *at = object->plan->got_write + (size_t)(object->plan->slots[kind][symbol] - 1) * 8;
-    uint64_t S = object->plan->addresses[symbol];
-    if (kind == TN__SLOT_ADDRESS)
-        tn__put64(at, S);
-    else
-        tn__tls_fill_slot(at, kind, S);
-}
-
 static void fill_got(const struct tn__object *object)
 {
+    const struct tn__plan *plan = object->plan;
     for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
-        for (uint32_t i = 0; object->plan->slots[kind] && i < object->data->symbol_count; i++)
-            if (object->plan->slots[kind][i])
-                fill_slot(object, kind, i);
+        for (uint32_t i = 0; plan->slots[kind] && i < object->data->symbol_count; i++) {
+            if (!plan->slots[kind][i])
+                continue;
+            uint8_t *at = plan->got_write + (size_t)(plan->slots[kind][i] - 1) * 8;
+            if (kind == TN__SLOT_ADDRESS)
+                tn__put64(at, plan->addresses[i]);
+            else
+                tn__tls_fill_slot(at, kind, plan->addresses[i]);
+        }
 }
 
 static void write_stubs(const struct tn__object *object)

@@ -59,12 +59,6 @@ static bool leads_out(const struct tn__object *object, const struct tn__symbol *
            (tn__entry_is_found(entry) && !sees_hidden(object->owner->library, entry->library));
 }
 
-/* Of a symbol that a resolver answered for: an import's type is known from the reference alone. */
-static uint8_t import_flags(const struct tn__link *link, const struct tn__symbol *symbol)
-{
-    return link->session->imports_tls && symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
-}
-
 /* Of a symbol that has an entry; *address is set where it is known already. */
 static uint8_t global_flags(const struct tn__link *link, const struct tn__object *object, uint32_t index,
                             uint64_t *address)
@@ -79,7 +73,8 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
             return flags | TN__SYMBOL_ELSEWHERE;
         return flags | (entry->symbol == index ? TN__SYMBOL_OWN : 0);
     case TN__ENTRY_HOST:
-        flags |= import_flags(link, symbol);
+        if (link->session->imports_tls && symbol->type == TN__TYPE_TLS) /* an import's type is known from here alone */
+            flags |= TN__SYMBOL_TLS;
         /* fallthrough */
     case TN__ENTRY_LINKED:
     case TN__ENTRY_ABSOLUTE:

@@ -57,11 +57,6 @@ static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbo
         entry->common_shift = shift;
 }
 
-static bool outgrows(const struct tn__symbol *symbol, const struct tn__entry *entry)
-{
-    return symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift;
-}
-
 /* The entry stands for this definition from now on. */
 static void take(struct tn__object *object, uint32_t index)
 {
@@ -95,7 +90,8 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
     if (code)
         return code;
     bool both_common = common && entry->strength == TN__STRENGTH_COMMON;
-    if (both_common && entry->kind == TN__ENTRY_LINKED && outgrows(symbol, entry))
+    if (both_common && entry->kind == TN__ENTRY_LINKED &&
+        (symbol->size > entry->common_size || symbol->value > 1ULL << entry->common_shift))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
                         object->name, owner_of(entry));
     bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
@@ -317,8 +313,7 @@ void tn__library_fall_back(struct tn_library *library)
     if (!library->fall_back_due)
         return;
     library->fall_back_due = false;
-    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
-        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
+    for (TN_EACH(struct tn__object, object, &library->queue, queued)) {
         if (object->link) {
             library->fall_back_due = true;
             continue;

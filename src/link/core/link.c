@@ -52,11 +52,6 @@ static int scan_all(struct tn__link *link)
     return low ? each_object(link, tn__object_scan_branches) : 0;
 }
 
-static int layout_all(struct tn__link *link)
-{
-    return each_object(link, tn__object_layout);
-}
-
 /* What the objects will take of each window, in the order in which they do. */
 struct sums {
     bool one_window; /* the near window is below 2 GiB */
@@ -161,12 +156,14 @@ static int copy_all(struct tn__link *link)
     return 0;
 }
 
+static int layout_all(struct tn__link *link)
+{
+    return each_object(link, tn__object_layout);
+}
+
 static int apply_all(struct tn__link *link)
 {
-    int code = 0;
-    for (size_t i = 0; !code && i < link->count; i++)
-        code = tn__object_apply(link, link->objects[i]);
-    return code;
+    return each_object(link, tn__object_apply);
 }
 
 /* ---- for another address space ---- */
@@ -316,14 +313,6 @@ static void publish_symbols(struct tn__object *object)
     }
 }
 
-static int count_relocs(const struct tn__object *object, uint64_t *count)
-{
-    for (uint32_t i = 0; i < object->data->section_count; i++)
-        if (tn__section_is_loaded(&object->data->sections[i]))
-            *count += object->data->sections[i].reloc_count;
-    return 0;
-}
-
 /* Frees the bytes of objects and the arrays made from them, which are no longer needed. */
 static void retire(struct tn__object *object)
 {
@@ -339,7 +328,9 @@ static void count(struct tn_stats *stats, const struct tn__object *object)
     stats->objects++;
     stats->got_slots += object->plan->got_words;
     stats->stubs += object->plan->stub_count;
-    count_relocs(object, &stats->relocations);
+    for (uint32_t i = 0; i < object->data->section_count; i++)
+        if (tn__section_is_loaded(&object->data->sections[i]))
+            stats->relocations += object->data->sections[i].reloc_count;
 }
 
 static int publish_all(struct tn__link *link)
@@ -366,20 +357,13 @@ static int publish_all(struct tn__link *link)
 /* ---- the whole ---- */
 
 /* Meanwhile, other threads leave alone what belongs to this link. */
-static void begin_building(struct tn__link *link)
+static void set_building(struct tn__link *link, bool building)
 {
-    link->session->building++;
+    uint32_t change = building ? 1 : UINT32_MAX; /* plus or minus one */
+    link->session->building += change;
     for (size_t i = 0; i < link->count; i++)
-        link->objects[i]->owner->library->building++;
-    link->building = true;
-}
-
-static void end_building(struct tn__link *link)
-{
-    link->session->building--;
-    for (size_t i = 0; i < link->count; i++)
-        link->objects[i]->owner->library->building--;
-    link->building = false;
+        link->objects[i]->owner->library->building += change;
+    link->building = building;
 }
 
 enum stage { RESOLVE, BUILD, PUBLISH };
@@ -458,14 +442,6 @@ static void undo(struct tn__link *link)
         tn__object_remove(tn__container_of(link->members.next, struct tn__object, queued));
 }
 
-/* A member that nothing needs, because the archive's index promised what it does not define, outlives the link's
- * list. */
-static void release_members(struct tn__link *link)
-{
-    while (link->members.next != &link->members)
-        tn__list_remove(link->members.next);
-}
-
 static void add_times(struct tn_stats *stats, const uint64_t ns[TN__LINK_PHASES])
 {
     stats->resolve_ns += ns[TN__LINK_RESOLVE];
@@ -497,7 +473,8 @@ static void close_link(struct tn__link *link, int code)
     struct tn_session *session = link->session;
     if (code)
         undo(link);
-    release_members(link);
+    while (link->members.next != &link->members) /* of an archive whose index promised what they do not define */
+        tn__list_remove(link->members.next);
     add_times(&session->stats, link->ns);
     tn__unwind_remove(&session->unwind, link->tables);
     tn__journal_free(&link->journal);
@@ -515,9 +492,9 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
         int code = run_stage(&link, RESOLVE);
         tn__link_forget_bounds(&link);
         if (!code && link.count) {
-            begin_building(&link);
+            set_building(&link, true);
             code = run_stage(&link, BUILD);
-            end_building(&link);
+            set_building(&link, false);
             code = code ? code : run_stage(&link, PUBLISH);
         }
         close_link(&link, code);

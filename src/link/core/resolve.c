@@ -120,11 +120,6 @@ static int find(struct tn__link *link, const struct tn__open *open, struct tn_li
     return code || noted ? code : tn__link_search(link, library, entry, open->how, open->entry);
 }
 
-static bool has_grown(const struct tn__needs *needs, const struct tn__needs *before)
-{
-    return needs->promise_count > before->promise_count || needs->missing_count > before->missing_count;
-}
-
 /* The next round begins here. */
 static int note_open(struct tn__link *link, const struct tn__open *open)
 {
@@ -155,7 +150,10 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
             break;
         case TN__ENTRY_UNDEFINED:
             if (searched == entry)
-                return has_grown(link->needs, &before) ? note_open(link, &open) : 0;
+                return link->needs->promise_count > before.promise_count ||
+                               link->needs->missing_count > before.missing_count
+                           ? note_open(link, &open)
+                           : 0;
             searched = entry;
             code = find(link, &open, library, entry);
             if (code)
@@ -175,12 +173,6 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
     return 0;
 }
 
-/* Resolvers are not asked for these: they answer with addresses. */
-static bool is_variable(const struct tn__link *link, const struct tn__symbol *symbol)
-{
-    return symbol->type == TN__TYPE_TLS && !link->session->imports_tls;
-}
-
 static int resolve_object(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
@@ -189,9 +181,10 @@ static int resolve_object(struct tn__link *link, struct tn__object *object)
         if (!symbol->entry)
             continue;
         bool open = symbol->place == TN__PLACE_UNDEFINED;
+        bool variable = symbol->type == TN__TYPE_TLS && !link->session->imports_tls;
         int code = need_entry(link, library, symbol->entry,
                               (open && symbol->binding == TN__BIND_WEAK ? TN__NEED_WEAK : 0U) |
-                                  (open && is_variable(link, symbol) ? TN__NEED_TLS : 0U));
+                                  (open && variable ? TN__NEED_TLS : 0U));
         if (code)
             return code;
     }
@@ -216,13 +209,6 @@ static int need_name(struct tn__link *link, const char *name)
     return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
 }
 
-/* Lookups do not find hidden symbols: see tn__request_check. */
-static int need_wanted(struct tn__link *link, const struct tn_wanted *wanted)
-{
-    const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, wanted->name);
-    return entry && !tn__wanted_sees(wanted, entry) ? 0 : need_name(link, wanted->name);
-}
-
 static int need_open(struct tn__link *link)
 {
     int code = 0;
@@ -240,8 +226,12 @@ static int need_request(struct tn__link *link)
         return need_open(link);
     const struct tn__request *request = link->request;
     int code = request->everything || request->roots ? need_queue(link) : 0;
-    for (size_t i = 0; !code && i < request->count; i++)
-        code = need_wanted(link, &request->symbols[i]);
+    for (size_t i = 0; !code && i < request->count; i++) {
+        const struct tn_wanted *wanted = &request->symbols[i];
+        const struct tn__entry *entry = tn__symtab_find(&link->library->symtab, wanted->name);
+        if (!entry || tn__wanted_sees(wanted, entry)) /* else it is hidden: see tn__request_check */
+            code = need_name(link, wanted->name);
+    }
     for (size_t i = 0; !code && request->roots && i < request->roots->count; i++)
         code = need_name(link, request->roots->names[i]);
     return code;

@@ -81,19 +81,15 @@ void tn__link_report_undefined(struct tn__link *link, struct tn__object *object,
                symbol->hidden ? " (hidden)" : "");
 }
 
-static int report_undefined(const struct tn__site *site)
-{
-    struct tn_error place = tn__site_place(site);
-    tn__append(&place, "%s", function_of(site).text);
-    tn__link_report_undefined(site->link, site->object, site->reloc->symbol, place.text);
-    return 0;
-}
-
 /* An error for a symbol that the relocation cannot use, unless that is harmless here. */
 static int scan_special(const struct tn__site *site, uint8_t flags)
 {
-    if (flags & TN__SYMBOL_UNRESOLVED)
-        return report_undefined(site);
+    if (flags & TN__SYMBOL_UNRESOLVED) {
+        struct tn_error place = tn__site_place(site);
+        tn__append(&place, "%s", function_of(site).text);
+        tn__link_report_undefined(site->link, site->object, site->reloc->symbol, place.text);
+        return 0;
+    }
     if (flags & TN__SYMBOL_DISCARDED)
         return site->section->role == TN__ROLE_UNWIND
                    ? 0
@@ -148,24 +144,6 @@ static int fail_type(const struct tn__site *site)
                     tn__site_place(site).text, site->reloc->type, site->object->data->arch->name);
 }
 
-static int fail_offset(const struct tn__site *site)
-{
-    return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
-                    tn__site_place(site).text, site->row->name, site->section->size);
-}
-
-static int fail_size(const struct tn__site *site)
-{
-    return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
-                    tn__site_place(site).text, site->row->name, tn__site_symbol(site));
-}
-
-static int fail_symbol(const struct tn__site *site)
-{
-    return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
-                    tn__site_place(site).text, site->reloc->symbol);
-}
-
 /* The uncommon cases: rows that need a slot, a stub or a place, special symbols, errors. */
 __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
 {
@@ -173,11 +151,13 @@ __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
     const struct tn__row *row = site->row;
     uint32_t symbol = site->reloc->symbol;
     if (symbol >= object->data->symbol_count)
-        return fail_symbol(site);
+        return tn__fail(site->link->err, TN_EFORMAT, "%s: relocation against symbol %" PRIu32 ", which does not exist",
+                        tn__site_place(site).text, symbol);
     if (row->value <= TN__V_NONE)
         return row->value == TN__V_NONE ? 0 : fail_type(site);
     if (!tn__inside(site->reloc->offset, row->size, site->section->size))
-        return fail_offset(site);
+        return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
+                        tn__site_place(site).text, row->name, site->section->size);
     uint8_t flags = object->plan->symbol_flags[symbol];
     if (row->flags & TN__R_LOW)
         object->plan->low = true;
@@ -188,7 +168,8 @@ __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
             return code;
     }
     if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
-        return fail_size(site);
+        return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
+                        tn__site_place(site).text, row->name, tn__site_symbol(site));
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
         return need_stub(site->link, object, symbol);
     return row->slot ? need_slot(site->link, object, row->slot, symbol) : 0;
@@ -228,18 +209,12 @@ static int need_ifunc(struct tn__link *link, struct tn__object *object, uint32_t
     return 0;
 }
 
-static void check_needs(struct tn__link *link, struct tn__object *object)
-{
-    uint32_t first = object->data->first_need;
-    for (uint32_t i = first; first && i < object->data->symbol_count; i++)
-        if (object->plan->symbol_flags[i] & TN__SYMBOL_UNRESOLVED)
-            tn__link_report_undefined(link, object, i, object->name);
-}
-
 int tn__object_scan(struct tn__link *link, struct tn__object *object)
 {
     tn__object_bind_locals(link, object);
-    check_needs(link, object);
+    for (uint32_t i = object->data->first_need; i && i < object->data->symbol_count; i++)
+        if (object->plan->symbol_flags[i] & TN__SYMBOL_UNRESOLVED)
+            tn__link_report_undefined(link, object, i, object->name);
     int code = 0;
     for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
         if (is_own_ifunc(object, i))

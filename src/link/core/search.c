@@ -79,13 +79,6 @@ void tn__entry_lead(struct tn__entry *alias, struct tn_library *library, struct 
     library->found_by_others = true;
 }
 
-static void bind(struct tn__entry *entry, struct tn_library *library, struct tn__entry *target)
-{
-    entry->kind = TN__ENTRY_ALIAS;
-    entry->object = NULL;
-    tn__entry_lead(entry, library, target);
-}
-
 /* Searches where another library would search. The name gets an entry there only if something there may define it. */
 static int ask(struct tn__link *link, struct tn_library *library, const char *name, unsigned how,
                struct tn__entry **found)
@@ -150,8 +143,11 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
             code = ask(link, search->library, entry->name, how, &found);
         if (code || !found || tn__entry_leads_to(found, entry, first))
             continue;
-        if (found->kind != TN__ENTRY_UNDEFINED) /* else a generator is to be asked */
-            bind(entry, search->library, found);
+        if (found->kind != TN__ENTRY_UNDEFINED) { /* else a generator is to be asked */
+            entry->kind = TN__ENTRY_ALIAS;
+            entry->object = NULL;
+            tn__entry_lead(entry, search->library, found);
+        }
         break;
     }
     return code;

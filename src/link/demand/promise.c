@@ -212,13 +212,6 @@ struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, c
 
 /* ---- ending ---- */
 
-static void set_failure(struct tn_responsibility *promise, const struct tn_error *why)
-{
-    promise->failure = tn__alloc(promise->library->session->allocator, sizeof *promise->failure);
-    if (promise->failure)
-        *promise->failure = *why;
-}
-
 int tn__promise_fail_with(const struct tn_responsibility *promise, const char *symbol, struct tn_error *err)
 {
     int length = (int)tn__shown_length(symbol);
@@ -244,7 +237,9 @@ static void leave(struct tn_responsibility *promise, enum tn__promise_state stat
 /* Its symbols fail, for good until its tracker is removed; a generator may be asked for its names again. */
 static void fail(struct tn_responsibility *promise, const struct tn_error *why)
 {
-    set_failure(promise, why);
+    promise->failure = tn__alloc(promise->library->session->allocator, sizeof *promise->failure);
+    if (promise->failure)
+        *promise->failure = *why;
     if (promise->generator || !promise->owner) {
         leave(promise, promise->owner ? TN__PROMISE_FAILED : TN__PROMISE_KEPT);
         return;

@@ -109,8 +109,8 @@ static struct tn_responsibility *find_behind(const struct tn__query *query,
         work = promise->visit;
         if (promise->above)
             visit(promise->above, &work, number);
-        for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
-            visit_waits(tn__container_of(node, struct tn__query, asked), &work, number);
+        for (TN_EACH(struct tn__query, own, &promise->queries, asked))
+            visit_waits(own, &work, number);
     }
     return work;
 }
@@ -141,11 +141,9 @@ static int end_waiting(struct tn__query *query, struct tn_error *err)
 /* Wakes the threads that wait, because they may have work to do now: see help. */
 static void wake_helpers(const struct tn_session *session)
 {
-    for (struct tn__list *node = session->queries.next; node != &session->queries; node = node->next) {
-        struct tn__query *query = tn__container_of(node, struct tn__query, listed);
+    for (TN_EACH(struct tn__query, query, &session->queries, listed))
         if (query->settled)
             pthread_cond_signal(query->settled);
-    }
 }
 
 static int begin_waiting(struct tn__query *query, const struct tn__needs *needs, struct tn_error *err)
@@ -173,13 +171,6 @@ static int begin_waiting(struct tn__query *query, const struct tn__needs *needs,
                     query->from->seen.name);
 }
 
-static void stop_waiting(struct tn__query *query)
-{
-    for (size_t i = 0; i < query->wait_count; i++)
-        tn__list_remove(&query->waits[i].listed);
-    query->pending = 0;
-}
-
 void tn__query_wake(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;
@@ -188,8 +179,11 @@ void tn__query_wake(struct tn_responsibility *promise)
         struct tn__query *query = wait->query;
         tn__list_remove(&wait->listed);
         query->pending--;
-        if (promise->seen.state == TN__PROMISE_FAILED)
-            stop_waiting(query); /* at once: for the rest it is too late */
+        if (promise->seen.state == TN__PROMISE_FAILED) { /* for the rest it is too late */
+            for (size_t i = 0; i < query->wait_count; i++)
+                tn__list_remove(&query->waits[i].listed);
+            query->pending = 0;
+        }
         if (query->pending)
             continue;
         if (query->settled)
@@ -256,12 +250,6 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
     return code ? code : TN__WAIT;
 }
 
-static void free_needs(struct tn_session *session, struct tn__needs *needs)
-{
-    tn__free(session->allocator, needs->promises);
-    tn__free(session->allocator, needs->missing);
-}
-
 /* Under the lock: the query is one of the session's, and its materializer's. */
 static void begin(struct tn__query *query)
 {
@@ -318,11 +306,9 @@ static struct tn__query *find_runnable(struct tn_session *session, const struct 
         return tn__list_is_empty(&session->runnable)
                    ? NULL
                    : tn__container_of(session->runnable.next, struct tn__query, runnable);
-    for (struct tn__list *node = only_of->queries.next; node != &only_of->queries; node = node->next) {
-        struct tn__query *query = tn__container_of(node, struct tn__query, asked);
+    for (TN_EACH(struct tn__query, query, &only_of->queries, asked))
         if (!tn__list_is_empty(&query->runnable))
             return query;
-    }
     return NULL;
 }
 
@@ -343,8 +329,7 @@ static size_t announce_all(struct tn_session *session)
 {
     size_t count = 0;
     tn__session_lock(session);
-    for (struct tn__list *node = session->runnable.next; node != &session->runnable; node = node->next) {
-        struct tn__query *query = tn__container_of(node, struct tn__query, runnable);
+    for (TN_EACH(struct tn__query, query, &session->runnable, runnable)) {
         count += !query->announced;
         query->announced = true;
     }
@@ -380,8 +365,8 @@ static void go_on_before_waiting(struct tn_session *session)
 static bool has_work(const struct tn_responsibility *promise, const void *unused)
 {
     (void)unused;
-    for (struct tn__list *node = promise->queries.next; node != &promise->queries; node = node->next)
-        if (!tn__list_is_empty(&tn__container_of(node, struct tn__query, asked)->runnable))
+    for (TN_EACH(struct tn__query, query, &promise->queries, asked))
+        if (!tn__list_is_empty(&query->runnable))
             return true;
     return promise->seen.state == TN__PROMISE_NEW ||
            (promise->seen.state == TN__PROMISE_RUNNING && promise->left_behind);
@@ -443,7 +428,8 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
             int failed = wait_until_settled(&query, err);
             code = failed ? failed : code;
         }
-        free_needs(session, &needs);
+        tn__free(session->allocator, needs.promises);
+        tn__free(session->allocator, needs.missing);
     } while (code == TN__WAIT);
     end(&query);
     sweep_after(request, code);
@@ -482,7 +468,8 @@ static void step(struct tn__query *query)
         tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
     else
         finish(query, code, &err);
-    free_needs(session, &needs);
+    tn__free(session->allocator, needs.promises);
+    tn__free(session->allocator, needs.missing);
 }
 
 void tn__query_continue(struct tn_session *session)

@@ -40,19 +40,17 @@ static void mark_promise(struct sweep *s, const struct tn_responsibility *promis
 /* Functions with stubs, also those whose removal waits for a call. */
 static void mark_stubs(struct sweep *s, const struct tn__list *batches)
 {
-    for (struct tn__list *node = batches->next; node != batches; node = node->next) {
-        const struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
+    for (TN_EACH(const struct tn__lazy_batch, batch, batches, owned))
         for (size_t i = 0; batch->library == s->library && i < batch->count; i++)
             mark(s, batch->records[i].entry);
-    }
 }
 
 static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)
 {
-    for (struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
-        mark_object(s, tn__container_of(node, struct tn__object, owned));
-    for (struct tn__list *node = tracker->promises.next; node != &tracker->promises; node = node->next)
-        mark_promise(s, tn__container_of(node, struct tn_responsibility, owned));
+    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
+        mark_object(s, object);
+    for (TN_EACH(struct tn_responsibility, promise, &tracker->promises, owned))
+        mark_promise(s, promise);
     mark_stubs(s, &tracker->lazy);
 }
 
@@ -60,8 +58,7 @@ static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)
 static void mark_queries(struct sweep *s)
 {
     const struct tn__list *queries = &s->library->session->queries;
-    for (struct tn__list *node = queries->next; node != queries; node = node->next) {
-        const struct tn__query *query = tn__container_of(node, struct tn__query, listed);
+    for (TN_EACH(const struct tn__query, query, queries, listed)) {
         for (size_t i = 0; i < query->open_count; i++)
             if (query->open[i].library == s->library)
                 mark(s, query->open[i].entry);

@@ -128,8 +128,8 @@ static int add_inputs(const struct tn__output_options *options, struct tn_librar
     for (size_t i = 0; i < count && code == TN_OK; i++)
         code = tn__archive_claims(inputs[i].bytes, inputs[i].length) ? add_archive(library, &inputs[i], err)
                                                                      : add_object(library, &inputs[i], err);
-    for (struct tn__list *node = library->queue.next; node != &library->queue; node = node->next) {
-        struct tn__object_data *data = tn__container_of(node, struct tn__object, queued)->data;
+    for (TN_EACH(struct tn__object, object, &library->queue, queued)) {
+        struct tn__object_data *data = object->data;
         adapt_sections(data);
         if (code == TN_OK)
             code = inspect(options, data, err);

@@ -399,13 +399,6 @@ static void begin_segment(const struct tn__output_link *o, enum tn__output_place
     at->offset += output->head_size;
 }
 
-static void end_segment(const struct tn__output_link *o, enum tn__output_place place, const struct cursor *at)
-{
-    struct tn__output_segment *segment = &o->output->segments[place];
-    segment->file_size = at->offset - segment->offset;
-    segment->size = at->address - segment->address;
-}
-
 /* Does not advance for .tbss, which only exists in each thread. */
 static void place_section(const struct tn__output_link *o, struct tn__output_section *section, struct cursor *at)
 {
@@ -453,7 +446,8 @@ static void place_sections(struct tn__output_link *o)
         begin_segment(o, place, &at);
         for (; next < output->section_count && output->sections[next].place == place; next++)
             place_section(o, &output->sections[next], &at);
-        end_segment(o, place, &at);
+        o->output->segments[place].file_size = at.offset - o->output->segments[place].offset;
+        o->output->segments[place].size = at.address - o->output->segments[place].address;
     }
     output->end = at.offset;
     for (; next < output->section_count; next++) {

@@ -325,20 +325,14 @@ static void clear(struct tn_instance *instance)
     }
 }
 
-/* Of the code's tracker. Under the lock. */
-static struct tn_session *session_of(const struct tn_instance *instance)
-{
-    const struct tn_tracker *owner = instance->links[PUBLISHED].owner;
-    return owner ? owner->library->session : NULL;
-}
-
 void tn_instances_withdraw(struct tn_instance *const *instances, size_t count)
 {
     tn_on_delay *on_delay = NULL; /* of any session: it is the same wait for all */
     void *context = NULL;
     take_lock();
     for (size_t i = 0; i < count && !on_delay; i++) {
-        const struct tn_session *session = session_of(instances[i]);
+        const struct tn_tracker *owner = instances[i]->links[PUBLISHED].owner;
+        const struct tn_session *session = owner ? owner->library->session : NULL;
         on_delay = session ? session->on_delay : NULL;
         context = session ? session->context : NULL;
     }

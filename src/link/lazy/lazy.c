@@ -58,29 +58,9 @@ static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch
     return 0;
 }
 
-static int look_up(const struct tn__lazy_record *record, uint64_t *address, struct tn_error *err)
-{
-    void *found;
-    if (!record->target)
-        return tn__fail(err, TN_EUNDEF, "it leads nowhere yet");
-    int code = tn_lookup(record->batch->targets, record->target, &found, err);
-    if (!code)
-        *address = (uintptr_t)found;
-    return code;
-}
-
 static const char *name_of(const struct tn__lazy_record *record)
 {
     return record->target ? record->target : record->entry->name;
-}
-
-/* Ends a call's use of the batch. */
-static void leave(struct tn__lazy_batch *batch)
-{
-    if (--batch->calls || !batch->removed)
-        return;
-    tn__list_remove(&batch->owned);
-    tn__free(batch->library->session->allocator, batch);
 }
 
 static uint64_t resolve(struct tn__lazy_slot *slot)
@@ -97,28 +77,24 @@ static uint64_t resolve(struct tn__lazy_slot *slot)
     tn__session_unlock(session);
     if (!wanting)
         return address;
-    int code = look_up(record, &address, &err);
+    void *found;
+    int code = record->target ? tn_lookup(batch->targets, record->target, &found, &err)
+                              : tn__fail(&err, TN_EUNDEF, "it leads nowhere yet");
+    if (!code)
+        address = (uintptr_t)found;
     tn__session_lock(session);
     code = settle(slot, batch, code, &address, &err);
     if (code)
         tn__append(&err, ", for a call of '%.*s'", (int)tn__shown_length(name_of(record)), name_of(record));
-    leave(batch);
+    if (!--batch->calls && batch->removed) {
+        tn__list_remove(&batch->owned);
+        tn__free(session->allocator, batch);
+    }
     tn__session_unlock(session);
     if (!code)
         return address;
     tn__session_report(session, &err);
     return on_failure;
-}
-
-/* The collector is notified without a lock, because it may run then. */
-static uint64_t resolve_watched(struct tn__lazy_frame *frame)
-{
-    const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
-    bool watched = watch && watch->begin(frame);
-    uint64_t address = resolve(frame->slot);
-    if (watched)
-        watch->end(frame);
-    return address;
 }
 
 uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
@@ -129,7 +105,11 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* nobody expects the end of the thread in here */
     frame->managed_registers = record->managed_registers;
     frame->managed_stack = record->managed_stack;
-    uint64_t address = resolve_watched(frame);
+    const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);
+    bool watched = watch && watch->begin(frame); /* without a lock, because the collector may run then */
+    uint64_t address = resolve(frame->slot);
+    if (watched)
+        watch->end(frame);
     pthread_setcancelstate(cancel, NULL);
     errno = kept;
     return address;

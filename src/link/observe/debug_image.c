@@ -141,17 +141,12 @@ static bool find_symbol(const struct source *source, uint32_t index, uint64_t *a
     return source->data.sections[symbol->section].kind != TN__SECTION_UNLOADED && section != TN_SECTION_DISCARDED;
 }
 
-/* True for stubs, which have no symbol in their object. */
-static bool is_stub(const struct tn_function *function)
-{
-    size_t length = strlen(function->name), suffix = sizeof TN__STUB_SUFFIX - 1;
-    return length > suffix && !memcmp(function->name + length - suffix, TN__STUB_SUFFIX, suffix);
-}
-
-/* True for a function without a symbol in the object. */
+/* True for a function without a symbol in the object: a stub. */
 static bool is_extra(const struct source *source, const struct tn_function *function)
 {
-    return !source->object->length || is_stub(function);
+    size_t length = strlen(function->name), suffix = sizeof TN__STUB_SUFFIX - 1;
+    return !source->object->length ||
+           (length > suffix && !memcmp(function->name + length - suffix, TN__STUB_SUFFIX, suffix));
 }
 
 static int count_symbols(struct builder *b, const struct source *source)
@@ -344,13 +339,6 @@ static void note_extent(const struct builder *b, const struct source *source, ui
     }
 }
 
-static uint8_t symbol_type(const struct tn__symbol *symbol, bool in_code)
-{
-    if (symbol->type == TN__TYPE_FUNCTION || symbol->type == TN__TYPE_IFUNC)
-        return STT_FUNC;
-    return in_code ? STT_NOTYPE : STT_OBJECT;
-}
-
 /* All fields but the name are set by the caller. */
 static void put_symbol(struct builder *b, const char *name, Elf64_Sym out)
 {
@@ -365,22 +353,16 @@ static void write_symbol(struct builder *b, const struct source *source, uint32_
     static const uint8_t bindings[] = {
         [TN__BIND_LOCAL] = STB_LOCAL, [TN__BIND_WEAK] = STB_WEAK, [TN__BIND_GLOBAL] = STB_GLOBAL};
     const struct tn__symbol *symbol = &source->data.symbols[index];
+    bool function = symbol->type == TN__TYPE_FUNCTION || symbol->type == TN__TYPE_IFUNC;
     bool in_code =
         symbol->place == TN__PLACE_SECTION && source->data.sections[symbol->section].kind == TN__SECTION_CODE;
     put_symbol(b, symbol->name,
-               (Elf64_Sym){.st_info = ELF64_ST_INFO(bindings[symbol->binding], symbol_type(symbol, in_code)),
+               (Elf64_Sym){.st_info = ELF64_ST_INFO(bindings[symbol->binding], function  ? STT_FUNC
+                                                                               : in_code ? STT_NOTYPE
+                                                                                         : STT_OBJECT),
                            .st_shndx = in_code && code_section ? (Elf64_Section)code_section : SHN_ABS,
                            .st_value = address,
                            .st_size = tn__symbol_size(&source->data, symbol)});
-}
-
-static void write_extra(struct builder *b, const struct tn_function *function, uint32_t code_section)
-{
-    put_symbol(b, function->name,
-               (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
-                           .st_shndx = (Elf64_Section)code_section,
-                           .st_value = function->address,
-                           .st_size = function->size});
 }
 
 static void write_source(struct builder *b, const struct source *source, struct tn__image_part *part)
@@ -399,7 +381,11 @@ static void write_source(struct builder *b, const struct source *source, struct 
     }
     for (size_t i = 0; i < source->object->function_count; i++)
         if (is_extra(source, &source->object->functions[i]))
-            write_extra(b, &source->object->functions[i], part->code_section);
+            put_symbol(b, source->object->functions[i].name,
+                       (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+                                   .st_shndx = (Elf64_Section)part->code_section,
+                                   .st_value = source->object->functions[i].address,
+                                   .st_size = source->object->functions[i].size});
     part->locals.count = (uint32_t)b->local_at - part->locals.first;
     part->globals.count = (uint32_t)b->global_at - part->globals.first;
     note_extent(b, source, OUT_INFO, &part->units, &part->units_size);

@@ -28,12 +28,6 @@ struct gdb {
     struct tn__tree *members; /* of all batches */
 };
 
-static void free_batch(struct gdb *gdb, struct batch *batch)
-{
-    tn__debug_image_free(&batch->image);
-    tn__free(gdb->session->allocator, batch);
-}
-
 static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *objects, size_t count, struct tn_error *err)
 {
     struct batch *batch = tn__alloc_zeroed(gdb->session->allocator, 1, sizeof *batch + count * sizeof *batch->members);
@@ -90,8 +84,10 @@ static void removed(void *context, const struct tn_linked_object *const *objects
             tn__jit_register(&batch->entry);
             batch->registered = true;
         }
-        if (!--batch->listed)
-            free_batch(gdb, batch);
+        if (!--batch->listed) {
+            tn__debug_image_free(&batch->image);
+            tn__free(gdb->session->allocator, batch);
+        }
     }
     tn__observers_unlock();
 }

@@ -229,13 +229,6 @@ static void run_extended(struct unit *u)
     }
 }
 
-/* Unknown opcodes tell how many operands to skip. */
-static void skip_operands(struct unit *u, uint8_t opcode)
-{
-    for (unsigned i = 0; i < u->operand_counts[opcode - 1]; i++)
-        tn__cursor_uleb(&u->in);
-}
-
 static void run_special(struct unit *u, uint8_t opcode)
 {
     unsigned adjusted = opcode - u->opcode_base;
@@ -270,7 +263,8 @@ static void run_standard(struct unit *u, uint8_t opcode)
         u->op_index = 0;
         break;
     default:
-        skip_operands(u, opcode);
+        for (unsigned i = 0; i < u->operand_counts[opcode - 1]; i++) /* unknown opcodes tell how many they have */
+            tn__cursor_uleb(&u->in);
     }
 }
 

@@ -199,8 +199,7 @@ static void tell_portion(struct removal *removal)
 
 static void tell_each(struct removal *removal, const struct tn_tracker *owner)
 {
-    for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next) {
-        const struct tn__object *object = tn__container_of(node, struct tn__object, owned);
+    for (TN_EACH(const struct tn__object, object, &owner->objects, owned)) {
         if (object->data || !object->window)
             continue; /* not linked */
         if (removal->count == removal->capacity)

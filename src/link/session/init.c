@@ -84,8 +84,7 @@ bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken
         tn__calls_of(finalizers, tn__container_of(node, struct tn__object, owned), &count);
     if (!total || !tn__grow(taken->from, &taken->items, &taken->capacity, total, sizeof *taken->items))
         return !total;
-    for (const struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next) {
-        const struct tn__object *object = tn__container_of(node, struct tn__object, owned);
+    for (TN_EACH(const struct tn__object, object, &owner->objects, owned)) {
         const struct tn__calls *own = tn__calls_of(finalizers, object, &count);
         memcpy(taken->items + taken->count, own, count * sizeof *own);
         taken->count += count;

@@ -90,22 +90,6 @@ static int make_section(const struct tn_library *library, const struct tn_sectio
 
 /* ---- addresses ---- */
 
-static bool fill_address(struct tn__object_data *data, struct tn__symbol *symbol, const struct tn_definition *given)
-{
-    *symbol = (struct tn__symbol){.name = tn__arena_text(&data->arena, given->name, strlen(given->name)),
-                                  .value = (uintptr_t)given->address,
-                                  .place = TN__PLACE_ABSOLUTE,
-                                  .binding = given->flags & TN_SYMBOL_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL,
-                                  .hidden = given->flags & TN_SYMBOL_HIDDEN};
-    return symbol->name;
-}
-
-static bool fill_need(struct tn__object_data *data, struct tn__symbol *symbol, const char *name)
-{
-    *symbol = (struct tn__symbol){.name = tn__arena_text(&data->arena, name, strlen(name)), .binding = TN__BIND_GLOBAL};
-    return symbol->name;
-}
-
 int tn__inject_addresses(const struct tn_library *library, const char *name, const struct tn_definition *definitions,
                          size_t count, const char *const *needs, size_t need_count, struct tn__object_data *data,
                          struct tn_error *err)
@@ -120,10 +104,21 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
             return tn__fail(err, TN_EINVAL, "%s: need %zu has no name", name, i);
     bool made = make_object(library, name, 0, count + need_count, data);
     data->first_need = (uint32_t)count + 1;
-    for (size_t i = 0; made && i < count; i++)
-        made = fill_address(data, &data->symbols[1 + i], &definitions[i]);
-    for (size_t i = 0; made && i < need_count; i++)
-        made = fill_need(data, &data->symbols[1 + count + i], needs[i]);
+    for (size_t i = 0; made && i < count; i++) {
+        const struct tn_definition *given = &definitions[i];
+        data->symbols[1 + i] =
+            (struct tn__symbol){.name = tn__arena_text(&data->arena, given->name, strlen(given->name)),
+                                .value = (uintptr_t)given->address,
+                                .place = TN__PLACE_ABSOLUTE,
+                                .binding = given->flags & TN_SYMBOL_WEAK ? TN__BIND_WEAK : TN__BIND_GLOBAL,
+                                .hidden = given->flags & TN_SYMBOL_HIDDEN};
+        made = data->symbols[1 + i].name;
+    }
+    for (size_t i = 0; made && i < need_count; i++) {
+        const char *need = tn__arena_text(&data->arena, needs[i], strlen(needs[i]));
+        data->symbols[1 + count + i] = (struct tn__symbol){.name = need, .binding = TN__BIND_GLOBAL};
+        made = need;
+    }
     if (made) {
         tn__object_find_keys(data, &library->session->seed);
         return 0;

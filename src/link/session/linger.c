@@ -20,16 +20,11 @@ static bool count_down(struct tn__object *object)
     return object->owner->lingers && !--object->owner->thread_exits;
 }
 
-static struct tn_session *session_of(struct tn__thread_ends *owner)
-{
-    return tn__container_of(owner, struct tn_session, thread_exits);
-}
-
 /* In the thread that has run it. In the child of a fork, locks of other subsystems are not ready yet, so the memory is
  * freed later. */
 static bool ended(struct tn__thread_ends *owner, void *part, bool ran)
 {
-    struct tn_session *session = session_of(owner);
+    struct tn_session *session = tn__container_of(owner, struct tn_session, thread_exits);
     struct tn__object *object = part;
     if (!ran) {
         session->lost_thread_exits |= count_down(object);
@@ -67,8 +62,7 @@ static void hide_objects(struct tn_tracker *going)
 
 static void hide_stubs(struct tn_tracker *going)
 {
-    for (struct tn__list *node = going->lazy.next; node != &going->lazy; node = node->next) {
-        struct tn__lazy_batch *batch = tn__container_of(node, struct tn__lazy_batch, owned);
+    for (TN_EACH(struct tn__lazy_batch, batch, &going->lazy, owned)) {
         batch->hidden = true;
         for (size_t i = 0; i < batch->count; i++)
             if (tn__lazy_is_defined(&batch->records[i]))
@@ -87,8 +81,8 @@ void tn__tracker_hide(struct tn_tracker *tracker, struct tn_tracker *going)
 static uint64_t count(const struct tn_tracker *tracker)
 {
     uint64_t count = 0;
-    for (const struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
-        count += tn__container_of(node, struct tn__object, owned)->thread_exits;
+    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
+        count += object->thread_exits;
     return count;
 }
 
@@ -99,11 +93,6 @@ bool tn__tracker_linger(struct tn_tracker *going)
     return going->lingers;
 }
 
-static bool is_lingering(const struct tn_tracker *tracker)
-{
-    return tracker->lingers && !tracker->library->session->closing;
-}
-
 /* Trackers of this library from `tracker` on, or this one only. */
 static struct tn_tracker *next_of(struct tn_library *library, struct tn_tracker *only, struct tn_tracker *previous)
 {
@@ -112,7 +101,7 @@ static struct tn_tracker *next_of(struct tn_library *library, struct tn_tracker 
         return previous ? NULL : only;
     do
         next = tn__library_next_tracker(library, next);
-    while (next && is_lingering(next));
+    while (next && next->lingers && !library->session->closing);
     return next;
 }
 

@@ -17,8 +17,7 @@ static struct tn__list all_sessions = {&all_sessions, &all_sessions};
  * meanwhile, so that the child can go on using its sessions. */
 static void before_fork(void)
 {
-    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
-        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
+    for (TN_EACH(struct tn_session, session, &all_sessions, listed)) {
         pthread_mutex_lock(&session->lock);
         while (session->building)
             pthread_cond_wait(&session->idle, &session->lock);
@@ -28,8 +27,7 @@ static void before_fork(void)
 
 static void after_fork(bool in_child)
 {
-    for (struct tn__list *node = all_sessions.next; node != &all_sessions; node = node->next) {
-        struct tn_session *session = tn__container_of(node, struct tn_session, listed);
+    for (TN_EACH(struct tn_session, session, &all_sessions, listed)) {
         if (in_child) { /* where nobody waits but its one thread, and that runs */
             pthread_cond_init(&session->idle, NULL);
             tn__queries_after_fork(session);
@@ -38,12 +36,6 @@ static void after_fork(bool in_child)
         tn__pool_after_fork(session->pool, in_child);
         pthread_mutex_unlock(&session->lock);
     }
-}
-
-static void watch_forks(void)
-{
-    static const struct tn__fork_hooks hooks = {&all_lock, before_fork, after_fork};
-    tn__forks_watch(TN__FORK_SESSIONS, &hooks);
 }
 
 /* ---- the list ---- */
@@ -66,7 +58,8 @@ struct tn_session *tn__sessions_next(const struct tn_session *session)
 
 void tn__sessions_add(struct tn_session *session)
 {
-    watch_forks();
+    static const struct tn__fork_hooks hooks = {&all_lock, before_fork, after_fork};
+    tn__forks_watch(TN__FORK_SESSIONS, &hooks);
     pthread_mutex_lock(&all_lock);
     tn__list_append(&all_sessions, &session->listed);
     pthread_mutex_unlock(&all_lock);

@@ -45,13 +45,13 @@ static void note_places(struct tn__places *places, const struct tn__object *obje
 static bool find_places(const struct tn_tracker *tracker, struct tn__places *places)
 {
     size_t most = 0;
-    for (const struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
-        most += 1 + tn__container_of(node, struct tn__object, owned)->entry_count;
+    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
+        most += 1 + object->entry_count;
     places->items = tn__alloc(tracker->library->session->allocator, most * sizeof *places->items);
     if (!places->items && most)
         return false;
-    for (const struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
-        note_places(places, tn__container_of(node, struct tn__object, owned));
+    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
+        note_places(places, object);
     if (places->count)
         qsort(places->items, places->count, sizeof *places->items, by_address);
     return true;

@@ -26,11 +26,6 @@ struct marker {
     bool failed; /* out of memory */
 };
 
-static bool is_code(const struct tn__section *section)
-{
-    return section->kind == TN__SECTION_CODE;
-}
-
 static void mark(struct marker *marker, struct place place)
 {
     if (!place.section || place.section->live || !tn__section_is_loaded(place.section))
@@ -163,7 +158,8 @@ static void note_unwind(struct marker *marker, const struct place *from, const s
     struct record *record = context;
     struct place to = place_of(from->object, reloc->symbol);
     bool known = from->section->bytes && find_record(from->section, reloc->offset, record);
-    if (known && !record->is_cie && reloc->offset == record->start + EH_FUNCTION && to.section && is_code(to.section))
+    if (known && !record->is_cie && reloc->offset == record->start + EH_FUNCTION && to.section &&
+        to.section->kind == TN__SECTION_CODE)
         record->function = to.section;
     else if (!known || record->is_cie)
         mark(marker, to);

@@ -51,8 +51,8 @@ bool tn__tracker_withdraw(struct tn_tracker *tracker)
 
 bool tn__tracker_is_busy(const struct tn_tracker *tracker)
 {
-    for (const struct tn__list *node = tracker->objects.next; node != &tracker->objects; node = node->next)
-        if (tn__container_of(node, struct tn__object, owned)->link)
+    for (TN_EACH(struct tn__object, object, &tracker->objects, owned))
+        if (object->link)
             return true;
     return false;
 }
@@ -136,8 +136,8 @@ static void append_all(struct tn__list *to, struct tn__list *from)
 
 void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
 {
-    for (struct tn__list *node = from->objects.next; node != &from->objects; node = node->next)
-        tn__container_of(node, struct tn__object, owned)->owner = to;
+    for (TN_EACH(struct tn__object, object, &from->objects, owned))
+        object->owner = to;
     append_all(&to->objects, &from->objects);
     append_all(&to->lazy, &from->lazy);
     tn__exits_give(from, to);
@@ -146,8 +146,8 @@ void tn__tracker_give(struct tn_tracker *from, struct tn_tracker *to)
 /* Under the lock. */
 static void transfer(struct tn_tracker *from, struct tn_tracker *to)
 {
-    for (struct tn__list *node = from->promises.next; node != &from->promises; node = node->next)
-        tn__container_of(node, struct tn_responsibility, owned)->owner = to;
+    for (TN_EACH(struct tn_responsibility, promise, &from->promises, owned))
+        promise->owner = to;
     append_all(&to->promises, &from->promises);
     tn__tracker_give(from, to);
     if (tn__instances())

@@ -40,12 +40,6 @@ extern void *_Unwind_Find_FDE(void *pc, void *bases[3]) __attribute__((weak));
 
 /* ---- one set ---- */
 
-static void register_state(struct tn__unwind_set *set, uint32_t state)
-{
-    if (set->tables[state][0])
-        __register_frame_table(set->tables[state]);
-}
-
 static void deregister_state(struct tn__unwind_set *set, uint32_t state)
 {
     if (set->tables[state][0])
@@ -69,7 +63,8 @@ static void switch_state(struct tn__unwind_set *set, uint32_t count)
     set->active = !old;
     set->count = count;
     set->tables[set->active][count] = 0;
-    register_state(set, set->active);
+    if (set->tables[set->active][0])
+        __register_frame_table(set->tables[set->active]);
     deregister_state(set, old);
 }
 
@@ -85,13 +80,6 @@ static void sum_bytes(struct tn__unwind_set *set)
     set->bytes = 0;
     for (uint32_t i = 0; i < set->count; i++)
         set->bytes += set->sizes[i];
-}
-
-/* Has libgcc sort the set. */
-static void look_into(const struct tn__unwind_set *set)
-{
-    void *bases[3];
-    _Unwind_Find_FDE((void *)(uintptr_t)set->codes[0], bases);
 }
 
 /* How many tables of the set have code at or below this address. */
@@ -114,8 +102,10 @@ static void insert(struct tn__unwind_set *set, const struct tn__unwind_table *ta
     set->sizes[at] = table->size;
     set->bytes += table->size;
     switch_state(set, set->count + 1);
-    if (set->count == SET_SIZE)
-        look_into(set);
+    if (set->count == SET_SIZE) { /* has libgcc sort the set */
+        void *bases[3];
+        _Unwind_Find_FDE((void *)(uintptr_t)set->codes[0], bases);
+    }
 }
 
 static void take_out(struct tn__unwind_set *set, uint32_t at)
