@@ -31,6 +31,9 @@ int tn__fail(struct tn_error *err, int code, const char *format, ...) TN_PRINTF(
 /* `return tn__no_argument(err)`: NULL was passed for a pointer that the public function needs. */
 #define tn__no_argument(err) tn__fail(err, TN_EINVAL, "%s: a required argument is NULL", __func__)
 
+/* The same for TN_ENOMEM: "NAME: out of memory", or without a name (NULL). */
+int tn__no_memory(struct tn_error *err, const char *name);
+
 /* Appends to the text of an error that is already filled in. In both, control characters in arguments, names for
  * example, become question marks. */
 void tn__append(struct tn_error *err, const char *format, ...) TN_PRINTF(2, 3);

@@ -133,6 +133,11 @@ int tn__fail(struct tn_error *err, int code, const char *format, ...)
     return code;
 }
 
+int tn__no_memory(struct tn_error *err, const char *name)
+{
+    return tn__fail(err, TN_ENOMEM, "%s%sout of memory", name ? name : "", name ? ": " : "");
+}
+
 void tn__append(struct tn_error *err, const char *format, ...)
 {
     if (!err)

@@ -125,7 +125,7 @@ int tn_handle_finalize(struct tn_handle *handle, void (*function)(void *context,
     if (later)
         return TN_OK;
     tn__free(NULL, finalizer);
-    return tn__fail(err, TN_ENOMEM, "out of memory");
+    return tn__no_memory(err, NULL);
 }
 
 static struct tn__finalizer *take_waiting(struct tn_heap *heap)

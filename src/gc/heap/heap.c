@@ -53,7 +53,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         return tn__fail(err, TN_EINVAL, out ? "unknown flags for a heap" : "no place for the heap given");
     struct tn_heap *heap = tn__alloc_zeroed(NULL, 1, sizeof *heap);
     if (!heap)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     heap->options = options;
     if (!options.limit)
         heap->options.limit = default_limit();

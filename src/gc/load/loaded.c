@@ -108,7 +108,7 @@ static int enter_maps(const struct tn_linked_object *object, const struct sectio
         return TN_OK;
     struct loaded *item = tn__alloc(NULL, sizeof *item);
     if (!item)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     *item = (struct loaded){.id = object->id,
                             .section = (const uint8_t *)(uintptr_t)section->address,
                             .size = section->size,

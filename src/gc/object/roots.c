@@ -60,7 +60,7 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
     lock_roots();
     bool added = add((struct range){words, count, 0});
     pthread_mutex_unlock(&roots.lock);
-    return added ? TN_OK : tn__fail(err, TN_ENOMEM, "out of memory");
+    return added ? TN_OK : tn__no_memory(err, NULL);
 }
 
 void tn_roots_remove(void *words)
@@ -86,7 +86,7 @@ static int add_table(uint64_t owner, const uint8_t *section, size_t size, struct
             return tn__fail(err, TN_EFORMAT, "root ranges: entry %zu names %llu words that are no data of its object",
                             at / TN_GC_ROOT_RANGE_SIZE, (unsigned long long)count);
         if (!add((struct range){(void **)(uintptr_t)words, count, owner}))
-            return tn__fail(err, TN_ENOMEM, "out of memory");
+            return tn__no_memory(err, NULL);
     }
     return TN_OK;
 }

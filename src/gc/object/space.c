@@ -88,21 +88,14 @@ static uint32_t take_spare(struct tn__space *space)
     return chunk;
 }
 
-static uint32_t commit_one(struct tn__space *space)
-{
-    uint32_t chunk = find_run(space, 1);
-    if (!chunk || tn__os_commit(tn__chunk_address(space, chunk), TN__CHUNK_SIZE, TN__PROT_RW))
-        return 0;
-    return chunk;
-}
-
 uint32_t tn__space_take(struct tn__space *space, struct tn__chunks *list, bool anew)
 {
     uint32_t chunk = anew ? 0 : take_spare(space);
-    if (!chunk)
-        chunk = commit_one(space);
-    if (!chunk)
-        return 0;
+    if (!chunk) {
+        chunk = find_run(space, 1);
+        if (!chunk || tn__os_commit(tn__chunk_address(space, chunk), TN__CHUNK_SIZE, TN__PROT_RW))
+            return 0;
+    }
     space->chunks[chunk] = (struct tn__chunk){.state = TN__SMALL, .committed = true, .used = TN__CHUNK_HEAD};
     space->in_use += TN__CHUNK_SIZE;
     tn__chunks_append(space, list, chunk);

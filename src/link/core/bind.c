@@ -100,7 +100,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
         plan->addresses = tn__arena_alloc(&link->arena, data->symbol_count * sizeof *plan->addresses);
     }
     if (!plan || !plan->symbol_flags || !plan->addresses)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(link->err, object->name);
     for (uint32_t i = 1; i < data->symbol_count; i++) {
         struct tn__symbol *symbol = &data->symbols[i];
         if (!symbol->entry)
@@ -155,8 +155,9 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     }
 }
 
-/* What `__dso_handle` stands for is only compared, never read, and the code has to reach it. Here it tells which object
- * registers a destructor; in a file it is that of the whole file, as is an object's without a range of its own. */
+/* The address of `__dso_handle`. It is only compared, never read, but code has to reach it. In this process it lies in
+ * the object, so it tells which object registers a destructor. In a file, and for an object without a range of its own,
+ * all objects of the library have the same. */
 static uint64_t handle_of(const struct tn__link *link, const struct tn__object *object)
 {
     if (tn__session_is_elsewhere(link->session))

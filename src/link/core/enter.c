@@ -98,7 +98,7 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
     if (!overrides && !merges)
         return 0;
     if (!tn__journal_note(journal, entry))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(err, object->name);
     if (merges)
         merge_common(entry, symbol);
     else
@@ -136,10 +136,10 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
         const struct tn__group *group = &object->data->groups[i];
         struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
         if (!entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+            return tn__no_memory(err, object->name);
         if (!entry->group_owner) {
             if (!tn__journal_note(journal, entry))
-                return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+                return tn__no_memory(err, object->name);
             keep_group(object, entry);
             continue;
         }
@@ -160,7 +160,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
             continue;
         symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
         if (!symbol->entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", object->name);
+            return tn__no_memory(err, object->name);
         if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
             symbol->place = TN__PLACE_UNDEFINED;
             symbol->dropped = true;
@@ -228,7 +228,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
     struct tn_library *library = owner->library;
     struct tn__object *object = new_object(data);
     if (!object) {
-        tn__fail(err, TN_ENOMEM, "%s: out of memory", data->name);
+        tn__no_memory(err, data->name);
         tn__arena_free(&data->arena); /* the name may lie there */
         return TN_ENOMEM;
     }
@@ -251,7 +251,8 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
 
 /* ---- falling back ---- */
 
-/* Every section is as the groups that it is a member of: those that nobody keeps any more are this object's now. */
+/* Keeps this object's copy of each group whose kept copy was removed, and then decides again which sections are
+ * discarded: those of groups of which another object's copy is kept, and those that follow a discarded section. */
 static void reclaim_groups(const struct tn_library *library, struct tn__object *object)
 {
     const struct tn__object_data *data = object->data;
@@ -274,8 +275,8 @@ static void reclaim_groups(const struct tn_library *library, struct tn__object *
     discard_followers(data);
 }
 
-/* Takes the entry of a definition if nobody has it, or a weaker one of a pending object. What the client defined or a
- * materializer promised meanwhile stays: there is nobody who could be told of a clash. */
+/* Enters a definition again if its name is undefined, or has a weaker definition in a pending object. What the client
+ * defined or a materializer promised meanwhile stays: at this point a clash could not be reported to any caller. */
 static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];

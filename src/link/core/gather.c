@@ -18,18 +18,6 @@
 /* No section is larger than any window; the sum of such sizes cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 40;
 
-/* One range of gathered sections. */
-struct tn__gathering {
-    struct tn__gathering *next; /* in the link that made it */
-    const char *name;           /* during that link */
-    struct tn__window *window;
-    enum tn_zone zone;
-    struct tn__range *range;
-    bool low; /* one of the objects has to be below 2 GiB */
-    size_t size, alignment;
-    size_t users;
-};
-
 /* An object's share in a gathering. */
 struct tn__gathered {
     struct tn__gathered *next;
@@ -65,7 +53,7 @@ int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struc
         return 0;
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
     if (!bound)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0, false};
     link->bounds = bound;
     link->bound_count++;
@@ -113,7 +101,7 @@ static int index_sections(struct tn__link *link)
     }
     link->named = tn__arena_array(&link->arena, count, sizeof *link->named);
     if (!link->named)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     for (size_t i = 0; i < link->count; i++)
         for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++, link->named_count++)
             link->named[link->named_count] = (struct tn__named_section){
@@ -126,7 +114,7 @@ static int index_bounds(struct tn__link *link)
 {
     link->bounds_by_entry = tn__arena_array(&link->arena, link->bound_count, sizeof(struct tn__bound *));
     if (!link->bounds_by_entry)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     size_t count = 0;
     for (struct tn__bound *bound = link->bounds; bound; bound = bound->next)
         link->bounds_by_entry[count++] = bound;
@@ -215,7 +203,7 @@ static int add_user(struct tn__link *link, struct tn__gathering *gathering, stru
         return 0;
     struct tn__gathered *part = tn__alloc(link->session->allocator, sizeof *part);
     if (!part)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(link->err, object->name);
     *part = (struct tn__gathered){object->gathered, gathering};
     object->gathered = part;
     gathering->users++;
@@ -244,7 +232,7 @@ static int gather(struct tn__link *link, const char *name)
 {
     struct tn__gathering *gathering = tn__alloc_zeroed(link->session->allocator, 1, sizeof *gathering);
     if (!gathering)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     gathering->name = name;
     struct tn__named_section *first = first_named(link, name);
     int code = collect(link, gathering, first);
@@ -263,28 +251,6 @@ int tn__link_gather(struct tn__link *link)
     for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
         if (!find(link, bound->section))
             code = gather(link, bound->section);
-    return code;
-}
-
-void tn__link_size_gathered(const struct tn__link *link, tn__note_size *note, void *context)
-{
-    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
-        note(context, gathering->low, gathering->zone, gathering->size, gathering->alignment);
-}
-
-int tn__link_take_gathered(struct tn__link *link)
-{
-    struct tn__codemem *memory = &link->session->memory;
-    int code = 0;
-    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next) {
-        struct tn__backing backing;
-        gathering->window = &memory->windows[TN__WINDOW_NEAR];
-        if (gathering->low)
-            code = tn__codemem_low_window(memory, &gathering->window, link->err);
-        if (!code)
-            code = tn__codemem_take(gathering->window, gathering->zone, gathering->size ? gathering->size : 1,
-                                    gathering->alignment, 0, &gathering->range, &backing, link->err);
-    }
     return code;
 }
 
@@ -321,22 +287,6 @@ void tn__link_copy_gathered(const struct tn__link *link)
             memset(gathering->range->write, 0, gathering->size);
         tn__each_gathered(link, gathering->name, copy, NULL);
     }
-}
-
-int tn__link_protect_gathered(struct tn__link *link)
-{
-    int code = 0;
-    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
-        code = tn__codemem_publish(gathering->window, gathering->range, link->err);
-    return code;
-}
-
-int tn__link_settle_gathered(struct tn__link *link)
-{
-    int code = 0;
-    for (struct tn__gathering *gathering = link->gatherings; !code && gathering; gathering = gathering->next)
-        code = tn__codemem_settle(gathering->range, link->err);
-    return code;
 }
 
 void tn__object_leave_gathered(struct tn__object *object)

@@ -85,7 +85,7 @@ static int append_commons(struct tn__link *link, struct tn__object *object)
             object->plan->common_offset =
                 tn__arena_array(&link->arena, object->data->symbol_count, sizeof *object->plan->common_offset);
         if (!object->plan->common_offset)
-            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+            return tn__no_memory(link->err, object->name);
         if (!append(object, TN_ZONE_DATA, entry ? entry->common_size : symbol->size,
                     entry ? 1ULL << entry->common_shift : symbol->value, &object->plan->common_offset[i]))
             return tn__fail(link->err, TN_ENOMEM, "%s: common symbol '%s' fits no window", object->name, symbol->name);
@@ -189,7 +189,7 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     if (plan->sizes[TN__PART_TLS]) {
         plan->tls_image = tn__arena_array(&link->arena, plan->tls_zero_offset, 1);
         if (!plan->tls_image)
-            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+            return tn__no_memory(link->err, object->name);
     }
     if (!plan->got_write) /* else it is pinned */
         plan->got_address = place_in(object, TN_ZONE_RODATA, plan->got_offset, &plan->got_write);

@@ -58,9 +58,8 @@ struct sums {
     size_t sizes[TN__WINDOWS][TN_ZONES], alignments[TN__WINDOWS][TN_ZONES];
 };
 
-static void add_to_sums(void *context, bool low, int zone, size_t size, size_t alignment)
+static void add_to_sums(struct sums *sums, bool low, int zone, size_t size, size_t alignment)
 {
-    struct sums *sums = context;
     int window = low && !sums->one_window ? TN__WINDOW_LOW : TN__WINDOW_NEAR;
     size_t *sum = &sums->sizes[window][zone], *largest = &sums->alignments[window][zone];
     *sum = tn__align_up(tn__align_up(*sum, alignment) + size, TN__RANGE_GRANULE);
@@ -70,7 +69,8 @@ static void add_to_sums(void *context, bool low, int zone, size_t size, size_t a
 static struct sums sum_up(const struct tn__link *link)
 {
     struct sums sums = {.one_window = link->session->memory.windows[TN__WINDOW_NEAR].end <= 1ULL << 31};
-    tn__link_size_gathered(link, add_to_sums, &sums);
+    for (const struct tn__gathering *g = link->gatherings; g; g = g->next)
+        add_to_sums(&sums, g->low, g->zone, g->size, g->alignment);
     for (size_t i = 0; i < link->count; i++) {
         const struct tn__plan *plan = link->objects[i]->plan;
         for (int zone = 0; zone < TN_ZONES; zone++)
@@ -110,17 +110,11 @@ static int publish_runs(struct tn__link *link)
     return code;
 }
 
-static void add_size(void *context, bool low, int zone, size_t size, size_t alignment)
-{
-    size_t *sum = context;
-    (void)low, (void)alignment;
-    *sum += zone == TN_ZONE_DATA ? 0 : size;
-}
-
 static bool is_large(const struct tn__link *link)
 {
     size_t sum = 0;
-    tn__link_size_gathered(link, add_size, &sum);
+    for (const struct tn__gathering *g = link->gatherings; g; g = g->next)
+        sum += g->zone == TN_ZONE_DATA ? 0 : g->size;
     for (size_t i = 0; i < link->count; i++)
         sum += link->objects[i]->plan->sizes[TN_ZONE_CODE] + link->objects[i]->plan->sizes[TN_ZONE_RODATA];
     return sum >= TN__LARGE_LINK;
@@ -131,7 +125,16 @@ static int take_all(struct tn__link *link)
     link->large = is_large(link);
     if (link->large)
         begin_runs(link);
-    int code = tn__link_take_gathered(link);
+    int code = 0;
+    for (struct tn__gathering *g = link->gatherings; !code && g; g = g->next) {
+        struct tn__backing backing;
+        g->window = &link->session->memory.windows[TN__WINDOW_NEAR];
+        if (g->low)
+            code = tn__codemem_low_window(&link->session->memory, &g->window, link->err);
+        if (!code)
+            code = tn__codemem_take(g->window, g->zone, g->size ? g->size : 1, g->alignment, 0, &g->range, &backing,
+                                    link->err);
+    }
     if (!code)
         code = each_object(link, tn__object_take);
     if (link->large)
@@ -183,8 +186,8 @@ static int finish(struct tn__link *link)
 static int protect_all(struct tn__link *link)
 {
     int code = link->large ? publish_runs(link) : 0;
-    if (!code)
-        code = tn__link_protect_gathered(link);
+    for (struct tn__gathering *g = link->gatherings; !code && g; g = g->next)
+        code = tn__codemem_publish(g->window, g->range, link->err);
     for (size_t i = 0; i < link->count; i++)
         for (int zone = 0; !code && zone < TN_ZONES; zone++)
             if (link->objects[i]->ranges[zone])
@@ -195,7 +198,9 @@ static int protect_all(struct tn__link *link)
 /* Nothing is written to the objects' code and constants any more. Under the lock. */
 static int settle_all(struct tn__link *link)
 {
-    int code = tn__link_settle_gathered(link);
+    int code = 0;
+    for (struct tn__gathering *g = link->gatherings; !code && g; g = g->next)
+        code = tn__codemem_settle(g->range, link->err);
     for (size_t i = 0; i < link->count; i++)
         for (int zone = 0; !code && zone < TN_ZONES; zone++)
             code = tn__codemem_settle(link->objects[i]->ranges[zone], link->err);
@@ -240,7 +245,7 @@ static int reserve_lists(struct tn__link *link)
     }
     if (reserved && tn__unwind_prepare(&link->session->unwind, tables, bytes, &link->tables))
         return 0;
-    return tn__fail(link->err, TN_ENOMEM, "out of memory");
+    return tn__no_memory(link->err, NULL);
 }
 
 /* Where the object's code begins, gathered sections apart unless it has no other; 0: there is none. */

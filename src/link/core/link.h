@@ -22,7 +22,7 @@ enum { TN__LINK_RESOLVE, TN__LINK_LAYOUT, TN__LINK_COPY, TN__LINK_APPLY, TN__LIN
 enum tn__outcome {
     TN__BUSY = 1, /* another link is working on something that this one needs */
     TN__WAIT,     /* it needs symbols that are only promised; see demand/promise.h */
-    TN__EXPLORED, /* it was only to find out whether any references are still open, and none are */
+    TN__EXPLORED, /* it was only to follow open references, and none is left; nothing was linked */
     TN__FAILED,   /* a promise that it needs has failed: that of `needs->failed` */
 };
 
@@ -116,8 +116,8 @@ int tn__link_run(const struct tn__request *request, struct tn__needs *needs, str
 
 /* resolve.c */
 int tn__link_resolve(struct tn__link *link);
-/* Under the lock: TN_EUNDEF with all names of the request that are nowhere or hidden, and that no generator in `needs`
- * is left to be asked for; before anything is linked for the others. */
+/* Under the lock: TN_EUNDEF with all names of the request that are hidden or not defined, except those for which
+ * `needs` has a generator. Called before anything is linked for the other names. */
 int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err);
 
 /* The generator to be asked next for a name; NULL if none is left, or one is being asked. */
@@ -150,16 +150,22 @@ void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_
 struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */
 void tn__link_forget_bounds(struct tn__link *link);
-/* The phases for gathered sections: which they are and their sizes; memory (under the lock); addresses; bytes;
- * protection; the end of writing (under the lock). */
+/* One range of gathered sections. The objects share it. */
+struct tn__gathering {
+    struct tn__gathering *next; /* in the link that made it */
+    const char *name;           /* during that link */
+    struct tn__window *window;
+    enum tn_zone zone;
+    struct tn__range *range;
+    bool low; /* one of the objects has to be below 2 GiB */
+    size_t size, alignment;
+    size_t users;
+};
+/* What the phases do for gathered sections: find them with their sizes; give them addresses; copy their bytes. The rest
+ * is done range by range, in link.c. */
 int tn__link_gather(struct tn__link *link);
-typedef void tn__note_size(void *context, bool low, int zone, size_t size, size_t alignment);
-void tn__link_size_gathered(const struct tn__link *link, tn__note_size *note, void *context);
-int tn__link_take_gathered(struct tn__link *link);
 void tn__link_place_gathered(struct tn__link *link);
 void tn__link_copy_gathered(const struct tn__link *link);
-int tn__link_protect_gathered(struct tn__link *link);
-int tn__link_settle_gathered(struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
 
 /* bind.c */

@@ -14,7 +14,7 @@ static int need_object(struct tn__link *link, struct tn__object *object)
     if (link->needs->resume && object->explored == link->needs->query)
         return 0;
     if (!tn__grow(link->session->allocator, &link->objects, &link->capacity, link->count + 1, sizeof *link->objects))
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(link->err, object->name);
     object->link = link;
     link->objects[link->count++] = object;
     return 0;
@@ -92,13 +92,14 @@ static int wait_for(struct tn__link *link, struct tn__entry *entry)
         return 0;
     if (!tn__grow(link->session->allocator, &needs->promises, &needs->promise_capacity, needs->promise_count + 1,
                   sizeof(struct tn__promise *)))
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     promise->noted = link->number;
     needs->promises[needs->promise_count++] = promise;
     return 0;
 }
 
-/* Follows an alias, or has it searched anew if it is stale, and not what the last search came to. */
+/* Goes on from an alias to its target. A stale alias is reset instead, to be searched again, unless the last search has
+ * made it. */
 static void follow_alias(struct tn_library **library, struct tn__entry **at, const struct tn__entry *searched)
 {
     struct tn__entry *entry = *at;
@@ -110,7 +111,8 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at, con
     *at = entry->target;
 }
 
-/* One look at an undefined entry, on the way from `open`; if it says nothing afterwards, nobody defines it. */
+/* Looks an undefined entry up, to which the reference `open` led. If it is still undefined afterwards, nothing defines
+ * it. */
 static int find(struct tn__link *link, const struct tn__open *open, struct tn_library *library, struct tn__entry *entry)
 {
     bool noted;
@@ -126,7 +128,7 @@ static int note_open(struct tn__link *link, const struct tn__open *open)
     struct tn__needs *needs = link->needs;
     if (!tn__grow(link->session->allocator, &needs->open, &needs->open_capacity, needs->open_count + 1,
                   sizeof *needs->open))
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     needs->open[needs->open_count++] = *open;
     return 0;
 }
@@ -206,7 +208,7 @@ static int need_queue(struct tn__link *link)
 static int need_name(struct tn__link *link, const char *name)
 {
     struct tn__entry *entry = tn__symtab_intern(&link->library->symtab, name);
-    return entry ? need_entry(link, link->library, entry, 0) : tn__fail(link->err, TN_ENOMEM, "out of memory");
+    return entry ? need_entry(link, link->library, entry, 0) : tn__no_memory(link->err, NULL);
 }
 
 static int need_open(struct tn__link *link)
@@ -237,7 +239,7 @@ static int need_request(struct tn__link *link)
     return code;
 }
 
-/* True if a generator, of this library or one behind it, has to be asked first. */
+/* True if a generator has to be asked first: of this library, or of one in its search order. */
 static bool is_missing(const struct tn__needs *needs, const char *name)
 {
     for (size_t i = 0; i < needs->missing_count; i++)
@@ -246,7 +248,6 @@ static bool is_missing(const struct tn__needs *needs, const char *name)
     return false;
 }
 
-/* TN_EUNDEF, with all the names, if some of the symbols are nowhere, and no generator is left to be asked for them. */
 int tn__request_check(const struct tn__request *request, const struct tn__needs *needs, struct tn_error *err)
 {
     int code = 0;

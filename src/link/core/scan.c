@@ -106,7 +106,7 @@ static int need_table(struct tn__link *link, const struct tn__object *object, ui
 {
     if (!*table)
         *table = tn__arena_array(&link->arena, object->data->symbol_count, sizeof **table);
-    return *table ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+    return *table ? 0 : tn__no_memory(link->err, object->name);
 }
 
 /* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */

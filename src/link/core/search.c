@@ -43,7 +43,7 @@ static int note_missing(struct tn__link *link, struct tn_library *library, struc
         tn__entry_reset(entry);
     if (!tn__grow(link->session->allocator, &needs->missing, &needs->missing_capacity, needs->missing_count + 1,
                   sizeof *needs->missing))
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     entry->noted = link->number;
     needs->missing[needs->missing_count++] = (struct tn__missing){library, entry};
     return 0;
@@ -89,7 +89,7 @@ static int ask(struct tn__link *link, struct tn_library *library, const char *na
         return 0;
     struct tn__entry *entry = tn__symtab_intern(&library->symtab, name);
     if (!entry)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry)) /* what it found itself does not count */
         return 0;
     bool known = !(how & TN__NEED_TLS) && tn__resolvers_ask(library, entry);
@@ -163,7 +163,7 @@ int tn__library_add_supplier(struct tn_library *library, struct tn__suppliers *l
     struct tn__supplier *kept = NULL;
     int code = tn__library_check(library, err);
     if (!code && !(kept = tn__alloc(session->allocator, sizeof *kept)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (!code) {
         *kept = supplier;
         *list->end = kept;
@@ -214,7 +214,7 @@ int tn_library_search(struct tn_library *library, const struct tn_search *others
     struct tn_search *copy = NULL;
     int code = check_search(library, others, count, err);
     if (!code && count && !(copy = tn__alloc_zeroed(session->allocator, count, sizeof *copy)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (!code) {
         for (size_t i = 0; i < count; i++)
             copy[i] = others[i];

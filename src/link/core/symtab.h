@@ -158,14 +158,14 @@ static inline struct tn__entry *tn__entry_target(struct tn__entry *entry)
     return entry;
 }
 
-/* True for a name found earlier in another library if that library now hides it, or only finds it in turn elsewhere,
- * which others must not follow. */
+/* True for a name found earlier in another library if that library now hides it, or has itself only found it in a third
+ * one: aliases of others do not lead there. */
 static inline bool tn__entry_is_outdated(const struct tn__entry *entry)
 {
     return tn__entry_is_found(entry) && (entry->target->hidden || tn__entry_is_found(entry->target));
 }
 
-/* The same, or leads nowhere by now. */
+/* True for these, and for a name found earlier that is not defined any more. */
 static inline bool tn__entry_is_stale(struct tn__entry *entry)
 {
     return tn__entry_is_outdated(entry) ||

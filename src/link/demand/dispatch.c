@@ -89,7 +89,7 @@ int tn__pool_open(struct tn_session *session, size_t threads, struct tn_error *e
         return tn__fail(err, TN_EINVAL, "%zu threads are too many; the most are %d", threads, MOST);
     struct tn__pool *pool = tn__alloc_zeroed(session->allocator, 1, sizeof *pool + threads * sizeof *pool->threads);
     if (!pool)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wanted, NULL);
     tn__list_init(&pool->tasks);

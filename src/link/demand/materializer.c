@@ -33,7 +33,7 @@ static int intern_symbols(struct tn_library *library, const struct tn_materializ
     int code = tn__library_check(library, err);
     for (size_t i = 0; !code && i < m->count; i++)
         if (!(entries[i] = tn__symtab_intern(&library->symtab, m->symbols[i].name)))
-            code = tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
+            code = tn__no_memory(err, m->name);
     return code ? code : tn__entries_wait(library, NULL, entries, sizeof *entries, m->count, err);
 }
 
@@ -51,7 +51,7 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
             continue;
         }
         if (!tn__journal_note(journal, entries[i]))
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
+            return tn__no_memory(err, promise->seen.name);
         entries[i]->strength = strength_of(&m->symbols[i]);
         entries[i]->hidden = m->symbols[i].flags & TN_SYMBOL_HIDDEN;
         entries[i]->thread_local = entries[i]->wanted = false;
@@ -67,8 +67,7 @@ static int enter_promise(struct tn_responsibility *promise, const struct tn_mate
     struct tn_library *library = promise->library;
     struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn__entry **entries = tn__arena_array(&promise->arena, m->count, sizeof *entries);
-    int code =
-        entries ? intern_symbols(library, m, entries, err) : tn__fail(err, TN_ENOMEM, "%s: out of memory", m->name);
+    int code = entries ? intern_symbols(library, m, entries, err) : tn__no_memory(err, m->name);
     if (!code)
         code = enter_symbols(promise, entries, m, &journal, refused, err);
     if (code) {
@@ -96,8 +95,7 @@ int tn_add_materializer(struct tn_library *library, const struct tn_materializer
     struct tn_responsibility *promise = tn__promise_new(library, m.name, m.count);
     const char **refused = tn__alloc_zeroed(session->allocator, m.count + 1, sizeof *refused);
     tn__session_lock(session);
-    code = promise && refused ? enter_promise(promise, &m, refused, err)
-                              : tn__fail(err, TN_ENOMEM, "%s: out of memory", m.name);
+    code = promise && refused ? enter_promise(promise, &m, refused, err) : tn__no_memory(err, m.name);
     if (code && promise)
         tn__promise_drop(promise);
     tn__session_unlock(session);

@@ -414,7 +414,7 @@ bool tn__promise_renew(struct tn_responsibility *promise)
     if (to)
         hand_over(promise, to);
     if (to || promise->generator) /* which is asked again like for the first time */
-        remove_promise(promise);  /* that is what it is for whoever may still come to end it */
+        remove_promise(promise);  /* a thread that ends it later finds it removed */
     else {
         struct tn_error err;
         tn__fail(&err, TN_ENOMEM, "out of memory");

@@ -64,7 +64,7 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
                   sizeof *query->asked_of) ||
         !tn__grow(from, &needs->promises, &needs->promise_capacity, needs->promise_count + count,
                   sizeof(struct tn__promise *)))
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     for (size_t i = 0; i < count; i++) {
         struct tn__supplier *generator = tn__generator_for(&needs->missing[i]);
         query->asked_of[query->asked_count++] = needs->missing[i];
@@ -72,7 +72,7 @@ static int generate(struct tn__query *query, struct tn__needs *needs, struct tn_
             continue; /* it is being asked, with one before */
         struct tn_responsibility *promise = tn__promise_generate(generator, &needs->missing[i], count - i);
         if (!promise)
-            return tn__fail(err, TN_ENOMEM, "out of memory");
+            return tn__no_memory(err, NULL);
         needs->promises[needs->promise_count++] = &promise->seen;
     }
     return 0;
@@ -150,7 +150,7 @@ static int begin_waiting(struct tn__query *query, const struct tn__needs *needs,
 {
     query->waits = tn__alloc(query->session->allocator, needs->promise_count * sizeof *query->waits);
     if (!query->waits)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     for (; query->wait_count < needs->promise_count; query->wait_count++) {
         struct tn__wait *wait = &query->waits[query->wait_count];
         wait->promise = tn__promise_of(needs->promises[query->wait_count]);
@@ -324,7 +324,8 @@ bool tn__query_step_one(struct tn_session *session, const struct tn_responsibili
     return query;
 }
 
-/* Queries that nobody was told of yet: a task is not for one of them, it takes the next, so it may come late. */
+/* Counts the runnable queries for which there is no task yet. A task runs the next query, not a certain one, so it may
+ * come late. */
 static size_t announce_all(struct tn_session *session)
 {
     size_t count = 0;
@@ -372,8 +373,9 @@ static bool has_work(const struct tn_responsibility *promise, const void *unused
            (promise->seen.state == TN__PROMISE_RUNNING && promise->left_behind);
 }
 
-/* Does some of what the query waits for, through others too, and what nobody has begun: all threads that could may be
- * waiting themselves. Under the lock, which is given up meanwhile; false if there is nothing to do. */
+/* Runs a materializer or a query that this one waits for, directly or through others, and that no thread has begun: all
+ * threads that could begin it may be waiting too. Under the lock, which is released meanwhile. False if there is
+ * none. */
 static bool help(const struct tn__query *query)
 {
     struct tn_session *session = query->session;
@@ -396,7 +398,7 @@ static bool help(const struct tn__query *query)
     return true;
 }
 
-/* What it waits for has ended, or was taken away. */
+/* Returns when what the query waits for has ended or was removed. */
 static int wait_until_settled(struct tn__query *query, struct tn_error *err)
 {
     if (query->pending)
@@ -510,7 +512,7 @@ int tn__query_start(const struct tn__request *request, struct tn_responsibility 
     struct tn_session *session = request->library->session;
     struct tn__query *query = tn__alloc_zeroed(session->allocator, 1, sizeof *query);
     if (!query)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     query->session = session;
     query->request = *request;
     query->from = from;

@@ -55,7 +55,7 @@ static int pin_section(struct tn__link *link, const struct tn__object *object, s
     section->address = address;
     section->write = tn__arena_array(&link->arena, section->size, 1);
     if (!section->write)
-        return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(link->err, object->name);
     if (section->bytes)
         memcpy(section->write, section->bytes, section->size);
     return 0;
@@ -78,7 +78,7 @@ static int pin_object(struct tn__link *link, struct tn__object *object)
         return 0;
     object->plan->got_address = got->address;
     object->plan->got_write = tn__arena_array(&link->arena, object->plan->got_words, 8);
-    return object->plan->got_write ? 0 : tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+    return object->plan->got_write ? 0 : tn__no_memory(link->err, object->name);
 }
 
 static int pin_all(struct tn__link *link)

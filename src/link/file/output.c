@@ -26,7 +26,7 @@ static int arrange(struct tn__link *link)
             return tn__fail(o->err, TN_EINVAL, "%s is for %s, %s for %s", link->objects[i]->name,
                             link->objects[i]->data->arch->name, link->objects[0]->name, o->output->arch->name);
     int code = tn__output_arrange(o);
-    for (size_t i = 0; code == TN_OK && i < link->count; i++)
+    for (size_t i = 0; !code && i < link->count; i++)
         tn__object_find_addresses(link, link->objects[i]);
     return code;
 }
@@ -48,13 +48,13 @@ static int finish(struct tn__link *link)
 {
     struct tn__output_link *o = output_of(link);
     int code = tn__output_index_frames(o);
-    if (code != TN_OK)
+    if (code)
         return code;
     tn__output_finish_sites(o);
     tn__output_finish_symbols(o);
     tn__output_finish_debug(o);
     rebase(o);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- inputs ---- */
@@ -87,7 +87,7 @@ static int add_member(struct tn_library *library, const struct tn_input *archive
 {
     char *name = tn__archive_member_name(NULL, archive->name, member);
     if (!name)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", archive->name);
+        return tn__no_memory(err, archive->name);
     const struct tn_input object = {
         .name = name, .bytes = member->bytes, .length = member->size, .flags = archive->flags};
     int code = member->bytes ? add_object(library, &object, err)
@@ -102,7 +102,7 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
     struct tn__member member = {.next = 0};
     bool end = false;
     int code = tn__archive_open(&archive, err);
-    while (code == TN_OK && !(code = tn__archive_member(&archive, member.next, &member, &end, err)) && !end)
+    while (!code && !(code = tn__archive_member(&archive, member.next, &member, &end, err)) && !end)
         if (!tn__archive_is_table(&member))
             code = add_member(library, input, &member, err);
     return code;
@@ -110,8 +110,8 @@ static int add_archive(struct tn_library *library, const struct tn_input *input,
 
 static int inspect(const struct tn__output_options *options, const struct tn__object_data *data, struct tn_error *err)
 {
-    int code = TN_OK;
-    for (uint32_t i = 1; options->inspect && i <= data->section_count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 1; options->inspect && i <= data->section_count && !code; i++) {
         const struct tn__section *section = i < data->section_count ? &data->sections[i] : NULL;
         if (!section)
             code = options->inspect(options->context, data->name, NULL, NULL, 0, err);
@@ -124,17 +124,17 @@ static int inspect(const struct tn__output_options *options, const struct tn__ob
 static int add_inputs(const struct tn__output_options *options, struct tn_library *library,
                       const struct tn_input *inputs, size_t count, struct tn_error *err)
 {
-    int code = TN_OK;
-    for (size_t i = 0; i < count && code == TN_OK; i++)
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++)
         code = tn__archive_claims(inputs[i].bytes, inputs[i].length) ? add_archive(library, &inputs[i], err)
                                                                      : add_object(library, &inputs[i], err);
     for (TN_EACH(struct tn__object, object, &library->queue, queued)) {
         struct tn__object_data *data = object->data;
         adapt_sections(data);
-        if (code == TN_OK)
+        if (!code)
             code = inspect(options, data, err);
     }
-    if (code == TN_OK && tn__list_is_empty(&library->queue))
+    if (!code && tn__list_is_empty(&library->queue))
         code = tn__fail(err, TN_EINVAL, "there is nothing to link");
     return code;
 }
@@ -146,7 +146,7 @@ static int add_resolver(struct tn__output_link *o, struct tn_library *library)
 {
     if (!o->options->fixed)
         return tn_add_resolver(library, tn__output_import, o, o->err);
-    return o->options->resolver ? tn_add_resolver(library, o->options->resolver, o->options->context, o->err) : TN_OK;
+    return o->options->resolver ? tn_add_resolver(library, o->options->resolver, o->options->context, o->err) : 0;
 }
 
 static int add_definitions(const struct tn__output_link *o, struct tn_library *library)
@@ -172,17 +172,17 @@ static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t 
     struct tn_session *session;
     struct tn_library *library;
     int code = tn__session_create_detached(NULL, &o->where, &session, o->err);
-    if (code != TN_OK)
+    if (code)
         return code;
     session->imports_tls = !o->options->fixed && !o->options->program;
     code = tn_library_create(session, o->options->name, &library, o->err);
-    if (code == TN_OK)
+    if (!code)
         code = add_definitions(o, library);
-    if (code == TN_OK)
+    if (!code)
         code = add_resolver(o, library);
-    if (code == TN_OK)
+    if (!code)
         code = add_inputs(o->options, library, inputs, count, o->err);
-    if (code == TN_OK)
+    if (!code)
         code = tn_link(library, o->err);
     tn_session_destroy(session);
     return code;
@@ -196,7 +196,7 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
     copy.page_size = copy.page_size ? copy.page_size : PAGE;
     *out = NULL;
     if (!output)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", options->name);
+        return tn__no_memory(err, options->name);
     struct tn__output_link o = {.options = &copy, .output = output, .err = err};
     o.base = copy.fixed ? 0 : ANYWHERE;
     o.where = (struct tn__detached){.address = o.base + copy.address,
@@ -210,12 +210,12 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
     tn__free(NULL, o.sites);
     tn__free(NULL, o.imports);
     tn__arena_free(&o.arena);
-    if (code != TN_OK) {
+    if (code) {
         tn__output_free(output);
         return code;
     }
     *out = output;
-    return TN_OK;
+    return 0;
 }
 
 void tn__output_free(struct tn__output *output)

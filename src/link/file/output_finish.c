@@ -7,13 +7,6 @@
 
 /* ---- symbols ---- */
 
-/* The index of the output section that holds a symbol; UINT32_MAX: not in the output. */
-static uint32_t section_of(const struct tn__output_link *o, size_t object, const struct tn__symbol *symbol)
-{
-    uint32_t piece = o->objects[object].pieces[symbol->section];
-    return piece ? o->pieces[piece - 1].out : UINT32_MAX;
-}
-
 static uint32_t common_section(const struct tn__output_link *o)
 {
     const struct tn__output_section *section = tn__output_find(o->output, ".bss");
@@ -38,15 +31,16 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
     const struct tn__symbol *symbol = &object->data->symbols[index];
     bool common = symbol->place == TN__PLACE_COMMON, local = symbol->binding == TN__BIND_LOCAL;
     const char *name = tn__arena_text(&output->arena, symbol->name, strlen(symbol->name));
+    uint32_t piece = symbol->place == TN__PLACE_SECTION ? o->objects[number].pieces[symbol->section] : 0;
     if (!name)
         return tn__output_no_memory(o);
     o->origins[output->symbol_count] = (struct tn__output_origin){(uint32_t)number, index};
     output->symbols[output->symbol_count++] = (struct tn__output_symbol){
         .name = name,
         .size = common && symbol->entry ? symbol->entry->common_size : tn__symbol_size(object->data, symbol),
-        .section = symbol->place == TN__PLACE_SECTION ? section_of(o, number, symbol)
-                   : common                           ? common_section(o)
-                                                      : UINT32_MAX,
+        .section = piece    ? o->pieces[piece - 1].out
+                   : common ? common_section(o)
+                            : UINT32_MAX,
         .function = symbol->type == TN__TYPE_FUNCTION,
         .tls = object->plan->symbol_flags[index] & TN__SYMBOL_TLS,
         .data = symbol->type != TN__TYPE_FUNCTION && symbol->size,
@@ -54,15 +48,15 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
         .weak = symbol->binding == TN__BIND_WEAK,
         .exported = !local && !symbol->hidden && !symbol->entry->hidden,
     };
-    return TN_OK;
+    return 0;
 }
 
 static int add_symbols(struct tn__output_link *o, bool local)
 {
-    int code = TN_OK;
-    for (size_t i = 0; i < o->link->count && code == TN_OK; i++) {
+    int code = 0;
+    for (size_t i = 0; i < o->link->count && !code; i++) {
         const struct tn__object *object = o->link->objects[i];
-        for (uint32_t s = 1; s < object->data->symbol_count && code == TN_OK; s++)
+        for (uint32_t s = 1; s < object->data->symbol_count && !code; s++)
             if (is_kept(object, s) && (object->data->symbols[s].binding == TN__BIND_LOCAL) == local)
                 code = add_symbol(o, i, s);
     }
@@ -81,7 +75,7 @@ int tn__output_list_symbols(struct tn__output_link *o)
         return tn__output_no_memory(o);
     int code = add_symbols(o, true);
     output->local_count = output->symbol_count;
-    return code == TN_OK ? add_symbols(o, false) : code;
+    return !code ? add_symbols(o, false) : code;
 }
 
 void tn__output_finish_symbols(struct tn__output_link *o)

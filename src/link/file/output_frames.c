@@ -49,7 +49,7 @@ int tn__output_count_frames(struct tn__output_link *o, const struct tn__output_p
                         section->name);
     for (; read_entry(at, end, &entry); at += 4 + entry.length)
         o->functions += entry.common != NULL;
-    return TN_OK;
+    return 0;
 }
 
 /* ---- the index ---- */
@@ -102,7 +102,7 @@ int tn__output_index_frames(struct tn__output_link *o)
     const struct tn__output_section *index = tn__output_find(o->output, ".eh_frame_hdr");
     const struct tn__output_section *frames = tn__output_find(o->output, ".eh_frame");
     if (!index || !frames)
-        return TN_OK;
+        return 0;
     if (!tn__unwind_data_is_sound(frames->bytes, frames->size))
         return tn__fail(o->err, TN_EFORMAT, "%s: malformed unwind data", o->options->name);
     struct row *rows = tn__arena_array(&o->link->arena, o->functions, sizeof *rows);
@@ -118,5 +118,5 @@ int tn__output_index_frames(struct tn__output_link *o)
         tn__put32(index->bytes + INDEX_HEADER + INDEX_ROW * i, (uint32_t)(rows[i].function - index->address));
         tn__put32(index->bytes + INDEX_HEADER + INDEX_ROW * i + 4, (uint32_t)(rows[i].entry - index->address));
     }
-    return TN_OK;
+    return 0;
 }

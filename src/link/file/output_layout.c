@@ -137,7 +137,7 @@ static int join_named(struct tn__output_link *o)
         for (size_t i = first; i < end; i++)
             named[i]->class = class;
     }
-    return TN_OK;
+    return 0;
 }
 
 static int classify(struct tn__output_link *o)
@@ -172,7 +172,7 @@ static int add_piece(struct tn__output_link *o, const struct tn__output_piece *p
     o->pieces[o->piece_count++] = *piece;
     if (number)
         *number = (uint32_t)o->piece_count;
-    return TN_OK;
+    return 0;
 }
 
 static bool is_wanted(const struct tn__section *section)
@@ -190,23 +190,23 @@ static int add_section(struct tn__output_link *o, struct tn__object *object, uin
                                      .name = section->name,
                                      .size = section->size,
                                      .alignment = section->alignment};
-    int code = TN_OK;
+    int code = 0;
     if (section->role == TN__ROLE_UNWIND) {
         piece.alignment = 1; /* entries must be contiguous, and are read unaligned */
         code = tn__output_count_frames(o, &piece);
     }
-    if (code == TN_OK && (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI) &&
+    if (!code && (section->role == TN__ROLE_INIT || section->role == TN__ROLE_FINI) &&
         section->reversed != (section->role == TN__ROLE_FINI))
         code = tn__fail(o->err, TN_ENOTSUP, "%s: section %s: files have .init_array and .fini_array only", object->name,
                         section->name);
-    return code == TN_OK ? add_piece(o, &piece, number) : code;
+    return !code ? add_piece(o, &piece, number) : code;
 }
 
 static int add_commons(struct tn__output_link *o, struct tn__object *object)
 {
     struct tn__plan *plan = object->plan;
-    int code = TN_OK;
-    for (uint32_t i = 1; i < object->data->symbol_count && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 1; i < object->data->symbol_count && !code; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
         const struct tn__entry *entry = symbol->entry;
         if (symbol->place != TN__PLACE_COMMON || !(plan->symbol_flags[i] & TN__SYMBOL_OWN))
@@ -237,14 +237,14 @@ static int add_own(struct tn__output_link *o, struct tn__object *object, uint8_t
                                            .rank = UINT32_MAX,
                                            .size = size,
                                            .alignment = size % 8 ? 4 : 8};
-    return size ? add_piece(o, &piece, number) : TN_OK;
+    return size ? add_piece(o, &piece, number) : 0;
 }
 
 static int add_object(struct tn__output_link *o, struct tn__object *object, struct tn__output_object *as)
 {
     const struct tn__object_data *data = object->data;
     struct tn__plan *plan = object->plan;
-    int code = TN_OK;
+    int code = 0;
     if (plan->ifunc_count)
         return tn__fail(o->err, TN_ENOTSUP,
                         "%s: it has indirect functions, which files made by this linker cannot have", object->name);
@@ -254,14 +254,14 @@ static int add_object(struct tn__output_link *o, struct tn__object *object, stru
     if (!as->pieces)
         return tn__output_no_memory(o);
     code = tn__output_drop_slots(o, object);
-    for (uint32_t i = 1; i < data->section_count && code == TN_OK; i++)
+    for (uint32_t i = 1; i < data->section_count && !code; i++)
         if (is_wanted(&data->sections[i]))
             code = add_section(o, object, i, &as->pieces[i]);
-    if (code == TN_OK)
+    if (!code)
         code = add_commons(o, object);
-    if (code == TN_OK)
+    if (!code)
         code = add_own(o, object, TN__CLASS_STUBS, (uint64_t)plan->stub_count * data->arch->stub_size, NULL);
-    return code == TN_OK ? add_own(o, object, TN__CLASS_GOT, (uint64_t)plan->got_words * 8, &as->got_piece) : code;
+    return !code ? add_own(o, object, TN__CLASS_GOT, (uint64_t)plan->got_words * 8, &as->got_piece) : code;
 }
 
 static int add_all(struct tn__output_link *o)
@@ -270,13 +270,13 @@ static int add_all(struct tn__output_link *o)
     o->objects = tn__arena_array(&o->arena, link->count, sizeof *o->objects);
     if (!o->objects)
         return tn__output_no_memory(o);
-    int code = TN_OK;
-    for (size_t i = 0; i < link->count && code == TN_OK; i++)
+    int code = 0;
+    for (size_t i = 0; i < link->count && !code; i++)
         code = add_object(o, link->objects[i], &o->objects[i]);
-    if (code == TN_OK && o->functions) /* the terminator of unwind data, a length of zero */
+    if (!code && o->functions) /* the terminator of unwind data, a length of zero */
         code = add_own(o, link->objects[0], TN__CLASS_FRAMES, 4, NULL);
     uint64_t index = tn__output_frame_index_size(o);
-    return code == TN_OK ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
+    return !code ? add_own(o, link->objects[0], TN__CLASS_FRAME_INDEX, index, NULL) : code;
 }
 
 /* Room for the rest of the program's thread-local data. Its end is the end of the whole block, whatever the
@@ -293,7 +293,7 @@ static int add_tls_room(struct tn__output_link *o)
     uint64_t size = any ? tn__align_up(o->options->tls_room.size, alignment) : 0;
     uint8_t class = o->options->tls_room.has_values ? TN__CLASS_TLS : TN__CLASS_TLS_ZERO;
     int code = add_own(o, o->link->objects[0], class, size, NULL);
-    if (code == TN_OK && size)
+    if (!code && size)
         o->pieces[o->piece_count - 1].alignment = alignment;
     return code;
 }
@@ -304,7 +304,7 @@ static int add_padding(struct tn__output_link *o)
     bool any = false;
     for (size_t i = 0; i < o->piece_count; i++)
         any |= classes[o->pieces[i].class].place == TN__OUTPUT_RELRO;
-    return any ? add_own(o, o->link->objects[0], TN__CLASS_PADDING, o->options->page_size, NULL) : TN_OK;
+    return any ? add_own(o, o->link->objects[0], TN__CLASS_PADDING, o->options->page_size, NULL) : 0;
 }
 
 /* ---- sections ---- */
@@ -343,7 +343,7 @@ static int append(const struct tn__output_link *o, struct tn__output_section *se
     section->size = piece->offset + piece->size;
     section->alignment = tn__max64(section->alignment, piece->alignment);
     return section->size <= LARGEST
-               ? TN_OK
+               ? 0
                : tn__fail(o->err, TN_ENOTSUP, "%s: more than 2 GiB of section %s", o->options->name, section->name);
 }
 
@@ -357,15 +357,15 @@ static int make_sections(struct tn__output_link *o)
     for (size_t i = 0; i < o->piece_count; i++)
         o->order[i] = &o->pieces[i];
     qsort(o->order, o->piece_count, sizeof(struct tn__output_piece *), in_order);
-    int code = TN_OK;
-    for (size_t i = 0; i < o->piece_count && code == TN_OK; i++) {
+    int code = 0;
+    for (size_t i = 0; i < o->piece_count && !code; i++) {
         struct tn__output_piece *piece = o->order[i], *before = i ? o->order[i - 1] : NULL;
         if (!before || before->class != piece->class || strcmp(before->name, piece->name) != 0)
             output->sections[output->section_count++] = section_for(piece);
         piece->out = (uint32_t)output->section_count - 1;
         code = append(o, &output->sections[piece->out], piece);
     }
-    for (size_t i = 0; i < output->section_count && code == TN_OK; i++) {
+    for (size_t i = 0; i < output->section_count && !code; i++) {
         struct tn__output_section *section = &output->sections[i];
         section->name = tn__arena_text(&output->arena, section->name, strlen(section->name));
         if (section->kind != TN__OUTPUT_ZERO)
@@ -462,7 +462,7 @@ static int check_size(const struct tn__output_link *o)
     const struct tn__output_segment *first = &o->output->segments[0],
                                     *last = &o->output->segments[TN__OUTPUT_SEGMENTS - 1];
     if (last->address + last->size - first->address < LARGEST)
-        return TN_OK;
+        return 0;
     return tn__fail(o->err, TN_ENOTSUP, "%s: more than 2 GiB", o->options->name);
 }
 
@@ -550,27 +550,27 @@ static void settle_all(struct tn__output_link *o)
 int tn__output_arrange(struct tn__output_link *o)
 {
     int code = add_all(o);
-    if (code == TN_OK)
+    if (!code)
         code = tn__output_find_sites(o);
-    if (code == TN_OK)
+    if (!code)
         code = classify(o);
-    if (code == TN_OK)
+    if (!code)
         code = add_tls_room(o);
-    if (code == TN_OK)
+    if (!code)
         code = add_padding(o);
-    if (code == TN_OK)
+    if (!code)
         code = tn__output_merge_strings(o);
-    if (code == TN_OK)
+    if (!code)
         code = make_sections(o);
-    if (code == TN_OK)
+    if (!code)
         code = tn__output_list_symbols(o);
-    if (code != TN_OK)
+    if (code)
         return code;
     place(o);
     code = check_size(o);
-    if (code == TN_OK)
+    if (!code)
         code = tn__output_check_sites(o);
-    if (code == TN_OK)
+    if (!code)
         settle_all(o);
     return code;
 }

@@ -48,7 +48,7 @@ static int add_site(const struct finder *f, uint64_t offset, enum tn__dynamic fi
     o->sites[o->site_count++] = (struct tn__output_site){
         .piece = f->piece, .offset = offset, .reloc = {.fixup = fixup, .import = import, .addend = addend}};
     o->pieces[f->piece].fixups++;
-    return TN_OK;
+    return 0;
 }
 
 bool tn__output_is_inside(const struct tn__object *object, uint32_t index)
@@ -73,7 +73,7 @@ static int find_address(const struct finder *f, uint64_t offset, uint32_t symbol
     if (f->object->plan->symbol_flags[symbol] & TN__SYMBOL_GIVEN &&
         tn__output_is_import(f->o, f->object->data->symbols[symbol].entry, &import))
         return add_site(f, offset, slot ? TN__DYNAMIC_SLOT : TN__DYNAMIC_IMPORT, import, addend);
-    return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__DYNAMIC_RELATIVE, 0, 0) : TN_OK;
+    return tn__output_is_inside(f->object, symbol) ? add_site(f, offset, TN__DYNAMIC_RELATIVE, 0, 0) : 0;
 }
 
 /* Any distance fits 64 bits, but those to imports and absolute addresses are unknown. */
@@ -83,7 +83,7 @@ static int check_distance(const struct finder *f, const struct tn__section *sect
     const struct tn__symbol *symbol = &f->object->data->symbols[reloc->symbol];
     if (f->object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED ||
         tn__output_is_inside(f->object, reloc->symbol))
-        return TN_OK;
+        return 0;
     return tn__fail(f->o->err, TN_ERANGE,
                     "%s(%s+0x%" PRIx64 "): %s against '%s', which lies outside of the file; compile it with -fPIC and "
                     "-mcmodel=small or medium",
@@ -101,11 +101,11 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
                         "-fPIC",
                         f->object->name, section->name, reloc->offset, row->name);
     if (row->field != TN__F_LE64 || row->flags & TN__R_TLS)
-        return TN_OK; /* narrower fields fail their range check if they depend on the load address */
+        return 0; /* narrower fields fail their range check if they depend on the load address */
     if (row->value == TN__V_S_A_P || row->value == TN__V_S_A_GOT)
         return check_distance(f, section, reloc, row);
     if (row->value != TN__V_S_A)
-        return TN_OK;
+        return 0;
     return find_address(f, reloc->offset, reloc->symbol, false, (uint64_t)reloc->addend);
 }
 
@@ -113,9 +113,9 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
 static int find_in_section(const struct finder *f, const struct tn__section *section)
 {
     struct tn__relocs relocs;
-    int code = TN_OK;
+    int code = 0;
     tn__relocs_begin(&relocs, f->object->data, section);
-    for (const struct tn__reloc *reloc; code == TN_OK && (reloc = tn__relocs_next(&relocs));)
+    for (const struct tn__reloc *reloc; !code && (reloc = tn__relocs_next(&relocs));)
         code = find_in_reloc(f, section, reloc);
     return code;
 }
@@ -136,7 +136,7 @@ static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t sym
     bool tls = kind != TN__SLOT_ADDRESS || f->object->plan->symbol_flags[symbol] & TN__SYMBOL_TLS;
     uint32_t import;
     if (tls && f->o->options->program)
-        return TN_OK; /* distances from the thread pointer are final */
+        return 0; /* distances from the thread pointer are final */
     if (tls && tn__output_is_import(f->o, f->object->data->symbols[symbol].entry, &import))
         return find_variable(f, kind, symbol, offset, import);
     switch (kind) {
@@ -148,16 +148,16 @@ static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t sym
             return add_site(f, offset, TN__DYNAMIC_TLS_OFFSET, 0, 0); /* the word holds the addend until then */
         return find_address(f, offset, symbol, true, 0);
     default:
-        return TN_OK; /* refused by the scan */
+        return 0; /* refused by the scan */
     }
 }
 
 static int find_in_got(const struct finder *f)
 {
     const struct tn__plan *plan = f->object->plan;
-    int code = TN_OK;
+    int code = 0;
     for (enum tn__slot kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
-        for (uint32_t i = 0; plan->slots[kind] && i < f->object->data->symbol_count && code == TN_OK; i++)
+        for (uint32_t i = 0; plan->slots[kind] && i < f->object->data->symbol_count && !code; i++)
             if (plan->slots[kind][i])
                 code = find_in_slot(f, kind, i, (uint64_t)(plan->slots[kind][i] - 1) * 8);
     return code;
@@ -167,13 +167,13 @@ static int find_in_got(const struct finder *f)
 static int check_place(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     if (!piece->fixups || !piece->section)
-        return TN_OK;
+        return 0;
     bool fixed_place = piece->section->kind == TN__SECTION_CODE || piece->section->role == TN__ROLE_UNWIND;
     return fixed_place ? tn__fail(o->err, TN_ERANGE,
                                   "%s: section %s has addresses in it, which would have to be changed when it is "
                                   "loaded; compile it with -fPIC",
                                   piece->object->name, piece->section->name)
-                       : TN_OK;
+                       : 0;
 }
 
 static bool names_import(const struct tn__output_site *site)
@@ -223,26 +223,26 @@ static int list_imports(const struct tn__output_link *o)
             reloc->import = numbers[reloc->import];
             output->imports[reloc->import].tls |= reloc->fixup == TN__DYNAMIC_TLS_IMPORT;
         }
-    return TN_OK;
+    return 0;
 }
 
 int tn__output_find_sites(struct tn__output_link *o)
 {
-    int code = TN_OK;
-    for (uint32_t i = 0; i < o->piece_count && !o->options->fixed && code == TN_OK; i++) {
+    int code = 0;
+    for (uint32_t i = 0; i < o->piece_count && !o->options->fixed && !code; i++) {
         const struct tn__output_piece *piece = &o->pieces[i];
         const struct finder f = {o, piece->object, i};
         if (piece->class == TN__CLASS_GOT)
             code = find_in_got(&f);
         else if (piece->section && tn__section_is_loaded(piece->section))
             code = find_in_section(&f, piece->section);
-        if (code == TN_OK)
+        if (!code)
             code = check_place(o, &o->pieces[i]);
     }
     o->output->relocs = tn__arena_array(&o->output->arena, o->site_count + 1, sizeof *o->output->relocs);
-    if (code == TN_OK && !o->output->relocs)
+    if (!code && !o->output->relocs)
         code = tn__output_no_memory(o);
-    return code == TN_OK ? list_imports(o) : code;
+    return !code ? list_imports(o) : code;
 }
 
 /* ---- placing ---- */
@@ -275,7 +275,7 @@ int tn__output_check_sites(const struct tn__output_link *o)
             return tn__fail(o->err, TN_EFORMAT,
                             "%s: two addresses overlap each other in data, 0x%" PRIx64 " bytes from its beginning",
                             o->options->name, output->relocs[i].address - o->base);
-    return TN_OK;
+    return 0;
 }
 
 /* ---- finishing ---- */

@@ -59,7 +59,7 @@ int tn__output_drop_slots(struct tn__output_link *o, const struct tn__object *ob
     const struct tn__object_data *data = object->data;
     struct tn__plan *plan = object->plan;
     if (o->options->fixed || !plan->slots[TN__SLOT_ADDRESS])
-        return TN_OK;
+        return 0;
     uint8_t *needed = tn__arena_array(&o->link->arena, data->symbol_count, 1);
     uint32_t *moved = tn__arena_array(&o->link->arena, plan->got_words, sizeof *moved);
     if (!needed || !moved)
@@ -70,5 +70,5 @@ int tn__output_drop_slots(struct tn__output_link *o, const struct tn__object *ob
     for (uint32_t i = 0; plan->stub_index && i < data->symbol_count; i++)
         needed[i] |= plan->stub_index[i] != 0;
     renumber(plan, needed, data->symbol_count, moved);
-    return TN_OK;
+    return 0;
 }

@@ -74,7 +74,7 @@ int tn__output_merge_strings(struct tn__output_link *o)
     for (size_t i = 0; i < o->piece_count; i++)
         count += is_mergeable(&o->pieces[i]) ? count_strings(&o->pieces[i]) : 0;
     if (!count)
-        return TN_OK;
+        return 0;
     while (m.mask < 2 * count)
         m.mask = m.mask << 1 | 1;
     m.kept = tn__arena_array(&o->arena, count, sizeof *m.kept);
@@ -82,7 +82,7 @@ int tn__output_merge_strings(struct tn__output_link *o)
     bool good = m.kept && m.table;
     for (uint32_t i = 0; i < o->piece_count && good; i++)
         good = !is_mergeable(&o->pieces[i]) || merge_piece(&m, i);
-    return good ? TN_OK : tn__output_no_memory(o);
+    return good ? 0 : tn__output_no_memory(o);
 }
 
 void tn__output_copy_strings(const struct tn__output_link *o, const struct tn__output_piece *piece, uint8_t *to)

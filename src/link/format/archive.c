@@ -346,7 +346,7 @@ char *tn__archive_member_name(const struct tn_allocator *from, const char *archi
     return join(from, pieces, TN_COUNT(pieces));
 }
 
-static void unmap_member(void *unused, const void *bytes, size_t length)
+void tn__release_file(void *unused, const void *bytes, size_t length)
 {
     (void)unused;
     tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
@@ -384,14 +384,14 @@ static int map_thin_member(const struct tn__archive *archive, const struct tn__m
     const struct tn__piece pieces[] = {{archive->name, folder}, {member->name, member->name_length}, {"", sizeof ""}};
     char *path = join(archive->from, pieces, TN_COUNT(pieces));
     if (!path)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", archive->name);
+        return tn__no_memory(err, archive->name);
     struct tn__os_file file;
     int error = tn__os_map_file(path, &file);
     int code = error ? tn__fail(err, TN_EIO, "%s: member %s: %s", archive->name, path, strerror(error)) : 0;
     tn__free(archive->from, path);
     input->bytes = file.bytes;
     input->length = file.size;
-    input->release = unmap_member;
+    input->release = tn__release_file;
     return code;
 }
 
@@ -417,5 +417,5 @@ int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct 
     }
     if (input->release)
         input->release(NULL, input->bytes, input->length);
-    return tn__fail(err, TN_ENOMEM, "%s: out of memory", archive->name);
+    return tn__no_memory(err, archive->name);
 }

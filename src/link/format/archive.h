@@ -57,5 +57,8 @@ char *tn__archive_member_name(const struct tn_allocator *from, const char *archi
 int tn__archive_load(const struct tn__archive *archive, uint64_t offset, struct tn_input *input, char **name,
                      struct tn_error *err);
 
+/* For tn_input.release: gives up a file that was opened with tn__os_map_file or tn__os_map_open_file. */
+void tn__release_file(void *unused, const void *bytes, size_t length);
+
 #pragma GCC visibility pop
 #endif

@@ -102,7 +102,7 @@ static int read_sections(struct tn__elf_reader *r)
         return FAIL(r, "%s: section %u is no table of section names", object->name, index);
     object->sections = tn__arena_alloc(&object->arena, object->section_count * sizeof *object->sections);
     if (!object->sections)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(r->err, object->name);
     object->sections[0] = (struct tn__section){.name = ""};
     for (uint32_t i = 1; !code && i < object->section_count; i++)
         code = read_section(r, i, (const char *)object->bytes + names.sh_offset, names.sh_size);
@@ -125,7 +125,7 @@ static int read_group(struct tn__elf_reader *r, uint32_t index)
     const struct tn__symbol *signature = &object->symbols[header.sh_info];
     uint32_t *members = tn__arena_array(&object->arena, words, sizeof *members);
     if (!members)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(r->err, object->name);
     for (uint64_t i = 1; i < words; i++) {
         members[i - 1] = tn__get32(bytes + i * 4);
         if (members[i - 1] >= object->section_count)
@@ -270,7 +270,7 @@ static int read_symbols(struct tn__elf_reader *r)
     int code = find_symtab(r);
     object->symbols = tn__arena_alloc(&object->arena, object->symbol_count * sizeof *object->symbols);
     if (!code && !object->symbols)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(r->err, object->name);
     for (uint32_t i = 1; !code && i < object->symbol_count; i++)
         code = read_symbol(r, i);
     if (object->symbol_count)
@@ -283,7 +283,7 @@ static int read_tables(struct tn__elf_reader *r)
     struct tn__object_data *object = r->object;
     object->groups = tn__arena_array(&object->arena, r->groups, sizeof *object->groups);
     if (!object->groups)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(r->err, object->name);
     for (uint32_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr header = tn__elf_header_of(r, i);
         int code = 0;

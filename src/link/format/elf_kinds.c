@@ -82,14 +82,6 @@ __attribute__((noinline)) static void set_named_role(struct tn__section *section
         }
 }
 
-static void set_role(const struct tn__elf_reader *r, struct tn__section *section, uint32_t type)
-{
-    if (type == r->unwind_type)
-        section->role = TN__ROLE_UNWIND;
-    else if (may_have_role(section->name))
-        set_named_role(section);
-}
-
 /* ---- kinds ---- */
 
 /* What flags and type alone say. TN__SECTION_UNLOADED: what they say makes no sense. */
@@ -151,7 +143,10 @@ bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__section *sectio
     section->note = type == SHT_NOTE;
     if (section->note)
         return true;
-    set_role(r, section, type);
+    if (type == r->unwind_type)
+        section->role = TN__ROLE_UNWIND;
+    else if (may_have_role(section->name))
+        set_named_role(section);
     section->kind = loaded_as[section->role][flags_kind(type, flags)];
     if (section->kind == TN__SECTION_DATA && is_constant_once_relocated(section))
         section->kind = TN__SECTION_RODATA;

@@ -74,7 +74,7 @@ int tn__elf_check_overlap(const struct tn__elf_reader *r)
     struct piece *pieces = tn__alloc(object->arena.from, object->section_count * sizeof *pieces);
     size_t count = 0;
     if (!pieces)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(r->err, object->name);
     for (uint32_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr header = tn__elf_header_of(r, i);
         if (header.sh_type != SHT_NOBITS && header.sh_size)

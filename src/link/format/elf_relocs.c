@@ -50,7 +50,7 @@ __attribute__((noinline)) static int read_crel(const struct tn__elf_reader *r, u
                         section->name);
     struct tn__reloc *relocs = tn__arena_array(&r->object->arena, count, sizeof *relocs), last = {0};
     if (!relocs)
-        return tn__fail(r->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(r->err, object->name);
     for (uint64_t i = 0; i < count; i++) {
         next_crel(&c, &last);
         relocs[i] = last;

@@ -44,8 +44,8 @@ static int lead_to(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
 
 /* ---- calls that wait for their function ---- */
 
-/* Under the lock, after looking up, which answered `code`: what was found becomes what the stub leads to, unless
- * somebody was faster. *address is where to go on. */
+/* Under the lock, after a lookup that answered `code`: makes the stub lead to what was found, unless another thread has
+ * done so. *address is where the call continues. */
 static int settle(struct tn__lazy_slot *slot, const struct tn__lazy_batch *batch, int code, uint64_t *address,
                   struct tn_error *err)
 {
@@ -158,8 +158,8 @@ static bool holds(const struct tn__places *places, uint64_t address)
     return below && address - places->items[below - 1].address < places->items[below - 1].size;
 }
 
-/* One that is hidden itself works as long as what it leads to is there; one that may not fail is the client's
- * business. */
+/* Resets the slot if it leads to one of the places. A hidden stub is left as it is: it works as long as its target is
+ * there. So is a stub without a function for failures: only the client knows another target. */
 static bool lead_slot_away(const struct tn__lazy_pool *pool, struct tn__lazy_slot *slot,
                            const struct tn__places *places)
 {
@@ -183,7 +183,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
         return 0;
     struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     pool->hooks = (struct tn__lazy_hooks){forget, lead_away};
     pool->entry = (uintptr_t)tn__lazy_machine.entry();
     session->lazy = &pool->hooks;
@@ -353,7 +353,7 @@ int tn_define_lazy(struct tn_library *library, const struct tn_lazy_symbol *symb
         return code;
     struct tn__lazy_batch *batch = new_batch(library, &options, count, text);
     if (!batch)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     batch->targets = targets;
     char *at = (char *)&batch->records[count];
     for (size_t i = 0; i < count; i++)
@@ -372,7 +372,7 @@ int tn_define_redirectable(struct tn_library *library, const char *name, const v
         return code;
     struct tn__lazy_batch *batch = new_batch(library, &options, 1, 0);
     if (!batch)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     return define_batch(batch, &(struct tn_lazy_symbol){.name = name}, (uintptr_t)address, options.owner, err);
 }
 

@@ -78,8 +78,7 @@ static int tell(const struct tn_library *library, const struct tn__lazy_record *
         objects[i] = &all[i];
         complete = name_functions(arena, records, &run, &all[i]);
     }
-    return complete ? tn__observers_tell(library->session, objects, runs, err)
-                    : tn__fail(err, TN_ENOMEM, "out of memory");
+    return complete ? tn__observers_tell(library->session, objects, runs, err) : tn__no_memory(err, NULL);
 }
 
 int tn__lazy_tell_defined(const struct tn_library *library, const struct tn__lazy_record *records, size_t count,

@@ -116,7 +116,7 @@ static int make_block(struct tn_session *session, struct block *block, struct tn
     if (!code)
         code = tn__codemem_settle(block->code, err);
     if (!code && !tn__unwind_prepare(&session->unwind, 1, UNWIND_TABLE, &block->unwind))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (code)
         return code;
     write_unwind_table(block, (uint8_t *)block->slots + slots);
@@ -146,7 +146,7 @@ static int add_block(struct tn_session *session, size_t count, struct tn_error *
     struct block made = {.count = count}, *block = NULL;
     int code = make_block(session, &made, err);
     if (!code && !(block = tn__arena_alloc(&session->arena, sizeof *block)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (code) {
         give_block(session, &made);
         return code;

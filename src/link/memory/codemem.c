@@ -11,11 +11,6 @@ static const size_t DEFAULT_WINDOW = (size_t)1 << 30, SMALLEST_WINDOW = (size_t)
 static const struct tn__strategy *const strategies[] = {&tn__strategy_dual, &tn__strategy_sealed,
                                                         &tn__strategy_mprotect};
 
-static uint64_t page_up(uint64_t value)
-{
-    return tn__align_up(value, tn__os_page_size());
-}
-
 /* ---- windows ---- */
 
 /* The chunks of each zone begin at a random page of an eighth of the window, this one. Half of the window stays in one
@@ -165,7 +160,8 @@ int tn__codemem_open(struct tn__codemem *memory, const struct tn_allocator *from
     size_t got;
     int code = draw(memory, err);
     if (!code)
-        code = reserve_near(size ? page_up(size) : DEFAULT_WINDOW, !size, near, memory, &address, &got, err);
+        code = reserve_near(size ? tn__align_up(size, tn__os_page_size()) : DEFAULT_WINDOW, !size, near, memory,
+                            &address, &got, err);
     if (code)
         return code;
     code = pick_strategy(memory, address, got, wanted, err);

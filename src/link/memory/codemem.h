@@ -105,7 +105,7 @@ bool tn__is_refusal(int error);
 /* Turns what a strategy's function returned into TN_EPERM or TN_ENOMEM. */
 int tn__zone_fail(struct tn_error *err, int error, const struct tn__strategy *strategy, enum tn_zone kind);
 
-/* Takes a range of a region that there is, or of a new one. Everything else is the same for all kinds of zones. */
+/* Takes a range of an existing region, or of a new one. */
 int tn__zone_take(struct tn__window *window, struct tn__zone *zone, size_t size, size_t alignment,
                   struct tn__range **range, struct tn_error *err);
 
@@ -137,8 +137,8 @@ int tn__codemem_seal(struct tn__codemem *memory, struct tn_error *err);
 
 /* ---- links that share no pages with others (own_pages.c) ---- */
 
-/* What a link has from this size on, per zone, is written to private anonymous pages of its own, which then become
- * executable or read-only. That costs two system calls, and less than the pages of a memfd do. */
+/* From this size on, the code and constants of a link are written to private anonymous pages of its own, which then
+ * become executable or read-only. That costs two system calls per zone, and less than the pages of a memfd. */
 enum { TN__LARGE_LINK = 64 << 10 };
 
 struct tn__run {

@@ -29,11 +29,6 @@ static uint64_t page_up(uint64_t value)
     return tn__align_up(value, tn__os_page_size());
 }
 
-static uint64_t page_down(uint64_t value)
-{
-    return value & -(uint64_t)tn__os_page_size();
-}
-
 bool tn__is_refusal(int error)
 {
     return error == EACCES || error == EPERM || error == EFBIG;
@@ -71,7 +66,7 @@ static int map_region(struct tn__zone *zone, struct tn__region *region, struct t
     if (!tn__ranges_open(&region->ranges, &zone->pool, chunk->address, chunk->size, chunk->alias)) {
         if (zone->strategy->packs)
             zone->strategy->unmap(chunk, zone->prot);
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     }
     region->touched_end = chunk->address;
     zone->mappings += mappings_of(chunk);
@@ -94,7 +89,7 @@ static int try_region(struct tn__window *window, struct tn__zone *zone, size_t s
     const struct tn_allocator *from = allocator_of(zone);
     struct tn__region *region = tn__alloc_zeroed(from, 1, sizeof *region);
     if (!region)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     bool no_memory;
     int code = 0;
     region->zone = zone;
@@ -105,7 +100,7 @@ static int try_region(struct tn__window *window, struct tn__zone *zone, size_t s
         if (code)
             tn__page_map_give(&window->map, region->chunk.address, size);
     } else {
-        code = no_memory ? tn__fail(err, TN_ENOMEM, "out of memory") : no_room(window, zone, need, err);
+        code = no_memory ? tn__no_memory(err, NULL) : no_room(window, zone, need, err);
     }
     *again = code && !no_memory && !(has_space && zone->client);
     if (code)
@@ -282,7 +277,7 @@ static struct tn__backing claim(struct tn__region *region, const struct tn__rang
     uint64_t start = range->address, end = start + touch;
     if (!touch || !range->fresh || end <= region->touched_end)
         return (struct tn__backing){0};
-    uint64_t from = tn__max64(region->touched_end, page_down(start));
+    uint64_t from = tn__max64(region->touched_end, start & -(uint64_t)tn__os_page_size());
     region->touched_end = tn__min64(tn__max64(page_up(end), from + TOUCH_STEP), limit);
     return (struct tn__backing){from, region->touched_end};
 }
@@ -335,7 +330,7 @@ static int take_from_regions(struct tn__zone *zone, size_t size, size_t alignmen
             (*range)->home = region;
             break;
         }
-        code = no_memory ? tn__fail(err, TN_ENOMEM, "out of memory") : note_misfit(region, size, err);
+        code = no_memory ? tn__no_memory(err, NULL) : note_misfit(region, size, err);
     }
     return code;
 }

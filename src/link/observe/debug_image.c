@@ -179,7 +179,7 @@ static int unpack(const struct builder *b, struct source *source, struct tn__sec
         return 0;
     uint8_t *bytes = tn__arena_array(&source->data.arena, header.ch_size, 1);
     if (!bytes)
-        return tn__fail(b->err, TN_ENOMEM, "%s: out of memory", source->object->name);
+        return tn__no_memory(b->err, source->object->name);
     if (!b->inflate(bytes, header.ch_size, section->bytes + sizeof header, packed))
         return 0;
     section->bytes = bytes;
@@ -212,7 +212,7 @@ static int read_source(struct builder *b, struct source *source)
         return code;
     source->pieces = tn__arena_array(&source->data.arena, source->data.section_count, sizeof *source->pieces);
     if (!source->pieces)
-        return tn__fail(b->err, TN_ENOMEM, "%s: out of memory", object->name);
+        return tn__no_memory(b->err, object->name);
     code = count_symbols(b, source);
     return code ? code : place_pieces(b, source);
 }
@@ -270,7 +270,7 @@ static int lay_out(struct builder *b)
     b->sections = (struct tn__elf_sections){tn__alloc_zeroed(image->from, most, sizeof *b->sections.items), 1,
                                             sizeof(Elf64_Ehdr)};
     if (!b->sections.items)
-        return tn__fail(b->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(b->err, NULL);
     b->local_count++; /* the empty first symbol */
     b->strings_size++;
     list_sections(b);
@@ -279,7 +279,7 @@ static int lay_out(struct builder *b)
     image->bytes = tn__alloc_zeroed(image->from, 1, image->size);
     image->parts = tn__alloc_zeroed(image->from, image->part_count, sizeof *image->parts);
     if (!image->bytes || !image->parts)
-        return tn__fail(b->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(b->err, NULL);
     image->line = range_of(b, OUT_LINE);
     image->line_str = range_of(b, OUT_LINE_STR);
     image->str = range_of(b, OUT_STR);
@@ -420,7 +420,7 @@ int tn__debug_image_make(struct tn__debug_image *image, const struct tn_allocato
     *image = (struct tn__debug_image){.from = from, .part_count = count};
     struct builder b = {.image = image, .inflate = inflate, .count = count, .err = err};
     b.sources = tn__alloc_zeroed(from, count, sizeof *b.sources);
-    int code = b.sources ? build(&b, objects) : tn__fail(err, TN_ENOMEM, "out of memory");
+    int code = b.sources ? build(&b, objects) : tn__no_memory(err, NULL);
     for (size_t i = 0; b.sources && i < count; i++)
         tn__arena_free(&b.sources[i].data.arena);
     tn__free(from, b.sources);

@@ -87,7 +87,7 @@ static int linked(void *context, const struct tn_linked_object *const *objects, 
         struct module *module = new_module(session, objects[i]);
         if (!module) {
             removed(context, objects, i);
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", objects[i]->name);
+            return tn__no_memory(err, objects[i]->name);
         }
         tn__observers_lock();
         tn__tree_insert(&modules, &module->node);

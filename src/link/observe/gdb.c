@@ -32,7 +32,7 @@ static int add_batch(struct gdb *gdb, const struct tn_linked_object *const *obje
 {
     struct batch *batch = tn__alloc_zeroed(gdb->session->allocator, 1, sizeof *batch + count * sizeof *batch->members);
     if (!batch)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     int code = tn__debug_image_make(&batch->image, gdb->session->allocator, NULL, objects, count, err);
     if (code) {
         tn__free(gdb->session->allocator, batch);
@@ -136,7 +136,7 @@ int tn_observe_gdb(struct tn_session *session, struct tn_error *err)
         return code;
     struct gdb *gdb = tn__alloc_zeroed(session->allocator, 1, sizeof *gdb);
     if (!gdb)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     gdb->session = session;
     const struct tn_observer observer = {
         .size = sizeof observer, .context = gdb, .linked = linked, .removed = removed, .closed = closed};

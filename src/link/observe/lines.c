@@ -367,7 +367,7 @@ int tn__lines_add(struct tn__lines *lines, const struct tn__debug_image *image, 
     const struct sections sections = {tn__cursor(image->bytes + image->line.at, image->line.size),
                                       strings_in(image, image->line_str), strings_in(image, image->str)};
     if (!read_units(lines, &sections))
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     if (lines->count)
         qsort(lines->items, lines->count, sizeof *lines->items, by_address);
     return 0;

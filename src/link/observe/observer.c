@@ -16,20 +16,15 @@ struct found {
     uint8_t rank; /* of several names for one address the highest is taken */
 };
 
-/* Assemblers' marks for data in code, and labels of compilers. */
-static bool is_label(const char *name)
-{
-    return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
-}
-
 /* Untyped symbols count as functions too: assembly often has no types. */
 static bool is_function(const struct tn__object_data *data, const struct tn__symbol *symbol)
 {
     if (symbol->place != TN__PLACE_SECTION || !*symbol->name || symbol->type == TN__TYPE_SECTION)
         return false;
     const struct tn__section *section = &data->sections[symbol->section];
+    const char *label = symbol->name; /* assemblers' marks for data in code, and labels of compilers, are none */
     return section->kind == TN__SECTION_CODE && !section->discarded &&
-           (symbol->type != TN__TYPE_OTHER || !is_label(symbol->name));
+           (symbol->type != TN__TYPE_OTHER || !(label[0] == '$' || (label[0] == '.' && label[1] == 'L')));
 }
 
 static int by_address(const void *a, const void *b)
@@ -141,12 +136,12 @@ static int describe(struct tn__link *link, const struct tn__object *object, stru
     struct found *found = tn__arena_array(&link->arena, most, sizeof *found);
     struct tn_function *functions = tn__arena_array(&link->arena, most, sizeof *functions);
     if (!sections || !found || !functions)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     size_t count = find_functions(data, found);
     if (!has_plain_names(data, found, count))
         return tn__object_fail_names(data, "symbols", link->err);
     if (!find_stubs(link, object, found, &count))
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     if (count)
         qsort(found, count, sizeof *found, by_address);
     for (uint32_t i = 0; i < data->section_count; i++)
@@ -172,7 +167,7 @@ static int tell_linked(struct tn__link *link)
     struct tn_linked_object *all = tn__arena_array(&link->arena, link->count, sizeof *all);
     const struct tn_linked_object **objects = tn__arena_array(&link->arena, link->count, sizeof *objects);
     if (!all || !objects)
-        return tn__fail(link->err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(link->err, NULL);
     for (size_t i = 0; i < link->count; i++) {
         int code = describe(link, link->objects[i], &all[i]);
         if (code)
@@ -254,7 +249,7 @@ int tn_add_observer(struct tn_session *session, const struct tn_observer *given,
         all->removed = tell_tracker_removed;
     }
     tn__session_unlock(session);
-    return added ? 0 : tn__fail(err, TN_ENOMEM, "out of memory");
+    return added ? 0 : tn__no_memory(err, NULL);
 }
 
 bool tn__is_observed(struct tn_session *session,

@@ -273,7 +273,7 @@ static int new_log(const struct kind *kind, const char *folder, struct log **out
     size_t size = strlen(folder) + 1;
     struct log *log = tn__alloc_zeroed(NULL, 1, sizeof *log + size);
     if (!log)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     log->kind = kind;
     memcpy(log->folder, folder, size);
     int error = open_log(log);
@@ -331,7 +331,7 @@ static int write_functions(struct log *log, const struct tn_linked_object *const
         }
     char *bytes = tn__alloc(NULL, size + 1);
     if (!bytes)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < objects[i]->function_count; k++)
             at += log->kind->write(log, &objects[i]->functions[k], lines, bytes + at);

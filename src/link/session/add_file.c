@@ -14,12 +14,6 @@ static void close_partial(void *partial, const void *bytes, size_t length)
     tn__partial_file_close(partial);
 }
 
-static void unmap(void *unused, const void *bytes, size_t length)
-{
-    (void)unused;
-    tn__os_unmap_file(&(struct tn__os_file){.bytes = bytes, .size = length});
-}
-
 static int add(struct tn_library *library, const struct tn_input *input, struct tn__source source, struct tn_error *err)
 {
     int code = tn__archive_claims(input->bytes, input->length) ? tn__library_add_archive(library, input, source, err)
@@ -53,7 +47,7 @@ static int add_partial(struct tn_library *library, struct tn_input *input, struc
 
 static int add_open(struct tn_library *library, const char *path, int fd, struct tn_error *err)
 {
-    struct tn_input input = {.size = sizeof input, .name = path, .release = unmap};
+    struct tn_input input = {.size = sizeof input, .name = path, .release = tn__release_file};
     struct tn__partial_file *partial;
     const uint8_t *bytes;
     int error = tn__partial_file_open(fd, library->session->allocator, &partial, &bytes, &input.length);

@@ -56,7 +56,7 @@ static int define_entry(const struct definition *d, struct tn__object *owner, st
         return tn__fail(err, TN_EINVAL, "'%s' would be an alias of itself, through '%s'", d->entry->name,
                         d->target->name);
     if (!tn__journal_note(journal, d->entry))
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     enter(d, owner);
     return 0;
 }
@@ -95,7 +95,7 @@ static int enter_all(const struct definitions *all, struct tn_error *err)
     int code = tn__entries_wait(all->library, all->source, all->count ? &all->items->entry : NULL, sizeof *all->items,
                                 all->count, err);
     if (!code && all->owner && !(owner = new_owner(all->owner, all->count)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (!code)
         code = enter_each(all, owner, &journal, err);
     if (code) {
@@ -176,7 +176,7 @@ static int take(struct tn_library *library, struct tn_tracker *owner, struct tn_
     const struct tn_allocator *from = library->session->allocator;
     struct definitions all = {library, source, owner, tn__alloc_zeroed(from, count, sizeof *all.items), count};
     if (!all.items && count)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     tn__session_lock(library->session);
     int code = define(&all, describe_one, array, err);
     tn__session_unlock(library->session);

@@ -68,7 +68,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
         initializers = take(&library->initializers);
     tn__session_unlock(library->session);
     if (!armed)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+        return tn__no_memory(err, library->name);
     run(&initializers, false, argc, argv, envp);
     tn__free(initializers.from, initializers.items);
     return 0;

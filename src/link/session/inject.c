@@ -124,7 +124,7 @@ int tn__inject_addresses(const struct tn_library *library, const char *name, con
         return 0;
     }
     tn__arena_free(&data->arena);
-    return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+    return tn__no_memory(err, name);
 }
 
 /* ---- public ---- */

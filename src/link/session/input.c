@@ -87,11 +87,11 @@ static int define_lazy(void *context, const char *symbol, uint64_t member, struc
     const struct lazy_context *c = context;
     struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
     if (!entry)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
+        return tn__no_memory(err, c->archive->name);
     if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry) && !tn__entry_is_generated(entry))
         return 0;
     if (!tn__journal_note(c->journal, entry))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", c->archive->name);
+        return tn__no_memory(err, c->archive->name);
     entry->kind = TN__ENTRY_LAZY;
     entry->archive = c->archive;
     entry->member = member;
@@ -106,7 +106,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
     struct tn__journal journal = {.arena.from = from};
     if (!archive || !(archive->name = copy_text(from, input->name))) {
         tn__free(from, archive);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", input->name);
+        return tn__no_memory(err, input->name);
     }
     uint64_t start = tn__session_clock(library->session);
     archive->input = *input;

@@ -236,7 +236,7 @@ static int define_own_names(struct tn_library *library, struct tn_error *err)
             continue;
         struct tn__entry *entry = tn__symtab_intern(&library->symtab, own_names[i].name);
         if (!entry)
-            return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+            return tn__no_memory(err, library->name);
         entry->kind = own_names[i].kind;
         entry->strength = own_names[i].flags & OWN_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
         entry->hidden = true;
@@ -253,7 +253,7 @@ static int create_library(struct tn_session *session, const char *name, struct t
     char *copy = library ? tn__alloc(session->allocator, name_size) : NULL;
     if (!copy) {
         tn__free(session->allocator, library);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+        return tn__no_memory(err, name);
     }
     library->name = memcpy(copy, name, name_size);
     library->session = session;

@@ -112,7 +112,7 @@ int tn__library_dispose(struct tn_library *library, struct tn_tracker *only, str
     while (!library->session->closing && (tracker = next_of(library, only, tracker)))
         exits += count(tracker);
     if (exits && !(going = tn__tracker_make(library)))
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", library->name);
+        return tn__no_memory(err, library->name);
     while ((tracker = next_of(library, only, tracker)))
         if (!going)
             tn__tracker_empty(tracker);

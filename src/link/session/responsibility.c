@@ -17,7 +17,7 @@ static int stage(struct tn_responsibility *promise, struct tn__object_data *data
     struct tn__staged *staged = tn__arena_alloc(&promise->arena, sizeof *staged);
     if (!staged) {
         tn__arena_free(&data->arena);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
+        return tn__no_memory(err, promise->seen.name);
     }
     *staged = (struct tn__staged){NULL, *data};
     struct tn__staged **end = &promise->staged;
@@ -94,7 +94,7 @@ static int hand_to_new(struct tn_responsibility *promise, const struct tn_materi
     struct tn_session *session = promise->library->session;
     struct tn_responsibility *to = tn__promise_new(promise->library, client ? client->name : promise->seen.name, count);
     if (!to)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", promise->seen.name);
+        return tn__no_memory(err, promise->seen.name);
     tn__session_lock(session);
     int code = hand_on(promise, to, names, count, err);
     if (code)
@@ -130,7 +130,7 @@ int tn_responsibility_replace(struct tn_responsibility *promise, const struct tn
     const struct tn_allocator *from = promise->library->session->allocator;
     const char **names = tn__alloc_zeroed(from, m.count + 1, sizeof *names);
     if (!names)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", m.name);
+        return tn__no_memory(err, m.name);
     for (size_t i = 0; i < m.count; i++)
         names[i] = m.symbols[i].name;
     code = hand_to_new(promise, &m, names, m.count, NULL, err);

@@ -66,7 +66,7 @@ static int hide(struct retirement *r, struct tn_error *err)
     tn__tracker_wait(r->tracker);
     int code = tn__library_check(library, err);
     if (!code && (!find_places(r->tracker, &r->places) || !tn__calls_take(r->tracker, &r->finalizers)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (code)
         return code;
     tn__tracker_hide(r->tracker, r->going);

@@ -43,7 +43,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__os_read_fault_environment();
     struct tn_session *session = tn__alloc_zeroed(options.allocator, 1, sizeof *session);
     if (!session)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     session->allocator = session->unwind.arena.from = session->arena.from = options.allocator;
     tn__os_seed(session->seed.numbers);
     tn__list_init(&session->queries);

@@ -247,7 +247,7 @@ static int strip_symbols(struct tn__link *link, struct tn__object *object)
             entry->kind != TN__ENTRY_OBJECT || entry->object != object || entry->symbol != i)
             continue;
         if (!tn__journal_note(&link->journal, entry))
-            return tn__fail(link->err, TN_ENOMEM, "%s: out of memory", object->name);
+            return tn__no_memory(link->err, object->name);
         entry->kind = TN__ENTRY_UNDEFINED;
         entry->strength = TN__STRENGTH_NONE;
         entry->thread_local = false; /* `object` stays: it tells whose link has to restore the entry if it fails */
@@ -274,7 +274,7 @@ static int strip(struct tn__link *link)
     if (!code)
         mark_all(&marker);
     if (!code && marker.failed)
-        code = tn__fail(link->err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(link->err, NULL);
     tn__free(link->session->allocator, marker.work);
     for (size_t i = 0; i < link->count; i++)
         strip_sections(link->objects[i]);

@@ -31,7 +31,7 @@ int tn_tracker_create(struct tn_library *library, struct tn_tracker **out, struc
     tn__session_lock(library->session);
     int code = tn__library_check(library, err);
     if (!code && !(tracker = tn__tracker_make(library)))
-        code = tn__fail(err, TN_ENOMEM, "out of memory");
+        code = tn__no_memory(err, NULL);
     if (!code)
         *out = tracker;
     tn__session_unlock(library->session);
@@ -110,7 +110,7 @@ int tn_tracker_remove(struct tn_tracker *tracker, struct tn_error *err)
         tn__instances()->clear(tracker);
     }
     if (!finalize(tracker))
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     tn__session_lock(session);
     int code = tn__library_check(tracker->library, err);
     if (!code) {

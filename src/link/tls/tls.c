@@ -159,7 +159,7 @@ static int find_reserve(struct tn_error *err)
                         "thread-local storage: the program's TLS segment holds no reserve for loaded "
                         "objects");
     if (!tls.space.class_bits && !tls.space.used && !open_ranges())
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     tn__threads_on_attach(on_attach);
     return 0;
 }
@@ -187,7 +187,7 @@ static int take(size_t size, size_t alignment, struct tn__range **range, struct 
     if (*range && is_in_area(*range))
         return 0;
     if (no_memory)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     if (*range)
         tn__ranges_give(&tls.space, *range);
     return tn__fail(err, TN_ENOMEM,
@@ -210,7 +210,7 @@ static int publish(struct tn__range *range, const uint8_t *initial, size_t size,
 {
     struct block *block = tn__alloc(NULL, sizeof *block);
     if (!block)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     int error = open_image(TN__PROT_RW);
     if (error) {
         tn__free(NULL, block);
