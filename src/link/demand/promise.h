@@ -112,8 +112,8 @@ bool tn__promise_renew(struct tn_responsibility *promise);
 void tn__promise_run(struct tn_responsibility *promise);
 /* The innermost promise of this session whose materializer the calling thread is running; NULL: none. */
 struct tn_responsibility *tn__promise_current(const struct tn_session *session);
-/* Under the lock: a new promise, for which this generator is asked for names in `missing`: the first one, and all others
- * whose next generator it is. NULL when memory is out. */
+/* Under the lock: a new promise, for which this generator is asked for names in `missing`: for the first one, and for
+ * all others whose next generator it is. NULL when memory is out. */
 struct tn_responsibility *tn__promise_generate(struct tn__supplier *generator, const struct tn__missing *missing,
                                                size_t count);
 /* Under the lock: removes the tracker's promises; queries that wait for them try again. */
