@@ -183,6 +183,16 @@ LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory mem
     return access;
 }
 
+LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef before, const char *name,
+                                  LLVMBasicBlockRef *rest)
+{
+    LLVMBasicBlockRef first = LLVMGetInstructionParent(before);
+    *rest = tn__llvm_split(before);
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(first));
+    LLVMPositionBuilderAtEnd(builder, first);
+    return LLVMInsertBasicBlockInContext(gc->context, *rest, name);
+}
+
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);

@@ -58,6 +58,11 @@ LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is
 enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
 LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory);
 
+/* Splits the block before an instruction, and puts a new block between the halves. The builder is at the end of the
+ * first half, which has no terminator yet; `*rest` is the second one. */
+LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef before, const char *name,
+                                  LLVMBasicBlockRef *rest);
+
 /* The first way of a conditional branch is taken nearly always. */
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
 

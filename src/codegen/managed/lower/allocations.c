@@ -184,11 +184,8 @@ static void lower_allocation(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
         return;
     }
     LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(call));
-    LLVMBasicBlockRef before = LLVMGetInstructionParent(call), done = tn__llvm_split(call);
-    LLVMBasicBlockRef room = LLVMInsertBasicBlockInContext(gc->context, done, "room");
-    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(gc->context, done, "slow");
-    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
-    LLVMPositionBuilderAtEnd(builder, before);
+    LLVMBasicBlockRef done, slow = tn__make_detour(gc, builder, call, "slow", &done);
+    LLVMBasicBlockRef room = LLVMInsertBasicBlockInContext(gc->context, slow, "room");
     if (!a.words) { /* of unknown size: perhaps too large */
         LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, room, "small");
         LLVMValueRef fits = LLVMBuildICmp(builder, LLVMIntULE, a.asked, constant(&a, TN_GC_LARGEST_INLINE), "");

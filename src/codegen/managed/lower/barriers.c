@@ -115,10 +115,7 @@ static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef par
 {
     struct tn__gc *gc = b->gc;
     LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
-    LLVMBasicBlockRef before = LLVMGetInstructionParent(store), behind = tn__llvm_split(store);
-    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(gc->context, behind, "log");
-    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
-    LLVMPositionBuilderAtEnd(b->builder, before);
+    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, b->builder, store, "log", &behind);
     if (tn__bases_may_be_null(b->bases, parent)) {
         LLVMBasicBlockRef test = LLVMInsertBasicBlockInContext(gc->context, slow, "object");
         LLVMValueRef null = LLVMConstNull(LLVMTypeOf(parent));

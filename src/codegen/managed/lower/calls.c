@@ -88,10 +88,7 @@ static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
     LLVMContextRef context = gc->context;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
     LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(instruction));
-    LLVMBasicBlockRef before = LLVMGetInstructionParent(instruction), behind = tn__llvm_split(instruction);
-    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(context, behind, "poll");
-    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
-    LLVMPositionBuilderAtEnd(builder, before);
+    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, builder, instruction, "poll", &behind);
     LLVMValueRef flag = LLVMBuildLoad2(builder, i32, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "");
     LLVMSetOrdering(flag, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(flag, 4);

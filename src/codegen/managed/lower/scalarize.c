@@ -301,18 +301,6 @@ static void split_masked_load(struct scalars *s, LLVMValueRef i)
 
 /* ---- stores to several objects ---- */
 
-/* What the builder builds next, up to a branch to the block that is the answer, happens where `mask` says so. */
-static LLVMBasicBlockRef enter_lane(struct scalars *s, LLVMValueRef behind, LLVMValueRef mask)
-{
-    LLVMBasicBlockRef before = LLVMGetInstructionParent(behind), rest = tn__llvm_split(behind);
-    LLVMBasicBlockRef lane = LLVMInsertBasicBlockInContext(s->gc->context, rest, "lane");
-    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(before));
-    LLVMPositionBuilderAtEnd(s->builder, before);
-    LLVMBuildCondBr(s->builder, mask, lane, rest);
-    LLVMPositionBuilderAtEnd(s->builder, lane);
-    return rest;
-}
-
 /* Each reference gets a store of its own, since each may need a barrier for another object. */
 static void split_scatter(struct scalars *s, LLVMValueRef i)
 {
@@ -322,9 +310,13 @@ static void split_scatter(struct scalars *s, LLVMValueRef i)
         bool always = LLVMIsAConstantInt(mask[k]) && LLVMConstIntGetZExtValue(mask[k]);
         if (LLVMIsAConstant(mask[k]) && !always)
             continue;
-        LLVMBasicBlockRef rest = always ? NULL : enter_lane(s, i, mask[k]);
+        LLVMBasicBlockRef rest = NULL, lane = always ? NULL : tn__make_detour(s->gc, s->builder, i, "lane", &rest);
+        if (lane) {
+            LLVMBuildCondBr(s->builder, mask[k], lane, rest);
+            LLVMPositionBuilderAtEnd(s->builder, lane);
+        }
         LLVMBuildStore(s->builder, values[k], places[k]);
-        if (rest)
+        if (lane)
             LLVMBuildBr(s->builder, rest);
         LLVMPositionBuilderBefore(s->builder, i);
     }
