@@ -18,9 +18,7 @@
  * lies together, and constants move there only if they need relocation, so processes share everything else. Equal input
  * gives equal output.
  *
- * Parts: output.c (the session, the result), output_layout.c (sections and segments), output_slots.c (the GOT),
- * output_relocs.c (load-time relocations), output_strings.c (duplicate debug strings), output_finish.c (symbols, debug
- * sections), output_frames.c (unwind data and its index). */
+ * output_build.h lists the parts in the order in which they run. */
 
 #ifndef TENON_OUTPUT_H
 #define TENON_OUTPUT_H

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the parts of output.h share while an output is made. */
+/* What the parts of output.h share while an output is made:
+ *     output.c         the whole: a session, its one link, the steps below
+ *     output_pieces.c  which parts of objects go into the output
+ *                      output_relocs.c   the words that need relocation when the output is loaded
+ *                      output_slots.c    GOT slots that are not needed
+ *                      output_strings.c  strings of debug data, each once
+ *     output_layout.c  sections of pieces, their addresses and bytes
+ *                      output_frames.c   the index of unwind data
+ *     output_finish.c  symbols; addresses in debug data */
 
 #ifndef TENON_OUTPUT_BUILD_H
 #define TENON_OUTPUT_BUILD_H
@@ -37,6 +45,17 @@ enum tn__output_class {
     TN__CLASS_DEBUG,
     TN__CLASSES
 };
+
+/* What becomes of a class. */
+struct tn__output_class_row {
+    const char *name; /* of the output section; NULL: that of the pieces */
+    uint8_t place, kind;
+    bool tls;
+};
+extern const struct tn__output_class_row tn__output_classes[TN__CLASSES];
+
+/* The most bytes of a piece or section, so that sums cannot overflow. */
+#define TN__OUTPUT_LARGEST (UINT64_C(1) << 31)
 
 /* A part of an output section: an object's section, GOT, stubs or a common symbol. */
 struct tn__output_piece {
@@ -105,7 +124,10 @@ static inline uint64_t tn__output_tls_start(const struct tn__output_link *o)
     return known ? -tn__align_up(o->output->tls_size, tn__max64(o->output->tls_alignment, 1)) : 0;
 }
 
-/* output_layout.c: the arrange step of the detached session (detached.h). */
+/* output_pieces.c */
+int tn__output_list_pieces(struct tn__output_link *o);
+
+/* output_layout.c: the arrange step of the detached session (hooks.h). */
 int tn__output_arrange(struct tn__output_link *o);
 
 /* output_relocs.c */
