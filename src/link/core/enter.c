@@ -58,7 +58,7 @@ static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbo
 }
 
 /* The entry stands for this definition from now on. */
-static void take(struct tn__object *object, uint32_t index)
+static void take_definition(struct tn__object *object, uint32_t index)
 {
     struct tn__symbol *symbol = &object->data->symbols[index];
     struct tn__entry *entry = symbol->entry;
@@ -102,7 +102,7 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
     if (merges)
         merge_common(entry, symbol);
     else
-        take(object, index);
+        take_definition(object, index);
     return 0;
 }
 
@@ -290,7 +290,7 @@ static void reenter(struct tn_library *library, struct tn__object *object, uint3
         library->fall_back_due = true; /* once more when that link has ended */
     else if (strength > entry->strength && (is_pending || !entry->strength)) {
         library->session->revision += tn__entry_leads_on(entry);
-        take(object, index);
+        take_definition(object, index);
     } else if (is_pending && strength == TN__STRENGTH_COMMON && entry->strength == strength)
         merge_common(entry, symbol);
 }

@@ -221,7 +221,7 @@ static int collect(struct tn__link *link, struct tn__gathering *gathering, struc
     return code;
 }
 
-static struct tn__gathering *find(const struct tn__link *link, const char *name)
+static struct tn__gathering *find_gathering(const struct tn__link *link, const char *name)
 {
     const struct tn__named_section *first = first_named(link, name);
     return first < link->named + link->named_count && !strcmp(first->section->name, name) ? first->gathering : NULL;
@@ -249,12 +249,12 @@ int tn__link_gather(struct tn__link *link)
 {
     int code = 0;
     for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
-        if (!find(link, bound->section))
+        if (!find_gathering(link, bound->section))
             code = gather(link, bound->section);
     return code;
 }
 
-static void place(void *context, const struct tn__object *object, struct tn__section *section)
+static void place_section(void *context, const struct tn__object *object, struct tn__section *section)
 {
     const struct tn__range *range = context;
     (void)object;
@@ -265,15 +265,15 @@ static void place(void *context, const struct tn__object *object, struct tn__sec
 void tn__link_place_gathered(struct tn__link *link)
 {
     for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
-        tn__each_gathered(link, gathering->name, place, gathering->range);
+        tn__each_gathered(link, gathering->name, place_section, gathering->range);
     for (struct tn__bound *bound = link->bounds; bound; bound = bound->next) {
-        const struct tn__gathering *gathering = find(link, bound->section);
+        const struct tn__gathering *gathering = find_gathering(link, bound->section);
         if (gathering)
             bound->address = gathering->range->address + (bound->is_end ? gathering->size : 0);
     }
 }
 
-static void copy(void *context, const struct tn__object *object, struct tn__section *section)
+static void copy_section(void *context, const struct tn__object *object, struct tn__section *section)
 {
     (void)context, (void)object;
     if (section->bytes)
@@ -285,7 +285,7 @@ void tn__link_copy_gathered(const struct tn__link *link)
     for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next) {
         if (!gathering->range->fresh)
             memset(gathering->range->write, 0, gathering->size);
-        tn__each_gathered(link, gathering->name, copy, NULL);
+        tn__each_gathered(link, gathering->name, copy_section, NULL);
     }
 }
 

@@ -319,7 +319,7 @@ static void publish_symbols(struct tn__object *object)
 }
 
 /* Frees the bytes of objects and the arrays made from them, which are no longer needed. */
-static void retire(struct tn__object *object)
+static void release_object(struct tn__object *object)
 {
     object->link = NULL;
     tn__list_remove(&object->queued);
@@ -355,7 +355,7 @@ static int publish_all(struct tn__link *link)
         publish_symbols(link->objects[i]);
     }
     for (size_t i = 0; i < link->count; i++)
-        retire(link->objects[i]);
+        release_object(link->objects[i]);
     return 0;
 }
 

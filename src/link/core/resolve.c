@@ -113,7 +113,8 @@ static void follow_alias(struct tn_library **library, struct tn__entry **at, con
 
 /* Looks an undefined entry up, to which the reference `open` led. If it is still undefined afterwards, nothing defines
  * it. */
-static int find(struct tn__link *link, const struct tn__open *open, struct tn_library *library, struct tn__entry *entry)
+static int find_definition(struct tn__link *link, const struct tn__open *open, struct tn_library *library,
+                           struct tn__entry *entry)
 {
     bool noted;
     if (library->removed)
@@ -157,7 +158,7 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
                            ? note_open(link, &open)
                            : 0;
             searched = entry;
-            code = find(link, &open, library, entry);
+            code = find_definition(link, &open, library, entry);
             if (code)
                 return code;
             break;

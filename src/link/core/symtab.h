@@ -28,6 +28,12 @@ enum tn__entry_kind {
 /* Which definition wins; two strong ones clash. */
 enum tn__strength { TN__STRENGTH_NONE = 0, TN__STRENGTH_WEAK, TN__STRENGTH_COMMON, TN__STRENGTH_STRONG };
 
+/* That of a definition of the client, from its TN_SYMBOL_... flags. */
+static inline uint8_t tn__strength_of_flags(uint64_t flags)
+{
+    return flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
+}
+
 enum tn__promise_state {
     TN__PROMISE_NEW = 0, /* not needed yet */
     TN__PROMISE_RUNNING, /* its materializer has been, or is about to be, called */

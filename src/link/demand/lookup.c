@@ -5,7 +5,8 @@
 
 #include "link/demand/promise.h"
 
-static int check(const struct tn_library *library, const struct tn_wanted *symbols, size_t count, struct tn_error *err)
+static int check_wanted(const struct tn_library *library, const struct tn_wanted *symbols, size_t count,
+                        struct tn_error *err)
 {
     if (!library || (count && !symbols))
         return tn__fail(err, TN_EINVAL, "a lookup needs a library and symbols");
@@ -18,7 +19,7 @@ static int check(const struct tn_library *library, const struct tn_wanted *symbo
 static int look_up(struct tn_responsibility *from, struct tn_library *library, struct tn_wanted *symbols, size_t count,
                    tn_lookup_done *done, void *context, struct tn_error *err)
 {
-    int code = check(library, symbols, count, err);
+    int code = check_wanted(library, symbols, count, err);
     if (code)
         return code;
     const struct tn__request request = {.library = library, .symbols = symbols, .count = count};

@@ -4,11 +4,6 @@
 
 #include "link/demand/promise.h"
 
-static uint8_t strength_of(const struct tn_promised *symbol)
-{
-    return symbol->flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
-}
-
 int tn__materializer_take(const struct tn_library *library, const struct tn_materializer *given,
                           struct tn_materializer *m, struct tn_error *err)
 {
@@ -43,7 +38,8 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
 {
     for (size_t i = 0; i < m->count; i++) {
         bool yields;
-        int code = tn__entry_yields(entries[i], strength_of(&m->symbols[i]), promise->seen.name, &yields, err);
+        int code =
+            tn__entry_yields(entries[i], tn__strength_of_flags(m->symbols[i].flags), promise->seen.name, &yields, err);
         if (code)
             return code;
         if (!yields) {
@@ -52,7 +48,7 @@ static int enter_symbols(struct tn_responsibility *promise, struct tn__entry **e
         }
         if (!tn__journal_note(journal, entries[i]))
             return tn__no_memory(err, promise->seen.name);
-        entries[i]->strength = strength_of(&m->symbols[i]);
+        entries[i]->strength = tn__strength_of_flags(m->symbols[i].flags);
         entries[i]->hidden = m->symbols[i].flags & TN_SYMBOL_HIDDEN;
         entries[i]->thread_local = entries[i]->wanted = false;
         entries[i]->object = NULL;

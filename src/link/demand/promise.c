@@ -223,7 +223,7 @@ int tn__promise_fail_with(const struct tn_responsibility *promise, const char *s
 }
 
 /* It owes nothing any more, and has no owner. */
-static void leave(struct tn_responsibility *promise, enum tn__promise_state state)
+static void end_promise(struct tn_responsibility *promise, enum tn__promise_state state)
 {
     release_entries(promise);
     tn__list_remove(&promise->owned);
@@ -235,13 +235,13 @@ static void leave(struct tn_responsibility *promise, enum tn__promise_state stat
 }
 
 /* Its symbols fail, for good until its tracker is removed; a generator may be asked for its names again. */
-static void fail(struct tn_responsibility *promise, const struct tn_error *why)
+static void fail_promise(struct tn_responsibility *promise, const struct tn_error *why)
 {
     promise->failure = tn__alloc(promise->library->session->allocator, sizeof *promise->failure);
     if (promise->failure)
         *promise->failure = *why;
     if (promise->generator || !promise->owner) {
-        leave(promise, promise->owner ? TN__PROMISE_FAILED : TN__PROMISE_KEPT);
+        end_promise(promise, promise->owner ? TN__PROMISE_FAILED : TN__PROMISE_KEPT);
         return;
     }
     for (size_t i = 0; i < promise->count; i++)
@@ -256,7 +256,7 @@ static void keep(struct tn_responsibility *promise)
 {
     for (size_t i = 0; i < promise->count; i++) /* what a generator did not know */
         promise->entries[i]->asked += tn__promise_owes(promise, promise->entries[i]);
-    leave(promise, TN__PROMISE_KEPT);
+    end_promise(promise, TN__PROMISE_KEPT);
 }
 
 static bool any_staged_held(const struct tn_responsibility *promise)
@@ -294,7 +294,7 @@ static int check_kept(const struct tn_responsibility *promise, struct tn_error *
 }
 
 /* Under the lock, which is released while a link holds one of the names. All or nothing. */
-static int enter(struct tn_responsibility *promise, struct tn_error *err)
+static int enter_all(struct tn_responsibility *promise, struct tn_error *err)
 {
     struct tn_session *session = promise->library->session;
     struct tn__journal journal = {.arena.from = session->allocator};
@@ -327,10 +327,10 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
         tn__session_unlock(session);
         return tn__fail(err, TN_EINVAL, "%s has ended already", promise->seen.name);
     }
-    int code = enter(promise, &why);
+    int code = enter_all(promise, &why);
     bool unheard = code && tn__list_is_empty(&promise->waits);
     if (code)
-        fail(promise, &why);
+        fail_promise(promise, &why);
     else
         keep(promise);
     tn__session_unlock(session);
@@ -353,7 +353,7 @@ void tn_responsibility_fail(struct tn_responsibility *promise, const struct tn_e
     bool running = promise->seen.state == TN__PROMISE_RUNNING;
     bool unheard = running && tn__list_is_empty(&promise->waits);
     if (running)
-        fail(promise, &error);
+        fail_promise(promise, &error);
     tn__session_unlock(session);
     tn__query_continue(session);
     if (unheard)
@@ -418,7 +418,7 @@ bool tn__promise_renew(struct tn_responsibility *promise)
     else {
         struct tn_error err;
         tn__fail(&err, TN_ENOMEM, "out of memory");
-        fail(promise, &err);
+        fail_promise(promise, &err);
     }
     return true;
 }

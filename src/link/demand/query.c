@@ -16,7 +16,7 @@ static bool has_address(const struct tn__entry *entry)
 }
 
 /* The entry that a symbol leads to; NULL if nothing does, or it is hidden. */
-static struct tn__entry *find(const struct tn__request *request, size_t i)
+static struct tn__entry *find_wanted(const struct tn__request *request, size_t i)
 {
     struct tn__entry *entry = tn__symtab_find(&request->library->symtab, request->symbols[i].name);
     return entry && tn__wanted_sees(&request->symbols[i], entry) ? entry : NULL;
@@ -34,7 +34,7 @@ static bool is_in_place(const struct tn__entry *entry)
 static bool is_answered(const struct tn__request *request)
 {
     for (size_t i = 0; i < request->count; i++) {
-        const struct tn__entry *entry = find(request, i);
+        const struct tn__entry *entry = find_wanted(request, i);
         if (!entry || !is_in_place(entry))
             return false;
     }
@@ -46,7 +46,7 @@ static int answer(const struct tn__request *request, struct tn_error *err)
 {
     int code = tn__request_check(request, &(struct tn__needs){0}, err);
     for (size_t i = 0; !code && i < request->count; i++) {
-        struct tn__entry *entry = find(request, i);
+        struct tn__entry *entry = find_wanted(request, i);
         const struct tn__entry *target = entry ? tn__entry_target(entry) : NULL;
         request->symbols[i].address = target && has_address(target) ? (void *)(uintptr_t)target->address : NULL;
     }
@@ -443,7 +443,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
 
 /* ---- with a callback ---- */
 
-static void finish(struct tn__query *query, int code, const struct tn_error *err)
+static void answer_client(struct tn__query *query, int code, const struct tn_error *err)
 {
     query->done(query->context, query->request.symbols, query->request.count, code ? err : NULL);
     tn__free(query->session->allocator, query);
@@ -469,7 +469,7 @@ static void step(struct tn__query *query)
     if (code == TN__WAIT)
         tn__dispatch(session, needs.promises, needs.promise_count, false); /* the query may have ended behind it */
     else
-        finish(query, code, &err);
+        answer_client(query, code, &err);
     tn__free(session->allocator, needs.promises);
     tn__free(session->allocator, needs.missing);
 }
@@ -502,7 +502,7 @@ void tn__query_abandon(struct tn_session *session)
         tn__list_remove(&query->runnable);
         end_waiting(query, NULL);
         end(query);
-        finish(query, TN_EREMOVED, &err);
+        answer_client(query, TN_EREMOVED, &err);
     }
 }
 

@@ -36,7 +36,7 @@ static size_t count_strings(const struct tn__output_piece *piece)
 
 /* The slot of the string in the hash table, or the free one for it. Output sections do not share strings with each
  * other. */
-static uint32_t *find(const struct merger *m, const char *section, const char *text)
+static uint32_t *find_string(const struct merger *m, const char *section, const char *text)
 {
     for (size_t i = (size_t)tn__name_key(&m->o->link->session->seed, text);; i++) {
         uint32_t *slot = &m->table[i & m->mask];
@@ -55,7 +55,7 @@ static bool merge_piece(struct merger *m, uint32_t number)
         return false;
     piece->size = 0;
     for (uint32_t at = 0; at < piece->section->size; at += (uint32_t)strlen(bytes + at) + 1) {
-        uint32_t *slot = find(m, piece->name, bytes + at);
+        uint32_t *slot = find_string(m, piece->name, bytes + at);
         if (!*slot) {
             m->kept[m->count] = (struct kept){bytes + at, number, (uint32_t)piece->size};
             *slot = ++m->count;

@@ -65,8 +65,8 @@ __attribute__((noinline)) static int read_crel(const struct tn__elf_reader *r, u
 
 /* ---- any ---- */
 
-__attribute__((noinline)) static int fail(const struct tn__elf_reader *r, uint32_t index,
-                                          const struct tn__section *target)
+__attribute__((noinline)) static int fail_relocs(const struct tn__elf_reader *r, uint32_t index,
+                                                 const struct tn__section *target)
 {
     const Elf64_Shdr header = tn__elf_header_of(r, index);
     const char *file = r->object->name, *name = r->object->sections[index].name;
@@ -94,7 +94,7 @@ static int read_any(const struct tn__elf_reader *r, uint32_t index, struct tn__s
     if (good && header.sh_type == TN__SHT_CREL)
         return read_crel(r, index, target);
     if (!good || header.sh_type != SHT_RELA || header.sh_size % sizeof(Elf64_Rela))
-        return fail(r, index, target);
+        return fail_relocs(r, index, target);
     target->relocs = r->object->bytes + header.sh_offset;
     target->reloc_count = header.sh_size / sizeof(Elf64_Rela);
     return 0;

@@ -64,7 +64,7 @@ static void unlink_free(struct tn__ranges *ranges, struct tn__range *range)
         ranges->class_bits &= ~(1U << slot.class);
 }
 
-static struct tn__range *find(const struct tn__ranges *ranges, size_t size)
+static struct tn__range *find_free(const struct tn__ranges *ranges, size_t size)
 {
     struct slot slot = slot_that_fits(size);
     if (slot.class >= TN__RANGE_CLASSES)
@@ -146,7 +146,7 @@ struct tn__range *tn__ranges_take(struct tn__ranges *ranges, size_t size, size_t
         return NULL;
     size = size ? (size_t)tn__align_up(size, TN__RANGE_GRANULE) : TN__RANGE_GRANULE;
     size_t slack = alignment > TN__RANGE_GRANULE ? alignment - TN__RANGE_GRANULE : 0;
-    struct tn__range *range = find(ranges, size + slack);
+    struct tn__range *range = find_free(ranges, size + slack);
     if (!range)
         range = find_tight(ranges, size, alignment);
     if (!range)

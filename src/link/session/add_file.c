@@ -14,7 +14,8 @@ static void close_partial(void *partial, const void *bytes, size_t length)
     tn__partial_file_close(partial);
 }
 
-static int add(struct tn_library *library, const struct tn_input *input, struct tn__source source, struct tn_error *err)
+static int add_input(struct tn_library *library, const struct tn_input *input, struct tn__source source,
+                     struct tn_error *err)
 {
     int code = tn__archive_claims(input->bytes, input->length) ? tn__library_add_archive(library, input, source, err)
                                                                : tn__library_add_object(library, input, source, err);
@@ -23,7 +24,7 @@ static int add(struct tn_library *library, const struct tn_input *input, struct 
     return code;
 }
 
-static int fail(int error, const char *path, struct tn_error *err)
+static int fail_file(int error, const char *path, struct tn_error *err)
 {
     return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
 }
@@ -38,11 +39,11 @@ static int add_partial(struct tn_library *library, struct tn_input *input, struc
         error = tn__partial_file_need(partial, 0, input->length);
     if (error) {
         tn__partial_file_close(partial);
-        return fail(error, input->name, err);
+        return fail_file(error, input->name, err);
     }
     input->release = close_partial;
     input->context = partial;
-    return add(library, input, (struct tn__source){.partial = partial}, err);
+    return add_input(library, input, (struct tn__source){.partial = partial}, err);
 }
 
 static int add_open(struct tn_library *library, const char *path, int fd, struct tn_error *err)
@@ -60,10 +61,10 @@ static int add_open(struct tn_library *library, const char *path, int fd, struct
         error = tn__os_map_open_file(fd, &file);
     tn__os_close(fd);
     if (error)
-        return fail(error, path, err);
+        return fail_file(error, path, err);
     input.bytes = file.bytes;
     input.length = file.size;
-    return add(library, &input, (struct tn__source){.may_change = file.is_mapped}, err);
+    return add_input(library, &input, (struct tn__source){.may_change = file.is_mapped}, err);
 }
 
 int tn_add_file(struct tn_library *library, const char *path, struct tn_error *err)
@@ -71,5 +72,5 @@ int tn_add_file(struct tn_library *library, const char *path, struct tn_error *e
     if (!library || !path)
         return tn__fail(err, TN_EINVAL, "no library or no path given");
     int fd, error = tn__os_open(path, &fd);
-    return error ? fail(error, path, err) : add_open(library, path, fd, err);
+    return error ? fail_file(error, path, err) : add_open(library, path, fd, err);
 }

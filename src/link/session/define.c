@@ -40,11 +40,6 @@ static void enter(const struct definition *d, struct tn__object *owner)
         owner->entries[owner->entry_count++] = entry;
 }
 
-static uint8_t strength_of(uint64_t flags)
-{
-    return flags & TN_SYMBOL_WEAK ? TN__STRENGTH_WEAK : TN__STRENGTH_STRONG;
-}
-
 /* It is not taken if it is weak and there is a definition already. */
 static int define_entry(const struct definition *d, struct tn__object *owner, struct tn__journal *journal, bool *taken,
                         struct tn_error *err)
@@ -113,8 +108,10 @@ static int enter_all(const struct definitions *all, struct tn_error *err)
 int tn__entry_define(struct tn__entry *entry, uint64_t flags, struct tn__journal *journal, bool *taken,
                      struct tn_error *err)
 {
-    const struct definition d = {
-        .entry = entry, .kind = TN__ENTRY_ABSOLUTE, .strength = strength_of(flags), .hidden = flags & TN_SYMBOL_HIDDEN};
+    const struct definition d = {.entry = entry,
+                                 .kind = TN__ENTRY_ABSOLUTE,
+                                 .strength = tn__strength_of_flags(flags),
+                                 .hidden = flags & TN_SYMBOL_HIDDEN};
     return define_entry(&d, NULL, journal, taken, err);
 }
 
@@ -128,7 +125,7 @@ struct description {
 
 typedef struct description describe(const void *array, size_t i);
 
-static int check(const struct description *d, struct tn_error *err)
+static int check_description(const struct description *d, struct tn_error *err)
 {
     if (!d->name || !*d->name)
         return tn__fail(err, TN_EINVAL, "a definition needs a name");
@@ -142,7 +139,7 @@ static int fill(struct definition *out, const struct description *d, struct tn_l
                 struct tn_library *source, struct tn_error *err)
 {
     out->kind = source ? TN__ENTRY_ALIAS : TN__ENTRY_ABSOLUTE;
-    out->strength = strength_of(d->flags);
+    out->strength = tn__strength_of_flags(d->flags);
     out->hidden = d->flags & TN_SYMBOL_HIDDEN;
     out->thread_local = d->flags & TN_SYMBOL_THREAD_LOCAL;
     out->address = d->address;
@@ -157,15 +154,15 @@ static int define(struct definitions *all, describe *describe_one, const void *a
     int code = tn__libraries_check(all->library, all->source, err);
     for (size_t i = 0; !code && i < all->count; i++) {
         struct description d = describe_one(array, i);
-        code = check(&d, err);
+        code = check_description(&d, err);
         if (!code)
             code = fill(&all->items[i], &d, all->library, all->source, err);
     }
     return code ? code : enter_all(all, err);
 }
 
-static int take(struct tn_library *library, struct tn_tracker *owner, struct tn_library *source, describe *describe_one,
-                const void *array, size_t count, struct tn_error *err)
+static int define_array(struct tn_library *library, struct tn_tracker *owner, struct tn_library *source,
+                        describe *describe_one, const void *array, size_t count, struct tn_error *err)
 {
     if (!library || (count && !array))
         return tn__fail(err, TN_EINVAL, "no library or no definitions given");
@@ -199,7 +196,7 @@ static struct description of_reexport(const void *array, size_t i)
 int tn_define_all(struct tn_library *library, const struct tn_definition *definitions, size_t count,
                   struct tn_tracker *owner, struct tn_error *err)
 {
-    return take(library, owner, NULL, of_definition, definitions, count, err);
+    return define_array(library, owner, NULL, of_definition, definitions, count, err);
 }
 
 int tn_reexport(struct tn_library *library, const struct tn_reexport *symbols, size_t count, struct tn_library *source,
@@ -207,7 +204,7 @@ int tn_reexport(struct tn_library *library, const struct tn_reexport *symbols, s
 {
     if (!source)
         return tn__fail(err, TN_EINVAL, "no library to re-export from given");
-    return take(library, owner, source, of_reexport, symbols, count, err);
+    return define_array(library, owner, source, of_reexport, symbols, count, err);
 }
 
 int tn_define(struct tn_library *library, const char *name, const void *address, struct tn_error *err)

@@ -154,7 +154,7 @@ int tn__atexit(void (*function)(void))
 /* ---- running ---- */
 
 /* Takes the newest one that belongs to the tracker; NULL: to any. */
-static bool take(struct tn_library *library, struct tn_tracker *owner, struct tn__exit *what)
+static bool take_newest(struct tn_library *library, struct tn_tracker *owner, struct tn__exit *what)
 {
     tn__session_lock(library->session);
     if (!owner && !tn__list_is_empty(&library->exits))
@@ -170,6 +170,6 @@ static bool take(struct tn_library *library, struct tn_tracker *owner, struct tn
 
 void tn__exits_run(struct tn_library *library, struct tn_tracker *owner)
 {
-    for (struct tn__exit what; take(library, owner, &what);) /* they may register more */
+    for (struct tn__exit what; take_newest(library, owner, &what);) /* they may register more */
         what.function(what.argument);
 }

@@ -26,7 +26,7 @@ static void call_array(const struct tn__calls *calls, int argc, char **argv, cha
 }
 
 /* Takes the list away from the library, so that it can be run without the lock. */
-static struct tn__calls_list take(struct tn__calls_list *list)
+static struct tn__calls_list take_list(struct tn__calls_list *list)
 {
     struct tn__calls_list taken = *list;
     *list = (struct tn__calls_list){.from = list->from};
@@ -65,7 +65,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     tn__session_lock(library->session);
     bool armed = arm_finalizers(library);
     if (armed)
-        initializers = take(&library->initializers);
+        initializers = take_list(&library->initializers);
     tn__session_unlock(library->session);
     if (!armed)
         return tn__no_memory(err, library->name);
@@ -106,7 +106,7 @@ void tn_run_finalizers(struct tn_library *library)
     tn__thread_exits_run(library, NULL);
     tn__exits_run(library, NULL);
     tn__session_lock(library->session);
-    struct tn__calls_list finalizers = take(&library->finalizers);
+    struct tn__calls_list finalizers = take_list(&library->finalizers);
     tn__session_unlock(library->session);
     tn__calls_run(&finalizers);
     tn__thread_exits_run(library, NULL); /* of what these made */

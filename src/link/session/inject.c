@@ -10,7 +10,7 @@ static const uint8_t kinds[] = {[TN_SECTION_READ_ONLY] = TN__SECTION_RODATA,
 
 enum { DEFAULT_ALIGNMENT = 16 };
 
-static int check(const struct tn_library *library, const struct tn_section *section, struct tn_error *err)
+static int check_section(const struct tn_library *library, const struct tn_section *section, struct tn_error *err)
 {
     if (!section->name || !*section->name || (unsigned)section->kind >= TN_COUNT(kinds))
         return tn__fail(err, TN_EINVAL, "a section needs a name and one of the three kinds");
@@ -137,7 +137,7 @@ int tn_add_section(struct tn_library *library, const struct tn_section *given, s
     struct tn__object_data data;
     int code = tn__take_options(&section, sizeof section, given, "struct tn_section", err);
     if (!code)
-        code = check(library, &section, err);
+        code = check_section(library, &section, err);
     if (!code)
         code = make_section(library, &section, &data, err);
     return code ? code : tn__library_enter(library, &data, err);

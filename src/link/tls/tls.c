@@ -172,7 +172,7 @@ static bool is_in_area(const struct tn__range *range)
     return !tls.area || end <= tls.area->size;
 }
 
-static int take(size_t size, size_t alignment, struct tn__range **range, struct tn_error *err)
+static int take_variables(size_t size, size_t alignment, struct tn__range **range, struct tn_error *err)
 {
     bool no_memory;
     int code = find_reserve(err);
@@ -199,7 +199,7 @@ static int take(size_t size, size_t alignment, struct tn__range **range, struct 
 int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64_t *offset, struct tn_error *err)
 {
     tn__threads_lock();
-    int code = take(size, alignment, range, err);
+    int code = take_variables(size, alignment, range, err);
     if (!code)
         *offset = (uint64_t)(bytes_of((void *)tn_tls_reserve, *range) - tn__thread_pointer());
     tn__threads_unlock();
