@@ -13,27 +13,15 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 
 #include "codegen/image/multiversion.h"
+#include "codegen/llvm/ir.h"
 
 using namespace llvm;
 
-static bool is_defined(const Function &function)
-{
-    return !function.isDeclaration() && !function.hasAvailableExternallyLinkage();
-}
-
 /* ---- what a function has ---- */
-
-static bool has_loop(const Function &function)
-{
-    SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> edges;
-    FindFunctionBackedges(function, edges);
-    return !edges.empty();
-}
 
 static unsigned flags_of(const Type *type)
 {
@@ -42,30 +30,22 @@ static unsigned flags_of(const Type *type)
            (scalar->isBFloatTy() ? TN__MV_BFLOAT16 : 0);
 }
 
-static bool is_math(const Instruction &instruction)
-{
-    if (auto *call = dyn_cast<IntrinsicInst>(&instruction))
-        if (call->getIntrinsicID() == Intrinsic::fma || call->getIntrinsicID() == Intrinsic::fmuladd)
-            return true;
-    return isa<FPMathOperator>(instruction) && instruction.getFastMathFlags().any();
-}
-
-static bool asks_cpu(const Instruction &instruction)
-{
-    auto *call = dyn_cast<CallBase>(&instruction);
-    auto *callee = call ? dyn_cast<Function>(call->getCalledOperand()) : nullptr;
-    return callee && (callee->getName().starts_with("julia.cpu.") || callee->getName().starts_with("tenon.cpu."));
-}
-
 static unsigned flags_of(const Function &function)
 {
-    unsigned flags = has_loop(function) ? TN__MV_LOOP : 0;
-    flags |= flags_of(function.getReturnType());
+    SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> edges;
+    FindFunctionBackedges(function, edges);
+    unsigned flags = flags_of(function.getReturnType()) | (edges.empty() ? 0 : TN__MV_LOOP);
     for (const Argument &argument : function.args())
         flags |= flags_of(argument.getType());
     for (const Instruction &instruction : instructions(function)) {
-        flags |= is_math(instruction) ? TN__MV_MATH : 0;
-        flags |= asks_cpu(instruction) ? TN__MV_CPU : 0;
+        const Function *callee = tn__callee(instruction);
+        StringRef name = callee ? callee->getName() : "";
+        Intrinsic::ID intrinsic = callee ? callee->getIntrinsicID() : Intrinsic::not_intrinsic;
+        if (intrinsic == Intrinsic::fma || intrinsic == Intrinsic::fmuladd ||
+            (isa<FPMathOperator>(instruction) && instruction.getFastMathFlags().any()))
+            flags |= TN__MV_MATH;
+        if (name.starts_with("julia.cpu.") || name.starts_with("tenon.cpu."))
+            flags |= TN__MV_CPU;
         flags |= flags_of(instruction.getType());
         for (const Use &operand : instruction.operands())
             flags |= flags_of(operand->getType());
@@ -100,47 +80,35 @@ struct candidate {
     }
 };
 
-class annotation {
+struct annotation {
     Module &module;
     const tn__mv &mv;
-    std::vector<candidate> candidates;
-    DenseMap<const Function *, size_t> index;
+    std::vector<candidate> candidates{};
+    DenseMap<const Function *, size_t> index{};
     uint64_t partial = 0; /* the targets that are not clone_all */
-    std::vector<Function *> slotted;
+    std::vector<Function *> slotted{};
 
-  public:
-    annotation(Module &module, const tn__mv &mv) : module(module), mv(mv)
-    {
-    }
-    size_t run();
-
-  private:
     void collect();
-    void link_calls();
     void clone_for(size_t target);
     bool is_entry(const candidate &candidate) const;
     void attach(candidate &candidate);
-    void number_slots();
+    size_t run();
 };
 
 } // namespace
 
+/* Finds the candidates, and which of them call which. */
 void annotation::collect()
 {
     for (Function &function : module)
-        if (is_defined(function) && can_clone(function)) {
+        if (tn__is_defined(function) && can_clone(function)) {
             index[&function] = candidates.size();
             candidates.emplace_back(function);
         }
-}
-
-void annotation::link_calls()
-{
     for (size_t caller = 0; caller < candidates.size(); caller++) {
         SmallSet<size_t, 16> seen;
         for (const Instruction &instruction : instructions(*candidates[caller].function)) {
-            auto *call = dyn_cast<CallBase>(&instruction);
-            auto *callee = call ? dyn_cast<Function>(call->getCalledOperand()) : nullptr;
+            const Function *callee = tn__callee(instruction);
             auto found = callee ? index.find(callee) : index.end();
             if (found == index.end() || !seen.insert(found->second).second)
                 continue;
@@ -184,11 +152,6 @@ bool annotation::is_entry(const candidate &candidate) const
     });
 }
 
-static bool is_public(const Function &function)
-{
-    return !function.hasLocalLinkage() && !function.hasHiddenVisibility();
-}
-
 void annotation::attach(candidate &candidate)
 {
     Function &function = *candidate.function;
@@ -216,14 +179,6 @@ static StringRef symbol_of(const Function &function)
     return GlobalValue::dropLLVMManglingEscape(function.getName());
 }
 
-/* Slots are in the order of the names, as the table of functions is. */
-void annotation::number_slots()
-{
-    sort(slotted, [](const Function *a, const Function *b) { return symbol_of(*a) < symbol_of(*b); });
-    for (size_t slot = 0; slot < slotted.size(); slot++)
-        slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
-}
-
 size_t annotation::run()
 {
     /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
@@ -231,7 +186,6 @@ size_t annotation::run()
         if (!global.hasLocalLinkage() && global.hasDefaultVisibility())
             global.setDSOLocal(false);
     collect();
-    link_calls();
     for (size_t target = 0; target < mv.count; target++) {
         if (target && !mv.targets[target].clone_all)
             partial |= UINT64_C(1) << target;
@@ -239,16 +193,19 @@ size_t annotation::run()
     }
     for (candidate &candidate : candidates)
         attach(candidate);
-    number_slots();
+    /* Slots are in the order of the names, as the table of functions is. */
+    sort(slotted, [](const Function *a, const Function *b) { return symbol_of(*a) < symbol_of(*b); });
+    for (size_t slot = 0; slot < slotted.size(); slot++)
+        slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
     for (Function &function : module)
-        if (is_defined(function) && is_public(function))
+        if (tn__is_defined(function) && !function.hasLocalLinkage() && !function.hasHiddenVisibility())
             function.addFnAttr("tenon.mv.public");
     return slotted.size();
 }
 
 size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
 {
-    return annotation(*unwrap(module), *mv).run();
+    return annotation{*unwrap(module), *mv}.run();
 }
 
 /* ---- what loaders have to know ---- */
@@ -256,14 +213,13 @@ size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
 bool tn__mv_each(LLVMModuleRef module, tn__mv_visit *visit, void *context)
 {
     for (const Function &function : *unwrap(module)) {
-        auto text = [&](const char *key) { return function.getFnAttribute(key).getValueAsString(); };
         tn__mv_function found = {nullptr, 1, TN__MV_NO_SLOT, function.hasFnAttribute("tenon.mv.public"),
                                  !function.hasFnAttribute("tenon.mv.entry")};
-        text("tenon.mv.clones").getAsInteger(16, found.clones);
-        text("tenon.mv.slot").getAsInteger(10, found.slot);
+        tn__attribute_number(function, "tenon.mv.clones", 16, found.clones);
+        tn__attribute_number(function, "tenon.mv.slot", 10, found.slot);
         std::string name = symbol_of(function).str();
         found.name = name.c_str();
-        if ((found.is_public || found.slot >= 0) && is_defined(function) && !visit(context, &found))
+        if ((found.is_public || found.slot >= 0) && tn__is_defined(function) && !visit(context, &found))
             return false;
     }
     return true;

@@ -85,27 +85,11 @@ static size_t even(size_t size)
     return size + size % 2;
 }
 
-static size_t index_size(const struct index *index)
-{
-    return 4 + 4 * index->count + index->size;
-}
-
-/* Big-endian: how many symbols, where the member of each begins, the names. */
-static uint8_t *put_index(uint8_t *to, const struct index *index, const uint32_t *places)
-{
-    uint8_t *at = put_header(to, "/", even(index_size(index)));
-    put_big_endian(at, (uint32_t)index->count);
-    for (size_t i = 0; i < index->count; i++)
-        put_big_endian(at + 4 + 4 * i, places[index->members[i]]);
-    if (index->size)
-        memcpy(at + 4 + 4 * index->count, index->names, index->size);
-    return at + even(index_size(index));
-}
-
 static int put_all(const struct tn__image_member *members, size_t count, const struct index *index,
                    struct tn_buffer *out, struct tn_error *err)
 {
-    size_t size = MAGIC + (index->count ? HEADER + even(index_size(index)) : 0);
+    size_t index_size = even(4 + 4 * index->count + index->size);
+    size_t size = MAGIC + (index->count ? HEADER + index_size : 0);
     uint32_t *places = tn__alloc(NULL, (count + 1) * sizeof *places);
     for (size_t i = 0; places && i < count; i++) {
         places[i] = (uint32_t)size;
@@ -116,8 +100,14 @@ static int put_all(const struct tn__image_member *members, size_t count, const s
     if (at) {
         memcpy(at, "!<arch>\n", MAGIC);
         at += MAGIC;
-        if (index->count)
-            at = put_index(at, index, places);
+    }
+    if (at && index->count) { /* big-endian: how many symbols, where the member of each begins, the names */
+        at = put_header(at, "/", index_size);
+        put_big_endian(at, (uint32_t)index->count);
+        for (size_t i = 0; i < index->count; i++)
+            put_big_endian(at + 4 + 4 * i, places[index->members[i]]);
+        memcpy(at + 4 + 4 * index->count, index->names, index->size);
+        at += index_size;
     }
     for (size_t i = 0; at && i < count; i++) {
         char name[sizeof members[i].name + 1];

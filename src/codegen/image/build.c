@@ -21,7 +21,9 @@ static int write_metadata(struct tn__image_build *b)
                                           .targets = b->targets,
                                           .functions = b->functions,
                                           .function_count = b->function_count,
-                                          .slots = b->slots};
+                                          .slots = b->slots,
+                                          .dependencies = b->options.dependencies,
+                                          .dependency_count = b->options.dependency_count};
     const char **needs = NULL;
     size_t need_count = 0;
     int code = TN_OK;
@@ -37,8 +39,6 @@ static int write_metadata(struct tn__image_build *b)
         }
     contents.needs = needs;
     contents.need_count = need_count;
-    contents.dependencies = b->options.dependencies;
-    contents.dependency_count = b->options.dependency_count;
     for (size_t i = 0; i < b->shard_count && tn__image_wants(b, TN_IMAGE_OBJECTS); i++)
         for (size_t half = 0; half < 2; half++)
             contents.build_id[half] =
@@ -68,15 +68,9 @@ static int write_archives(struct tn__image_build *b, struct tn_buffer *out)
 
 /* ---- options ---- */
 
-static bool is_name(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    size_t length = strspn(name, letters);
-    return length && length <= 200 && !name[length] && !(*name >= '0' && *name <= '9');
-}
-
 static int take_options(struct tn__image_build *b, const struct tn_image_options *options)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     struct tn_image_options *taken = &b->options;
     int code = tn__take_options(taken, sizeof *taken, options, "struct tn_image_options", b->err);
     if (code != TN_OK)
@@ -90,7 +84,8 @@ static int take_options(struct tn__image_build *b, const struct tn_image_options
     if (taken->shards > TN__IMAGE_SHARDS)
         return tn__fail(b->err, TN_EINVAL, "%zu shards; an image has at most %d", taken->shards, TN__IMAGE_SHARDS);
     taken->name = taken->name ? taken->name : "tn_image";
-    if (!is_name(taken->name))
+    size_t length = strspn(taken->name, letters);
+    if (!length || length > 200 || taken->name[length] || (*taken->name >= '0' && *taken->name <= '9'))
         return tn__fail(b->err, TN_EINVAL, "'%s' is no name for an image; it must be one for C, of 200 letters at most",
                         taken->name);
     taken->targets = taken->targets && *taken->targets ? taken->targets : "generic";
@@ -126,19 +121,6 @@ static int make_room(struct tn__image_build *b)
     return TN_OK;
 }
 
-static int prepare(struct tn__image_build *b)
-{
-    uint64_t begin = tn__os_now_ns();
-    int code = tn__contain(tn__image_prepare, b, b->err);
-    b->stats.prepare_ns = tn__os_now_ns() - begin;
-    if (code != TN_OK)
-        return code;
-    b->compile.cpu = b->mv.common.cpu; /* of what functions do not say themselves */
-    b->compile.features = b->mv.common.features;
-    b->compile.triple = b->triple;
-    return make_room(b);
-}
-
 /* Reads the input and divides it; `end` is needed in any case. */
 static int begin(struct tn__image_build *b, const struct tn_image_options *options, const struct tn_image_stats *stats)
 {
@@ -148,7 +130,17 @@ static int begin(struct tn__image_build *b, const struct tn_image_options *optio
         return tn__fail(b->err, TN_EINVAL, "struct tn_image_stats has size %zu; it has to be its sizeof, here %zu",
                         stats->size, sizeof *stats);
     int code = take_options(b, options);
-    return code == TN_OK ? prepare(b) : code;
+    if (code != TN_OK)
+        return code;
+    uint64_t began = tn__os_now_ns();
+    code = tn__contain(tn__image_prepare, b, b->err);
+    b->stats.prepare_ns = tn__os_now_ns() - began;
+    if (code != TN_OK)
+        return code;
+    b->compile.cpu = b->mv.common.cpu; /* of what functions do not say themselves */
+    b->compile.features = b->mv.common.features;
+    b->compile.triple = b->triple;
+    return make_room(b);
 }
 
 static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats)

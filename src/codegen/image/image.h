@@ -9,8 +9,7 @@
  *     versions.c        targets in LLVM's terms
  *     annotate.cpp      which functions get versions of their own, on the whole module
  *     multiversion.cpp  the versions, in each shard
- *     roots.cpp         leaves out what the roots do not need
- *     join.cpp          linking several modules into one
+ *     roots.cpp         makes one module of several, and leaves out what the roots do not need
  *     metadata.c        the tables
  *     archive.c         archives of objects
  * src/image/write makes files of these archives. */

@@ -71,16 +71,6 @@ static uint32_t add_set(struct writer *w, uint64_t targets)
     return (uint32_t)w->set_count++;
 }
 
-static void write_target(uint8_t *row, const struct tn_cpu_target *target, struct text *text)
-{
-    tn__put32(row + TN__IMAGE_TARGET_NAME, add_text(text, target->name));
-    tn__put32(row + TN__IMAGE_TARGET_EXTRA, add_text(text, target->extra));
-    tn__put32(row + TN__IMAGE_TARGET_FLAGS, (uint32_t)(target->flags & ~(uint64_t)TN_CPU_HELP));
-    tn__put32(row + TN__IMAGE_TARGET_BASE, (uint32_t)target->base);
-    for (size_t w = 0; w < TN_CPU_WORDS; w++)
-        tn__put64(row + TN__IMAGE_TARGET_ENABLED + 8 * w, target->enabled.words[w]);
-}
-
 static void write_header(const struct writer *w)
 {
     uint8_t *header = w->bytes;
@@ -116,8 +106,15 @@ static void write_tables(struct writer *w)
     size_t targets = tn_cpu_target_count(c->targets);
     w->size = TN__IMAGE_HEADER;
     uint8_t *row = begin_table(w, TN__IMAGE_TARGET_TABLE, targets, TN__IMAGE_TARGET);
-    for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET)
-        write_target(row, tn_cpu_target_at(c->targets, i), &w->text);
+    for (size_t i = 0; i < targets; i++, row += TN__IMAGE_TARGET) {
+        const struct tn_cpu_target *target = tn_cpu_target_at(c->targets, i);
+        tn__put32(row + TN__IMAGE_TARGET_NAME, add_text(&w->text, target->name));
+        tn__put32(row + TN__IMAGE_TARGET_EXTRA, add_text(&w->text, target->extra));
+        tn__put32(row + TN__IMAGE_TARGET_FLAGS, (uint32_t)(target->flags & ~(uint64_t)TN_CPU_HELP));
+        tn__put32(row + TN__IMAGE_TARGET_BASE, (uint32_t)target->base);
+        for (size_t word = 0; word < TN_CPU_WORDS; word++)
+            tn__put64(row + TN__IMAGE_TARGET_ENABLED + 8 * word, target->enabled.words[word]);
+    }
     row = begin_table(w, TN__IMAGE_FUNCTION_TABLE, c->function_count, TN__IMAGE_FUNCTION);
     for (size_t i = 0; i < c->function_count; i++, row += TN__IMAGE_FUNCTION) {
         const struct tn__image_function *function = &c->functions[i];
@@ -227,25 +224,16 @@ static LLVMValueRef declare_version(const struct module *m, const struct tn__ima
                                         LLVMFunctionType(LLVMVoidTypeInContext(m->context), NULL, 0, 0)));
 }
 
-/* The versions for target 0: so an image works before it is opened, too. */
-static LLVMValueRef first_slots(const struct module *m, LLVMTypeRef type, LLVMValueRef *values)
-{
-    const struct tn__image_contents *c = m->contents;
-    if (!c->slots)
-        return LLVMConstNull(type);
-    for (size_t i = 0; i < c->slots; i++)
-        values[i] = declare_version(m, &c->functions[i], 0);
-    return LLVMConstArray2(m->pointer, values, c->slots);
-}
-
-/* `values` has room for the slots. */
+/* With the versions for target 0: so an image works before it is opened, too. `values` has room for the slots. */
 static LLVMValueRef define_slots(const struct module *m, LLVMValueRef *values)
 {
     size_t count = m->contents->slots;
     LLVMTypeRef type = LLVMArrayType2(m->pointer, count ? count : 1);
     snprintf(m->name, m->name_size, "%s.slots", m->contents->image);
     LLVMValueRef slots = hide(LLVMAddGlobal(m->module, type, m->name));
-    LLVMSetInitializer(slots, first_slots(m, type, values));
+    for (size_t i = 0; i < count; i++)
+        values[i] = declare_version(m, &m->contents->functions[i], 0);
+    LLVMSetInitializer(slots, count ? LLVMConstArray2(m->pointer, values, count) : LLVMConstNull(type));
     LLVMSetAlignment(slots, 64);
     return slots;
 }
@@ -269,15 +257,13 @@ static void list_places(const struct module *m, LLVMValueRef *places)
 /* The note by which a file is searched for its image (format.h). */
 static void define_note(const struct module *m)
 {
-    LLVMValueRef words[] = {LLVMConstInt(m->i32, sizeof TN__IMAGE_NOTE_NAME, 0),
-                            LLVMConstInt(m->i32, TN__IMAGE_NOTE_SIZE, 0), LLVMConstInt(m->i32, TN__IMAGE_NOTE_TYPE, 0)};
     LLVMTypeRef types[] = {m->i32, m->i32, m->i32, LLVMArrayType2(m->i8, 8), m->i32, m->i32, m->i64};
     LLVMTypeRef type = LLVMStructTypeInContext(m->context, types, TN_COUNT(types), 1);
     LLVMValueRef note = LLVMAddGlobal(m->module, type, "tenon.note");
     char name[8] = TN__IMAGE_NOTE_NAME;
-    LLVMValueRef fields[] = {words[0],
-                             words[1],
-                             words[2],
+    LLVMValueRef fields[] = {LLVMConstInt(m->i32, sizeof TN__IMAGE_NOTE_NAME, 0),
+                             LLVMConstInt(m->i32, TN__IMAGE_NOTE_SIZE, 0),
+                             LLVMConstInt(m->i32, TN__IMAGE_NOTE_TYPE, 0),
                              LLVMConstStringInContext2(m->context, name, sizeof name, 1),
                              distance(m, m->image, note),
                              LLVMConstInt(m->i32, 0, 0),
@@ -309,22 +295,6 @@ static void define_image(struct module *m, const struct writer *w, LLVMValueRef 
     define_note(m);
 }
 
-static int define_contents(struct module *m, const struct writer *w)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < m->contents->function_count; i++)
-        longest = (size_t)tn__max64(longest, strlen(m->contents->functions[i].name));
-    m->name_size = longest + strlen(m->contents->image) + 32;
-    m->name = tn__alloc(NULL, m->name_size);
-    LLVMValueRef *places = tn__alloc(NULL, w->places * sizeof *places);
-    bool good = m->name && places;
-    if (good)
-        define_image(m, w, places);
-    tn__free(NULL, m->name);
-    tn__free(NULL, places);
-    return good ? TN_OK : TN_ENOMEM;
-}
-
 static int make_module(void *user)
 {
     struct job *job = user;
@@ -336,12 +306,21 @@ static int make_module(void *user)
     m.pointer = LLVMPointerTypeInContext(m.context, 0);
     LLVMSetTarget(m.module, m.contents->triple);
     LLVMSetDataLayout(m.module, m.contents->layout);
-    int code = define_contents(&m, job->w);
-    if (code == TN_OK && !tn__llvm_write_bitcode(m.module, job->out))
-        code = TN_ENOMEM;
+    size_t longest = 0;
+    for (size_t i = 0; i < m.contents->function_count; i++)
+        longest = (size_t)tn__max64(longest, strlen(m.contents->functions[i].name));
+    m.name_size = longest + strlen(m.contents->image) + 32;
+    m.name = tn__alloc(NULL, m.name_size);
+    LLVMValueRef *places = tn__alloc(NULL, job->w->places * sizeof *places);
+    bool good = m.name && places;
+    if (good)
+        define_image(&m, job->w, places);
+    tn__free(NULL, m.name);
+    tn__free(NULL, places);
+    good = good && tn__llvm_write_bitcode(m.module, job->out);
     LLVMDisposeModule(m.module);
     LLVMContextDispose(m.context);
-    return code;
+    return good ? TN_OK : TN_ENOMEM;
 }
 
 int tn__image_metadata(const struct tn__image_contents *contents, struct tn_buffer *out, struct tn_error *err)

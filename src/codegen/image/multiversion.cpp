@@ -21,6 +21,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include "codegen/image/multiversion.h"
+#include "codegen/llvm/ir.h"
 
 using namespace llvm;
 
@@ -35,21 +36,14 @@ struct family {
     SmallVector<Function *, 8> versions; /* by target; NULL until needed */
 };
 
-class multiplication {
+struct multiplication {
     Module &module;
     const tn__mv &mv;
-    std::vector<family> families;
-    DenseMap<const Value *, size_t> family_of;         /* by what calls name: the entry, or the body for target 0 */
-    std::vector<std::pair<Function *, size_t>> bodies; /* with their targets */
+    std::vector<family> families{};
+    DenseMap<const Value *, size_t> family_of{};         /* by what calls name: the entry, or the body for target 0 */
+    std::vector<std::pair<Function *, size_t>> bodies{}; /* with their targets */
     GlobalVariable *slots = nullptr;
 
-  public:
-    multiplication(Module &module, const tn__mv &mv) : module(module), mv(mv)
-    {
-    }
-    void run();
-
-  private:
     std::string version_name(const family &family, size_t target) const
     {
         return family.name + "." + mv.image + "." + utostr(target);
@@ -60,35 +54,24 @@ class multiplication {
     void clone(Function &body, family &family, size_t target);
     Function *version(family &family, size_t target);
     GlobalVariable *slot_array();
-    Value *load_slot(const family &family, Instruction &before);
     void call_through_slot(CallBase &call, const family &family);
     void redirect(CallBase &call, size_t target);
+    void run();
 };
 
 } // namespace
 
-static bool is_defined(const Function &function)
-{
-    return !function.isDeclaration() && !function.hasAvailableExternallyLinkage();
-}
-
 /* ---- what a body is compiled for ---- */
 
 /* What the function itself asks for comes behind the target's features: it was written to be called where they are. */
-static std::string own_features(const Function &function)
-{
-    std::string own;
-    SmallVector<StringRef, 32> parts;
-    function.getFnAttribute("target-features").getValueAsString().split(parts, ',', -1, false);
-    for (StringRef part : parts)
-        if (part.starts_with("+"))
-            own += "," + part.str();
-    return own;
-}
-
 static void compile_for(Function &function, const tn__mv_target &target)
 {
-    std::string features = target.features + own_features(function);
+    std::string features = target.features;
+    SmallVector<StringRef, 32> own;
+    function.getFnAttribute("target-features").getValueAsString().split(own, ',', -1, false);
+    for (StringRef feature : own)
+        if (feature.starts_with("+"))
+            features += "," + feature.str();
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", StringRef(features).ltrim(','));
     function.removeFnAttr("tune-cpu");
@@ -113,22 +96,13 @@ static std::string jump_text(const Module &module, const std::string &slot)
     }
 }
 
-static void fill_entry(Function &entry, const std::string &slot)
-{
-    Module &module = *entry.getParent();
-    LLVMContext &context = module.getContext();
-    IRBuilder<> builder(BasicBlock::Create(context, "", &entry));
-    auto *type = FunctionType::get(Type::getVoidTy(context), false);
-    builder.CreateCall(InlineAsm::get(type, jump_text(module, slot), "", /*hasSideEffects=*/true));
-    builder.CreateUnreachable();
-}
-
 /* Takes the place of `body`, which gets another name. */
 Function *multiplication::make_entry(Function &body, family &family)
 {
+    LLVMContext &context = module.getContext();
     auto *entry = Function::Create(body.getFunctionType(), body.getLinkage(), body.getAddressSpace(), "", &module);
     entry->takeName(&body);
-    entry->setAttributes(body.getAttributes().removeFnAttributes(module.getContext()));
+    entry->setAttributes(body.getAttributes().removeFnAttributes(context));
     if (body.hasFnAttribute("gc-leaf-function")) /* which others that are marked may call */
         entry->addFnAttr("gc-leaf-function");
     entry->setCallingConv(body.getCallingConv());
@@ -137,14 +111,18 @@ Function *multiplication::make_entry(Function &body, family &family)
     entry->setUnnamedAddr(body.getUnnamedAddr());
     body.replaceUsesWithIf(entry, [](const Use &use) { return !isa<BlockAddress>(use.getUser()); });
     body.setName(version_name(family, 0));
-    if (is_defined(body)) {
+    if (tn__is_defined(body)) {
         entry->addFnAttr(Attribute::Naked);
         entry->addFnAttr(Attribute::NoInline);
         if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
             entry->addFnAttr(Attribute::NoUnwind);
         compile_for(*entry, mv.common);
         slot_array(); /* the text names it */
-        fill_entry(*entry, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
+        std::string jump = jump_text(module, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
+        IRBuilder<> builder(BasicBlock::Create(context, "", entry));
+        auto *type = FunctionType::get(Type::getVoidTy(context), false);
+        builder.CreateCall(InlineAsm::get(type, jump, "", /*hasSideEffects=*/true));
+        builder.CreateUnreachable();
         body.setLinkage(GlobalValue::ExternalLinkage);
     } else if (body.hasAvailableExternallyLinkage()) {
         entry->setLinkage(GlobalValue::ExternalLinkage);
@@ -161,7 +139,7 @@ void multiplication::clone(Function &body, family &family, size_t target)
     ValueToValueMapTy map;
     Function *copy = CloneFunction(&body, map);
     copy->setName(version_name(family, target));
-    if (is_defined(body))
+    if (tn__is_defined(body))
         copy->setLinkage(GlobalValue::ExternalLinkage);
     copy->setVisibility(GlobalValue::HiddenVisibility);
     copy->setDSOLocal(true);
@@ -188,8 +166,8 @@ Function *multiplication::version(family &family, size_t target)
 void multiplication::multiply(Function &function)
 {
     family family = {function.getName().str(), 1, 0, false, function.hasFnAttribute("tenon.mv.weak"), {}};
-    function.getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, family.clones);
-    family.has_slot = !function.getFnAttribute("tenon.mv.slot").getValueAsString().getAsInteger(10, family.slot);
+    tn__attribute_number(function, "tenon.mv.clones", 16, family.clones);
+    family.has_slot = tn__attribute_number(function, "tenon.mv.slot", 10, family.slot);
     family.versions.resize(mv.count);
     family.versions[0] = &function;
     Function *named = function.hasFnAttribute("tenon.mv.entry") ? make_entry(function, family) : &function;
@@ -211,7 +189,7 @@ void multiplication::settle(Function &function)
         compile_for(function, mv.common);
     else if (!function.isDeclaration())
         bodies.push_back({&function, 0});
-    if (!is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
+    if (!tn__is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
         return;
     auto *alias =
         GlobalAlias::create(GlobalValue::ExternalLinkage, function.getName() + "." + mv.image + ".0", &function);
@@ -233,15 +211,6 @@ GlobalVariable *multiplication::slot_array()
     return slots;
 }
 
-Value *multiplication::load_slot(const family &family, Instruction &before)
-{
-    IRBuilder<> builder(&before);
-    Value *place = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), slot_array(), family.slot);
-    LoadInst *load = builder.CreateLoad(builder.getPtrTy(), place, family.name + ".version");
-    load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(module.getContext(), {}));
-    return load;
-}
-
 /* The call does not name the function any more, so it says itself what matters of it to others than optimisers. */
 void multiplication::call_through_slot(CallBase &call, const family &family)
 {
@@ -250,7 +219,11 @@ void multiplication::call_through_slot(CallBase &call, const family &family)
         call.addFnAttr(Attribute::get(module.getContext(), "gc-leaf-function"));
     if (function.hasFnAttribute(Attribute::ReturnsTwice))
         call.addFnAttr(Attribute::ReturnsTwice);
-    call.setCalledOperand(load_slot(family, call));
+    IRBuilder<> builder(&call);
+    Value *place = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), slot_array(), family.slot);
+    LoadInst *load = builder.CreateLoad(builder.getPtrTy(), place, family.name + ".version");
+    load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(module.getContext(), {}));
+    call.setCalledOperand(load);
 }
 
 /* Lets a call in a body for `target` lead to the right version. */
@@ -283,7 +256,7 @@ void multiplication::run()
             functions.push_back(&function);
     for (Function *function : functions) {
         uint64_t clones = 0;
-        function->getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, clones);
+        tn__attribute_number(*function, "tenon.mv.clones", 16, clones);
         if (clones > 1)
             multiply(*function);
         else
@@ -299,5 +272,5 @@ void multiplication::run()
 
 void tn__mv_multiply(LLVMModuleRef module, const tn__mv *mv)
 {
-    multiplication(*unwrap(module), *mv).run();
+    multiplication{*unwrap(module), *mv}.run();
 }

@@ -22,27 +22,13 @@ static int heavier_first(const void *a, const void *b)
     return x->part < y->part ? -1 : x->part > y->part;
 }
 
-static size_t lightest(const uint64_t *load, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (load[i] < load[best])
-            best = i;
-    return best;
-}
-
-static size_t shards_for(const uint64_t *weights, size_t count)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += weights[i];
-    return (size_t)tn__min64(1 + total / SHARD_WEIGHT, MOST_SHARDS);
-}
-
 size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size_t *shard_of)
 {
-    size_t shards = (size_t)tn__min64(wanted ? wanted : shards_for(weights, count), count);
-    uint64_t load[TN__IMAGE_SHARDS] = {0};
+    uint64_t load[TN__IMAGE_SHARDS] = {0}, total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += weights[i];
+    uint64_t fitting = tn__min64(1 + total / SHARD_WEIGHT, MOST_SHARDS);
+    size_t shards = (size_t)tn__min64(wanted ? wanted : fitting, count);
     struct item *items = tn__alloc(NULL, count * sizeof *items);
     if (!items)
         return 0;
@@ -50,9 +36,12 @@ size_t tn__image_plan(const uint64_t *weights, size_t count, size_t wanted, size
         items[i] = (struct item){i ? weights[i] : UINT64_MAX, i}; /* part 0 comes first, and so into shard 0 */
     qsort(items, count, sizeof *items, heavier_first);
     for (size_t i = 0; i < count; i++) {
-        size_t part = items[i].part, shard = lightest(load, shards);
-        shard_of[part] = shard;
-        load[shard] += weights[part];
+        size_t part = items[i].part, lightest = 0;
+        for (size_t shard = 1; shard < shards; shard++)
+            if (load[shard] < load[lightest])
+                lightest = shard;
+        shard_of[part] = lightest;
+        load[lightest] += weights[part];
     }
     tn__free(NULL, items);
     return shards;

@@ -32,19 +32,13 @@ static int join_input(struct tn__image_build *b, const struct tn_image_input *in
     return code;
 }
 
-/* As many as fit. */
-static void join_names(struct tn__image_build *b)
+static int read_inputs(struct tn__image_build *b)
 {
-    size_t at = 0, room = sizeof b->input_names;
+    size_t at = 0, room = sizeof b->input_names; /* as many names as fit */
     for (size_t i = 0; i < b->input_count && at < room; i++)
         at += (size_t)snprintf(b->input_names + at, room - at, "%s%s", i ? ", " : "", b->inputs[i].name);
     if (at >= room)
         memcpy(b->input_names + room - sizeof "...", "...", sizeof "...");
-}
-
-static int read_inputs(struct tn__image_build *b)
-{
-    join_names(b);
     b->unit.name = b->inputs[0].name;
     b->unit.file = b->options.name; /* not the input's name, which may differ in another process */
     b->unit.options = &b->compile;
@@ -74,16 +68,6 @@ static int choose_targets(struct tn__image_build *b)
     return code;
 }
 
-/* The image's symbol must not clash with one of the input. */
-static int check_name(struct tn__image_build *b)
-{
-    bool is_local;
-    if (!tn__mv_defines(b->unit.module, b->options.name, &is_local))
-        return TN_OK;
-    return tn__fail(b->err, TN_EDUP, "the image cannot be called '%s': the input defines a symbol of that name",
-                    b->options.name);
-}
-
 static int keep_roots(struct tn__image_build *b)
 {
     const struct tn_image_options *options = &b->options;
@@ -104,31 +88,16 @@ static int keep_roots(struct tn__image_build *b)
     return TN_OK;
 }
 
-/* Intrinsics are lowered. */
-static bool is_undefined(LLVMValueRef value, const char *name)
-{
-    static const char *const intrinsics[] = {"llvm.", "julia.", "tenon."};
-    for (size_t i = 0; i < TN_COUNT(intrinsics); i++)
-        if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
-            return false;
-    return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && LLVMGetLinkage(value) != LLVMExternalWeakLinkage;
-}
-
+/* Tells the client what is undefined; intrinsics are lowered. */
 static void tell_undefined(const struct tn__image_build *b, LLVMValueRef value)
 {
+    static const char *const intrinsics[] = {"llvm.", "julia.", "tenon."};
     const char *name = LLVMGetValueName2(value, &(size_t){0});
-    if (is_undefined(value, name))
+    for (size_t i = 0; i < TN_COUNT(intrinsics); i++)
+        if (!strncmp(name, intrinsics[i], strlen(intrinsics[i])))
+            return;
+    if (LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && LLVMGetLinkage(value) != LLVMExternalWeakLinkage)
         b->options.undefined(b->options.context, name);
-}
-
-static void tell_all_undefined(const struct tn__image_build *b)
-{
-    if (!b->options.undefined)
-        return;
-    for (LLVMValueRef f = LLVMGetFirstFunction(b->unit.module); f; f = LLVMGetNextFunction(f))
-        tell_undefined(b, f);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(b->unit.module); g; g = LLVMGetNextGlobal(g))
-        tell_undefined(b, g);
 }
 
 /* Managed code is normalised and verified once, not version by version; so errors use the names of the input. */
@@ -145,16 +114,6 @@ static int prepare_managed(struct tn__image_build *b)
 
 /* ---- shards ---- */
 
-static int weigh(struct tn__image_build *b, const uint64_t *weights, const size_t *shard_of, size_t parts)
-{
-    b->weights = tn__arena_array(&b->arena, b->shard_count, sizeof *b->weights);
-    if (!b->weights)
-        return tn__image_no_memory(b);
-    for (size_t i = 0; i < parts; i++)
-        b->weights[shard_of[i]] += weights[i];
-    return TN_OK;
-}
-
 static int divide(struct tn__image_build *b)
 {
     size_t parts = tn__split_parts(b->split);
@@ -166,11 +125,14 @@ static int divide(struct tn__image_build *b)
         weights[i] = tn__split_weight(b->split, i);
     bool whole = tn__split_is_whole(b->split);
     b->shard_count = whole ? 1 : tn__image_plan(weights, parts, b->options.shards, shard_of);
-    if (!b->shard_count)
+    b->weights = b->shard_count ? tn__arena_array(&b->arena, b->shard_count, sizeof *b->weights) : NULL;
+    if (!b->weights)
         return tn__image_no_memory(b);
     if (!whole)
         tn__split_regroup(b->split, shard_of, b->shard_count);
-    return weigh(b, weights, shard_of, parts);
+    for (size_t i = 0; i < parts; i++)
+        b->weights[shard_of[i]] += weights[i];
+    return TN_OK;
 }
 
 static bool add_function(void *context, const struct tn__mv_function *function)
@@ -227,11 +189,13 @@ static void take_fingerprint(struct tn__image_build *b)
 
 static int prepare(struct tn__image_build *b)
 {
+    bool is_local;
     int code = read_inputs(b);
     if (code == TN_OK)
         code = choose_targets(b);
-    if (code == TN_OK)
-        code = check_name(b);
+    if (code == TN_OK && tn__mv_defines(b->unit.module, b->options.name, &is_local))
+        code = tn__fail(b->err, TN_EDUP, "the image cannot be called '%s': the input defines a symbol of that name",
+                        b->options.name);
     if (code == TN_OK) /* or a linker that keeps another's copy drops versions, too */
         tn__split_leave_groups(b->unit.module);
     if (code == TN_OK)
@@ -240,7 +204,10 @@ static int prepare(struct tn__image_build *b)
         code = prepare_managed(b);
     if (code != TN_OK)
         return code;
-    tell_all_undefined(b);
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->unit.module); f && b->options.undefined; f = LLVMGetNextFunction(f))
+        tell_undefined(b, f);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(b->unit.module); g && b->options.undefined; g = LLVMGetNextGlobal(g))
+        tell_undefined(b, g);
     b->slots = tn__mv_annotate(b->unit.module, &b->mv);
     b->triple = tn__arena_text(&b->arena, b->unit.target->triple, strlen(b->unit.target->triple));
     b->layout = tn__arena_text(&b->arena, b->unit.target->layout, strlen(b->unit.target->layout));

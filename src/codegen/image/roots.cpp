@@ -1,65 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Reduces a module to what chosen functions and variables lead to. LLVM's GlobalDCE would need the whole machinery of
- * passes around it; this is a mark and a sweep. */
+/* Makes several modules one, by LLVM's linker of IR, and reduces it to what chosen functions and variables lead to.
+ * LLVM's GlobalDCE would need the whole machinery of passes around it; this is a mark and a sweep. */
 
 #include "codegen/llvm/llvm_compat.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
 
 #include "codegen/image/multiversion.h"
+#include "codegen/llvm/ir.h"
 
 using namespace llvm;
 
-namespace {
+/* Modules are linked within one context; bitcode leads from one to the other. */
+bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other, bool other_counts)
+{
+    std::unique_ptr<Module> source(unwrap(other));
+    SmallVector<char, 0> bytes;
+    BitcodeWriter writer(bytes);
+    writer.writeModule(*source);
+    writer.writeStrtab();
+    std::string name = source->getModuleIdentifier();
+    source.reset();
+    LLVMContext &context = unwrap(module)->getContext();
+    auto read = parseBitcodeFile(MemoryBufferRef(StringRef(bytes.data(), bytes.size()), name), context);
+    if (!read) {
+        context.emitError(toString(read.takeError()));
+        return false;
+    }
+    return !Linker::linkModules(*unwrap(module), std::move(*read),
+                                other_counts ? Linker::Flags::OverrideFromSrc : Linker::Flags::None);
+}
 
-class marking {
+/* What these lead to, with themselves. */
+static DenseSet<const Value *> mark(ArrayRef<const Value *> roots)
+{
     DenseSet<const Value *> seen;
     SmallVector<const Value *, 32> work;
-
-  public:
-    void add(const Value *value)
-    {
+    auto add = [&](const Value *value) {
         if (isa<Constant>(value) && seen.insert(value).second)
             work.push_back(value);
-    }
-    bool has(const Value *value) const
-    {
-        return seen.contains(value);
-    }
-    void run();
-};
-
-} // namespace
-
-void marking::run()
-{
+    };
+    for_each(roots, add);
     while (!work.empty()) {
         const Value *value = work.pop_back_val();
-        for (const Use &operand : cast<User>(value)->operands()) /* of a function: personality and the like */
-            add(operand);
+        for_each(cast<User>(value)->operand_values(), add); /* of a function: personality and the like */
         if (auto *function = dyn_cast<Function>(value))
             for (const Instruction &instruction : instructions(*function))
-                for (const Use &operand : instruction.operands())
-                    add(operand);
+                for_each(instruction.operand_values(), add);
     }
+    return seen;
 }
 
-/* llvm.used and its like, initializers: whatever they name is needed. */
-static bool is_llvms(const GlobalValue &global)
-{
-    return global.getName().starts_with("llvm.");
-}
-
-static void erase_unmarked(Module &module, const marking &marks)
+static void erase_all_but(Module &module, const DenseSet<const Value *> &marked)
 {
     SmallVector<GlobalValue *, 32> dead;
     for (GlobalValue &global : module.global_values())
-        if (!marks.has(&global) && !is_llvms(global))
+        if (!marked.contains(&global) && !tn__is_llvms(global))
             dead.push_back(&global);
     for (GlobalValue *global : dead) /* what is dead may name one another, so first let go of everything */
         if (auto *function = dyn_cast<Function>(global))
@@ -81,30 +86,20 @@ bool tn__mv_defines(LLVMModuleRef module, const char *name, bool *is_local)
     return defined && !*is_local;
 }
 
-/* What may be called from outside is what was asked for, or what the system calls. */
-static void hide_all_but(Module &module, const DenseSet<const GlobalValue *> &kept)
-{
-    for (GlobalValue &global : module.global_values())
-        if (!kept.contains(&global) && !global.isDeclaration() && !global.hasAvailableExternallyLinkage()) {
-            global.setLinkage(GlobalValue::InternalLinkage);
-            global.setVisibility(GlobalValue::DefaultVisibility);
-        }
-}
-
 void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
 {
     Module &module = *unwrap(ref);
-    marking marks;
-    DenseSet<const GlobalValue *> kept;
+    SmallSetVector<const Value *, 32> kept;
     for (size_t i = 0; i < count; i++)
         kept.insert(module.getNamedValue(roots[i]));
-    for (GlobalValue &global : module.global_values())
-        if (is_llvms(global) && !global.isDeclaration())
+    for (const GlobalValue &global : module.global_values())
+        if (tn__is_llvms(global) && !global.isDeclaration()) /* whatever they name is needed */
             kept.insert(&global);
+    erase_all_but(module, mark(kept.getArrayRef()));
+    /* What may be called from outside is what was asked for, or what the system calls. */
     for (GlobalValue &global : module.global_values())
-        if (kept.contains(&global))
-            marks.add(&global);
-    marks.run();
-    erase_unmarked(module, marks);
-    hide_all_but(module, kept);
+        if (!kept.contains(&global) && tn__is_defined(global)) {
+            global.setLinkage(GlobalValue::InternalLinkage);
+            global.setVisibility(GlobalValue::DefaultVisibility);
+        }
 }

@@ -27,17 +27,6 @@ static const struct reason {
     {"zfbfmin", false, TN__MV_BFLOAT16},
 };
 
-static unsigned flags_of(const char *feature)
-{
-    unsigned flags = 0;
-    for (size_t i = 0; i < TN_COUNT(reasons); i++) {
-        const struct reason *r = &reasons[i];
-        if (r->is_prefix ? strncmp(feature, r->name, strlen(r->name)) == 0 : strcmp(feature, r->name) == 0)
-            flags |= r->flag;
-    }
-    return flags;
-}
-
 /* Loops and questions about the CPU are always worth it; the rest if the target has what its base lacks. */
 static unsigned wanted_by(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target,
                           const struct tn_cpu_target *base)
@@ -46,9 +35,12 @@ static unsigned wanted_by(const struct tn_cpu_arch *arch, const struct tn_cpu_ta
     for (size_t f = 1; f < tn_cpu_feature_end(arch); f++) {
         uint64_t bit = UINT64_C(1) << f % 64;
         struct tn_cpu_feature feature = {.size = sizeof feature};
-        if ((target->enabled.words[f / 64] & ~base->enabled.words[f / 64] & bit) &&
-            tn_cpu_feature(arch, f, &feature, NULL) == TN_OK)
-            flags |= flags_of(feature.name);
+        if (!(target->enabled.words[f / 64] & ~base->enabled.words[f / 64] & bit) ||
+            tn_cpu_feature(arch, f, &feature, NULL) != TN_OK)
+            continue;
+        for (const struct reason *r = reasons; r < reasons + TN_COUNT(reasons); r++)
+            if (strncmp(feature.name, r->name, strlen(r->name) + !r->is_prefix) == 0)
+                flags |= r->flag;
     }
     return flags;
 }
@@ -56,18 +48,6 @@ static unsigned wanted_by(const struct tn_cpu_arch *arch, const struct tn_cpu_ta
 static int out_of_memory(struct tn_error *err)
 {
     return tn__fail(err, TN_ENOMEM, "out of memory while reading the targets");
-}
-
-/* LLVM prints a warning for names that it does not know; so it is asked before. */
-static int check_features(const struct tn_cpu_target *target, const struct tn__subtarget *names, struct tn_error *err)
-{
-    size_t length;
-    for (const char *at = target->extra; *at; at += length + (at[length] == ',')) {
-        length = strcspn(at, ",");
-        if (length && !tn__llvm_has_feature(names, at + 1, length - 1))
-            return tn__fail(err, TN_EINVAL, "target '%s': unknown feature '%.*s'", target->name, (int)length, at);
-    }
-    return TN_OK;
 }
 
 /* Leaves out of a list what this LLVM has no name for: it cannot use it either. */
@@ -92,11 +72,14 @@ static int describe(const struct tn_cpu_arch *arch, const struct tn_cpu_target *
                     const struct tn__subtarget *names, struct tn__arena *arena, struct tn__mv_target *out,
                     struct tn_error *err)
 {
-    int code = check_features(target, names, err);
-    size_t size = tn_cpu_llvm_features(arch, target, NULL, 0) + 1;
+    /* LLVM prints a warning for names that it does not know; so it is asked before. */
+    size_t length, size = tn_cpu_llvm_features(arch, target, NULL, 0) + 1;
+    const char *unknown = tn__llvm_unknown_feature(names, target->extra, &length);
+    if (unknown)
+        return tn__fail(err, TN_EINVAL, "target '%s': unknown feature '%.*s'", target->name, (int)length, unknown);
     char *features = tn__arena_alloc(arena, size);
-    if (code != TN_OK || !features)
-        return code != TN_OK ? code : out_of_memory(err);
+    if (!features)
+        return out_of_memory(err);
     tn_cpu_llvm_features(arch, target, features, size);
     drop_unknown(features, names);
     *out = (struct tn__mv_target){

@@ -107,20 +107,28 @@ int tn__image_compile(const struct tn__image_build *b, size_t kind, const char *
     return tn__compile_part(name, b->input_names, bitcode, true, &options, &b->observer, out, stats, err);
 }
 
-static int compile_shard(struct tn__image_build *b, struct tn_image_progress *shard, struct tn_error *err)
+static void compile_shard(struct tn__image_build *b, struct tn_image_progress *shard)
 {
+    struct tn_error err;
     int code = TN_OK;
     for (size_t kind = 0; kind < TN_IMAGE_OUTPUTS && code == TN_OK; kind++)
         if (tn__image_wants(b, kind)) {
             struct tn__image_member *member = &b->members[kind][shard->shard];
             struct tn_compile_stats stats = {.size = sizeof stats};
             code = tn__image_compile(b, kind, member->name, &b->parts[shard->shard].bitcode, &member->content, &stats,
-                                     err);
+                                     &err);
             shard->parse_ns += stats.parse_ns;
             shard->optimize_ns += stats.optimize_ns;
             shard->emit_ns += stats.emit_ns;
         }
-    return code;
+    tn_buffer_free(&b->parts[shard->shard].bitcode);
+    pthread_mutex_lock(&b->lock);
+    if (code != TN_OK)
+        fail(b, code, &err);
+    shard->done = ++b->done;
+    if (b->options.progress && code == TN_OK)
+        b->options.progress(b->options.context, shard);
+    pthread_mutex_unlock(&b->lock);
 }
 
 /* Takes the next shard, waiting until it is extracted. False: there is none, or something has failed. */
@@ -143,26 +151,12 @@ static bool take_shard(struct tn__image_build *b, struct tn_image_progress *shar
     return found;
 }
 
-static void finish_shard(struct tn__image_build *b, int code, struct tn_image_progress *shard,
-                         const struct tn_error *err)
-{
-    tn_buffer_free(&b->parts[shard->shard].bitcode);
-    pthread_mutex_lock(&b->lock);
-    if (code != TN_OK)
-        fail(b, code, err);
-    shard->done = ++b->done;
-    if (b->options.progress && code == TN_OK)
-        b->options.progress(b->options.context, shard);
-    pthread_mutex_unlock(&b->lock);
-}
-
 static void *work(void *user)
 {
     struct tn__image_build *b = user;
     struct tn_image_progress shard;
-    struct tn_error err;
     while (take_shard(b, &shard))
-        finish_shard(b, compile_shard(b, &shard, &err), &shard, &err);
+        compile_shard(b, &shard);
     return NULL;
 }
 

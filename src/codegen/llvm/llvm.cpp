@@ -197,6 +197,17 @@ bool tn__llvm_has_feature(const tn__subtarget *subtarget, const char *feature, s
     return find_feature(subtarget, StringRef(feature, length));
 }
 
+const char *tn__llvm_unknown_feature(const tn__subtarget *subtarget, const char *features, size_t *length)
+{
+    for (const char *at = features; *at; at += *length + (at[*length] == ',')) {
+        *length = strcspn(at, ",");
+        bool sign = *at == '+' || *at == '-';
+        if (*length && !(sign && tn__llvm_has_feature(subtarget, at + 1, *length - 1)))
+            return at;
+    }
+    return nullptr;
+}
+
 bool tn__llvm_ask_feature(const tn__subtarget *subtarget, const char *feature, bool *on)
 {
     const SubtargetFeatureKV *found = find_feature(subtarget, feature);

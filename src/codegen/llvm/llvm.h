@@ -64,6 +64,8 @@ struct tn__subtarget *tn__llvm_subtarget(LLVMTargetRef target, const char *tripl
 void tn__llvm_subtarget_free(struct tn__subtarget *subtarget);
 bool tn__llvm_has_cpu(const struct tn__subtarget *subtarget, const char *cpu);
 bool tn__llvm_has_feature(const struct tn__subtarget *subtarget, const char *feature, size_t length);
+/* The first feature of "+a,-b,..." that is malformed or unknown, or NULL; *length: its length. */
+const char *tn__llvm_unknown_feature(const struct tn__subtarget *subtarget, const char *features, size_t *length);
 /* *on: whether the subtarget's CPU has it. False: it is unknown. */
 bool tn__llvm_ask_feature(const struct tn__subtarget *subtarget, const char *feature, bool *on);
 

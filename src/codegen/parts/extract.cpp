@@ -13,6 +13,7 @@
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 #include "base/base.h"
+#include "codegen/llvm/ir.h"
 #include "codegen/llvm/llvm.h"
 #include "codegen/parts/extract.h"
 
@@ -37,8 +38,7 @@ class extraction final : public ValueMaterializer {
     ValueToValueMapTy map;
     const MetadataPredicate identity = is_shared;
     ValueMapper mapper;
-    DenseMap<Function *, const Function *> origins; /* of what is declared */
-    std::vector<GlobalVariable *> copies;           /* of constants */
+    DenseMap<const Function *, const Function *> origins; /* of what is declared */
     DenseSet<const DICompileUnit *> units;
     uint64_t budget; /* instructions that may come along for inlining */
 
@@ -77,10 +77,19 @@ class extraction final : public ValueMaterializer {
     void bring_inlinable();
     void take_flags();
     void list_units();
-    const Function *origin(const Value *callee) const
+    /* The function of the large module that a call names, or NULL. */
+    const Function *origin(const Instruction &call) const
     {
-        auto *function = dyn_cast<Function>(callee);
-        return function ? origins.lookup(function) : nullptr;
+        const Function *callee = tn__callee(call);
+        return callee ? origins.lookup(callee) : nullptr;
+    }
+    /* What `from` has attached, for its copy. */
+    template <typename Global> void take_metadata(Global &to, const Global &from)
+    {
+        SmallVector<std::pair<unsigned, MDNode *>, 2> attachments;
+        from.getAllMetadata(attachments);
+        for (auto &[kind, node] : attachments)
+            to.addMetadata(kind, *mapper.mapMDNode(*node));
     }
 };
 
@@ -159,10 +168,7 @@ void extraction::copy_body(Function &to, const Function &from)
     to.setPersonalityFn(from.hasPersonalityFn() ? mapper.mapConstant(*from.getPersonalityFn()) : nullptr);
     to.setPrefixData(from.hasPrefixData() ? mapper.mapConstant(*from.getPrefixData()) : nullptr);
     to.setPrologueData(from.hasPrologueData() ? mapper.mapConstant(*from.getPrologueData()) : nullptr);
-    SmallVector<std::pair<unsigned, MDNode *>, 2> attachments;
-    from.getAllMetadata(attachments);
-    for (auto &[kind, node] : attachments)
-        to.addMetadata(kind, *mapper.mapMDNode(*node));
+    take_metadata(to, from);
     for (auto [argument, copy] : zip(from.args(), to.args())) {
         copy.setName(argument.getName());
         map[&argument] = &copy;
@@ -202,10 +208,7 @@ void extraction::define(const GlobalVariable &variable)
     auto *copy = cast<GlobalVariable>(mapper.mapValue(variable));
     copy->setLinkage(kept(variable.getLinkage()));
     copy->setInitializer(mapper.mapConstant(*variable.getInitializer()));
-    SmallVector<std::pair<unsigned, MDNode *>, 2> attachments;
-    variable.getAllMetadata(attachments);
-    for (auto &[kind, node] : attachments)
-        copy->addMetadata(kind, *mapper.mapMDNode(*node));
+    take_metadata(*copy, variable);
 }
 
 /* Aliases and indirect functions replace the declarations that stood in for them. */
@@ -260,8 +263,7 @@ void extraction::go_past_stubs(Function &function)
 {
     for (BasicBlock &block : function)
         for (Instruction &instruction : block) {
-            auto *call = dyn_cast<CallBase>(&instruction);
-            const Function *callee = call ? origin(call->getCalledOperand()) : nullptr;
+            const Function *callee = origin(instruction);
             auto found = callee ? split.part_of.find(callee) : split.part_of.end();
             if (found == split.part_of.end() || found->second == 0 || callee->isWeakForLinker() ||
                 !(found->second == part || split.parts[found->second].compiled))
@@ -273,7 +275,7 @@ void extraction::go_past_stubs(Function &function)
                 body->setVisibility(GlobalValue::DefaultVisibility);
                 body->setDSOLocal(true);
             }
-            call->setCalledOperand(body);
+            cast<CallBase>(instruction).setCalledOperand(body);
         }
 }
 
@@ -300,11 +302,9 @@ bool extraction::may_inline(const Function &callee) const
 void extraction::bring_along(const Function &caller, SmallVectorImpl<const Function *> &work)
 {
     for (const BasicBlock &block : caller)
-        for (const Instruction &instruction : block) {
-            auto *call = dyn_cast<CallBase>(&instruction);
-            if (const Function *callee = call ? origin(call->getCalledOperand()) : nullptr)
+        for (const Instruction &instruction : block)
+            if (const Function *callee = origin(instruction))
                 work.push_back(callee);
-        }
 }
 
 void extraction::bring_inlinable()

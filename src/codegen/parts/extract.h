@@ -53,9 +53,7 @@ struct tn__split {
     bool may_copy(const llvm::GlobalVariable &variable) const;
     void name_everything(uint64_t number);
     void form_parts();
-    void form_one_part();
     void list_symbols(uint64_t number);
-    void set_aside_lists();
     void forget_values_in_debug_info();
 };
 

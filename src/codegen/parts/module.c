@@ -90,24 +90,18 @@ static struct {
     struct tn__list modules;
 } all = {PTHREAD_MUTEX_INITIALIZER, {&all.modules, &all.modules}};
 
-static struct tn__module *module_at(struct tn__list *node)
-{
-    return tn__container_of(node, struct tn__module, listed);
-}
-
 /* Compiling may take long, so a fork does not wait for it. */
 static void before_fork(void)
 {
-    for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next)
-        module_at(node)->locked_for_fork = !pthread_mutex_trylock(&module_at(node)->lock);
+    for (TN_EACH(struct tn__module, module, &all.modules, listed))
+        module->locked_for_fork = !pthread_mutex_trylock(&module->lock);
 }
 
 /* What another thread was compiling is as if LLVM had given up in it: it is read again when it is needed. The child
  * cannot unlock recursive locks, which know their owner by its number in the parent. */
 static void after_fork(bool in_child)
 {
-    for (struct tn__list *node = all.modules.next; node != &all.modules; node = node->next) {
-        struct tn__module *module = module_at(node);
+    for (TN_EACH(struct tn__module, module, &all.modules, listed)) {
         if (in_child)
             init_lock(&module->lock);
         else if (module->locked_for_fork)
@@ -117,25 +111,7 @@ static void after_fork(bool in_child)
     }
 }
 
-static void list_module(struct tn__module *module)
-{
-    static const struct tn__fork_hooks hooks = {&all.lock, before_fork, after_fork};
-    tn__forks_watch(TN__FORK_MODULES, &hooks);
-    pthread_mutex_lock(&all.lock);
-    tn__list_append(&all.modules, &module->listed);
-    pthread_mutex_unlock(&all.lock);
-}
-
 /* ---- opening ---- */
-
-static void keep_ir(struct tn__module *module, const void *ir, size_t length)
-{
-    module->ir = tn__alloc(NULL, length ? length : 1);
-    module->length = length;
-    if (module->ir)
-        memcpy(module->ir, ir, length);
-    module->apart = !module->ir;
-}
 
 struct writing {
     LLVMModuleRef module;
@@ -157,11 +133,12 @@ int tn__module_write(LLVMModuleRef module, struct tn_buffer *out, struct tn_erro
 int tn__module_open(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                     uint64_t number, bool whole, struct tn__module **out, struct tn_error *err)
 {
+    static const struct tn__fork_hooks hooks = {&all.lock, before_fork, after_fork};
     size_t name_size = strlen(name) + 1;
     struct tn__module *module = tn__alloc_zeroed(NULL, sizeof *module + name_size, 1);
     *out = NULL;
     if (!module)
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", name);
+        return tn__no_memory(err, name);
     memcpy(module->name, name, name_size);
     init_lock(&module->lock);
     module->number = number;
@@ -175,9 +152,17 @@ int tn__module_open(const char *name, const void *ir, size_t length, const struc
         return code;
     }
     module->symbols = module->split;
-    if (!module->whole)
-        keep_ir(module, ir, length);
-    list_module(module);
+    if (!module->whole) {
+        module->ir = tn__alloc(NULL, length ? length : 1);
+        module->length = length;
+        if (module->ir)
+            memcpy(module->ir, ir, length);
+        module->apart = !module->ir;
+    }
+    tn__forks_watch(TN__FORK_MODULES, &hooks);
+    pthread_mutex_lock(&all.lock);
+    tn__list_append(&all.modules, &module->listed);
+    pthread_mutex_unlock(&all.lock);
     *out = module;
     return TN_OK;
 }

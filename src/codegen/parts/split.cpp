@@ -17,6 +17,7 @@
 #include "codegen/parts/extract.h"
 #include "codegen/managed/ir/saved.h"
 #include "codegen/llvm/diagnostics.h"
+#include "codegen/llvm/ir.h"
 
 using namespace llvm;
 
@@ -41,20 +42,10 @@ bool tn__split::may_copy(const GlobalVariable &variable) const
            is_plain(variable.getInitializer());
 }
 
-static bool is_definition(const GlobalValue &global)
-{
-    return !global.isDeclaration() && !global.hasAvailableExternallyLinkage();
-}
-
-static bool is_llvms(const GlobalValue &global)
-{
-    return global.getName().starts_with("llvm.");
-}
-
 void tn__split_leave_groups(LLVMModuleRef module)
 {
     for (GlobalObject &object : unwrap(module)->global_objects()) {
-        if (object.hasComdat() && object.hasExternalLinkage() && is_definition(object))
+        if (object.hasComdat() && object.hasExternalLinkage() && tn__is_defined(object))
             object.setLinkage(GlobalValue::WeakODRLinkage);
         object.setComdat(nullptr);
     }
@@ -64,7 +55,7 @@ void tn__split::name_everything(uint64_t number)
 {
     /* Whatever becomes of it, reports call a function what the module does. */
     for (Function &function : *module)
-        if (is_definition(function) && !function.hasFnAttribute(TN__MODULE_NAME))
+        if (tn__is_defined(function) && !function.hasFnAttribute(TN__MODULE_NAME))
             function.addFnAttr(TN__MODULE_NAME, function.getName());
     for (const GlobalVariable &variable : module->globals())
         if (may_copy(variable))
@@ -72,7 +63,7 @@ void tn__split::name_everything(uint64_t number)
     tn__split_leave_groups(wrap(module)); /* members may end up in different parts */
     for (GlobalValue &global : module->global_values()) {
         auto *variable = dyn_cast<GlobalVariable>(&global);
-        if (is_llvms(global) || !is_definition(global) || (variable && is_copied(*variable)))
+        if (tn__is_llvms(global) || !tn__is_defined(global) || (variable && is_copied(*variable)))
             continue;
         if (global.hasLocalLinkage() || !global.hasName()) {
             /* Parts are compiled separately and linked, so what they share needs a name that no other module uses. */
@@ -106,18 +97,12 @@ static const Function *function_of(const GlobalAlias &alias)
     return dyn_cast<Function>(alias.getAliasee()->stripPointerCastsAndAliases());
 }
 
-/* Finds the references among a function's arguments. False: a stub cannot keep them for the collector. */
-static bool saved_references(const Function &function, tn__saved_references &found)
-{
-    return tn__gc_saved_references(wrap(&function), &found);
-}
-
 /* The functions that have to be defined where the data is, with all that depends on them. */
 static void unite_with_data(groups &groups, const Module &module, const GlobalValue *data)
 {
     tn__saved_references unused;
     for (const Function &function : module)
-        if (is_definition(function) && !saved_references(function, unused))
+        if (tn__is_defined(function) && !tn__gc_saved_references(wrap(&function), &unused)) /* no stub can keep them */
             groups.unionSets(&function, data);
     for (const GlobalIFunc &ifunc : module.ifuncs())
         if (const Function *resolver = ifunc.getResolverFunction())
@@ -133,7 +118,7 @@ void tn__split::form_parts()
     const GlobalValue *data = nullptr; /* stands for all of it */
     groups.insert(data);
     for (const Function &function : *module)
-        if (is_definition(function)) {
+        if (tn__is_defined(function)) {
             groups.insert(&function);
             /* Block addresses mean nothing outside of their function's module: tables of them stay with it. */
             for (const BasicBlock &block : function)
@@ -157,10 +142,10 @@ void tn__split::form_parts()
         part_of[&global] = part;
     };
     for (Function &function : *module)
-        if (is_definition(function))
+        if (tn__is_defined(function))
             place(function);
     for (GlobalVariable &variable : module->globals())
-        if (is_definition(variable) && !is_llvms(variable) && !is_copied(variable))
+        if (tn__is_defined(variable) && !tn__is_llvms(variable) && !is_copied(variable))
             place(variable);
     for (GlobalIFunc &ifunc : module->ifuncs())
         place(ifunc);
@@ -177,13 +162,6 @@ static unsigned flags_of(const GlobalValue &global)
     return (global.isWeakForLinker() ? TN__SPLIT_WEAK : 0) | (global.hasHiddenVisibility() ? TN__SPLIT_HIDDEN : 0);
 }
 
-/* Several modules of a library may have a weak function of the same name, but its stub leads to only one of them. */
-static std::string body_of(const Function &function, uint64_t number)
-{
-    std::string name = (function.getName() + TN__NAME_BODY).str();
-    return function.isWeakForLinker() ? name + "." + std::to_string(number) : name;
-}
-
 void tn__split::list_symbols(uint64_t number)
 {
     StringSaver saver(names);
@@ -194,8 +172,11 @@ void tn__split::list_symbols(uint64_t number)
             const char *body = nullptr;
             tn__saved_references saved = {};
             if (function && &part != &parts[0]) {
-                body = bodies[function] = saver.save(body_of(*function, number)).data();
-                saved_references(*function, saved);
+                /* Several modules of a library may have a weak function of the same name, but its stub leads to only
+                 * one of them. */
+                std::string of_module = function->isWeakForLinker() ? "." + std::to_string(number) : "";
+                body = bodies[function] = saver.save(function->getName() + TN__NAME_BODY + of_module).data();
+                tn__gc_saved_references(wrap(function), &saved);
             }
             part.symbols.push_back({name(*member), nullptr, body, flags_of(*member), saved.registers, saved.stack});
         }
@@ -204,30 +185,10 @@ void tn__split::list_symbols(uint64_t number)
             parts[part_of[function]].symbols.push_back({name(alias), name(*function), nullptr, flags_of(alias), 0, 0});
 }
 
-/* The part defines everything that is visible to others. */
-void tn__split::form_one_part()
-{
-    StringSaver saver(names);
-    parts.resize(1);
-    for (const GlobalValue &global : module->global_values())
-        if (is_definition(global) && !global.hasLocalLinkage() && global.hasName() && !is_llvms(global))
-            parts[0].symbols.push_back({saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
-}
-
 /* ---- debug information ---- */
 
 /* The operand of a compile unit that is the first list. */
 static const unsigned first_list = 4;
-
-void tn__split::set_aside_lists()
-{
-    for (DICompileUnit *unit : module->debug_compile_units()) {
-        units.push_back({unit, {}});
-        for (unsigned i = 0; i < std::size(units.back().lists); i++)
-            units.back().lists[i].reset(unit->getOperand(first_list + i));
-    }
-    show_lists(false);
-}
 
 void tn__split::show_lists(bool shown)
 {
@@ -273,17 +234,19 @@ void tn__split::forget_values_in_debug_info()
 
 /* ---- the interface ---- */
 
-static bool is_opaque(const Module &module)
-{
-    return !module.getModuleInlineAsm().empty() ||
-           any_of(module.globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); });
-}
-
 tn__split::tn__split(Module *module, uint64_t number, bool whole)
-    : module(module), opaque(is_opaque(*module)), whole(whole || opaque)
+    : module(module),
+      opaque(!module->getModuleInlineAsm().empty() ||
+             any_of(module->globals(), [](const GlobalVariable &variable) { return variable.hasCommonLinkage(); })),
+      whole(whole || opaque)
 {
-    if (this->whole) {
-        form_one_part();
+    if (this->whole) { /* one part defines everything that is visible to others */
+        StringSaver saver(names);
+        parts.resize(1);
+        for (const GlobalValue &global : module->global_values())
+            if (tn__is_defined(global) && !global.hasLocalLinkage() && global.hasName() && !tn__is_llvms(global))
+                parts[0].symbols.push_back(
+                    {saver.save(global.getName()).data(), nullptr, nullptr, flags_of(global), 0, 0});
         return;
     }
     name_everything(number);
@@ -294,7 +257,12 @@ tn__split::tn__split(Module *module, uint64_t number, bool whole)
     form_parts();
     list_symbols(number);
     forget_values_in_debug_info();
-    set_aside_lists();
+    for (DICompileUnit *unit : module->debug_compile_units()) {
+        units.push_back({unit, {}});
+        for (unsigned i = 0; i < std::size(units.back().lists); i++)
+            units.back().lists[i].reset(unit->getOperand(first_list + i));
+    }
+    show_lists(false);
 }
 
 tn__split *tn__split_create(LLVMModuleRef module, uint64_t number, bool whole)
@@ -339,7 +307,7 @@ uint64_t tn__split_weight(const tn__split *split, size_t part)
     for (const GlobalValue *member : split->parts[part].members) {
         uint64_t clones = 1, size = 1;
         if (auto *function = dyn_cast<Function>(member)) {
-            function->getFnAttribute("tenon.mv.clones").getValueAsString().getAsInteger(16, clones);
+            tn__attribute_number(*function, "tenon.mv.clones", 16, clones);
             size += function->getInstructionCount() + function->size();
         }
         weight += size * popcount(clones);

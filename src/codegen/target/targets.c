@@ -122,22 +122,10 @@ static int unknown_triple(const char *triple, struct tn_error *err)
     return code;
 }
 
-/* Returns the first feature of "+a,-b,..." that is malformed or unknown, or NULL; its length goes to *length. */
-static const char *find_unknown(const struct tn__subtarget *subtarget, const char *features, size_t *length)
-{
-    for (const char *at = features; *at; at += *length + (at[*length] == ',')) {
-        *length = strcspn(at, ",");
-        bool sign = *at == '+' || *at == '-';
-        if (*length && !(sign && tn__llvm_has_feature(subtarget, at + 1, *length - 1)))
-            return at;
-    }
-    return NULL;
-}
-
 static int check_names(const struct tn__target *target, struct tn_error *err)
 {
     size_t length;
-    const char *unknown = find_unknown(target->names, target->features, &length);
+    const char *unknown = tn__llvm_unknown_feature(target->names, target->features, &length);
     if (unknown)
         return tn__fail(err, TN_EINVAL, "unknown feature '%.*s' for target triple '%s' (want +name or -name)",
                         (int)length, unknown, target->triple);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Questions about IR that several rooms ask. */
+
+#ifndef TENON_CODEGEN_IR_H
+#define TENON_CODEGEN_IR_H
+
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+
+/* True if the module's object will define it. */
+static inline bool tn__is_defined(const llvm::GlobalValue &global)
+{
+    return !global.isDeclaration() && !global.hasAvailableExternallyLinkage();
+}
+
+/* llvm.used and its like, initializers. */
+static inline bool tn__is_llvms(const llvm::GlobalValue &global)
+{
+    return global.getName().starts_with("llvm.");
+}
+
+/* The function that a call names; NULL: none, or the instruction is no call. */
+static inline const llvm::Function *tn__callee(const llvm::Instruction &instruction)
+{
+    auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    return call ? llvm::dyn_cast<llvm::Function>(call->getCalledOperand()) : nullptr;
+}
+
+/* Reads the number that a text attribute of a function holds; false, with *number as it was, if there is none. */
+template <typename Number>
+static inline bool tn__attribute_number(const llvm::Function &function, const char *key, unsigned radix, Number &number)
+{
+    return !function.getFnAttribute(key).getValueAsString().getAsInteger(radix, number);
+}
+
+#endif
