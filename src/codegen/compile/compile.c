@@ -146,40 +146,32 @@ static int emit_assembly(struct compilation *c)
     return fill_from(c, buffer);
 }
 
-static int emit_object(struct compilation *c)
-{
-    struct tn__target *target = c->unit->target;
-    bool good = tn__llvm_emit(&target->emitter, target->machine, c->unit->module, c->out);
-    if (c->unit->diagnostics.errors)
-        tn__llvm_emitter_free(&target->emitter);
-    return good ? TN_OK : fill_from(c, NULL);
-}
-
-static int emit_text(struct compilation *c)
-{
-    char *text = LLVMPrintModuleToString(c->unit->module);
-    if (!text)
-        return fill_from(c, NULL);
-    int code = fill(c, text, strlen(text));
-    LLVMDisposeMessage(text);
-    return code;
-}
-
 static int emit(struct compilation *c)
 {
+    LLVMModuleRef module = c->unit->module;
+    struct tn__target *target = c->unit->target;
+    bool good;
     /* LLVM keeps the addresses of what is in this list with the machine, for good. */
-    if (LLVMGetNamedGlobal(c->unit->module, "llvm.used"))
-        c->unit->target->spent = true;
+    if (LLVMGetNamedGlobal(module, "llvm.used"))
+        target->spent = true;
     switch (c->options.emit) {
     case TN_EMIT_ASM:
         return emit_assembly(c);
-    case TN_EMIT_LLVM:
-        return emit_text(c);
-    case TN_EMIT_BITCODE:
-        return tn__llvm_write_bitcode(c->unit->module, c->out) ? TN_OK : fill_from(c, NULL);
-    default:
-        return emit_object(c);
+    case TN_EMIT_LLVM: {
+        char *text = LLVMPrintModuleToString(module);
+        int code = text ? fill(c, text, strlen(text)) : fill_from(c, NULL);
+        LLVMDisposeMessage(text);
+        return code;
     }
+    case TN_EMIT_BITCODE:
+        good = tn__llvm_write_bitcode(module, c->out);
+        break;
+    default:
+        good = tn__llvm_emit(&target->emitter, target->machine, module, c->out);
+        if (c->unit->diagnostics.errors)
+            tn__llvm_emitter_free(&target->emitter);
+    }
+    return good ? TN_OK : fill_from(c, NULL);
 }
 
 /* ---- the whole ---- */
@@ -207,19 +199,6 @@ static int run_passes(struct compilation *c)
     return unit->managed ? tn__gc_lower(&c->gc) : TN_OK;
 }
 
-static int optimize(struct compilation *c)
-{
-    show_text(c, TN_STAGE_UNOPTIMIZED);
-    uint64_t begin = tn__os_now_ns();
-    int code = run_passes(c);
-    c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
-    if (code == TN_OK) {
-        show_text(c, TN_STAGE_OPTIMIZED);
-        show_assembly(c);
-    }
-    return code;
-}
-
 static int run(struct compilation *c)
 {
     uint64_t begin = tn__os_now_ns();
@@ -230,9 +209,14 @@ static int run(struct compilation *c)
         c->stats.functions += is_defined(f);
     c->stats.instructions = tn__llvm_count_instructions(c->unit->module);
     c->stats.parse_ns = c->is_read ? 0 : report_phase(c, TN_PHASE_PARSE, begin);
-    code = optimize(c);
+    show_text(c, TN_STAGE_UNOPTIMIZED);
+    begin = tn__os_now_ns();
+    code = run_passes(c);
+    c->stats.optimize_ns = report_phase(c, TN_PHASE_OPTIMIZE, begin);
     if (code != TN_OK)
         return code;
+    show_text(c, TN_STAGE_OPTIMIZED);
+    show_assembly(c);
     begin = tn__os_now_ns();
     code = emit(c);
     if (c->unit->diagnostics.errors) /* some, as in inline assembly, do not stop LLVM from finishing the object */

@@ -144,11 +144,6 @@ static SimplifyCFGOptions last_cleanup()
         .sinkCommonInsts(true);
 }
 
-static LoopUnrollOptions unroll(int level)
-{
-    return LoopUnrollOptions(level);
-}
-
 static const function_row early_functions[] = {
     PASS(ALL, LowerExpectIntrinsicPass()),
     PASS(ALL, SimplifyCFGPass()),
@@ -245,7 +240,7 @@ static const function_row finish_functions[] = {
     PASS(O23, SLPVectorizerPass()),
     PASS(O23, VectorCombinePass()),
     PASS(ALL, InstCombinePass()),
-    PASS(ALL, LoopUnrollPass(unroll(level))),
+    PASS(ALL, LoopUnrollPass(LoopUnrollOptions(level))),
     PASS(ALL, SROAPass(SROAOptions::PreserveCFG)),
     PASS(ALL, InferAlignmentPass()),
     PASS(ALL, InstCombinePass()),
@@ -330,21 +325,7 @@ struct analyses {
     analyses(const Module &module, TargetMachine &machine)
     {
         callbacks.registerShouldRunOptionalPassCallback([](StringRef, Any unit) { return may_optimize(unit); });
-        register_own(module, machine);
-        provide<ShouldRunExtraSimpleLoopUnswitch, IVUsersAnalysis>(loops);
-        provide<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, CycleAnalysis,
-                DemandedBitsAnalysis, DominatorTreeAnalysis, LazyValueAnalysis, LoopAccessAnalysis, LoopAnalysis,
-                MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis, PhiValuesAnalysis,
-                PostDominatorTreeAnalysis, ScalarEvolutionAnalysis, ScopedNoAliasAA, ShouldNotRunFunctionPassesAnalysis,
-                ShouldRunExtraVectorPasses, TypeBasedAA, UniformityInfoAnalysis TN_NEWER_FUNCTION_ANALYSES>(functions);
-        provide<CallGraphAnalysis, GlobalsAA, InlineAdvisorAnalysis, LazyCallGraphAnalysis, ProfileSummaryAnalysis>(
-            modules);
-        connect();
-    }
-
-    /* Those that need to be told something. */
-    void register_own(const Module &module, TargetMachine &machine)
-    {
+        /* Those that need to be told something. */
         TargetLibraryInfoImpl library(TN_MODULE_TRIPLE(module));
         functions.registerPass([library] { return TargetLibraryAnalysis(library); });
         functions.registerPass([&machine] { return machine.getTargetIRAnalysis(); });
@@ -354,6 +335,15 @@ struct analyses {
         functions.registerPass(instrumentation);
         cgscc.registerPass(instrumentation);
         modules.registerPass(instrumentation);
+        provide<ShouldRunExtraSimpleLoopUnswitch, IVUsersAnalysis>(loops);
+        provide<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, CycleAnalysis,
+                DemandedBitsAnalysis, DominatorTreeAnalysis, LazyValueAnalysis, LoopAccessAnalysis, LoopAnalysis,
+                MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis, PhiValuesAnalysis,
+                PostDominatorTreeAnalysis, ScalarEvolutionAnalysis, ScopedNoAliasAA, ShouldNotRunFunctionPassesAnalysis,
+                ShouldRunExtraVectorPasses, TypeBasedAA, UniformityInfoAnalysis TN_NEWER_FUNCTION_ANALYSES>(functions);
+        provide<CallGraphAnalysis, GlobalsAA, InlineAdvisorAnalysis, LazyCallGraphAnalysis, ProfileSummaryAnalysis>(
+            modules);
+        connect();
     }
 
     void connect()
@@ -369,19 +359,14 @@ struct analyses {
     }
 };
 
-/* Whether there is work at level 0: what must be inlined may have no other definition (C++ templates declared
- * extern). */
-static bool must_inline(const Module &module)
-{
-    return any_of(module, [](const Function &function) {
-        return !function.isDeclaration() && function.hasFnAttribute(Attribute::AlwaysInline);
-    });
-}
-
 void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
                        const tn_compile_observer *observer)
 {
-    if (level == 0 && !must_inline(*unwrap(module)))
+    /* There is work at level 0, too: what must be inlined may have no other definition (C++ templates declared
+     * extern). */
+    if (level == 0 && none_of(*unwrap(module), [](const Function &function) {
+            return !function.isDeclaration() && function.hasFnAttribute(Attribute::AlwaysInline);
+        }))
         return;
     analyses analyses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
     tn__watch watch(analyses.callbacks, *observer);

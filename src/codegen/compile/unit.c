@@ -19,13 +19,13 @@ static const char *choose_layout(void *user, const char *triple, const char *lay
 }
 
 /* The text reader needs a NUL behind the text; bitcode is read in place. */
-static int parse(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
+static int read_module(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
 {
     char *copy = NULL;
     if (!tn__llvm_is_bitcode(ir, length)) {
         copy = tn__alloc(NULL, length + 1);
         if (!copy)
-            return tn__fail(err, TN_ENOMEM, "out of memory");
+            return tn__no_memory(err, NULL);
         memcpy(copy, ir, length);
         copy[length] = 0;
     }
@@ -33,16 +33,10 @@ static int parse(struct tn__unit *unit, const char *ir, size_t length, bool is_o
                                   is_ours, choose_layout, unit, tn__diagnostics_report, &unit->diagnostics);
     unit->diagnostics.module = unit->module;
     tn__free(NULL, copy);
-    return TN_OK;
-}
-
-static int read_module(struct tn__unit *unit, const char *ir, size_t length, bool is_ours, struct tn_error *err)
-{
-    int code = parse(unit, ir, length, is_ours, err);
     if (unit->module && !unit->target && unit->target_code == TN_OK) /* bitcode without a single definition */
         choose_layout(unit, LLVMGetTarget(unit->module), LLVMGetDataLayoutStr(unit->module));
-    if (code != TN_OK || unit->target_code != TN_OK)
-        return code != TN_OK ? code : unit->target_code;
+    if (unit->target_code != TN_OK)
+        return unit->target_code;
     return unit->module && unit->diagnostics.errors == 0 ? TN_OK : TN_ECOMPILE;
 }
 

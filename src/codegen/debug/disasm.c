@@ -93,7 +93,7 @@ int tn__disasm_open(uint16_t elf_machine, const struct tn__namer *namer, bool in
         return tn__fail(err, TN_ENOTSUP, "no disassembler for machine %u is built in", elf_machine);
     struct tn__disasm *disasm = tn__once(&row->init) ? tn__alloc_zeroed(NULL, 1, sizeof *disasm) : NULL;
     if (!disasm)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     disasm->namer = namer;
     int code = tn__contain_here(open_llvm, &(struct opening){disasm, row, intel_syntax}, err);
     if (!code && !disasm->llvm)

@@ -90,7 +90,7 @@ static int add_batch(const struct tn_session *session, const struct tn_linked_ob
 {
     struct batch *batch = tn__alloc_zeroed(session->allocator, 1, sizeof *batch + count * sizeof *batch->members);
     if (!batch)
-        return tn__fail(err, TN_ENOMEM, "out of memory");
+        return tn__no_memory(err, NULL);
     batch->session = session;
     int code = tn__debug_image_make(&batch->image, session->allocator, tn__zlib_inflate, objects, count, err);
     if (!code)

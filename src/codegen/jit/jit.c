@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/fork.h"
-#include "base/shown_name.h"
 #include "codegen/compile/compile.h"
 #include "codegen/jit/jit.h"
+#include "codegen/target/target.h"
 
 /* ---- the lock ---- */
 
@@ -45,31 +45,6 @@ static int take_options(const struct tn_jit_options *given, struct tn_jit_option
     return TN_OK;
 }
 
-/* Copies what the options point to. */
-static int copy_compile_options(struct tn_jit *jit, struct tn_error *err)
-{
-    struct tn_compile_options *options = &jit->compile;
-    const char **const strings[] = {&options->triple, &options->cpu, &options->features, &options->passes};
-    size_t size = 1;
-    for (size_t i = 0; i < TN_COUNT(strings); i++)
-        size += *strings[i] ? strlen(*strings[i]) + 1 : 0;
-    char *at = jit->strings = tn__alloc(NULL, size);
-    if (!at)
-        return tn__fail(err, TN_ENOMEM, "no memory for a JIT");
-    for (size_t i = 0; i < TN_COUNT(strings); i++)
-        if (*strings[i]) {
-            size_t length = strlen(*strings[i]) + 1;
-            *strings[i] = memcpy(at, *strings[i], length);
-            at += length;
-        }
-    options->observer = &jit->observer;
-    if (options->native) {
-        jit->native = *options->native;
-        options->native = &jit->native;
-    }
-    return TN_OK;
-}
-
 static int open_session(struct tn_jit *jit, const struct tn_jit_options *options, struct tn_error *err)
 {
     struct tn_session_options session = {.size = sizeof session,
@@ -98,7 +73,12 @@ int tn_jit_create(const struct tn_jit_options *given, struct tn_jit **out, struc
     jit->users = 1;
     int code = take_options(given, &options, jit, err);
     if (code == TN_OK)
-        code = copy_compile_options(jit, err);
+        jit->strings = tn__alloc(NULL, tn__keep_compile_options(&jit->compile, NULL, NULL) + 1);
+    if (code == TN_OK && !jit->strings)
+        code = tn__fail(err, TN_ENOMEM, "no memory for a JIT");
+    if (code == TN_OK)
+        tn__keep_compile_options(&jit->compile, jit->strings, &jit->native);
+    jit->compile.observer = &jit->observer;
     if (code == TN_OK)
         code = open_session(jit, &options, err);
     jit->lazy = options.lazy != 0;
@@ -224,11 +204,6 @@ static void on_phase(void *context, const char *module, enum tn_phase phase, uin
     atomic_fetch_add_explicit(sums[phase], end - begin, memory_order_relaxed);
     if (jit->observer.phase)
         jit->observer.phase(jit->observer.context, module, phase, begin, end);
-}
-
-void tn__jit_original_name(char *name)
-{
-    name[tn__shown_length(name)] = '\0';
 }
 
 static const char *signature_of(const struct tn__jit_module *module, const char *name)

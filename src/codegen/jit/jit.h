@@ -61,9 +61,6 @@ struct tn__jit_module {
     } parts[]; /* materializers' contexts */
 };
 
-/* Cuts off what lazy compilation has added to a function's name. */
-void tn__jit_original_name(char *name);
-
 /* One lock for the lists of all JITs: it is held for a moment only. */
 void tn__jit_lock(void);
 void tn__jit_unlock(void);

@@ -30,15 +30,6 @@ static void publish(void *context, struct tn_wanted *wanted, size_t count, const
     tn__free(NULL, p);
 }
 
-/* Keeps a copy of the name behind the struct, at *at. */
-static void want(struct publication *p, const char *name, char **at)
-{
-    size_t size = strlen(name) + 1;
-    memcpy(*at, name, size);
-    p->wanted[p->count++].name = *at;
-    *at += size;
-}
-
 /* What has to be looked up, and what not. */
 static struct publication *prepare(struct tn_library *library, const struct tn_jit_module *module,
                                    const struct tn_jit_instance *instance)
@@ -56,8 +47,10 @@ static struct publication *prepare(struct tn_library *library, const struct tn_j
     p->has_invoke = instance->invoke != NULL;
     char *at = p->names;
     for (size_t i = 0; i < TN_COUNT(names); i++)
-        if (names[i])
-            want(p, names[i], &at);
+        if (names[i]) {
+            p->wanted[p->count++].name = at;
+            at = stpcpy(at, names[i]) + 1;
+        }
     return p;
 }
 

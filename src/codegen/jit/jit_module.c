@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "base/shown_name.h"
 #include "codegen/jit/jit.h"
 
 /* What callers may inline of functions that are compiled apart: about what LLVM's inliner takes without a second
@@ -21,21 +22,22 @@ static void release_object(void *context, const void *bytes, size_t length)
     tn_buffer_free(&(struct tn_buffer){.data = (void *)bytes, .size = length});
 }
 
-/* "MODULE(FUNCTION)", as a member of an archive would be called. */
-static void name_part(const struct tn__jit_module *m, size_t part, char *name, size_t size)
+static const struct tn__split_symbol *symbols_of(const struct tn__jit_module *m, size_t part, size_t *count)
 {
-    size_t count;
-    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(m->module), part, &count);
-    char function[200];
-    snprintf(function, sizeof function, "%s", part == 0 ? "data" : symbols[0].name);
-    tn__jit_original_name(function);
-    snprintf(name, size, "%s(%s)", m->name, function);
+    return tn__split_symbols(tn__module_split(m->module), part, count);
 }
 
-/* Compiles a part, or the whole; *input, called `name`, has the object. */
-static int compile(const struct tn__jit_module *m, size_t part, char *name, size_t size, struct tn_input *input,
-                   struct tn_error *err)
+/* Where an object goes to. */
+struct destination {
+    struct tn_responsibility *responsibility; /* NULL: to the library */
+    struct tn_library *library;
+    struct tn_tracker *owner;
+};
+
+/* Compiles a part, or the whole, and adds the object. */
+static int compile(const struct tn__jit_module *m, size_t part, const struct destination *to, struct tn_error *err)
 {
+    char name[300];
     struct tn_jit *jit = m->jit;
     struct tn__jit_watch watch = {jit, m};
     struct tn_compile_observer observer;
@@ -46,11 +48,15 @@ static int compile(const struct tn__jit_module *m, size_t part, char *name, size
     int code;
     tn__jit_watch(&watch, &observer);
     if (whole) {
-        snprintf(name, size, "%s", m->name);
+        snprintf(name, sizeof name, "%s", m->name);
         code = tn__module_compile_whole(m->module, &observer, &object, &stats, err);
     } else {
         const struct tn__extraction how = {.stubs = true, .inline_size = inlines ? INLINE_SIZE : 0};
-        name_part(m, part, name, size);
+        size_t count;
+        char function[200];
+        snprintf(function, sizeof function, "%s", part == 0 ? "data" : symbols_of(m, part, &count)[0].name);
+        /* As a member of an archive would be called, without what lazy compilation has added to the name. */
+        snprintf(name, sizeof name, "%s(%.*s)", m->name, (int)tn__shown_length(function), function);
         code = tn__module_compile_part(m->module, part, name, &how, &observer, &object, &extract_ns, &stats, err);
     }
     atomic_fetch_add(&jit->counters.extract_ns, extract_ns);
@@ -59,23 +65,26 @@ static int compile(const struct tn__jit_module *m, size_t part, char *name, size
         tn__module_compiled(m->module, part);
         atomic_fetch_add(&jit->counters.taken, 1);
     }
-    *input = (struct tn_input){
-        .size = sizeof *input, .name = name, .bytes = object.data, .length = object.size, .release = release_object};
+    if (code != TN_OK)
+        return code;
+    struct tn_input input = {.size = sizeof input,
+                             .name = name,
+                             .bytes = object.data,
+                             .length = object.size,
+                             .release = release_object,
+                             .owner = to->owner};
+    code = to->responsibility ? tn_responsibility_add_object(to->responsibility, &input, err)
+                              : tn_add_object(to->library, &input, err);
+    if (code != TN_OK)
+        tn_buffer_free(&object);
     return code;
 }
 
 static int materialize(void *context, struct tn_responsibility *responsibility, struct tn_error *err)
 {
-    struct tn__jit_part *part = context;
-    struct tn_input input;
-    char name[300];
-    int code = compile(part->owner, (size_t)(part - part->owner->parts), name, sizeof name, &input, err);
-    if (code != TN_OK)
-        return code;
-    code = tn_responsibility_add_object(responsibility, &input, err);
-    if (code != TN_OK)
-        release_object(NULL, input.bytes, input.length);
-    return code;
+    const struct tn__jit_part *part = context;
+    return compile(part->owner, (size_t)(part - part->owner->parts),
+                   &(struct destination){.responsibility = responsibility}, err);
 }
 
 /* ---- the module's life ---- */
@@ -127,54 +136,26 @@ struct adding {
     struct tn_error *err;
 };
 
-static int out_of_memory(struct adding *a)
-{
-    return tn__fail(a->err, TN_ENOMEM, "%s: out of memory", a->m->name);
-}
-
 static uint64_t flags_of(const struct tn__split_symbol *symbol)
 {
     return (symbol->flags & TN__SPLIT_WEAK ? TN_SYMBOL_WEAK : 0) |
            (symbol->flags & TN__SPLIT_HIDDEN ? TN_SYMBOL_HIDDEN : 0);
 }
 
-/* What the object of a part will define; returns how much that is. */
-static size_t list_promises(struct adding *a, size_t part, struct tn_promised *promised)
-{
-    size_t count, used = 0;
-    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(a->m->module), part, &count);
-    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
-        if (!s->of)
-            promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
-    return used;
-}
-
-/* Compiles the part now; for what nobody could ask for by name, or the linker has to see. */
-static int add_now(struct adding *a, size_t part)
-{
-    struct tn_input input;
-    char name[300];
-    int code = compile(a->m, part, name, sizeof name, &input, a->err);
-    if (code != TN_OK)
-        return code;
-    input.owner = a->owner;
-    code = tn_add_object(a->library, &input, a->err);
-    if (code != TN_OK)
-        release_object(NULL, input.bytes, input.length);
-    return code;
-}
-
 static int promise(struct adding *a, size_t part)
 {
-    size_t count;
-    tn__split_symbols(tn__module_split(a->m->module), part, &count);
+    size_t count, used = 0;
+    const struct tn__split_symbol *symbols = symbols_of(a->m, part, &count);
     struct tn_promised *promised = tn__arena_array(&a->arena, count + 1, sizeof *promised);
     if (!promised)
-        return out_of_memory(a);
-    size_t used = list_promises(a, part, promised);
+        return tn__no_memory(a->err, a->m->name);
+    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++) /* what the part's object will define */
+        if (!s->of)
+            promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
     bool has_initializers = part == 0 && tn__split_has_initializers(tn__module_split(a->m->module));
+    /* What nobody could ask for by name, or the linker has to see, is compiled now. */
     if (tn__split_is_opaque(tn__module_split(a->m->module)) || (!used && has_initializers))
-        return add_now(a, part);
+        return compile(a->m, part, &(struct destination){NULL, a->library, a->owner}, a->err);
     if (!used)
         return TN_OK;
     struct tn_materializer materializer = {.size = sizeof materializer,
@@ -194,47 +175,37 @@ static int promise(struct adding *a, size_t part)
 
 /* ---- stubs ---- */
 
-/* The names of one part that do not stand for what its object defines. */
-struct names {
-    struct tn_lazy_symbol *stubs;
-    struct tn_reexport *others; /* further names of functions */
-    size_t stub_count, other_count;
-};
-
-static void list_names(const struct adding *a, size_t part, struct names *names)
-{
-    size_t count;
-    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(a->m->module), part, &count);
-    for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
-        if (s->of)
-            names->others[names->other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
-        else if (s->body)
-            names->stubs[names->stub_count++] = (struct tn_lazy_symbol){.name = s->name,
-                                                                        .target = s->body,
-                                                                        .flags = flags_of(s),
-                                                                        .managed_registers = s->managed_registers,
-                                                                        .managed_stack = s->managed_stack};
-}
-
+/* For the names that do not stand for what a part's object defines. */
 static int define_stubs(struct adding *a)
 {
     size_t parts = tn__split_parts(tn__module_split(a->m->module)), all = 0, count;
     for (size_t part = 0; part < parts; part++) {
-        tn__split_symbols(tn__module_split(a->m->module), part, &count);
+        symbols_of(a->m, part, &count);
         all += count;
     }
-    struct names names = {.stubs = tn__arena_array(&a->arena, all + 1, sizeof *names.stubs),
-                          .others = tn__arena_array(&a->arena, all + 1, sizeof *names.others)};
-    if (!names.stubs || !names.others)
-        return out_of_memory(a);
-    for (size_t part = 0; part < parts; part++)
-        list_names(a, part, &names);
+    struct tn_lazy_symbol *stubs = tn__arena_array(&a->arena, all + 1, sizeof *stubs);
+    struct tn_reexport *others = tn__arena_array(&a->arena, all + 1, sizeof *others); /* further names of functions */
+    size_t stub_count = 0, other_count = 0;
+    if (!stubs || !others)
+        return tn__no_memory(a->err, a->m->name);
+    for (size_t part = 0; part < parts; part++) {
+        const struct tn__split_symbol *symbols = symbols_of(a->m, part, &count);
+        for (const struct tn__split_symbol *s = symbols; s < symbols + count; s++)
+            if (s->of)
+                others[other_count++] = (struct tn_reexport){s->name, s->of, flags_of(s)};
+            else if (s->body)
+                stubs[stub_count++] = (struct tn_lazy_symbol){.name = s->name,
+                                                              .target = s->body,
+                                                              .flags = flags_of(s),
+                                                              .managed_registers = s->managed_registers,
+                                                              .managed_stack = s->managed_stack};
+    }
     struct tn_stub_options options = {.size = sizeof options, .owner = a->owner, .on_failure = a->m->jit->on_failure};
     int code = TN_OK;
-    if (names.stub_count)
-        code = tn_define_lazy(a->library, names.stubs, names.stub_count, a->library, &options, a->err);
-    if (code == TN_OK && names.other_count)
-        code = tn_reexport(a->library, names.others, names.other_count, a->library, a->owner, a->err);
+    if (stub_count)
+        code = tn_define_lazy(a->library, stubs, stub_count, a->library, &options, a->err);
+    if (code == TN_OK && other_count)
+        code = tn_reexport(a->library, others, other_count, a->library, a->owner, a->err);
     return code;
 }
 
@@ -244,14 +215,14 @@ static int define_stubs(struct adding *a)
 static int note_initializers(struct adding *a)
 {
     size_t count;
-    const struct tn__split_symbol *symbols = tn__split_symbols(tn__module_split(a->m->module), 0, &count);
+    const struct tn__split_symbol *symbols = symbols_of(a->m, 0, &count);
     if (!tn__split_has_initializers(tn__module_split(a->m->module)))
         return TN_OK;
     const char *symbol = count ? symbols[0].name : "";
     size_t size = strlen(symbol) + 1;
     struct tn__jit_initializer *note = tn__alloc(NULL, sizeof *note + size);
     if (!note)
-        return out_of_memory(a);
+        return tn__no_memory(a->err, a->m->name);
     struct tn_jit *jit = a->m->jit;
     note->library = a->library;
     memcpy(note->symbol, symbol, size);
@@ -296,7 +267,7 @@ static int add(struct tn_jit *jit, struct tn_library *library, struct tn__module
     struct tn__jit_module *m = create(jit, module, given);
     if (!m) {
         tn__module_close(module);
-        return tn__fail(err, TN_ENOMEM, "%s: out of memory", given->name);
+        return tn__no_memory(err, given->name);
     }
     struct adding a = {.m = m, .library = library, .owner = given->owner, .err = err};
     int code = tn__module_is_whole(module) ? promise_all(&a) : add_in_steps(&a, given->owner);
@@ -329,15 +300,6 @@ static int open_module(struct tn_jit *jit, struct tn_jit_module *given, struct t
     return code;
 }
 
-static void keep(struct tn_jit *jit, const struct tn_library *library, struct tn__jit_kept *kept)
-{
-    kept->library = library;
-    tn__jit_lock();
-    kept->next = jit->kept;
-    jit->kept = kept;
-    tn__jit_unlock();
-}
-
 int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const struct tn_jit_module *given,
                       struct tn_error *err)
 {
@@ -356,10 +318,15 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
     code = open_module(jit, &options, &module, &kept, err);
     if (code == TN_OK)
         code = add(jit, library, module, &options, err);
-    if (code == TN_OK && kept)
-        keep(jit, library, kept);
-    else
+    if (code == TN_OK && kept) {
+        kept->library = library;
+        tn__jit_lock();
+        kept->next = jit->kept;
+        jit->kept = kept;
+        tn__jit_unlock();
+    } else {
         tn__free(NULL, kept);
+    }
     for (size_t i = 0; i < options.instance_count && code == TN_OK; i++)
         tn__jit_publish(library, &options, &options.instances[i]);
     return code;

@@ -13,11 +13,7 @@
 using namespace llvm;
 
 /* What would print and end the process. */
-static bool is_refused(StringRef name)
-{
-    static const char *const refused[] = {"help", "help-hidden", "help-list", "help-list-hidden", "version", "h"};
-    return is_contained(refused, name);
-}
+static const char *const refused[] = {"help", "help-hidden", "help-list", "help-list-hidden", "version", "h"};
 
 static std::string taken;
 
@@ -34,7 +30,7 @@ bool tn__llvm_arguments(const char *text, void (*unknown)(const char *argument),
     auto &known = cl::getRegisteredOptions();
     for (StringRef word : words) {
         StringRef name = word.ltrim('-').split('=').first;
-        if (word.starts_with("-") && known.contains(name) && !is_refused(name))
+        if (word.starts_with("-") && known.contains(name) && !is_contained(refused, name))
             kept.push_back(word.str());
         else
             unknown(word.str().c_str());

@@ -5,12 +5,6 @@
 #include "codegen/llvm/diagnostics.h"
 #include "codegen/llvm/llvm.h"
 
-/* Assembly in a function is wrong once more wherever the function was inlined; one line says it. */
-static bool is_repeated(const struct tn__diagnostics *diagnostics, const char *line)
-{
-    return diagnostics->errors && diagnostics->err && !strcmp(diagnostics->err->text + diagnostics->last, line);
-}
-
 void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigned column, const char *message)
 {
     struct tn__diagnostics *diagnostics = user;
@@ -20,7 +14,8 @@ void tn__diagnostics_report(void *user, const char *file, unsigned line, unsigne
         tn__append(&text, "%u:%u:", line, column);
     tn__append(&text, " error: ");
     tn__append_text(&text, message);
-    if (is_repeated(diagnostics, text.text))
+    /* Assembly in a function is wrong once more wherever the function was inlined; one line says it. */
+    if (diagnostics->errors && err && !strcmp(err->text + diagnostics->last, text.text))
         return;
     if (diagnostics->errors++ == 0)
         tn__fail(err, TN_ECOMPILE, "%s", "");

@@ -71,32 +71,22 @@ static position locate(const Instruction *instruction)
     return {location->getFilename().str(), location->getLine(), location->getColumn()};
 }
 
-static std::string in_function(const Function *function)
+static std::string in_function(const Function &function)
 {
-    return function ? " (in function '" + function->getName().str() + "')" : "";
-}
-
-static std::string in_function(const Instruction *instruction)
-{
-    return in_function(instruction ? instruction->getFunction() : nullptr);
-}
-
-static bool has_cookie(const Instruction &instruction, uint64_t cookie)
-{
-    const MDNode *node = instruction.getMetadata("srcloc");
-    return node && any_of(node->operands(), [cookie](const MDOperand &operand) {
-               auto *number = mdconst::dyn_extract<ConstantInt>(operand);
-               return number && number->getZExtValue() == cookie;
-           });
+    return " (in function '" + function.getName().str() + "')";
 }
 
 /* Assembler and register allocator name inline assembly only by the number that its !srcloc metadata carries. */
 static const Instruction *find_assembly(const Module *module, uint64_t cookie)
 {
+    auto is_it = [cookie](const MDOperand &operand) {
+        auto *number = mdconst::dyn_extract<ConstantInt>(operand);
+        return number && number->getZExtValue() == cookie;
+    };
     if (module && cookie)
         for (const Function &function : *module)
             for (const Instruction &instruction : instructions(function))
-                if (has_cookie(instruction, cookie))
+                if (const MDNode *node = instruction.getMetadata("srcloc"); node && any_of(node->operands(), is_it))
                     return &instruction;
     return nullptr;
 }
@@ -111,7 +101,7 @@ static position describe(const DiagnosticInfoSrcMgr &info, const Module *module,
         return line ? position{problem.getFilename().str(), line, column} : position();
     const Instruction *instruction = find_assembly(module, info.getLocCookie());
     message = "<inline asm>:" + std::to_string(line) + ":" + std::to_string(column) + ": " + message +
-              in_function(instruction);
+              (instruction ? in_function(*instruction->getFunction()) : "");
     return locate(instruction);
 }
 
@@ -120,13 +110,13 @@ static position describe(const DiagnosticInfoInlineAsm &info, const Module *modu
     const Instruction *instruction = info.getInstruction();
     if (!instruction)
         instruction = find_assembly(module, info.getLocCookie());
-    message = info.getMsgStr().str() + in_function(instruction);
+    message = info.getMsgStr().str() + (instruction ? in_function(*instruction->getFunction()) : "");
     return locate(instruction);
 }
 
 static position describe(const DiagnosticInfoUnsupported &info, const Module *, std::string &message)
 {
-    message = info.getMessage().str() + in_function(&info.getFunction());
+    message = info.getMessage().str() + in_function(info.getFunction());
     if (!info.isLocationAvailable())
         return {};
     StringRef file;

@@ -72,14 +72,6 @@ static std::unique_ptr<Module> read_text(MemoryBufferRef text, LLVMContext &cont
     return module;
 }
 
-static Error read_bodies(Module &module)
-{
-    for (Function &function : module)
-        if (Error error = function.materialize())
-            return error;
-    return Error::success();
-}
-
 static std::unique_ptr<Module> read_bitcode(MemoryBufferRef bytes, LLVMContext &context, bool is_ours,
                                             const ParserCallbacks &callbacks, std::string &message)
 {
@@ -91,7 +83,10 @@ static std::unique_ptr<Module> read_bitcode(MemoryBufferRef bytes, LLVMContext &
         return nullptr;
     }
     bool verified = !is_ours && has_debug_info(**module); /* LLVM does it once more, behind the last function */
-    Error error = verified ? read_bodies(**module) : Error::success();
+    Error error = Error::success();
+    for (Function &function : **module)
+        if (verified && !error)
+            error = function.materialize();
     if (!error && verified && !verify(**module, message))
         return nullptr;
     if (!error)

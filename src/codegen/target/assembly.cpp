@@ -37,12 +37,9 @@ static void refuse_spellings(MCAsmParser &parser, MCAsmParserExtension *extensio
 static MCTargetAsmParser *make_parser(const MCSubtargetInfo &subtarget, MCAsmParser &parser, const MCInstrInfo &info,
                                       const MCTargetOptions &options)
 {
-    LLVMTargetRef original = nullptr;
-    char *message = nullptr;
-    if (LLVMGetTargetFromTriple(subtarget.getTargetTriple().str().c_str(), &original, &message)) {
-        LLVMDisposeMessage(message);
+    LLVMTargetRef original = tn__find_llvm_target(subtarget.getTargetTriple().str().c_str());
+    if (!original)
         return nullptr;
-    }
     auto *made = reinterpret_cast<const Target *>(original)->createMCAsmParser(subtarget, parser, info, options);
     for (const char *directive : {".include", ".incbin"})
         if (made)

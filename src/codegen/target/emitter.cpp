@@ -61,14 +61,6 @@ static bool leaves_traces(const Function &function)
     }
 }
 
-static tn__emitter *create(TargetMachine &machine)
-{
-    auto emitter = std::make_unique<tn__emitter>();
-    return machine.addPassesToEmitFile(emitter->passes, emitter->stream, nullptr, CodeGenFileType::ObjectFile)
-               ? nullptr
-               : emitter.release();
-}
-
 /* What the printer writes to is created anew each time, because RISC-V's streamer keeps pointers into the previous
  * object. */
 static bool renew(tn__emitter &emitter, TargetMachine &machine)
@@ -89,10 +81,12 @@ static bool renew(tn__emitter &emitter, TargetMachine &machine)
 static bool emit(tn__emitter *&emitter, TargetMachine &machine, Module &module, tn_buffer *out)
 {
     size_t cost = module.getInstructionCount() + per_module;
-    if (!emitter)
-        emitter = create(machine);
-    if (!emitter)
-        return false;
+    if (!emitter) {
+        auto created = std::make_unique<tn__emitter>();
+        if (machine.addPassesToEmitFile(created->passes, created->stream, nullptr, CodeGenFileType::ObjectFile))
+            return false;
+        emitter = created.release();
+    }
     module.setDataLayout(machine.createDataLayout());
     emitter->passes.run(module);
     bool filled = tn__buffer_fill(out, emitter->bytes.data(), emitter->bytes.size());

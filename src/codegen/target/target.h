@@ -24,6 +24,9 @@ extern "C" {
 
 /* ---- targets.c ---- */
 
+/* LLVM's target for a triple, or NULL. */
+LLVMTargetRef tn__find_llvm_target(const char *triple);
+
 /* What one compilation generates code for. */
 struct tn__target {
     char *triple, *layout;       /* normalised; the data layout; LLVM's allocations */
@@ -50,6 +53,10 @@ void tn__target_close(struct tn__target *target);
 int tn__target_take(struct tn__target **out, const struct tn_compile_options *options, const char *module_triple,
                     struct tn_error *err);
 void tn__target_give(struct tn__target *target);
+
+/* Copies what the options point to, but for the observer: texts to `texts`, the CPU to *native. NULL: copies nothing.
+ * Returns how many bytes the texts take. */
+size_t tn__keep_compile_options(struct tn_compile_options *options, char *texts, struct tn_cpu *native);
 
 /* ---- native.c ---- */
 

@@ -42,20 +42,17 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same_cpu(const struct tn_cpu *a, const struct tn_cpu *b)
-{
-    return a == b || (a && b && a->arch == b->arch && same_text(a->name, b->name) &&
-                      memcmp(&a->features, &b->features, sizeof a->features) == 0);
-}
-
 static bool matches(const struct entry *entry, const struct tn_compile_options *options, const char *triple)
 {
     const struct tn_compile_options *key = &entry->key;
-    return key->opt_level == options->opt_level && key->reloc_model == options->reloc_model &&
+    const struct tn_cpu *a = key->native, *b = options->native;
+    bool same_cpu = a == b || (a && b && a->arch == b->arch && same_text(a->name, b->name) &&
+                               memcmp(&a->features, &b->features, sizeof a->features) == 0);
+    return same_cpu && key->opt_level == options->opt_level && key->reloc_model == options->reloc_model &&
            key->code_model == options->code_model && !key->function_sections == !options->function_sections &&
            !key->assembly_files == !options->assembly_files && same_text(key->triple, options->triple) &&
            same_text(key->cpu, options->cpu) && same_text(key->features, options->features) &&
-           same_cpu(key->native, options->native) && (options->triple || same_text(entry->wanted, triple));
+           (options->triple || same_text(entry->wanted, triple));
 }
 
 static struct entry *take_idle(const struct tn_compile_options *options, const char *triple)
@@ -73,38 +70,33 @@ static struct entry *take_idle(const struct tn_compile_options *options, const c
     return found;
 }
 
-static size_t room_for(const char *text)
+size_t tn__keep_compile_options(struct tn_compile_options *options, char *texts, struct tn_cpu *native)
 {
-    return text ? strlen(text) + 1 : 0;
-}
-
-/* Copies the text to *at, which moves on. */
-static char *keep(char **at, const char *text)
-{
-    if (!text)
-        return NULL;
-    char *copy = *at;
-    *at = stpcpy(copy, text) + 1;
-    return copy;
+    const char **const strings[] = {&options->triple, &options->cpu, &options->features, &options->passes};
+    size_t size = 0;
+    for (size_t i = 0; i < TN_COUNT(strings); i++) {
+        size_t length = *strings[i] ? strlen(*strings[i]) + 1 : 0;
+        if (texts && length)
+            *strings[i] = memcpy(texts + size, *strings[i], length);
+        size += length;
+    }
+    if (native && options->native) {
+        *native = *options->native;
+        options->native = native;
+    }
+    return size;
 }
 
 static struct entry *make_entry(const struct tn_compile_options *options, const char *triple)
 {
-    size_t size = sizeof(struct entry) + room_for(options->triple) + room_for(options->cpu) +
-                  room_for(options->features) + room_for(triple);
-    struct entry *entry = tn__alloc_zeroed(NULL, size, 1);
+    struct tn_compile_options key = *options;
+    size_t size = tn__keep_compile_options(&key, NULL, NULL), triple_size = strlen(triple) + 1;
+    struct entry *entry = tn__alloc_zeroed(NULL, sizeof *entry + size + triple_size, 1);
     if (!entry)
         return NULL;
-    char *at = entry->text;
-    entry->key = *options;
-    entry->key.triple = keep(&at, options->triple);
-    entry->key.cpu = keep(&at, options->cpu);
-    entry->key.features = keep(&at, options->features);
-    entry->wanted = keep(&at, triple);
-    if (options->native) {
-        entry->native = *options->native;
-        entry->key.native = &entry->native;
-    }
+    tn__keep_compile_options(&key, entry->text, &entry->native);
+    entry->key = key;
+    entry->wanted = memcpy(entry->text + size, triple, triple_size);
     return entry;
 }
 

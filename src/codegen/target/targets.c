@@ -95,7 +95,7 @@ static int out_of_memory(struct tn_error *err)
     return tn__fail(err, TN_ENOMEM, "out of memory while setting up the target");
 }
 
-static LLVMTargetRef find_llvm_target(const char *triple)
+LLVMTargetRef tn__find_llvm_target(const char *triple)
 {
     LLVMTargetRef found = NULL;
     char *message = NULL;
@@ -104,14 +104,6 @@ static LLVMTargetRef find_llvm_target(const char *triple)
         return NULL;
     }
     return found;
-}
-
-static struct target_row *find_row(LLVMTargetRef target)
-{
-    for (size_t i = 0; target && i < TN_COUNT(rows); i++)
-        if (strncmp(LLVMGetTargetName(target), rows[i].prefix, strlen(rows[i].prefix)) == 0)
-            return &rows[i];
-    return NULL;
 }
 
 static int unknown_triple(const char *triple, struct tn_error *err)
@@ -141,7 +133,7 @@ static int choose_cpu(struct tn__target *target, const struct target_row *row, L
                       const struct tn_compile_options *options, struct tn_error *err)
 {
     const struct tn_cpu_arch *arch = options->native ? options->native->arch : tn_cpu_arch_host();
-    bool native_arch = find_llvm_target(arch->triple) == llvm;
+    bool native_arch = tn__find_llvm_target(arch->triple) == llvm;
     bool wanted = options->cpu ? strcmp(options->cpu, "native") == 0 : native_arch;
     target->cpu_given = options->cpu != NULL;
     target->features = options->features ? options->features : "";
@@ -192,8 +184,11 @@ int tn__target_open(struct tn__target *target, const struct tn_compile_options *
     target->triple = LLVMNormalizeTargetTriple(wanted);
     if (!target->triple)
         return out_of_memory(err);
-    LLVMTargetRef llvm = find_llvm_target(target->triple);
-    struct target_row *row = find_row(llvm);
+    LLVMTargetRef llvm = tn__find_llvm_target(target->triple);
+    struct target_row *row = NULL;
+    for (size_t i = 0; llvm && !row && i < TN_COUNT(rows); i++)
+        if (strncmp(LLVMGetTargetName(llvm), rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            row = &rows[i];
     if (!row)
         return unknown_triple(wanted, err);
     if (options->code_model == TN_CODE_MEDIUM && !row->medium)
