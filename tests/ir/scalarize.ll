@@ -5,6 +5,8 @@
 ; RUN: %tenon opt --passes=scalarize %s | FileCheck %s
 ; RUN: %tenon opt --passes=scalarize,place-roots %s | FileCheck %s --check-prefix=PLACED
 ; RUN: not %tenon opt --passes=place-roots %s 2>&1 | FileCheck %s --check-prefix=WHOLE
+; The entries of versions are naked: their parameters stay whole.
+; RUN: %tenon build --targets 'x86-64;x86-64-v3' -o %t.a %s
 ; RUN: not %tenon opt --passes=insert-barriers %s 2>&1 | FileCheck %s --check-prefix=SCATTER
 
 ; WHOLE: [not-scalar]

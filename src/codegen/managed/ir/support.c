@@ -117,6 +117,11 @@ bool tn__is_managed_function(LLVMValueRef value)
     return strategy && strcmp(strategy, TN__GC_STRATEGY) == 0;
 }
 
+bool tn__is_naked(LLVMValueRef function)
+{
+    return tn__attribute(function, TN__ON_FUNCTION, "naked") != NULL;
+}
+
 bool tn__is_local(LLVMValueRef global)
 {
     LLVMLinkage linkage = LLVMGetLinkage(global);

@@ -29,13 +29,6 @@ static bool may_be_replaced(LLVMValueRef function)
     }
 }
 
-/* What inline assembly without a frame leads to, nobody knows: an image's entries jump to versions of functions. So
- * this is native code, and called like that. */
-static bool is_naked(LLVMValueRef function)
-{
-    return tn__attribute(function, TN__ON_FUNCTION, "naked") != NULL;
-}
-
 /* A safepoint in a leaf makes it none, which may make its callers none. */
 static void mark_leaves(struct tn__gc *gc)
 {
@@ -46,7 +39,7 @@ static void mark_leaves(struct tn__gc *gc)
     }
     struct tn__map inferred = {0};
     for (TN__EACH_FUNCTION(f, gc))
-        if (!LLVMIsDeclaration(f) && !LLVMGetGC(f) && !may_be_replaced(f) && !is_naked(f) &&
+        if (!LLVMIsDeclaration(f) && !LLVMGetGC(f) && !may_be_replaced(f) && !tn__is_naked(f) &&
             !tn__has_text(f, TN__LEAF)) {
             *tn__map_add(gc, &inferred, f) = 1;
             tn__set_text(f, TN__LEAF, "");
@@ -68,7 +61,7 @@ void tn__manage_functions(struct tn__gc *gc)
     for (TN__EACH_FUNCTION(f, gc)) {
         /* What is available elsewhere is not emitted: it is the one elsewhere that is called. */
         bool is_elsewhere = LLVMIsDeclaration(f) || LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage;
-        if (is_elsewhere || is_naked(f) || tn__has_text(f, TN__LEAF))
+        if (is_elsewhere || tn__is_naked(f) || tn__has_text(f, TN__LEAF))
             continue;
         if (LLVMGetGC(f) && !tn__is_managed_function(f))
             tn__gc_reject(gc, NULL, f, "gc", "a function of managed code has another collector");

@@ -397,7 +397,7 @@ void tn__scalarize(struct tn__gc *gc)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
-        if (LLVMIsDeclaration(f) || !has_wholes(f))
+        if (LLVMIsDeclaration(f) || tn__is_naked(f) || !has_wholes(f))
             continue;
         tn__llvm_remove_unreachable(f);
         tn__split_invokes(f);
