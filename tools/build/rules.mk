@@ -214,10 +214,10 @@ lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
-# ThreadSanitizer, those that ask for particular addresses. Nor are forks while threads allocate: gcc's AddressSanitizer
+# ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are forks while threads allocate: gcc's AddressSanitizer
 # does not take its allocator's locks for a fork, so one that another thread held hangs the child.
 unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork) \
-	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies)
+	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 
 # With a sanitizer, tests that fork often take minutes.
