@@ -64,8 +64,8 @@ LLVMTypeRef tn__element_type(LLVMTypeRef type, uint64_t i);
 uint64_t tn__element_offset(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t i); /* in bytes */
 
 bool tn__is_managed_function(LLVMValueRef value);
-/* True if the function consists of inline assembly without a frame. Nobody knows where it leads (an image's entries jump
- * to versions of functions), so it is native code, and called like that. Its parameters must have no use. */
+/* True if the function consists of inline assembly without a frame. Nobody knows where it leads (an image's entries
+ * jump to versions of functions), so it is native code, and called like that. Its parameters must have no use. */
 bool tn__is_naked(LLVMValueRef function);
 bool tn__is_local(LLVMValueRef global); /* its name means nothing to other modules */
 
