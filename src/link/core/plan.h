@@ -68,9 +68,9 @@ struct tn__object {
     struct tn__list queued; /* pending: in the library's queue; a new archive member: in the link's list; linked: see
                                `unplaced` of the session */
     uint64_t first_call;    /* the sequence of the first of its initializers and finalizers; 0: none */
-    bool has_calls;         /* the library's lists may contain these */
-    uint32_t thread_exits;  /* functions that threads will run when they end */
     struct tn__unwind_table *unwind;
+    uint32_t has_calls : 1;     /* the library's lists may contain these */
+    uint32_t thread_exits : 31; /* functions that threads will run when they end */
     uint32_t entry_count;
     struct tn__entry **entries; /* those it defined, and those of groups it claimed; allocated behind this struct */
 
