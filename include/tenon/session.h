@@ -43,8 +43,8 @@ struct tn_session_options {
     void *context;
     const struct tn_allocator *allocator; /* NULL: mimalloc */
     uint64_t flags;                       /* TN_SESSION_... */
-    /* Called for failures that no caller is waiting for: of a materializer that nobody asked, or at the first call of a
-     * lazy function. Called by any thread, without a lock. */
+    /* Called for failures that no lookup reports: of a materializer that was not asked for anything, or at the first
+     * call of a lazy function. Called by any thread, without a lock. */
     void (*on_error)(void *context, const struct tn_error *error);
     /* Materializers needed at the same time may run in parallel: on this many threads of the session, or */
     size_t threads;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Threads: who may still be using removed code, and where thread-local variables of loaded objects live.
+/* Threads: which of them may still be using removed code, and where thread-local variables of loaded objects live.
  *
  * A thread that runs code which others may remove attaches, and reports from time to time that it holds no references
- * to such code. Whoever removes something waits until all attached threads have done so.
+ * to such code. A removal waits until all attached threads have done so.
  *
  *     tn_thread_attach();
  *     while (next(&work)) {
