@@ -9,43 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tenon_managed.h"
-
-struct node {
-    struct node tn_ref *next;
-    long value;
-};
-TN_TYPE(struct node, next);
-
-typedef struct node tn_ref *node;
+#include "list.h"
 
 static long frames = 1000, nodes = 100;
-
-static node make_list(long count)
-{
-    node list = NULL;
-    for (long i = 0; i < count; i++) {
-        node n = tn_new(struct node);
-        n->value = i;
-        n->next = list;
-        list = n;
-    }
-    return list;
-}
-
-static long sum(node list)
-{
-    long total = 0;
-    for (; list; list = list->next)
-        total += list->value;
-    return total;
-}
 
 static long descend(long depth, node list)
 {
     node mine = tn_new(struct node);
     mine->value = depth;
-    long below = depth ? descend(depth - 1, mine) : sum(make_list(nodes));
+    long below = depth ? descend(depth - 1, mine) : sum_of(make_list(nodes));
     return below + mine->value + (list ? list->value & 1 : 0);
 }
 

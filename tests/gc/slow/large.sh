@@ -21,7 +21,7 @@ says() {
 }
 
 for program in bench/gc/bt.c tests/gc/programs/deep.c; do
-    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $program -o "$out/$(basename $program .c).bc" || exit 1
+    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c $program -o "$out/$(basename $program .c).bc" || exit 1
 done
 
 trees() { echo $((2 ** ($1 + 1) - 1)); }

@@ -5,7 +5,6 @@
 
 #include "stubs.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -149,17 +148,6 @@ static step *const steps[] = {
     define_alias,          add_gather_1,        add_gather_2, link_roots,        run_initializers};
 
 /* ---- what must be as before ---- */
-
-static unsigned count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    unsigned count = 0;
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
 
 static unsigned count_memfds(void)
 {

@@ -2,7 +2,6 @@
 
 #include "forks.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,17 +34,6 @@ static unsigned count_mappings(void)
     for (int c; (c = getc(maps)) != EOF;)
         count += c == '\n';
     fclose(maps);
-    return count;
-}
-
-static unsigned count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    unsigned count = 0;
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
     return count;
 }
 

@@ -2,6 +2,7 @@
 
 #include "support.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -151,6 +152,17 @@ void assert_same_memory(const struct tn_stats *before, const struct tn_stats *af
     assert_int_equal(before->objects, after->objects);
     assert_int_equal(before->got_slots, after->got_slots);
     assert_int_equal(before->stubs, after->stubs);
+}
+
+unsigned count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
 }
 
 /* ---- files ---- */

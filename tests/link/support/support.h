@@ -87,4 +87,7 @@ int run_rows(const char *group, const void *rows, size_t count, size_t size, CMU
  * 128 + the signal. */
 int in_child(CMUnitTestFunction body, void *argument);
 
+/* How many descriptors are open, with the entries that every folder has. */
+unsigned count_descriptors(void);
+
 #endif
