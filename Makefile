@@ -7,6 +7,8 @@
 #   make          the static tool and both archives; reports what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)
 #   make musl     the runtime for programs linked with musl, in build/musl
+#   make HOST=aarch64-linux-gnu, make HOST=riscv64-linux-gnu
+#                 the runtime for another machine, by Debian's cross compiler, in build/HOST
 #   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl, uninstall-musl
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
@@ -28,6 +30,11 @@
 #   MUSL_CC=musl-gcc               which musl; empty: a tool that cannot write executables (tenon build --kind=exe)
 #   BUILD=build   CC=gcc   CXX=g++   OPT=-O2   CFLAGS= CXXFLAGS= (added)   SANITIZE= (address,undefined ...)   JOBS=
 
+HOST ?=
+ifneq ($(HOST),)
+LLVM := 0
+BUILD := build/$(HOST)
+endif
 LLVM ?= 1
 TARGETS ?= X86 AArch64 RISCV
 LLVM_CONFIG ?= llvm-config-22
@@ -43,10 +50,11 @@ endif
 JOBS ?= $(shell nproc)
 SMALL ?= 1
 
-export LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL
+export HOST LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh
+cross = $(if $(HOST),cross)
 needs_llvm = @[ "$(LLVM)" != 0 ] || { echo "make $@ compiles LLVM IR: omit LLVM=0" >&2; exit 1; }
 make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS)) -f tools/build/rules.mk
 
@@ -56,7 +64,7 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 .DEFAULT_GOAL := all
 
 all:
-	@$(setup) check build
+	@$(setup) check build $(cross)
 	@$(make_in) all
 
 setup:
@@ -67,7 +75,7 @@ musl:
 	@$(make_in) LLVM=0 musl
 
 install:
-	@$(setup) check build
+	@$(setup) check build $(cross)
 	@$(make_in) install
 
 install-musl:

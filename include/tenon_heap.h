@@ -108,7 +108,7 @@ struct tn_heap_options {
 };
 
 /* Creates a heap. `options` may be NULL (defaults). TN_EINVAL, TN_ENOMEM, TN_EFORMAT (the program's own stack maps are
- * malformed). */
+ * malformed), TN_ENOTSUP (managed code is not supported on this machine). */
 TN_API int tn_heap_create(const struct tn_heap_options *options, struct tn_heap **out, struct tn_error *err);
 
 /* Destroys a heap with all its objects and handles; pending finalizers are not run. No thread but the caller may be

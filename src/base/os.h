@@ -110,6 +110,8 @@ bool tn__os_peek(uint64_t address, uint64_t *word);
 struct tn__os_access {
     uint64_t address, stack, frame;
 };
+/* Fills in the two pointers from the context that a signal handler is given (host_*.c). */
+void tn__os_read_registers(const void *context, struct tn__os_access *access);
 /* From now on calls `watch` for each of these, in a signal handler on the thread's signal stack if it has one; then the
  * program goes on as it would have before: with its own handler, or not at all. Once. */
 int tn__os_watch_accesses(void (*watch)(const struct tn__os_access *access));
@@ -125,7 +127,7 @@ int tn__os_at_thread_end(uint64_t *key, void (*function)(void *value), void *val
 /* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
 uint64_t tn__os_stack_size(void);
 
-/* Makes newly written code visible to instruction fetch on all cores. Any alignment. */
+/* Makes newly written code visible to instruction fetch on all cores (host_*.c). Any alignment. */
 void tn__os_flush_code(uint64_t address, size_t size);
 
 /* The first address of this program's own image, and the first one after it. */
@@ -171,6 +173,8 @@ void tn__os_visit_cores(void (*visit)(void *context), void *context);
 /* Makes every running thread of the process execute a full memory barrier, and the calling thread too: membarrier(2).
  * Old kernels, sandboxes and emulators refuse it. */
 int tn__os_fence_threads(void);
+/* Makes every running thread of the process fetch its next instruction anew. Does nothing where the system refuses. */
+void tn__os_synchronize_cores(void);
 
 /* hwprobe(2) over all cores; only on RISC-V. Keys unknown to the kernel become -1. */
 struct tn__os_hwprobe {

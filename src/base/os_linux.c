@@ -308,11 +308,6 @@ void tn__os_seed(uint64_t numbers[2])
     numbers[1] = (uintptr_t)numbers ^ (uint64_t)(uintptr_t)&tn__os_seed << 17 ^ (uint64_t)getpid() << 40;
 }
 
-void tn__os_flush_code(uint64_t address, size_t size)
-{
-    __builtin___clear_cache(pointer(address), pointer(address + size));
-}
-
 /* Defined by every ELF linker for the file that holds this object. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden"))); /* of the file that this is linked into */

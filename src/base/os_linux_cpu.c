@@ -14,7 +14,12 @@
 enum { CORES = 8192, SYS_HWPROBE = 258 };
 
 /* linux/membarrier.h, which musl's headers do not have. */
-enum { MEMBARRIER_PRIVATE_EXPEDITED = 8, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 16 };
+enum {
+    MEMBARRIER_PRIVATE_EXPEDITED = 8,
+    MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 16,
+    MEMBARRIER_PRIVATE_EXPEDITED_SYNC_CORE = 32,
+    MEMBARRIER_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE = 64,
+};
 
 size_t tn__os_cores(void)
 {
@@ -49,15 +54,25 @@ static int membarrier(int command)
 }
 
 /* The kernel says EPERM to processes that have not registered. Registering again does nothing. */
+static int reach_threads(int command, int registration)
+{
+    int saved = errno, error = membarrier(command);
+    if (error == EPERM && !membarrier(registration))
+        error = membarrier(command);
+    errno = saved;
+    return error;
+}
+
 int tn__os_fence_threads(void)
 {
     if (tn__os_fence_fault())
         return EPERM;
-    int saved = errno, error = membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
-    if (error == EPERM && !membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED))
-        error = membarrier(MEMBARRIER_PRIVATE_EXPEDITED);
-    errno = saved;
-    return error;
+    return reach_threads(MEMBARRIER_PRIVATE_EXPEDITED, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED);
+}
+
+void tn__os_synchronize_cores(void)
+{
+    reach_threads(MEMBARRIER_PRIVATE_EXPEDITED_SYNC_CORE, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 int tn__os_riscv_hwprobe(struct tn__os_hwprobe *keys, size_t count)

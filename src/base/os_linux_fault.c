@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/auxv.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -17,9 +16,8 @@ static void (*watcher)(const struct tn__os_access *access);
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    const ucontext_t *user = context;
-    const struct tn__os_access access = {(uintptr_t)info->si_addr, (uint64_t)user->uc_mcontext.gregs[REG_RSP],
-                                         (uint64_t)user->uc_mcontext.gregs[REG_RBP]};
+    struct tn__os_access access = {.address = (uintptr_t)info->si_addr};
+    tn__os_read_registers(context, &access);
     if (info->si_code > 0) /* not sent by a process */
         watcher(&access);
     if (before.sa_flags & SA_SIGINFO)

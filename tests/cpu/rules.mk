@@ -13,18 +13,16 @@ endif
 # ---- qemu/: make test-qemu runs a program of three architectures on CPUs that are not there, and what other areas add ----
 
 probe_arches := x86_64 aarch64 riscv64
-probe_cc_x86_64 := $(CC)
-probe_cc_aarch64 := aarch64-linux-gnu-gcc
-probe_cc_riscv64 := riscv64-linux-gnu-gcc
+probe_cc = $(if $(filter x86_64,$(1)),$(CC),$(1)-linux-gnu-gcc)
+probe_lib = $(BUILD)/$(if $(filter x86_64,$(1)),,$(1)-linux-gnu/)libtenon.a
 probe := $(BUILD)/tests/cpu/qemu/probe
-# All of src/cpu and what it needs of src/base; the linker does not come along.
-probe_src := $(filter-out src/cpu/host_%,$(wildcard src/cpu/*.c)) tests/cpu/qemu/probe.c \
-	$(foreach name,alloc arena error faults options os_linux_cpu,src/base/$(name).c)
 
-$(probe_arches:%=$(probe)-%): $(probe)-%: $(probe_src) src/cpu/host_%.c $(wildcard src/cpu/*.h src/cpu/*.def include/*.h)
-	@mkdir -p $(@D)
-	$(call step,LINK)$(probe_cc_$*) -std=c11 -O1 -D_GNU_SOURCE $(c_warnings) -Iinclude -Isrc -isystem tools/build/malloc -static \
-		$(filter %.c,$^) -o $@
+define probe_rule
+$(probe)-$(1): tests/cpu/qemu/probe.c $(call probe_lib,$(1))
+	@mkdir -p $$(@D)
+	$$(call step,LINK)$(call probe_cc,$(1)) -std=c11 -O1 -D_GNU_SOURCE $$(c_warnings) -Iinclude -Isrc -static $$^ -o $$@
+endef
+$(foreach arch,$(probe_arches),$(eval $(call probe_rule,$(arch))))
 
 .PHONY: test-qemu
 test-qemu: $(probe_arches:%=$(probe)-%) $(cpu_oracle)

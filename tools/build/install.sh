@@ -8,8 +8,8 @@
 # information, which names the folders they were made in; *.in files get the paths and versions of this installation.
 # `describe` writes package descriptions of the build tree itself into $BUILD/pkgconfig.
 #
-# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR; and, where the code generator was
-# built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_VERSION, TARGETS.
+# Environment: PREFIX DESTDIR BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR; BUILD MIMALLOC_DIR STRIP; and, where the code generator
+# was built, LLVM_LINK (what a program links besides it), LLVM_BIN, LLVM_VERSION, TARGETS.
 
 set -eu
 
@@ -41,7 +41,7 @@ put() {
 }
 
 put_archive() {
-    [ $action = uninstall ] || strip --strip-debug --enable-deterministic-archives -o "$work/archive" "$1"
+    [ $action = uninstall ] || "${STRIP:-strip}" --strip-debug --enable-deterministic-archives -o "$work/archive" "$1"
     put 644 "$work/archive" "$2" "${1##*/}"
 }
 

@@ -16,9 +16,12 @@ with_llvm := $(filter-out 0,$(LLVM))
 runtime_parts := base cpu link gc image
 runtime_src := $(foreach part,$(runtime_parts),$(wildcard src/$(part)/*.c src/$(part)/*/*.c src/$(part)/*/*/*.c))
 codegen_src := $(wildcard src/codegen/*/*.c src/codegen/*/*/*.c)
-# Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for.
+include tools/build/cross.mk
+# Of the files host_*.c, which the running machine executes, only those for the machine that is compiled for; where a
+# folder has none for it, host_none.c.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-for_machine = $(foreach src,$(1),$(if $(filter-out host_$(machine).c,$(filter host_%,$(notdir $(src)))),,$(src)))
+host_file = $(firstword $(wildcard $(1)host_$(machine).c $(1)host_none.c))
+for_machine = $(foreach src,$(1),$(if $(filter host_%,$(notdir $(src))),$(filter $(call host_file,$(dir $(src))),$(src)),$(src)))
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
 codegen_cxx := $(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp)
@@ -100,7 +103,7 @@ $(BUILD)/obj/mimalloc.o: $(MIMALLOC_DIR)/src/static.c $(call stamp,compile_mimal
 	$(call step,CC)$(compile_mimalloc) -c $< -o $@
 
 $(BUILD)/obj/alloc.o: $(alloc) $(BUILD)/obj/mimalloc.o
-	$(call step,BIND)ld -r $^ -o $@.tmp && objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
+	$(call step,BIND)$(cross)ld -r $^ -o $@.tmp && $(cross)objcopy --wildcard --keep-global-symbol='tn__*' $@.tmp $@
 	@rm $@.tmp
 
 # ---- archives ----
@@ -114,7 +117,7 @@ codegen_obj := $(call obj,$(codegen_src) $(codegen_cxx))
 # The lists are stamps too: a member whose source was removed leaves the archive.
 $(BUILD)/libtenon.a: $(runtime_obj) $(call stamp,runtime_obj)
 	@rm -f $@
-	$(call step,AR)ar rcsD $@ $(runtime_obj)
+	$(call step,AR)$(cross)ar rcsD $@ $(runtime_obj)
 
 ifdef with_llvm
 $(BUILD)/libtenon_codegen.a: $(codegen_obj) $(call stamp,codegen_obj)
@@ -249,7 +252,7 @@ size: $(BUILD)/libtenon.a $(if $(with_llvm),$(BUILD)/tenon)
 
 # What programs link besides libtenon_codegen.a; LLVM needs the C++ library.
 llvm_link := $(if $(with_llvm),$(strip $(llvm_libs)) -lz -lzstd -lstdc++ -lm)
-run_install = LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
+run_install = STRIP=$(cross)strip LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)" \
 	LLVM_VERSION="$(if $(with_llvm),$(shell $(LLVM_CONFIG) --version))" tools/build/install.sh
 
 # The build tree has the same descriptions as an installation, so that examples and products can be built from it.

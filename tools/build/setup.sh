@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build musl demo test slow models lint bench fuzz qemu
+# setup.sh check|install GROUP...     GROUP: build cross musl demo test slow models lint bench fuzz qemu
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
 # alone: mimalloc, SQLite and Lua come as Debian's source packages through a list of ours, see
 # fetch_source.
 #
-# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; SUDO (the word before apt-get).
+# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SUDO (the word before apt-get).
 
 set -eu
 
@@ -47,7 +47,8 @@ packages_of() {
     bench-*) echo tcl valgrind "$(llvm_packages 'clang-%s')" ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
-    qemu-*) echo qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross ;;
+    cross-*) echo "g++-$HOST" ;;
+    qemu-*) echo qemu-user-static g++-aarch64-linux-gnu g++-riscv64-linux-gnu ;;
     lint-*) echo clang-format-14 cppcheck python3 ;;
     *) fail "unknown group '$1'" ;;
     esac

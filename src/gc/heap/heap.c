@@ -47,6 +47,8 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     enum { KNOWN_FLAGS = TN_HEAP_STRESS | TN_HEAP_VERIFY };
     struct tn_heap_options options;
     int code = tn__take_options(&options, sizeof options, given, "struct tn_heap_options", err);
+    if (!code)
+        code = tn__gc_look_at_machine(err);
     if (code)
         return code;
     if (!out || options.flags & ~(uint64_t)KNOWN_FLAGS)
@@ -71,7 +73,6 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     pthread_mutex_init(&heap->lock, NULL);
     pthread_mutex_init(&heap->roots_lock, NULL);
     heap->fences = tn__os_fence_threads() != 0;
-    tn__gc_look_at_machine();
     tn__watch_lazy_calls();
     tn__heaps_add(heap);
     *out = heap;

@@ -197,11 +197,13 @@ _Static_assert(RESULT_COMPONENTS == (1 | 2 | 4 | 64) && RESULT_AREA == 1152 + 51
 
 static uint8_t has_xsave __asm__("tn__gc_has_xsave") __attribute__((used));
 
-void tn__gc_look_at_machine(void)
+int tn__gc_look_at_machine(struct tn_error *err)
 {
     uint32_t eax, ebx, ecx, edx;
     bool found = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_OSXSAVE);
     __atomic_store_n(&has_xsave, found, __ATOMIC_RELAXED);
+    (void)err;
+    return 0;
 }
 
 /* Calls the function in r11 with the result registers among the general ones, and preserves every register that may

@@ -18,8 +18,9 @@ void tn__gc_end_transition(void);
 /* After the second return of a function, if that came from a transition. */
 void tn__gc_after_jump(void);
 
-/* Detects the processor features that assembly depends on. Before the first heap. */
-void tn__gc_look_at_machine(void);
+/* Detects the processor features that assembly depends on. Before the first heap. TN_ENOTSUP: there is no such assembly
+ * (host_none.c). */
+int tn__gc_look_at_machine(struct tn_error *err);
 
 /* Has lazy stubs report the calls that wait in them (base/lazy_frame.h). */
 void tn__watch_lazy_calls(void);

@@ -112,7 +112,7 @@ struct tn__arch {
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
 };
 
-extern const struct tn__arch tn__arch_x86_64;
+extern const struct tn__arch tn__arch_x86_64, tn__arch_aarch64, tn__arch_riscv64;
 
 /* Those that objects may be for, up to NULL (architectures.c; a program that defines the list itself replaces it). */
 extern const struct tn__arch *const tn__architectures[];

@@ -181,6 +181,8 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
 {
     if (session->lazy)
         return 0;
+    if (!tn__lazy_machine.entry)
+        return tn__fail(err, TN_ENOTSUP, "lazy stubs are not supported on %s yet", tn__arch_host->name);
     struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
         return tn__no_memory(err, NULL);

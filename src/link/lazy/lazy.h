@@ -33,7 +33,7 @@ struct tn__lazy_machine {
     /* Writes a jump through the slot that also passes the slot's address to the entry. */
     void (*write_stub)(uint8_t *out, uint64_t stub, uint64_t slot);
     /* The entry for this processor. */
-    const void *(*entry)(void);
+    const void *(*entry)(void); /* NULL: there are no stubs for it (host_none.c) */
     const void *removed; /* target of stubs without a function: stops the program, with the stack as at the call */
     /* The contents of an unwind table's common entry, from its version on: how to unwind from a stub. */
     const uint8_t *unwind;

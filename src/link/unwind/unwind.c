@@ -145,8 +145,8 @@ static const struct __attribute__((packed, aligned(8))) {
     .common_length = 16,
     .version = 1,
     .code_align = 1,
-    .data_align = 0x78, /* -8 */
-    .return_register = 16,
+    .data_align = 0x78,    /* -8 */
+    .return_register = 16, /* of x86-64; no frame of this function is ever unwound */
     .length = 20,
     .distance = 24, /* back to the common entry, from this field */
     .start = &probed,

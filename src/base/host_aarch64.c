@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What os.h says of the processor, on AArch64. */
+
+#include <ucontext.h>
+
+#include "os.h"
+
+void tn__os_read_registers(const void *context, struct tn__os_access *access)
+{
+    enum { FRAME = 29 };
+    const ucontext_t *user = context;
+    access->stack = user->uc_mcontext.sp;
+    access->frame = user->uc_mcontext.regs[FRAME];
+}
+
+/* The instructions that compilers emit for this reach the caches of all cores; but another core may have fetched
+ * already what was there before (Arm ARM, chapter B2, "Concurrent modification and execution of instructions"). */
+void tn__os_flush_code(uint64_t address, size_t size)
+{
+    char *start = (char *)(uintptr_t)address;
+    __builtin___clear_cache(start, start + size);
+    tn__os_synchronize_cores();
+}

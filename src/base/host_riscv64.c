@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What os.h says of the processor, on RISC-V. */
+
+#include <ucontext.h>
+
+#include "os.h"
+
+void tn__os_read_registers(const void *context, struct tn__os_access *access)
+{
+    enum { FRAME = 8 }; /* s0 */
+    const ucontext_t *user = context;
+    access->stack = user->uc_mcontext.__gregs[REG_SP];
+    access->frame = user->uc_mcontext.__gregs[FRAME];
+}
+
+/* A system call, riscv_flush_icache: only the kernel can reach the other cores on which the process runs. */
+void tn__os_flush_code(uint64_t address, size_t size)
+{
+    char *start = (char *)(uintptr_t)address;
+    __builtin___clear_cache(start, start + size);
+}

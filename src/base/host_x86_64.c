@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What os.h says of the processor, on x86-64. */
+
+#include <ucontext.h>
+
+#include "os.h"
+
+void tn__os_read_registers(const void *context, struct tn__os_access *access)
+{
+    const ucontext_t *user = context;
+    access->stack = (uint64_t)user->uc_mcontext.gregs[REG_RSP];
+    access->frame = (uint64_t)user->uc_mcontext.gregs[REG_RBP];
+}
+
+/* Instruction fetch sees what was written; compilers make nothing of this. */
+void tn__os_flush_code(uint64_t address, size_t size)
+{
+    char *start = (char *)(uintptr_t)address;
+    __builtin___clear_cache(start, start + size);
+}

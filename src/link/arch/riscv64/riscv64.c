@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* RISC-V with 64 bits: RISC-V ELF psABI Specification. */
+
+#include "link/arch/reloc.h"
+
+/* auipc t3, %pcrel_hi(slot); ld t3, %pcrel_lo(t3); jr t3; unimp. As in a PLT, t3 is free between caller
+ * and callee. */
+static void write_stub(uint8_t *out, uint64_t address, uint64_t slot)
+{
+    uint32_t distance = (uint32_t)(slot - address);
+    tn__put32(out, 0x00000e17 | ((distance + 0x800) & 0xfffff000));
+    tn__put32(out + 4, 0x000e3e03 | distance << 20);
+    tn__put32(out + 8, 0x000e0067);
+    tn__put32(out + 12, 0);
+}
+
+const struct tn__arch tn__arch_riscv64 = {
+    .name = "RISC-V 64",
+    .triple = "riscv64-unknown-linux-gnu",
+    .elf_machine = 243,
+    .dynamic_types = {[TN__DYNAMIC_RELATIVE] = 3,
+                      [TN__DYNAMIC_SLOT] = 2,
+                      [TN__DYNAMIC_IMPORT] = 2,
+                      [TN__DYNAMIC_TLS_MODULE] = 7,
+                      [TN__DYNAMIC_TLS_OFFSET] = 11,
+                      [TN__DYNAMIC_TLS_IMPORT] = 11},
+    .stub_size = 16,
+    .write_stub = write_stub,
+};
