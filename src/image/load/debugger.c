@@ -7,7 +7,7 @@
 
 #include "base/os.h"
 #include "image/load/image.h"
-#include "link/format/elf_writer.h"
+#include "link/format/elf/writer.h"
 #include "link/observe/jit_interface.h"
 #include "link/observe/observer.h"
 

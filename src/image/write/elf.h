@@ -3,7 +3,7 @@
 /* Writing ELF shared libraries and executables from links laid out as files (link/output.h):
  *     link.c        tn_image_link
  *     elf_tables.c  what dynamic linkers read: symbols, hash table, relocations, dynamic section (gABI, chapter 5)
- *     elf_write.c   segments, sections and symbols (link/format/elf_writer.h)
+ *     elf_write.c   segments, sections and symbols (link/format/elf/writer.h)
  *     stub.c        what an executable begins with (stub.h)
  *     program.c     what an executable is told of its image
  *     finish.c      an object that calls the destructors of a library which is unloaded */
@@ -14,7 +14,7 @@
 #include <elf.h>
 
 #include "link/file/output.h"
-#include "link/format/elf_writer.h"
+#include "link/format/elf/writer.h"
 #include "tenon_image.h"
 
 #pragma GCC visibility push(hidden)

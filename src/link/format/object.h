@@ -102,7 +102,7 @@ struct tn__group {
     uint32_t count;
 };
 
-/* Laid out such that the ELF reader can copy its records (elf_relocs.c). */
+/* Laid out such that the ELF reader can copy its records (elf/relocs.c). */
 struct tn__reloc {
     uint64_t offset; /* in its section */
     uint32_t type;   /* an index into the architecture's rows */

@@ -5,7 +5,7 @@
 #include "link/observe/debug_image.h"
 #include "link/arch/reloc.h"
 #include "link/format/debug_relocs.h"
-#include "link/format/elf_writer.h"
+#include "link/format/elf/writer.h"
 #include "link/observe/observer.h"
 
 /* What debuggers read. Indexes of names and addresses are omitted: debuggers build their own. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "link/format/elf_reader.h"
+#include "link/format/elf/reader.h"
 
 struct piece {
     struct tn__elf_extent extent;

@@ -3,7 +3,7 @@
 /* The header of an ELF file (gABI 4.1, chapter 4, "ELF Header"): which files are objects that can be linked, and what
  * the others are. */
 
-#include "link/format/elf_reader.h"
+#include "link/format/elf/reader.h"
 #include "link/arch/reloc.h"
 
 #define FAIL TN__ELF_FAIL

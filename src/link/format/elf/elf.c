@@ -3,7 +3,7 @@
 /* Reads ELF64 little-endian relocatable objects (gABI 4.1, chapters 4 and 5) into the neutral object. Contents are
  * borrowed from the caller's bytes, and every offset, count and index is checked before it is used. */
 
-#include "link/format/elf_reader.h"
+#include "link/format/elf/reader.h"
 #include "link/arch/reloc.h"
 
 #define FAIL TN__ELF_FAIL

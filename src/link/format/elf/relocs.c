@@ -6,7 +6,7 @@
  * work. */
 
 #include "link/format/cursor.h"
-#include "link/format/elf_reader.h"
+#include "link/format/elf/reader.h"
 
 /* Types beyond SHT_REL and SHT_RELA, from gABI and LLVM. */
 enum { SHT_RELR_ = 19, SHT_ANDROID_REL_ = 0x60000001, SHT_ANDROID_RELA_, SHT_LLVM_RELR_ = 0x6fffff00 };

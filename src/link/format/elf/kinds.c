@@ -4,7 +4,7 @@
  * Both are checked together, because later phases rely on the pair: a table that is read in memory must have an address
  * there. */
 
-#include "link/format/elf_reader.h"
+#include "link/format/elf/reader.h"
 
 /* ---- types ---- */
 

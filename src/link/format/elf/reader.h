@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* The parts of the ELF reader:
- *     elf.c          the file as a whole, symbols, section groups
- *     elf_kinds.c    what a section is to the linker: its kind and role
- *     elf_overlap.c  no two sections share bytes of the file
- *     elf_relocs.c   relocation sections */
+ *     elf.c      the file as a whole, symbols, section groups
+ *     header.c   which files are objects
+ *     kinds.c    what a section is to the linker: its kind and role
+ *     overlap.c  no two sections share bytes of the file
+ *     relocs.c   relocation sections */
 
 #ifndef TENON_ELF_READER_H
 #define TENON_ELF_READER_H
@@ -25,7 +26,7 @@ struct tn__elf_extent {
     uint64_t start, end;
 };
 
-/* What is known about the places of sections while they are read one after the other (elf_overlap.c). */
+/* What is known about the places of sections while they are read one after the other (overlap.c). */
 enum { TN__ELF_LOOSE = 8 };
 struct tn__elf_places {
     struct tn__elf_extent contents, relocs, loose[TN__ELF_LOOSE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-#include "link/format/elf_writer.h"
+#include "link/format/elf/writer.h"
 
 struct tn__elf_section *tn__elf_append(struct tn__elf_sections *all, struct tn__elf_section section)
 {
