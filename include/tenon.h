@@ -33,6 +33,7 @@
 
 #include "tenon/base.h"
 #include "tenon/memory.h"
+#include "tenon/format.h"
 #include "tenon/session.h"
 #include "tenon/library.h"
 #include "tenon/tracker.h"

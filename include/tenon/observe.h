@@ -16,6 +16,7 @@
 #define TENON_API_OBSERVE_H
 
 #include "tenon/base.h"
+#include "tenon/format.h"
 #include "tenon/memory.h"
 
 #ifdef __cplusplus
@@ -54,6 +55,7 @@ struct tn_linked_object {
     size_t section_count;
     const uint64_t *symbol_addresses; /* by symbol number */
     size_t symbol_count;
+    const struct tn_format *format; /* of `bytes`; NULL if there are none */
 };
 
 /* The functions are called under the session's lock, or by the thread that destroys the session, so they must not call

@@ -16,6 +16,7 @@
 #define TENON_API_SESSION_H
 
 #include "tenon/base.h"
+#include "tenon/format.h"
 #include "tenon/memory.h"
 #include "tenon/thread.h"
 
@@ -60,11 +61,15 @@ struct tn_session_options {
     /* Called, without a lock, when a removal has waited long for a thread to pass a quiescent point
      * (tn_quiesce_watched). */
     tn_on_delay *on_delay;
+    /* The formats of objects that it reads, up to NULL, all of one architecture; copied. NULL: ELF of this machine.
+     * Objects of another architecture than this machine's need TN_MEMORY_ELSEWHERE. An object of a format that is known
+     * but not named here is TN_ENOTSUP, with a text that names the format. */
+    const struct tn_format *const *formats;
 };
 
 /* Creates a session. `options` may be NULL (defaults) and need not outlive the call. TN_EINVAL (bad size, window,
- * strategy or flags), TN_ENOMEM (also: no address space), TN_EPERM (the system refuses every strategy; the text names
- * the policy responsible). */
+ * strategy, flags or formats), TN_ENOTSUP (code of another architecture, to run here), TN_ENOMEM (also: no address
+ * space), TN_EPERM (the system refuses every strategy; the text names the policy responsible). */
 TN_API int tn_session_create(const struct tn_session_options *options, struct tn_session **out, struct tn_error *err);
 
 /* Unmaps everything the session linked and releases every borrowed input. No thread may be running its code or

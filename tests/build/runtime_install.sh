@@ -12,6 +12,7 @@ none "the files are those of the runtime" "$(files "$root" | diff - <(sort <<'EN
 include/tenon.h
 include/tenon/base.h
 include/tenon/define.h
+include/tenon/format.h
 include/tenon/host.h
 include/tenon/instance.h
 include/tenon/lazy.h
@@ -44,6 +45,7 @@ share/doc/tenon/doc/GC.md
 share/doc/tenon/doc/IMAGE.md
 share/doc/tenon/doc/IR.md
 share/doc/tenon/doc/LINKER.md
+share/doc/tenon/doc/RELOCATIONS.md
 share/doc/tenon/doc/SESSION.md
 share/doc/tenon/examples/heap/Makefile
 share/doc/tenon/examples/heap/host.c

@@ -30,8 +30,10 @@ static int look_at(void *context, const char *symbol, uint64_t offset, struct tn
 
 static void read_archive(const uint8_t *bytes, size_t size)
 {
-    struct tn__archive archive = {
-        .from = &bounds_allocator, .name = "fuzz.a", .input = {.bytes = bytes, .length = size}};
+    struct tn__archive archive = {.formats = tn__formats_host,
+                                  .from = &bounds_allocator,
+                                  .name = "fuzz.a",
+                                  .input = {.bytes = bytes, .length = size}};
     struct tn__member member;
     struct tn_error err;
     bool end = false;

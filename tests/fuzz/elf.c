@@ -12,11 +12,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct tn_error err;
     object.arena.from = &bounds_allocator;
     bounds_begin();
-    if (tn__object_read(&object, &err) == 0)
+    if (tn__object_read(&object, tn__formats_host, &err) == 0)
         for (uint32_t i = 0; i < object.section_count; i++) {
             struct tn__reloc reloc;
             for (uint64_t k = 0; k < object.sections[i].reloc_count; k++)
-                object.format->decode(&object.sections[i], k, &reloc, 1);
+                tn__relocs_copy(&object.sections[i], k, &reloc, 1);
         }
     tn__arena_free(&object.arena);
     bounds_end(size);

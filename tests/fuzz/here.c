@@ -40,7 +40,7 @@ static bool is_called(const uint8_t *bytes, size_t size)
 {
     struct tn__object_data object = {.name = "fuzz.o", .bytes = bytes, .size = size, .arena.from = &bounds_allocator};
     struct tn_error err;
-    bool called = tn__object_read(&object, &err) != 0; /* then it is not linked either */
+    bool called = tn__object_read(&object, tn__formats_host, &err) != 0; /* then it is not linked either */
     for (uint32_t i = 1; !called && i < object.symbol_count; i++)
         called = object.symbols[i].type == TN__TYPE_IFUNC;
     tn__arena_free(&object.arena);

@@ -131,7 +131,7 @@ static bool show_archive(const struct file *file, const struct settings *setting
         rc = tn__archive_load(&archive, member.offset, &input, &name, &error);
         if (rc)
             continue;
-        if (tn__object_claims(input.bytes, input.length))
+        if (tn__object_is_known(input.bytes, input.length))
             ok = tool_show_object(name, input.bytes, input.length, settings);
         if (input.release)
             input.release(input.context, input.bytes, input.length);

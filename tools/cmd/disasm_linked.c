@@ -37,8 +37,9 @@ static int no_memory(struct tn_error *err)
 static int note_symbols(const struct tn_linked_object *object, struct tn_error *err)
 {
     struct tn__object_data data = {.name = object->name, .bytes = object->bytes, .size = object->length};
-    int code = object->length ? tn__object_read(&data, err) : 0;
-    if (!code && object->length)
+    int code =
+        object->format ? tn__object_read(&data, (const struct tn_format *const[]){object->format, NULL}, err) : 0;
+    if (!code && object->format)
         view.machine = data.arch->elf_machine;
     for (uint32_t i = 1; !code && i < data.symbol_count; i++) {
         const struct tn__symbol *symbol = &data.symbols[i];

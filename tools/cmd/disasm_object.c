@@ -45,7 +45,8 @@ static int read_lines(struct object *o, struct tn_error *err)
                                             .section_addresses = sections,
                                             .section_count = data->section_count,
                                             .symbol_addresses = symbols,
-                                            .symbol_count = data->symbol_count};
+                                            .symbol_count = data->symbol_count,
+                                            .format = data->format};
     int code = tn__debug_image_make(&o->image, NULL, tn__zlib_inflate,
                                     (const struct tn_linked_object *const[]){&linked}, 1, err);
     return code ? code : tn__lines_add(&o->lines, &o->image, err);
@@ -76,7 +77,7 @@ static bool gather(struct object *o)
     o->relocs = calloc(o->reloc_count + 1, sizeof *o->relocs);
     if (!o->relocs)
         return tool_fail(STATUS_FAILURE, "out of memory"), false;
-    o->data.format->decode(section, 0, o->relocs, o->reloc_count);
+    tn__relocs_copy(section, 0, o->relocs, o->reloc_count);
     qsort(o->relocs, o->reloc_count, sizeof *o->relocs, by_offset);
     return true;
 }
@@ -96,7 +97,7 @@ static const char *reloc_name(const struct object *o, const struct tn__reloc *re
 
 static const struct tn__row *row_of(const struct object *o, const struct tn__reloc *reloc)
 {
-    return reloc->type < o->data.arch->row_count ? &o->data.arch->rows[reloc->type] : NULL;
+    return reloc->type < o->data.format->row_count ? &o->data.format->rows[reloc->type] : NULL;
 }
 
 /* ---- what the disassembler asks ---- */
@@ -196,7 +197,7 @@ bool tool_show_object(const char *name, const void *bytes, size_t size, const st
 {
     struct tn_error error;
     struct object object = {.data = {.name = name, .bytes = bytes, .size = size}};
-    bool ok = !tn__object_read(&object.data, &error);
+    bool ok = !tn__object_read(&object.data, tool_formats, &error);
     if (ok)
         ok = show_sections(&object, settings);
     else

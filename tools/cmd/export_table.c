@@ -155,7 +155,7 @@ static bool add_object(struct names *names, const char *name, const void *bytes,
 {
     struct tn_error error;
     struct tn__object_data object = {.name = name, .bytes = bytes, .size = size};
-    if (tn__object_read(&object, &error))
+    if (tn__object_read(&object, tool_formats, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     for (uint32_t i = 1; i < object.symbol_count; i++) {
         const struct tn__symbol *s = &object.symbols[i];
@@ -186,7 +186,7 @@ static bool add_archive(struct names *names, const struct file *file)
         if (code || end)
             break;
         code = tn__archive_load(&archive, member.offset, &input, &name, &error);
-        if (!code && tn__format_elf.claims(input.bytes, input.length) &&
+        if (!code && tn__object_is_known(input.bytes, input.length) &&
             !add_object(names, name, input.bytes, input.length))
             return false;
     }

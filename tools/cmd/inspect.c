@@ -28,10 +28,10 @@ struct view {
     struct tn__symtab names; /* an entry's kind tells whether some member defines it */
     struct need *needs;
     size_t need_count, need_capacity;
-    const struct tn__arch *arch; /* NULL: of a machine that this linker does not know */
-    uint64_t flags;              /* of the archive: TN_INPUT_... */
-    bool any;                    /* an object was read */
-    uint64_t *relocs;            /* by type; one more for types that the linker does not know */
+    const struct tn_format *format; /* of its objects */
+    uint64_t flags;                 /* of the archive: TN_INPUT_... */
+    bool any;                       /* an object was read */
+    uint64_t *relocs;               /* by type; one more for types that the linker does not know */
     struct inspect_sizes sizes;
 };
 
@@ -126,7 +126,7 @@ static bool note_symbols(struct view *view, const struct tn__object_data *object
 static bool note_relocs(struct view *view, const struct tn__object_data *object)
 {
     if (!view->relocs)
-        view->relocs = calloc(view->arch->row_count + 1, sizeof *view->relocs);
+        view->relocs = calloc(view->format->row_count + 1, sizeof *view->relocs);
     if (!view->relocs)
         return false;
     for (uint32_t i = 1; i < object->section_count; i++) {
@@ -134,9 +134,9 @@ static bool note_relocs(struct view *view, const struct tn__object_data *object)
         if (section->kind == TN__SECTION_UNLOADED)
             continue; /* read by observers, not by the linker */
         struct tn__relocs relocs;
-        tn__relocs_begin(&relocs, object, section);
+        tn__relocs_begin(&relocs, section);
         for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
-            view->relocs[tn__min64(reloc->type, view->arch->row_count)]++;
+            view->relocs[tn__min64(reloc->type, view->format->row_count)]++;
     }
     return true;
 }
@@ -151,15 +151,15 @@ static bool add_object(struct view *view, struct tn__object_data *object)
 {
     struct tn_error error;
     object->any_machine = true;
-    if (tn__object_read(object, &error))
+    if (tn__object_read(object, tool_seen_formats, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
-    if (view->any && view->arch != object->arch)
+    if (view->any && view->format != object->format)
         return tool_fail(STATUS_FAILURE, "%s: for %s, other members for %s", object->name, machine_name(object->arch),
-                         machine_name(view->arch)),
+                         machine_name(view->format->arch)),
                false;
     view->any = true;
-    view->arch = object->arch;
-    if ((view->arch && !note_relocs(view, object)) || !note_symbols(view, object))
+    view->format = object->format;
+    if (!note_relocs(view, object) || !note_symbols(view, object))
         return tool_fail(STATUS_FAILURE, "%s: out of memory", object->name), false;
     return true;
 }
@@ -169,10 +169,10 @@ static bool add_object(struct view *view, struct tn__object_data *object)
 static void print_relocs(const struct view *view)
 {
     printf("\nrelocations by type:\n");
-    for (uint32_t type = 0; type <= view->arch->row_count; type++) {
+    for (uint32_t type = 0; type <= view->format->row_count; type++) {
         if (!view->relocs[type])
             continue;
-        const struct tn__row *row = type < view->arch->row_count ? &view->arch->rows[type] : NULL;
+        const struct tn__row *row = type < view->format->row_count ? &view->format->rows[type] : NULL;
         bool known = row && row->value != TN__V_UNKNOWN;
         const char *note = !known || row->value == TN__V_UNSUPPORTED ? " (not supported)" : "";
         if (known)
@@ -200,7 +200,7 @@ static bool belongs(const struct view *view, const struct tn__entry *entry, int 
 {
     if (entry->kind == TN__ENTRY_OBJECT || tn__is_own_name(entry->name))
         return false;
-    return (view->arch && is_hosts(entry->name)) == (where == FROM_HOST);
+    return (view->format->arch && is_hosts(entry->name)) == (where == FROM_HOST);
 }
 
 /* Prints one missing name; `needs` are all who need it. */
@@ -234,10 +234,10 @@ static void print_needs(const struct view *view, int where, bool with_members)
 
 static void print_totals(struct view *view, bool with_members)
 {
-    if (view->arch)
+    if (view->any && view->format->arch)
         print_relocs(view);
     qsort(view->needs, view->need_count, sizeof *view->needs, by_name);
-    if (view->arch || !view->any) {
+    if (!view->any || view->format->arch) {
         printf("\nfound in the host by 'tenon run':\n");
         print_needs(view, FROM_HOST, false);
     }
@@ -252,7 +252,8 @@ static bool inspect_object(const struct file *file, struct view *view)
     struct tn__object_data object = {.name = file->name, .bytes = file->bytes, .size = file->size};
     if (!add_object(view, &object))
         return false;
-    printf("%s: %s object for %s, %zu bytes\n", file->name, object.format->name, machine_name(object.arch), file->size);
+    printf("%s: %s object for %s, %zu bytes\n", file->name, object.format->reader->name, machine_name(object.arch),
+           file->size);
     print_sections(&object);
     print_symbols(&object);
     print_totals(view, false);
@@ -267,7 +268,7 @@ static bool inspect_member(const struct tn__archive *archive, const struct tn__m
     char *name;
     if (tn__archive_load(archive, member->offset, &input, &name, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
-    if (!tn__format_elf.claims(input.bytes, input.length)) {
+    if (!tn__object_is_known(input.bytes, input.length)) {
         printf("  %10zu %26s  %.*s\n", input.length, "not an object", (int)member->name_length, member->name);
         return true;
     }

@@ -9,7 +9,7 @@
 
 #include "lib/elf_file.h"
 #include "cmd/inspect.h"
-#include "link/arch/reloc.h"
+#include "link/format/object.h"
 
 /* ---- sizes of functions ---- */
 
@@ -141,9 +141,8 @@ bool inspect_linked(const struct file *file, struct inspect_sizes *sizes)
     if (!elf)
         return false;
     const Elf64_Ehdr *header = elf64_getehdr(elf);
-    const struct tn__arch *arch = tn__arch_of_elf(header->e_machine);
     printf("%s: ELF %s for %s, %zu bytes\n", file->name, kind_of_file(elf, header),
-           arch ? arch->name : "another machine", file->size);
+           tn__elf_machine_name(header->e_machine, header->e_ident[EI_CLASS]), file->size);
     print_sections(elf);
     print_libraries(elf);
     bool good = note_sizes(elf, sizes);

@@ -33,7 +33,7 @@ static const struct command commands[] = {
      "With\n"
      "SYMBOL the FILEs are linked as by 'tenon run', and the functions of that name are shown as they would run.\n",
      FOR_DISASM, true, command_disasm},
-    {"relocs", "[ARCH]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
+    {"relocs", "[FORMAT]", "print the relocation types that the linker knows", "A line for each type.\n", FOR_RELOCS,
      false, command_relocs},
     {"opt", "--passes=NAME[,NAME...] FILE", "run passes over managed code and print the IR",
      "FILE is LLVM IR, text or bitcode; - is standard input. doc/IR.md describes the passes.\n", FOR_OPT, false,

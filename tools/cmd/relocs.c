@@ -6,6 +6,7 @@
 
 #include "link/arch/reloc.h"
 #include "lib/tool.h"
+#include "link/format/object.h"
 
 static const char *const values[] = {
     [TN__V_UNSUPPORTED] = "refused",
@@ -40,8 +41,8 @@ static const struct {
     unsigned flag;
     const char *text;
 } flags[] = {
-    {TN__R_SIGNED, "signed"}, {TN__R_UNSIGNED, "unsigned"}, {TN__R_STUB, "stub"},       {TN__R_LOW, "low"},
-    {TN__R_TLS, "tls"},       {TN__R_RELAX, "relax"},       {TN__R_PROGRAM, "program"},
+    {TN__R_SIGNED, "signed"}, {TN__R_UNSIGNED, "unsigned"}, {TN__R_STUB, "stub"},
+    {TN__R_LOW, "low"},       {TN__R_TLS, "tls"},           {TN__R_PROGRAM, "program"},
 };
 
 static const char *field_name(const struct tn__arch *arch, const struct tn__row *row)
@@ -49,14 +50,20 @@ static const char *field_name(const struct tn__arch *arch, const struct tn__row 
     return row->field < TN__FIELDS ? fields[row->field] : arch->encoders[row->field - TN__FIELDS].name;
 }
 
+static void add_word(char *text, const char *word)
+{
+    strcat(text, *text ? " " : "");
+    strcat(text, word);
+}
+
 static void print_row(const struct tn__arch *arch, unsigned type, const struct tn__row *row)
 {
     char checks[64] = "";
     for (size_t i = 0; i < TN_COUNT(flags); i++)
-        if (row->flags & flags[i].flag) {
-            strcat(checks, *checks ? " " : "");
-            strcat(checks, flags[i].text);
-        }
+        if (row->flags & flags[i].flag)
+            add_word(checks, flags[i].text);
+    if (row->relax)
+        add_word(checks, "relax");
     bool does = row->value != TN__V_NONE && row->value != TN__V_UNSUPPORTED;
     char bits[8] = "";
     if (does)
@@ -65,34 +72,35 @@ static void print_row(const struct tn__arch *arch, unsigned type, const struct t
            does ? field_name(arch, row) : "", bits, checks, slots[row->slot]);
 }
 
-static void print_arch(const struct tn__arch *arch)
+static void print_format(const struct tn_format *format)
 {
-    printf("%s: S symbol, A addend, P place, G the symbol's GOT slot, GOT the object's, Z symbol size\n\n", arch->name);
+    printf("%s: S symbol, A addend, P place, G the symbol's GOT slot, GOT the object's, Z symbol size\n\n",
+           format->name);
     printf("%4s  %-32s %-12s %-5s %4s  %-20s %s\n", "type", "name", "value", "field", "bits", "checks",
            "GOT slot holds");
-    for (unsigned type = 0; type < arch->row_count; type++)
-        if (arch->rows[type].value != TN__V_UNKNOWN)
-            print_row(arch, type, &arch->rows[type]);
+    for (unsigned type = 0; type < format->row_count; type++)
+        if (format->rows[type].value != TN__V_UNKNOWN)
+            print_row(format->arch, type, &format->rows[type]);
 }
 
 int command_relocs(struct settings *settings)
 {
     const char *wanted = settings->file_count ? settings->files[0] : NULL;
     if (settings->file_count > 1)
-        return tool_fail(STATUS_USAGE, "one ARCH at a time, not %d", settings->file_count);
+        return tool_fail(STATUS_USAGE, "one FORMAT at a time, not %d", settings->file_count);
     bool any = false;
-    for (const struct tn__arch *const *arch = tn__architectures; *arch; arch++) {
-        if (wanted && strcmp(wanted, (*arch)->name))
+    for (const struct tn_format *const *format = tool_formats; *format; format++) {
+        if (wanted && strcmp(wanted, (*format)->name))
             continue;
         if (any)
             putchar('\n');
-        print_arch(*arch);
+        print_format(*format);
         any = true;
     }
     if (any)
         return STATUS_OK;
-    tool_fail(STATUS_USAGE, "unknown architecture '%s'; there are:", wanted);
-    for (const struct tn__arch *const *arch = tn__architectures; *arch; arch++)
-        fprintf(stderr, "  %s\n", (*arch)->name);
+    tool_fail(STATUS_USAGE, "unknown format '%s'; there are:", wanted);
+    for (const struct tn_format *const *format = tool_formats; *format; format++)
+        fprintf(stderr, "  %s\n", (*format)->name);
     return STATUS_USAGE;
 }

@@ -11,6 +11,9 @@
 
 #include "tenon_codegen.h"
 
+/* The formats of objects that the tool takes, up to NULL: to link, and to look at (formats.c). */
+extern const struct tn_format *const tool_formats[], *const tool_seen_formats[];
+
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 
 /* ---- options (options.c) ---- */

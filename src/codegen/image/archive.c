@@ -30,9 +30,9 @@ static int each_symbol(const struct tn__image_member *members, size_t count, vis
                                          .bytes = members[i].content.data,
                                          .size = members[i].content.size,
                                          .any_machine = true};
-        if (!tn__object_claims(object.bytes, object.size))
+        if (!tn__object_is_known(object.bytes, object.size))
             continue;
-        code = tn__object_read(&object, err);
+        code = tn__object_read(&object, (const struct tn_format *const[]){&tn__format_elf_any, NULL}, err);
         for (uint32_t s = 0; code == TN_OK && s < object.symbol_count; s++)
             if (object.symbols[s].binding != TN__BIND_LOCAL && object.symbols[s].name)
                 code = visit(context, i, &object.symbols[s]);

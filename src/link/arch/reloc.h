@@ -63,16 +63,25 @@ enum {
     TN__R_STUB = 4,     /* a branch: may go through a stub if the target is out of range */
     TN__R_LOW = 8,      /* the object has to be below 2 GiB */
     TN__R_TLS = 16,     /* S is a distance from the thread pointer */
-    TN__R_RELAX = 32,   /* loads from the GOT: the architecture may be able to rewrite the instruction */
-    TN__R_PROGRAM = 64, /* the code relies on being part of the program at its start */
+    TN__R_PROGRAM = 32, /* the code relies on being part of the program at its start */
 };
 
+/* One relocation type of a file format. */
 struct tn__row {
     const char *name;
     uint8_t value, field, bits, flags, slot;
-    uint8_t size;             /* of the field in bytes */
-    bool plain, displacement; /* derived from the other members, see below */
+    uint8_t relax;  /* a form that the architecture may be able to rewrite, by its number; 0: it is none */
+    uint8_t size;   /* of the field in bytes */
+    bool plain : 1; /* derived from the other members, see below */
+    bool displacement : 1;
 };
+
+/* A row; tables define shorter names for what most of their rows have in common. */
+#define TN__ROW(name, value, field, size, bits, flags, slot, relax)                                                    \
+    {                                                                                                                  \
+        name, value, field, bits, flags, slot, relax, size, TN__ROW_IS_PLAIN(value, flags, slot),                      \
+            TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                         \
+    }
 
 /* True if the scan only has to check that the field lies in its section. */
 #define TN__ROW_IS_PLAIN(value, flags, slot)                                                                           \
@@ -80,7 +89,7 @@ struct tn__row {
 
 /* True for S + A - P in 32 signed bits, for which the loop that applies relocations has a fast path. */
 #define TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                             \
-    ((value) == TN__V_S_A_P && (field) == TN__F_LE32 && (bits) == 32 && ((flags) & ~TN__R_STUB) == TN__R_SIGNED)
+    ((value) == TN__V_S_A_P && (int)(field) == TN__F_LE32 && (bits) == 32 && ((flags) & ~TN__R_STUB) == TN__R_SIGNED)
 
 /* Words of a linked file that depend on where it is loaded. */
 enum tn__dynamic {
@@ -95,18 +104,15 @@ enum tn__dynamic {
 
 struct tn__arch {
     const char *name;
-    const char *triple; /* LLVM's name, for objects that do not say more */
-    uint16_t elf_machine;
-    uint32_t elf_unwind_type; /* of sections with unwind data in ELF files, besides SHT_PROGBITS; 0: there is none */
-    const struct tn__row *rows;
-    uint32_t row_count;
+    const char *triple;                 /* LLVM's name, for objects that do not say more */
+    uint16_t elf_machine;               /* its number in ELF files, by which debuggers and profilers know it too */
     const struct tn__encoder *encoders; /* NULL: all fields are whole bytes */
-    /* Relocations that a dynamic linker applies, by kind: their types in files of this architecture. */
+    /* Relocations that a dynamic linker applies, by kind: their types in ELF files. */
     uint32_t dynamic_types[TN__DYNAMIC_KINDS];
-    /* Rewrites the instruction around a field whose row has TN__R_RELAX so that it needs no GOT slot; `before` is the
+    /* Rewrites the instruction around a field whose row names this form, so that it needs no GOT slot; `before` is the
      * number of bytes in the section before the field. False, without any change, if it cannot or the values do not
      * fit. */
-    bool (*relax)(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
+    bool (*relax)(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
@@ -114,14 +120,8 @@ struct tn__arch {
 
 extern const struct tn__arch tn__arch_x86_64, tn__arch_aarch64, tn__arch_riscv64;
 
-/* Those that objects may be for, up to NULL (architectures.c; a program that defines the list itself replaces it). */
-extern const struct tn__arch *const tn__architectures[];
-
 /* That of this process. */
 extern const struct tn__arch *const tn__arch_host;
-
-/* NULL if there is none. */
-const struct tn__arch *tn__arch_of_elf(uint16_t machine);
 
 #pragma GCC visibility pop
 #endif

@@ -22,12 +22,12 @@ static bool fits(uint64_t value, const struct tn__row *row)
 static bool find_reloc_at(const struct tn__site *site, uint64_t address, struct tn__reloc *found)
 {
     const struct tn__section *section = site->section;
-    const struct tn__format *format = site->object->data->format;
     uint64_t offset = address - section->address;
-    uint64_t at = TN_BISECT(0, section->reloc_count, i, (format->decode(section, i, found, 1), found->offset < offset));
+    uint64_t at =
+        TN_BISECT(0, section->reloc_count, i, (tn__relocs_copy(section, i, found, 1), found->offset < offset));
     if (at == section->reloc_count)
         return false;
-    format->decode(section, at, found, 1);
+    tn__relocs_copy(section, at, found, 1);
     return found->offset == offset;
 }
 
@@ -41,12 +41,12 @@ static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P);
 /* What the first instruction of a pair computes, for the second. 0 if there is none: a mistake of the compiler. */
 static uint64_t value_at(const struct tn__site *site, uint64_t address)
 {
-    const struct tn__arch *arch = site->object->data->arch;
+    const struct tn_format *format = site->object->data->format;
     struct tn__reloc reloc;
-    if (!find_reloc_at(site, address, &reloc) || reloc.type >= arch->row_count ||
-        arch->rows[reloc.type].value == TN__V_AT_S || reloc.symbol >= site->object->data->symbol_count)
+    if (!find_reloc_at(site, address, &reloc) || reloc.type >= format->row_count ||
+        format->rows[reloc.type].value == TN__V_AT_S || reloc.symbol >= site->object->data->symbol_count)
         return 0;
-    const struct tn__site first = {site->link, site->object, site->section, &reloc, &arch->rows[reloc.type]};
+    const struct tn__site first = {site->link, site->object, site->section, &reloc, &format->rows[reloc.type]};
     return value_of(&first, site->object->plan->addresses[reloc.symbol], address);
 }
 
@@ -146,8 +146,8 @@ __attribute__((noinline)) static int apply(const struct tn__site *site)
         return 0;
     }
     uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
-    bool relax = row->flags & TN__R_RELAX && !(row->flags & TN__R_TLS && object->plan->tls_apart);
-    if (relax && object->data->arch->relax(reloc->type, at, reloc->offset, S, reloc->addend, P))
+    bool relax = row->relax && !(row->flags & TN__R_TLS && object->plan->tls_apart);
+    if (relax && object->data->arch->relax(row->relax, at, reloc->offset, S, reloc->addend, P))
         return 0;
     uint64_t value = value_of(site, S, P);
     if (!fits(value, row))
@@ -172,9 +172,9 @@ __attribute__((noinline)) static int check_again(const struct tn__loop *loop, co
                                                  size_t count)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
-    const struct tn__arch *arch = loop->object->data->arch;
+    const struct tn_format *format = loop->object->data->format;
     for (size_t i = 0; i < count; i++) {
-        const struct tn__row *row = relocs[i].type < arch->row_count ? &arch->rows[relocs[i].type] : &unknown;
+        const struct tn__row *row = relocs[i].type < format->row_count ? &format->rows[relocs[i].type] : &unknown;
         const struct tn__site site = tn__site_of(loop, &relocs[i], row);
         if (!was_scanned(loop->object, loop->section, &relocs[i], row))
             return tn__fail(loop->link->err, TN_EFORMAT, "%s: the file has changed while it was linked",

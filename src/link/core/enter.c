@@ -214,7 +214,7 @@ int tn__library_read(const struct tn_library *library, const struct tn_input *in
                                      .may_change = may_change,
                                      .with_unloaded = library->session->detached,
                                      .arena.from = library->session->allocator};
-    int code = tn__object_read(data, err);
+    int code = tn__object_read(data, library->session->formats, err);
     if (!code && !tn__object_find_keys(data, &library->session->seed))
         code = tn__object_fail_names(data, "symbols", err);
     if (code)

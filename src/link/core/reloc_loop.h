@@ -50,21 +50,20 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
                                  tn__visit_reloc *visit)
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
-    const struct tn__arch *arch = loop.object->data->arch;
-    const struct tn__format *format = loop.object->data->format;
+    const struct tn_format *format = loop.object->data->format;
     struct tn__reloc block[TN__RELOC_BLOCK];
     loop.section = section;
     loop.size = section->size, loop.address = section->address, loop.write = section->write;
     for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
         size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        format->decode(section, first, block, count);
+        tn__relocs_copy(section, first, block, count);
         const struct tn__loop copy = loop; /* whose address may be taken */
         int code = begin ? begin(&copy, block, count) : 0;
         if (code)
             return code;
         for (size_t i = 0; i < count; i++) {
             uint32_t type = block[i].type;
-            code = visit(&loop, &block[i], type < arch->row_count ? &arch->rows[type] : &unknown);
+            code = visit(&loop, &block[i], type < format->row_count ? &format->rows[type] : &unknown);
             if (code)
                 return code;
         }

@@ -29,11 +29,12 @@ struct tn__kept {
 
 struct tn_session {
     pthread_mutex_t lock;
-    pthread_cond_t idle;                  /* a link has ended */
-    struct tn__list listed;               /* among all sessions of the process */
-    uint32_t building;                    /* links working without the lock */
-    struct tn__seed seed;                 /* of its hash tables */
-    const struct tn_allocator *allocator; /* for everything that belongs to the session */
+    pthread_cond_t idle;                    /* a link has ended */
+    struct tn__list listed;                 /* among all sessions of the process */
+    uint32_t building;                      /* links working without the lock */
+    struct tn__seed seed;                   /* of its hash tables */
+    const struct tn_format *const *formats; /* that it reads, up to NULL */
+    const struct tn_allocator *allocator;   /* for everything that belongs to the session */
     struct tn__codemem memory;
     struct tn_library *libraries;
     uint32_t library_count;

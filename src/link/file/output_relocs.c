@@ -93,7 +93,7 @@ static int check_distance(const struct finder *f, const struct tn__section *sect
 static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)
 {
     const struct tn__object_data *data = f->object->data;
-    const struct tn__row *row = &data->arch->rows[reloc->type];
+    const struct tn__row *row = &data->format->rows[reloc->type];
     if (row->flags & TN__R_PROGRAM && !f->o->options->program)
         return tn__fail(f->o->err, TN_ERANGE,
                         "%s(%s+0x%" PRIx64
@@ -114,7 +114,7 @@ static int find_in_section(const struct finder *f, const struct tn__section *sec
 {
     struct tn__relocs relocs;
     int code = 0;
-    tn__relocs_begin(&relocs, f->object->data, section);
+    tn__relocs_begin(&relocs, section);
     for (const struct tn__reloc *reloc; !code && (reloc = tn__relocs_next(&relocs));)
         code = find_in_reloc(f, section, reloc);
     return code;

@@ -17,19 +17,19 @@ static bool can_do_without(const struct tn__output_link *o, const struct tn__obj
     uint8_t trial[BEFORE + BEHIND] = {0};
     uint64_t before = tn__min64(reloc->offset, BEFORE), behind = tn__min64(section->size - reloc->offset, BEHIND);
     bool given = object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_GIVEN;
-    if (!(row->flags & TN__R_RELAX) || row->flags & TN__R_TLS || given || !tn__output_is_inside(object, reloc->symbol))
+    if (!row->relax || row->flags & TN__R_TLS || given || !tn__output_is_inside(object, reloc->symbol))
         return false;
     memcpy(trial + BEFORE - before, section->bytes + reloc->offset - before, (size_t)(before + behind));
-    return object->data->arch->relax(reloc->type, trial + BEFORE, reloc->offset, o->base, reloc->addend, o->base);
+    return object->data->arch->relax(row->relax, trial + BEFORE, reloc->offset, o->base, reloc->addend, o->base);
 }
 
 static void note_section(const struct tn__output_link *o, const struct tn__object *object,
                          const struct tn__section *section, uint8_t *needed)
 {
     struct tn__relocs relocs;
-    tn__relocs_begin(&relocs, object->data, section);
+    tn__relocs_begin(&relocs, section);
     for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) {
-        const struct tn__row *row = &object->data->arch->rows[reloc->type];
+        const struct tn__row *row = &object->data->format->rows[reloc->type];
         if (row->slot == TN__SLOT_ADDRESS && !needed[reloc->symbol])
             needed[reloc->symbol] = !can_do_without(o, object, section, reloc, row);
     }

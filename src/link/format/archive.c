@@ -286,7 +286,7 @@ static int read_members(const struct tn__archive *archive, tn__archive_define *d
             return code;
         struct tn__object_data object = {
             .name = name, .bytes = input.bytes, .size = input.length, .arena.from = archive->from};
-        code = tn__object_claims(object.bytes, object.size) ? tn__object_read(&object, err) : 0;
+        code = tn__object_is_known(object.bytes, object.size) ? tn__object_read(&object, archive->formats, err) : 0;
         if (!code)
             code = define_member(&object, member.offset, define, context, err);
         tn__arena_free(&object.arena);

@@ -21,6 +21,7 @@ struct tn__archive {
     struct tn__archive *next;
     struct tn_input input;
     struct tn__source source;
+    const struct tn_format *const *formats; /* of its members; asked only if it has no index */
     char *name;
     bool thin;
     uint64_t link, loaded; /* the last link that has loaded members, and their bytes */

@@ -17,11 +17,11 @@ void tn__debug_relocate(const struct tn__object_data *data, const struct tn__sec
         if (!strcmp(section->name, lists[i].section))
             discarded = lists[i].discarded;
     struct tn__relocs relocs;
-    tn__relocs_begin(&relocs, data, section);
+    tn__relocs_begin(&relocs, section);
     for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) {
-        if (reloc->type >= data->arch->row_count || reloc->symbol >= data->symbol_count)
+        if (reloc->type >= data->format->row_count || reloc->symbol >= data->symbol_count)
             continue;
-        const struct tn__row *row = &data->arch->rows[reloc->type];
+        const struct tn__row *row = &data->format->rows[reloc->type];
         if ((row->value != TN__V_S_A && row->value != TN__V_S_A_P) ||
             !tn__inside(reloc->offset, row->size, section->size))
             continue;

@@ -3,8 +3,9 @@
 /* The neutral object: what readers produce and all later phases work on. Flat arrays; no phase after the readers knows
  * the file format.
  *
- * Relocations stay in the file's bytes and are decoded in blocks when they are scanned and applied: decoded, they would
- * be the largest array of the link, and touching fresh memory costs more than decoding twice. */
+ * ELF relocations stay in the file's bytes and are copied in blocks when they are scanned and applied: as an array of
+ * their own they would be the largest of the link, and touching fresh memory costs more than copying twice. Readers of
+ * other formats convert theirs. */
 
 #ifndef TENON_OBJECT_H
 #define TENON_OBJECT_H
@@ -102,7 +103,7 @@ struct tn__group {
     uint32_t count;
 };
 
-/* Laid out such that the ELF reader can copy its records (elf/relocs.c). */
+/* Laid out as Elf64_Rela, so that ELF files' records need no conversion. */
 struct tn__reloc {
     uint64_t offset; /* in its section */
     uint32_t type;   /* an index into the architecture's rows */
@@ -120,11 +121,11 @@ struct tn__object_data {
     const char *name; /* "file.o", "archive.a(member.o)"; in `arena` */
     const uint8_t *bytes;
     size_t size;
-    const struct tn__format *format;
-    const struct tn__arch *arch;
-    bool any_machine;   /* it is looked at and not linked: `arch` is NULL where this linker does not know the machine */
-    bool may_change;    /* the bytes are those of a mapped file */
-    bool with_unloaded; /* relocations of sections that are not loaded are wanted too */
+    const struct tn_format *format;
+    const struct tn__arch *arch; /* the format's */
+    bool any_machine;            /* it is looked at and not linked */
+    bool may_change;             /* the bytes are those of a mapped file */
+    bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */
     struct tn__section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;
@@ -153,36 +154,59 @@ static inline uint64_t tn__names_limit(const struct tn__object_data *data)
 /* TN_EFORMAT; `of` is a plural noun. */
 int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err);
 
-/* A file format. */
-struct tn__format {
+/* The reader of a file format, for all architectures. */
+struct tn__reader {
     const char *name;
-    bool (*claims)(const uint8_t *bytes, size_t size);
-    /* Fills in the arrays of an object whose name, bytes and size are set; allocates in its arena. TN_EFORMAT,
-     * TN_ENOTSUP, TN_ENOMEM. */
+    /* True for files of this format, for the architecture that they know by this number (0: for any). Also true for
+     * files that are too short to say. */
+    bool (*claims)(const uint8_t *bytes, size_t size, uint32_t machine);
+    /* Fills in the arrays of an object whose name, bytes, size, format and architecture are set; allocates in its
+     * arena. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
     int (*read)(struct tn__object_data *object, struct tn_error *err);
-    /* Decodes `count` relocations starting at number `first`, all below reloc_count. The results are unchecked. */
-    void (*decode)(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
 };
 
-extern const struct tn__format tn__format_elf;
+extern const struct tn__reader tn__reader_elf;
+
+/* A file format for one architecture: what the public header calls a format. Each is a file of its own beside the
+ * reader, with the format's relocation types as rows, which stand at the numbers that the reader gives them. */
+struct tn_format {
+    const char *name;
+    const struct tn__reader *reader;
+    const struct tn__arch *arch; /* NULL: any, of objects that are looked at and not linked */
+    uint32_t machine;            /* the architecture's number in such files */
+    uint32_t unwind_type; /* in ELF files, of sections with unwind data, besides SHT_PROGBITS; 0: there is none */
+    const struct tn__row *rows;
+    uint32_t row_count;
+};
+
+/* ELF for any machine, without relocation types: for programs that only look at objects. */
+extern const struct tn_format tn__format_elf_any;
+
+/* What a session reads unless it is told otherwise: ELF of this machine, and NULL (host_*.c). */
+extern const struct tn_format *const tn__formats_host[];
+
+/* Copies `count` relocations starting at number `first`, all below reloc_count: nothing in a file is aligned. They are
+ * unchecked. */
+static inline void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out,
+                                   size_t count)
+{
+    memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
+}
 
 /* Iterates over the relocations of a section (except in core/reloc_loop.h, whose loop is hot):
  *
  *     struct tn__relocs relocs;
- *     tn__relocs_begin(&relocs, object, section);
+ *     tn__relocs_begin(&relocs, section);
  *     for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) */
 struct tn__relocs {
-    const struct tn__format *format;
     const struct tn__section *section;
     uint64_t decoded; /* of the section's */
     size_t at, count; /* in `block` */
     struct tn__reloc block[TN__RELOC_BLOCK];
 };
 
-static inline void tn__relocs_begin(struct tn__relocs *relocs, const struct tn__object_data *object,
-                                    const struct tn__section *section)
+static inline void tn__relocs_begin(struct tn__relocs *relocs, const struct tn__section *section)
 {
-    relocs->format = object->format;
     relocs->section = section;
     relocs->decoded = relocs->at = relocs->count = 0;
 }
@@ -194,18 +218,29 @@ static inline const struct tn__reloc *tn__relocs_next(struct tn__relocs *relocs)
         relocs->count = (size_t)tn__min64(relocs->section->reloc_count - relocs->decoded, TN__RELOC_BLOCK);
         if (!relocs->count)
             return NULL;
-        relocs->format->decode(relocs->section, relocs->decoded, relocs->block, relocs->count);
+        tn__relocs_copy(relocs->section, relocs->decoded, relocs->block, relocs->count);
         relocs->decoded += relocs->count;
         relocs->at = 0;
     }
     return &relocs->block[relocs->at++];
 }
 
-/* True if the bytes look like an object of a known format. */
-bool tn__object_claims(const uint8_t *bytes, size_t size);
+/* That of the formats, up to NULL, which the bytes are of; NULL: none. */
+const struct tn_format *tn__format_of(const struct tn_format *const *formats, const uint8_t *bytes, size_t size);
 
-/* Reads bytes of any known format; name, bytes and size are set. */
-int tn__object_read(struct tn__object_data *object, struct tn_error *err);
+/* True if the bytes look like an object of a format that Tenon has a reader for (identify.c). */
+bool tn__object_is_known(const uint8_t *bytes, size_t size);
+
+/* Reads an object of one of the formats, up to NULL; name, bytes and size are set. TN_EFORMAT, TN_ENOTSUP (also: a
+ * format that is not among them), TN_ENOMEM. */
+int tn__object_read(struct tn__object_data *object, const struct tn_format *const *formats, struct tn_error *err);
+
+/* What a file is that is of none of the formats: TN_ENOTSUP if Tenon knows its format, else TN_EFORMAT (identify.c). */
+int tn__object_fail_format(const struct tn__object_data *object, const struct tn_format *const *formats,
+                           struct tn_error *err);
+
+/* "AArch64": a machine of ELF files (identify.c). */
+const char *tn__elf_machine_name(uint16_t machine, uint8_t class);
 
 #pragma GCC visibility pop
 #endif

@@ -198,11 +198,11 @@ static int read_source(struct builder *b, struct source *source)
                                             .with_unloaded = true,
                                             .arena.from = b->image->from};
     b->code_sections += object->zones[TN_ZONE_CODE].size != 0;
-    if (!object->length) { /* added by tn_add_section, or stubs */
+    if (!object->format) { /* added by tn_add_section, or stubs */
         source->data.arch = tn__arch_host;
         return count_symbols(b, source);
     }
-    int code = tn__object_read(&source->data, b->err);
+    int code = tn__object_read(&source->data, (const struct tn_format *const[]){object->format, NULL}, b->err);
     if (!code &&
         (source->data.section_count != object->section_count || source->data.symbol_count != object->symbol_count))
         code = tn__fail(b->err, TN_EFORMAT, "%s: the file has changed while it was linked", object->name);

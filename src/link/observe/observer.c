@@ -157,6 +157,7 @@ static int describe(struct tn__link *link, const struct tn__object *object, stru
     out->section_count = data->section_count;
     out->symbol_addresses = object->plan->addresses;
     out->symbol_count = data->symbol_count;
+    out->format = data->bytes ? data->format : NULL;
     return 0;
 }
 

@@ -62,7 +62,8 @@ static bool fill_symbols(struct tn__object_data *data, const struct tn_section *
 static bool make_object(const struct tn_library *library, const char *name, size_t sections, size_t symbols,
                         struct tn__object_data *data)
 {
-    *data = (struct tn__object_data){.arch = tn__arch_host, /* without relocations any will do */
+    *data = (struct tn__object_data){.format = library->session->formats[0], /* without relocations any will do */
+                                     .arch = library->session->formats[0]->arch,
                                      .section_count = (uint32_t)sections + 1,
                                      .symbol_count = (uint32_t)symbols + 1,
                                      .arena.from = library->session->allocator};

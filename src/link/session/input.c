@@ -111,6 +111,7 @@ static int enter_archive(struct tn_library *library, const struct tn_input *inpu
     uint64_t start = tn__session_clock(library->session);
     archive->input = *input;
     archive->source = source;
+    archive->formats = library->session->formats;
     archive->from = from;
     int code = tn__archive_open(archive, err);
     if (!code)

@@ -27,6 +27,31 @@ static int open_memory(struct tn_session *session, const struct tn_session_optio
     return tn__codemem_open_client(&session->memory, session->allocator, options->memory, err);
 }
 
+/* `given` up to NULL is copied: the client's list need not outlive the call. */
+static int take_formats(struct tn_session *session, const struct tn_format *const *given, struct tn_error *err)
+{
+    session->formats = tn__formats_host;
+    if (!given)
+        return 0;
+    size_t count = 0;
+    while (given[count] && given[count]->arch == given[0]->arch)
+        count++;
+    if (!count || given[count])
+        return tn__fail(err, TN_EINVAL,
+                        count ? "formats of one session are for one architecture: %s is for another"
+                              : "a session reads at least one format%s",
+                        count ? given[count]->name : "");
+    if (given[0]->arch != tn__arch_host && !tn__session_is_elsewhere(session))
+        return tn__fail(err, TN_ENOTSUP, "%s: code for %s does not run on %s: linking it needs TN_MEMORY_ELSEWHERE",
+                        given[0]->name, given[0]->arch->name, tn__arch_host->name);
+    const struct tn_format **copy = tn__arena_array(&session->arena, count + 1, sizeof *copy);
+    if (!copy)
+        return tn__no_memory(err, NULL);
+    memcpy(copy, given, count * sizeof *copy);
+    session->formats = copy;
+    return 0;
+}
+
 int tn_session_create(const struct tn_session_options *given, struct tn_session **out, struct tn_error *err)
 {
     if (!out)
@@ -52,6 +77,8 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     tn__list_init(&session->removed_stubs);
     tn__list_init(&session->unplaced);
     code = open_memory(session, &options, err);
+    if (!code)
+        code = take_formats(session, options.formats, err);
     if (!code && options.threads)
         code = tn__pool_open(session, options.threads, err);
     if (!code && !init_locks(session))
@@ -59,6 +86,7 @@ int tn_session_create(const struct tn_session_options *given, struct tn_session 
     if (code) {
         tn__pool_close(session);
         tn__codemem_close(&session->memory);
+        tn__arena_free(&session->arena);
         tn__free(options.allocator, session);
         return code;
     }

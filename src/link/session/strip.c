@@ -64,7 +64,7 @@ typedef void visit_reloc(struct marker *marker, const struct place *from, const 
 static void for_each_reloc(struct marker *marker, const struct place *from, visit_reloc *visit, void *context)
 {
     struct tn__relocs relocs;
-    tn__relocs_begin(&relocs, from->object->data, from->section);
+    tn__relocs_begin(&relocs, from->section);
     for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));)
         visit(marker, from, reloc, context);
 }

@@ -11,11 +11,11 @@ enum { LONGEST = 16 };
 
 static const uint64_t P = 0x10000000; /* address of the field */
 
-#define GOTPCRELX     TN__X86_64_GOTPCRELX
-#define REX_GOTPCRELX TN__X86_64_REX_GOTPCRELX
-#define CODE_4        TN__X86_64_CODE_4_GOTPCRELX
-#define GOTTPOFF      TN__X86_64_GOTTPOFF
-#define CODE_4_TPOFF  TN__X86_64_CODE_4_GOTTPOFF
+#define GOTPCRELX     TN__X86_64_GOT
+#define REX_GOTPCRELX TN__X86_64_GOT_REX
+#define CODE_4        TN__X86_64_GOT_REX2
+#define GOTTPOFF      TN__X86_64_TPOFF_REX
+#define CODE_4_TPOFF  TN__X86_64_TPOFF_REX2
 
 static const struct row {
     const char *name;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "link/arch/reloc.h"
+#include "link/format/object.h"
 
 enum { FIELD = 4, SECTION = 32, ABSOLUTE = 0x50, SYMBOL_SIZE = 0x30 };
 
@@ -69,7 +70,7 @@ static const struct row rows[] = {
 
 static const struct tn__row *table_row(uint32_t type)
 {
-    return &tn__arch_x86_64.rows[type < tn__arch_x86_64.row_count ? type : 0];
+    return &tn_format_elf_x86_64.rows[type < tn_format_elf_x86_64.row_count ? type : 0];
 }
 
 static struct bytes object_with(uint32_t type, uint64_t offset, int64_t addend)
@@ -247,8 +248,8 @@ static void check_type_is_refused(uint32_t type, int code, const char *text)
 static void every_row_is_tested_or_refused_by_name(void **state)
 {
     (void)state;
-    for (uint32_t type = 0; type < tn__arch_x86_64.row_count; type++) {
-        const struct tn__row *row = &tn__arch_x86_64.rows[type];
+    for (uint32_t type = 0; type < tn_format_elf_x86_64.row_count; type++) {
+        const struct tn__row *row = &tn_format_elf_x86_64.rows[type];
         if (row->value == TN__V_UNSUPPORTED)
             check_type_is_refused(type, TN_ENOTSUP, row->name);
         else if (row->value == TN__V_UNKNOWN)
@@ -261,7 +262,7 @@ static void every_row_is_tested_or_refused_by_name(void **state)
 static void types_behind_the_table(void **state)
 {
     (void)state;
-    const uint32_t types[] = {tn__arch_x86_64.row_count, 250, 251, 0xffff, 0x7fffffff, 0xffffffff};
+    const uint32_t types[] = {tn_format_elf_x86_64.row_count, 250, 251, 0xffff, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < COUNT(types); i++) {
         char text[40];
         snprintf(text, sizeof text, "relocation type %u ", types[i]);

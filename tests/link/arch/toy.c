@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A new architecture needs rows, encoders, a stub and a place in the list, and nothing else: here is one, linked without a change in
- * src. Its instructions have 32 bits, with fields that other machines have: a page number, the low bits of a pair, a branch. */
+/* A new architecture needs rows, encoders and a stub, and nothing else: here is one, linked without a change in src. Its instructions have 32 bits, with fields that other machines have: a page number, the low bits of a pair, a branch. */
 
 #include <stdlib.h>
 
@@ -36,14 +35,15 @@ static void put_branch(uint8_t *at, uint64_t value)
 static const struct tn__encoder encoders[] = {{"high20", put_high}, {"low12", put_low}, {"branch24", put_branch}};
 enum { HIGH20 = TN__FIELDS, LOW12, BRANCH24 };
 
-static const struct tn__row toy_rows[] = {
-    {"TOY_NONE", TN__V_NONE, TN__F_LE8, 0, 0, 0, 1, false, false},
-    [HI] = {"TOY_HI", TN__V_S_A_P, HIGH20, 32, TN__R_SIGNED, 0, 4, true, false},
-    [LO] = {"TOY_LO", TN__V_AT_S, LOW12, 32, TN__R_SIGNED, 0, 4, true, false},
-    [CALL] = {"TOY_CALL", TN__V_S_A_P, BRANCH24, 26, TN__R_SIGNED | TN__R_STUB, 0, 4, true, false},
-    [PAGE] = {"TOY_PAGE", TN__V_PAGE_S_A_P, HIGH20, 32, TN__R_SIGNED, 0, 4, true, false},
-    [ADD32] = {"TOY_ADD32", TN__V_F_S_A, TN__F_LE32, 32, 0, 0, 4, true, false},
-    [SUB32] = {"TOY_SUB32", TN__V_F_MINUS, TN__F_LE32, 32, 0, 0, 4, true, false},
+#define ROW(name, value, field, bits, flags) TN__ROW("TOY_" name, TN__V_##value, field, 4, bits, flags, 0, 0)
+static const struct tn__row rows[] = {
+    ROW("NONE", NONE, TN__F_LE8, 0, 0),
+    [HI] = ROW("HI", S_A_P, HIGH20, 32, TN__R_SIGNED),
+    [LO] = ROW("LO", AT_S, LOW12, 32, TN__R_SIGNED),
+    [CALL] = ROW("CALL", S_A_P, BRANCH24, 26, TN__R_SIGNED | TN__R_STUB),
+    [PAGE] = ROW("PAGE", PAGE_S_A_P, HIGH20, 32, TN__R_SIGNED),
+    [ADD32] = ROW("ADD32", F_S_A, TN__F_LE32, 32, 0),
+    [SUB32] = ROW("SUB32", F_MINUS, TN__F_LE32, 32, 0),
 };
 
 /* "Jump through", and the distance of the pointer. */
@@ -53,15 +53,15 @@ static void write_stub(uint8_t *out, uint64_t address, uint64_t slot)
     tn__put32(out + 4, (uint32_t)(slot - address));
 }
 
-static const struct tn__arch toy = {.name = "toy",
-                                    .elf_machine = EM_TOY,
-                                    .rows = toy_rows,
-                                    .row_count = TN_COUNT(toy_rows),
-                                    .encoders = encoders,
-                                    .stub_size = 8,
-                                    .write_stub = write_stub};
+static const struct tn__arch toy = {
+    .name = "toy", .elf_machine = EM_TOY, .encoders = encoders, .stub_size = 8, .write_stub = write_stub};
 
-const struct tn__arch *const tn__architectures[] = {&toy, NULL};
+static const struct tn_format elf_toy = {.name = "elf-toy",
+                                         .reader = &tn__reader_elf,
+                                         .arch = &toy,
+                                         .machine = EM_TOY,
+                                         .rows = rows,
+                                         .row_count = TN_COUNT(rows)};
 
 /* ---- the test ---- */
 
@@ -69,6 +69,9 @@ const struct tn__arch *const tn__architectures[] = {&toy, NULL};
 static const uint64_t FAR_AWAY = 0x7654321076543210;
 
 static uint8_t linked[64], got[8], stub[8];
+
+static const struct tn_session_options options = {.size = sizeof options,
+                                                  .formats = (const struct tn_format *const[]){&elf_toy, NULL}};
 
 static int on_linked(struct tn__link *link)
 {
@@ -108,7 +111,7 @@ static void test_links(void **state)
     struct tn_error err;
     struct fixture f;
     struct bytes object = make_object();
-    assert_ok(tn__session_create_detached(NULL, &where, &f.session, &err), &err);
+    assert_ok(tn__session_create_detached(&options, &where, &f.session, &err), &err);
     assert_ok(tn_library_create(f.session, "library", &f.library, &err), &err);
     define(&f, "far", (const void *)(uintptr_t)FAR_AWAY);
     add_bytes(&f, "toy.o", object.at, object.size);
@@ -133,18 +136,18 @@ static void test_names_it(void **state)
     struct fixture f;
     struct bytes object = make_object();
     elf_rela_entry(object, 2)->r_info = ELF64_R_INFO(1, 77);
-    assert_ok(tn__session_create_detached(NULL, &where, &f.session, &err), &err);
+    assert_ok(tn__session_create_detached(&options, &where, &f.session, &err), &err);
     assert_ok(tn_library_create(f.session, "library", &f.library, &err), &err);
     define(&f, "far", (const void *)(uintptr_t)FAR_AWAY);
     add_bytes(&f, "toy.o", object.at, object.size);
     assert_error(tn_link(f.library, &err), TN_EFORMAT, &err, "type 77 does not exist on toy");
-    elf_header(object)->e_machine = EM_X86_64; /* which is not in this program's list */
+    elf_header(object)->e_machine = EM_X86_64; /* which the session does not read */
     assert_error(
         tn_add_object(f.library,
                       &(struct tn_input){
                           .size = sizeof(struct tn_input), .name = "x86.o", .bytes = object.at, .length = object.size},
                       &err),
-        TN_EFORMAT, &err, "x86-64");
+        TN_ENOTSUP, &err, "tn_format_elf_x86_64");
     close_fixture(&f);
     free(object.at);
 }

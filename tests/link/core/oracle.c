@@ -160,8 +160,8 @@ static void relax_undefined(struct output *output, const struct field *field, ui
     const struct tn__symbol *symbol = &field->object->data->symbols[field->reloc->symbol];
     uint64_t S = field->object->plan->addresses[field->reloc->symbol];
     const uint8_t *slot = at_address(output, target_of(field, field->theirs, output->got_base), 8);
-    if (field->row->flags & TN__R_RELAX && symbol->place == TN__PLACE_UNDEFINED && !S && slot && !tn__get64(slot))
-        field->object->data->arch->relax(field->reloc->type, theirs + field->reloc->offset, field->reloc->offset, S,
+    if (field->row->relax && symbol->place == TN__PLACE_UNDEFINED && !S && slot && !tn__get64(slot))
+        field->object->data->arch->relax(field->row->relax, theirs + field->reloc->offset, field->reloc->offset, S,
                                          field->reloc->addend, field->P);
 }
 
@@ -172,8 +172,8 @@ static void explain(struct output *output, const struct tn__object *object, cons
     static const uint8_t sizes[TN__FIELDS] = {1, 2, 4, 8};
     for (uint64_t i = 0; i < section->reloc_count; i++) {
         struct tn__reloc reloc;
-        object->data->format->decode(section, i, &reloc, 1);
-        const struct tn__row *row = &object->data->arch->rows[reloc.type];
+        tn__relocs_copy(section, i, &reloc, 1);
+        const struct tn__row *row = &object->data->format->rows[reloc.type];
         uint64_t before, rewritten;
         unsigned size = sizes[row->field];
         output->relocs++;

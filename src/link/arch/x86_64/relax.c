@@ -123,10 +123,10 @@ static bool relax_thread_offset(const struct load *load, uint64_t offset)
 
 /* ---- both ---- */
 
-bool tn__x86_64_relax(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P)
+bool tn__x86_64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P)
 {
-    bool rex2 = type == TN__X86_64_CODE_4_GOTPCRELX || type == TN__X86_64_CODE_4_GOTTPOFF;
-    bool rex = type == TN__X86_64_REX_GOTPCRELX || type == TN__X86_64_GOTTPOFF;
+    bool rex2 = form == TN__X86_64_GOT_REX2 || form == TN__X86_64_TPOFF_REX2;
+    bool rex = form == TN__X86_64_GOT_REX || form == TN__X86_64_TPOFF_REX;
     if (A != -4 || before < (rex2 ? 4 : rex ? 3 : 2))
         return false;
     struct load load = {
@@ -140,7 +140,7 @@ bool tn__x86_64_relax(uint32_t type, uint8_t *field, uint64_t before, uint64_t S
     bool has_prefix = rex2 ? field[-4] == 0xd5 : rex && (field[-3] & 0xf8) == 0x48;
     if (has_prefix && !(field[-3] & load.b_bits))
         load.prefix = field - 3;
-    if (type == TN__X86_64_GOTTPOFF || type == TN__X86_64_CODE_4_GOTTPOFF)
+    if (form == TN__X86_64_TPOFF_REX || form == TN__X86_64_TPOFF_REX2)
         return relax_thread_offset(&load, S);
     return relax_relative(&load, S - 4 - P) || relax_operation(&load, S);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the two files of x86-64 share. */
+/* x86-64, for the tables of its relocations in src/link/format. */
 
 #ifndef TENON_X86_64_H
 #define TENON_X86_64_H
@@ -9,17 +9,17 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Rows that code looks at; the numbers are those of the psABI. */
-enum {
-    TN__X86_64_GOTTPOFF = 22,
-    TN__X86_64_GOTPCRELX = 41,
-    TN__X86_64_REX_GOTPCRELX = 42,
-    TN__X86_64_CODE_4_GOTPCRELX = 43,
-    TN__X86_64_CODE_4_GOTTPOFF = 44,
+/* Forms of instructions that relax.c may rewrite, by the prefix that the relocation promises. */
+enum tn__x86_64_form {
+    TN__X86_64_GOT = 1, /* none: a load from the GOT, or a branch through it */
+    TN__X86_64_GOT_REX,
+    TN__X86_64_GOT_REX2,
+    TN__X86_64_TPOFF_REX, /* a distance from the thread pointer, loaded from the GOT */
+    TN__X86_64_TPOFF_REX2,
 };
 
-/* relax.c; see struct tn__arch. */
-bool tn__x86_64_relax(uint32_t type, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
+/* See struct tn__arch. */
+bool tn__x86_64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
 
 #pragma GCC visibility pop
 #endif

@@ -4,14 +4,8 @@
  * borrowed from the caller's bytes, and every offset, count and index is checked before it is used. */
 
 #include "link/format/elf/reader.h"
-#include "link/arch/reloc.h"
 
 #define FAIL TN__ELF_FAIL
-
-static bool claims(const uint8_t *bytes, size_t size)
-{
-    return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
-}
 
 /* ---- sections ---- */
 
@@ -314,17 +308,10 @@ _Static_assert(sizeof(struct tn__reloc) == sizeof(Elf64_Rela) &&
                    offsetof(struct tn__reloc, type) == offsetof(Elf64_Rela, r_info) &&
                    offsetof(struct tn__reloc, symbol) == offsetof(Elf64_Rela, r_info) + 4 &&
                    offsetof(struct tn__reloc, addend) == offsetof(Elf64_Rela, r_addend),
-               "relocations are copied as they are");
+               "hosts and files are little-endian: relocations are used as they are");
 
-/* Hosts and files are little-endian; nothing in a file is aligned. */
-static void decode(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
-{
-    memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
-}
-
-const struct tn__format tn__format_elf = {
+const struct tn__reader tn__reader_elf = {
     .name = "ELF",
-    .claims = claims,
+    .claims = tn__elf_claims,
     .read = read,
-    .decode = decode,
 };

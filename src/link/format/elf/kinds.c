@@ -14,7 +14,11 @@ static bool is_loadable(const struct tn__elf_reader *r, uint32_t type)
 {
     const uint32_t generic = 1 << SHT_PROGBITS | 1 << SHT_NOBITS | 1 << SHT_NOTE | 1 << SHT_INIT_ARRAY |
                              1 << SHT_FINI_ARRAY | 1 << SHT_PREINIT_ARRAY;
-    return type < 32 ? generic >> type & 1 : type == r->unwind_type || type == TN__SHT_GNU_SFRAME;
+    if (type < 32)
+        return generic >> type & 1;
+    const struct tn_format *format = r->object->format;
+    bool of_any_machine = !format->machine && type >= SHT_LOPROC && type <= SHT_HIPROC; /* only looked at */
+    return type == format->unwind_type || type == TN__SHT_GNU_SFRAME || of_any_machine;
 }
 
 /* ---- names ---- */
@@ -143,7 +147,7 @@ bool tn__elf_set_kind(const struct tn__elf_reader *r, struct tn__section *sectio
     section->note = type == SHT_NOTE;
     if (section->note)
         return true;
-    if (type == r->unwind_type)
+    if (type == r->object->format->unwind_type)
         section->role = TN__ROLE_UNWIND;
     else if (may_have_role(section->name))
         set_named_role(section);

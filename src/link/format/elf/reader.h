@@ -41,7 +41,6 @@ struct tn__elf_reader {
     const char *strings;
     uint64_t strings_size, xindex_count;
     uint32_t symtab_index, second_symtab, xindex_index, groups; /* sections of these types; groups: how many */
-    uint32_t unwind_type;                                       /* the machine's, see struct tn__arch */
     bool has_tls;
     struct tn__elf_places places;
     struct tn_error *err;
@@ -49,9 +48,10 @@ struct tn__elf_reader {
 
 #define TN__ELF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
-/* TN_EFORMAT, naming what the file is, unless it is an object for a machine that is known; sets object->arch and
- * unwind_type. */
-int tn__elf_check_header(struct tn__elf_reader *r);
+/* See struct tn__reader. */
+bool tn__elf_claims(const uint8_t *bytes, size_t size, uint32_t machine);
+/* TN_EFORMAT, naming what the file is, unless it is an object. */
+int tn__elf_check_header(const struct tn__elf_reader *r);
 
 /* The header of section `index`, which is below section_count. Copied, because nothing in a file is aligned; member by
  * member, so that only those in use are read. */

@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* x86-64: System V psABI 1.0, section 4.4 (relocation types). Rows stand at their ELF numbers; readers of other formats
- * map their types onto these rows.
+/* ELF for x86-64: System V psABI 1.0, section 4.4 (relocation types).
  *
  * Every address in an instruction is a 32-bit displacement from the end of the field or a 32-bit absolute number, so
  * everything an object reaches without a GOT has to lie within 2 GiB of it, or below 2 GiB. Calls (PLT32) may go
  * through a stub instead. */
 
+#include <elf.h>
+
 #include "link/arch/x86_64/x86_64.h"
+#include "link/format/object.h"
 
-#define G(number, name, value, field, bits, flags, slot)                                                               \
-    [number] = {"R_X86_64_" #name,                                                                                     \
-                TN__V_##value,                                                                                         \
-                TN__F_##field,                                                                                         \
-                bits,                                                                                                  \
-                flags,                                                                                                 \
-                TN__SLOT_##slot,                                                                                       \
-                1 << TN__F_##field,                                                                                    \
-                TN__ROW_IS_PLAIN(TN__V_##value, flags, TN__SLOT_##slot),                                               \
-                TN__ROW_IS_DISPLACEMENT(TN__V_##value, TN__F_##field, bits, flags)}
-#define R(number, name, value, field, bits, flags) G(number, name, value, field, bits, flags, NONE)
-#define SIGNED                                     TN__R_SIGNED
-#define UNSIGNED                                   TN__R_UNSIGNED
-#define STUB                                       TN__R_STUB
-#define LOW                                        TN__R_LOW
-#define TLS                                        TN__R_TLS
-#define RELAX                                      TN__R_RELAX
-#define PROGRAM                                    TN__R_PROGRAM
+#define ROW(number, name, value, field, bits, flags, slot, relax)                                                      \
+    [number] = TN__ROW("R_X86_64_" #name, TN__V_##value, TN__F_##field, 1 << TN__F_##field, bits, flags,               \
+                       TN__SLOT_##slot, relax)
+#define R(no, name, value, field, bits, flags)       ROW(no, name, value, field, bits, flags, NONE, 0)
+#define G(no, name, value, field, bits, flags, slot) ROW(no, name, value, field, bits, flags, slot, 0)
+#define X(no, name, flags, form)                     ROW(no, name, G_A_P, LE32, 32, flags, ADDRESS, TN__X86_64_##form)
 
-/*    no. name            value        field bits flags    GOT slot */
+#define SIGNED   TN__R_SIGNED
+#define UNSIGNED TN__R_UNSIGNED
+#define STUB     TN__R_STUB
+#define LOW      TN__R_LOW
+#define TLS      TN__R_TLS
+#define PROGRAM  TN__R_PROGRAM
+
+/* no. name, value, field, bits, flags, GOT slot; X: loads that relax.c may rewrite */
 static const struct tn__row rows[] = {
     R(0, NONE, NONE, LE8, 0, 0),
     R(1, 64, S_A, LE64, 64, 0),
@@ -52,7 +49,7 @@ static const struct tn__row rows[] = {
     G(19, TLSGD, G_A_P, LE32, 32, SIGNED | TLS, TLS_INDEX),
     G(20, TLSLD, G_A_P, LE32, 32, SIGNED | TLS, TLS_BASE),
     R(21, DTPOFF32, S_A, LE32, 32, SIGNED | TLS),
-    G(22, GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS | RELAX, ADDRESS),
+    X(22, GOTTPOFF, SIGNED | TLS, TPOFF_REX),
     R(23, TPOFF32, S_A, LE32, 32, SIGNED | TLS | PROGRAM),
     R(24, PC64, S_A_P, LE64, 64, 0),
     R(25, GOTOFF64, S_A_GOT, LE64, 64, 0),
@@ -69,10 +66,10 @@ static const struct tn__row rows[] = {
     R(36, TLSDESC, UNSUPPORTED, LE64, 64, 0),
     R(37, IRELATIVE, UNSUPPORTED, LE64, 64, 0),
     R(38, RELATIVE64, UNSUPPORTED, LE64, 64, 0),
-    G(41, GOTPCRELX, G_A_P, LE32, 32, SIGNED | RELAX, ADDRESS),
-    G(42, REX_GOTPCRELX, G_A_P, LE32, 32, SIGNED | RELAX, ADDRESS),
-    G(43, CODE_4_GOTPCRELX, G_A_P, LE32, 32, SIGNED | RELAX, ADDRESS),
-    G(44, CODE_4_GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS | RELAX, ADDRESS),
+    X(41, GOTPCRELX, SIGNED, GOT),
+    X(42, REX_GOTPCRELX, SIGNED, GOT_REX),
+    X(43, CODE_4_GOTPCRELX, SIGNED, GOT_REX2),
+    X(44, CODE_4_GOTTPOFF, SIGNED | TLS, TPOFF_REX2),
     G(45, CODE_4_GOTPC32_TLSDESC, G_A_P, LE32, 32, SIGNED | TLS, TLS_DESC),
     G(46, CODE_5_GOTPCRELX, G_A_P, LE32, 32, SIGNED, ADDRESS),
     G(47, CODE_5_GOTTPOFF, G_A_P, LE32, 32, SIGNED | TLS, ADDRESS),
@@ -82,28 +79,12 @@ static const struct tn__row rows[] = {
     G(51, CODE_6_GOTPC32_TLSDESC, G_A_P, LE32, 32, SIGNED | TLS, TLS_DESC),
 };
 
-/* jmp *slot(%rip), padded with int3. */
-static void write_stub(uint8_t *out, uint64_t address, uint64_t slot)
-{
-    static const uint8_t jump[8] = {0xff, 0x25, 0, 0, 0, 0, 0xcc, 0xcc};
-    memcpy(out, jump, sizeof jump);
-    tn__put32(out + 2, (uint32_t)(slot - (address + 6)));
-}
-
-const struct tn__arch tn__arch_x86_64 = {
-    .name = "x86-64",
-    .triple = "x86_64-unknown-linux-gnu",
-    .elf_machine = 62,
-    .elf_unwind_type = 0x70000001, /* SHT_X86_64_UNWIND */
+const struct tn_format tn_format_elf_x86_64 = {
+    .name = "elf-x86-64",
+    .reader = &tn__reader_elf,
+    .arch = &tn__arch_x86_64,
+    .machine = EM_X86_64,
+    .unwind_type = 0x70000001, /* SHT_X86_64_UNWIND */
     .rows = rows,
     .row_count = TN_COUNT(rows),
-    .dynamic_types = {[TN__DYNAMIC_RELATIVE] = 8,
-                      [TN__DYNAMIC_SLOT] = 6,
-                      [TN__DYNAMIC_IMPORT] = 1,
-                      [TN__DYNAMIC_TLS_MODULE] = 16,
-                      [TN__DYNAMIC_TLS_OFFSET] = 18,
-                      [TN__DYNAMIC_TLS_IMPORT] = 18},
-    .relax = tn__x86_64_relax,
-    .stub_size = 8,
-    .write_stub = write_stub,
 };

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Formats of object files, each for one architecture. A session reads those that its options name
+ * (tn_session_options.formats); a program contains the readers of those that it names, and no others.
+ *
+ *     const struct tn_format *const formats[] = {&tn_format_elf_x86_64, NULL};
+ *     struct tn_session_options options = {.size = sizeof options, .formats = formats}; */
+
+#ifndef TENON_FORMAT_H
+#define TENON_FORMAT_H
+
+#include "tenon/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn_format;
+
+/* ELF64, little-endian (gABI 4.1). The relocation types of each are those of its psABI; `tenon relocs` prints them. */
+extern TN_API const struct tn_format tn_format_elf_x86_64, tn_format_elf_aarch64, tn_format_elf_riscv64;
+
+/* "elf-x86-64"; static. Any thread may call it. */
+TN_API const char *tn_format_name(const struct tn_format *format);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Says what a file is that no reader of a session claims: an object of a format that the session was not told to read,
+ * one of a machine that is not known, or no object at all. It names formats without their readers, which would come
+ * along into every program. */
+
+#include <elf.h>
+
+#include "link/format/object.h"
+
+/* ---- ELF ---- */
+
+/* Objects of which compiler options, or of which other machines, the file of an ordinary build may turn out to be. */
+static const struct elf_machine {
+    uint16_t machine;
+    uint8_t class; /* ELFCLASSNONE: any */
+    const char *name;
+    const char *format; /* NULL: there is no reader */
+} machines[] = {
+    {EM_386, ELFCLASSNONE, "32-bit x86 (-m32)", NULL},
+    {EM_X86_64, ELFCLASS32, "x86-64 with 32-bit pointers (-mx32)", NULL},
+    {EM_X86_64, ELFCLASS64, "x86-64", "elf_x86_64"},
+    {EM_AARCH64, ELFCLASS32, "AArch64 with 32-bit pointers", NULL},
+    {EM_AARCH64, ELFCLASS64, "AArch64", "elf_aarch64"},
+    {EM_RISCV, ELFCLASS32, "32-bit RISC-V", NULL},
+    {EM_RISCV, ELFCLASS64, "RISC-V", "elf_riscv64"},
+    {EM_ARM, ELFCLASSNONE, "32-bit ARM", NULL},
+    {EM_PPC, ELFCLASSNONE, "PowerPC", NULL},
+    {EM_PPC64, ELFCLASSNONE, "64-bit PowerPC", NULL},
+    {EM_MIPS, ELFCLASSNONE, "MIPS", NULL},
+    {EM_S390, ELFCLASSNONE, "S/390", NULL},
+    {EM_SPARCV9, ELFCLASSNONE, "SPARC", NULL},
+    {258, ELFCLASSNONE, "LoongArch", NULL},
+    {EM_BPF, ELFCLASSNONE, "BPF", NULL},
+};
+
+static const struct elf_machine *find_machine(uint16_t machine, uint8_t class)
+{
+    static const struct elf_machine unknown = {.name = "an unknown machine"};
+    for (size_t i = 0; i < TN_COUNT(machines); i++)
+        if (machines[i].machine == machine && (machines[i].class == class || machines[i].class == ELFCLASSNONE))
+            return &machines[i];
+    return &unknown;
+}
+
+const char *tn__elf_machine_name(uint16_t machine, uint8_t class)
+{
+    return find_machine(machine, class)->name;
+}
+
+/* ---- others ---- */
+
+static const struct magic {
+    const char *bytes;
+    size_t length;
+    const char *what;
+    const char *format; /* NULL: there is no reader */
+} magics[] = {
+    {"BC\xC0\xDE", 4, "LLVM bitcode; compile it first", NULL},
+    {"\xDE\xC0\x17\x0B", 4, "LLVM bitcode; compile it first", NULL},
+    {"!<arch>\n", 8, "an archive, not an object", NULL},
+    {"!<thin>\n", 8, "a thin archive, not an object", NULL},
+    {"\xCF\xFA\xED\xFE", 4, "a Mach-O file, which is not supported yet", NULL},
+};
+
+static const struct magic *find_magic(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < TN_COUNT(magics); i++)
+        if (size >= magics[i].length && !memcmp(bytes, magics[i].bytes, magics[i].length))
+            return &magics[i];
+    return NULL;
+}
+
+/* ---- any ---- */
+
+static bool is_elf(const uint8_t *bytes, size_t size)
+{
+    return size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
+}
+
+bool tn__object_is_known(const uint8_t *bytes, size_t size)
+{
+    const struct magic *magic = find_magic(bytes, size);
+    return is_elf(bytes, size) || (magic && magic->format);
+}
+
+static int fail_unnamed(const struct tn__object_data *object, const struct tn_format *const *formats, const char *what,
+                        const char *format, struct tn_error *err)
+{
+    return tn__fail(err, TN_ENOTSUP,
+                    "%s: made for %s, but this session reads %s; to read it, name tn_format_%s in "
+                    "tn_session_options.formats",
+                    object->name, what, formats[0]->name, format);
+}
+
+static int fail_elf(const struct tn__object_data *object, const struct tn_format *const *formats, struct tn_error *err)
+{
+    const uint8_t *b = object->bytes;
+    if (object->size < sizeof(Elf64_Ehdr))
+        return tn__fail(err, TN_EFORMAT, "%s: truncated: %zu bytes are no ELF header", object->name, object->size);
+    /* The machine has the same place in all files; big-endian ones have the other byte first. */
+    uint16_t machine = tn__get16(b + offsetof(Elf64_Ehdr, e_machine));
+    if (b[EI_DATA] == ELFDATA2MSB)
+        machine = __builtin_bswap16(machine);
+    const struct elf_machine *found = find_machine(machine, b[EI_CLASS]);
+    if (found->format && b[EI_DATA] == ELFDATA2LSB)
+        return fail_unnamed(object, formats, found->name, found->format, err);
+    return tn__fail(
+        err, TN_EFORMAT,
+        "%s: made for %s (ELF class %u, byte order %u, machine %u); only 64-bit little-endian objects of machines "
+        "that this linker knows can be linked",
+        object->name, found->name, b[EI_CLASS], b[EI_DATA], machine);
+}
+
+int tn__object_fail_format(const struct tn__object_data *object, const struct tn_format *const *formats,
+                           struct tn_error *err)
+{
+    if (is_elf(object->bytes, object->size))
+        return fail_elf(object, formats, err);
+    const struct magic *magic = find_magic(object->bytes, object->size);
+    if (magic && magic->format)
+        return fail_unnamed(object, formats, magic->what, magic->format, err);
+    return tn__fail(err, TN_EFORMAT, "%s: %s", object->name,
+                    magic          ? magic->what
+                    : object->size ? "not an object file"
+                                   : "an empty file");
+}

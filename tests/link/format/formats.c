@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Which formats a session reads: those that its options name. */
+
+#include "elf_builder.h"
+
+#include <stdlib.h>
+
+#include "link/file/detached.h"
+#include "link/format/object.h"
+
+static const struct tn__arch other_machine = {.name = "other", .elf_machine = EM_S390, .stub_size = 8};
+static const struct tn_format other = {
+    .name = "elf-other", .reader = &tn__reader_elf, .arch = &other_machine, .machine = EM_S390};
+
+#define FORMATS(...) ((const struct tn_format *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static int create(const struct tn_format *const *formats, struct tn_session **out, struct tn_error *err)
+{
+    return tn_session_create(
+        &(struct tn_session_options){.size = sizeof(struct tn_session_options), .formats = formats}, out, err);
+}
+
+static struct bytes make_object(uint16_t machine)
+{
+    static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* mov $42, %eax; ret */
+    static struct elf elf;
+    memset(&elf, 0, sizeof elf);
+    elf_function(&elf, "answer", elf_code(&elf, code, sizeof code), 0);
+    struct bytes object = elf_finish(&elf);
+    elf_header(object)->e_machine = machine;
+    return object;
+}
+
+/* The list is on the stack of a function that has returned when the session reads it. */
+__attribute__((noinline)) static void create_with_list_on_stack(struct tn_session **out)
+{
+    struct tn_error err;
+    const struct tn_format *volatile list[] = {&tn_format_elf_x86_64, NULL};
+    assert_ok(create((const struct tn_format *const *)list, out, &err), &err);
+    list[0] = NULL;
+}
+
+static void test_named_format_is_read(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct tn_error err;
+    create_with_list_on_stack(&f.session);
+    assert_ok(tn_library_create(f.session, "library", &f.library, &err), &err);
+    struct bytes object = make_object(EM_X86_64);
+    add_bytes(&f, "answer.o", object.at, object.size);
+    assert_int_equal(((int (*)(void))(uintptr_t)lookup(&f, "answer"))(), 42);
+    close_fixture(&f);
+    free(object.at);
+    assert_string_equal(tn_format_name(&tn_format_elf_x86_64), "elf-x86-64");
+}
+
+static void test_lists_that_make_no_sense(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct tn_format *list[3];
+        int code;
+        const char *text;
+    } rows[] = {
+        {{NULL}, TN_EINVAL, "at least one format"},
+        {{&tn_format_elf_x86_64, &other}, TN_EINVAL, "elf-other is for another"},
+        {{&other}, TN_ENOTSUP, "code for other does not run on x86-64"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct tn_session *session;
+        struct tn_error err;
+        assert_error(create(rows[i].list, &session, &err), rows[i].code, &err, rows[i].text);
+    }
+}
+
+static void test_format_that_is_not_named(void **state)
+{
+    (void)state;
+    struct tn__detached where = {.address = 0x10000000, .size = 1 << 20, .page_size = 4096};
+    const struct tn_session_options options = {.size = sizeof options, .formats = FORMATS(&other)};
+    struct fixture f;
+    struct tn_error err;
+    assert_ok(tn__session_create_detached(&options, &where, &f.session, &err), &err);
+    assert_ok(tn_library_create(f.session, "library", &f.library, &err), &err);
+    struct bytes object = make_object(EM_X86_64);
+    assert_error(
+        tn_add_object(f.library,
+                      &(struct tn_input){
+                          .size = sizeof(struct tn_input), .name = "x.o", .bytes = object.at, .length = object.size},
+                      &err),
+        TN_ENOTSUP, &err,
+        "x.o: made for x86-64, but this session reads elf-other; to read it, name tn_format_elf_x86_64");
+    elf_header(object)->e_machine = EM_S390;
+    add_bytes(&f, "s390.o", object.at, object.size);
+    close_fixture(&f);
+    free(object.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_named_format_is_read),
+        cmocka_unit_test(test_lists_that_make_no_sense),
+        cmocka_unit_test(test_format_that_is_not_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
