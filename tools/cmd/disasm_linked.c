@@ -202,7 +202,7 @@ static bool link_files(const struct settings *settings)
     struct tn_error error;
     const struct tn_observer observer = {.size = sizeof observer, .linked = note};
     view.with_lines = settings->lines;
-    if (!tool_program_create(NULL, true, 0))
+    if (!tool_program_create(settings, NULL, true, 0))
         return false;
     if (tn_add_observer(tool_program.session, &observer, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;

@@ -200,7 +200,7 @@ static bool belongs(const struct view *view, const struct tn__entry *entry, int 
 {
     if (entry->kind == TN__ENTRY_OBJECT || tn__is_own_name(entry->name))
         return false;
-    return (view->format->arch && is_hosts(entry->name)) == (where == FROM_HOST);
+    return (view->format->arch == tn__arch_host && is_hosts(entry->name)) == (where == FROM_HOST);
 }
 
 /* Prints one missing name; `needs` are all who need it. */
@@ -237,7 +237,7 @@ static void print_totals(struct view *view, bool with_members)
     if (view->any && view->format->arch)
         print_relocs(view);
     qsort(view->needs, view->need_count, sizeof *view->needs, by_name);
-    if (!view->any || view->format->arch) {
+    if (!view->any || view->format->arch == tn__arch_host) {
         printf("\nfound in the host by 'tenon run':\n");
         print_needs(view, FROM_HOST, false);
     }

@@ -318,7 +318,7 @@ static bool apply_item(const struct settings *settings, const struct item *item)
 
 static bool put_together(const struct settings *settings)
 {
-    if (!tool_program_create(settings->noexec ? &where : NULL, false, 0) || !make_host(settings) ||
+    if (!tool_program_create(settings, settings->noexec ? &where : NULL, false, 0) || !make_host(settings) ||
         !add_to_list(tool_program.library))
         return false;
     for (int i = 0; i < settings->item_count; i++)

@@ -16,7 +16,7 @@ int command_run(struct settings *settings)
         return STATUS_USAGE;
     tool_program.stats.command = "run";
     tool_program.stats.opt_level = settings->opt_level;
-    if (!tool_watch(settings) || !tool_program_create(NULL, true, threads) ||
+    if (!tool_watch(settings) || !tool_program_create(settings, NULL, true, threads) ||
         !tool_observe(tool_program.session, settings) || !tool_provide_heap(tool_program.session, tool_program.library))
         return STATUS_FAILURE;
     if ((settings->lazy || threads) && !tool_program_use_jit(settings))

@@ -2,11 +2,40 @@
 
 /* The formats of objects that the tool takes. */
 
+#include <string.h>
+
 #include "lib/tool.h"
+#include "link/arch/reloc.h"
 #include "link/format/object.h"
 
-/* Those that can be linked. */
-const struct tn_format *const tool_formats[] = {&tn_format_elf_x86_64, NULL};
+#define FORMATS &tn_format_elf_x86_64, &tn_format_elf_aarch64, &tn_format_elf_riscv64
 
-/* Those that can be looked at. */
-const struct tn_format *const tool_seen_formats[] = {&tn_format_elf_x86_64, &tn__format_elf_any, NULL};
+const struct tn_format *const tool_formats[] = {FORMATS, NULL};
+const struct tn_format *const tool_seen_formats[] = {FORMATS, &tn__format_elf_any, NULL};
+
+/* That of the first file that is an object; NULL: none is. */
+static const struct tn__arch *first_arch(const struct settings *settings)
+{
+    for (int i = 0; i < settings->item_count; i++) {
+        struct file file;
+        if (settings->items[i].option || !strcmp(settings->items[i].value, "-"))
+            continue;
+        if (!tool_read(settings->items[i].value, &file))
+            return NULL; /* which has been reported */
+        const struct tn_format *format = tn__format_of(tool_formats, file.bytes, file.size);
+        if (format)
+            return format->arch;
+    }
+    return tn__arch_host;
+}
+
+const struct tn_format *const *tool_formats_for(const struct settings *settings)
+{
+    static const struct tn_format *chosen[TN_COUNT(tool_formats)];
+    const struct tn__arch *arch = settings->noexec ? first_arch(settings) : tn__arch_host;
+    size_t count = 0;
+    for (const struct tn_format *const *format = tool_formats; *format; format++)
+        if ((*format)->arch == arch)
+            chosen[count++] = *format;
+    return count ? chosen : NULL;
+}

@@ -179,17 +179,18 @@ bool tool_program_use_jit(const struct settings *settings)
     return true;
 }
 
-bool tool_program_create(struct tn__detached *where, bool with_host, size_t threads)
+bool tool_program_create(const struct settings *settings, struct tn__detached *where, bool with_host, size_t threads)
 {
     struct tn_session_options options = {.size = sizeof options,
                                          .on_undefined = note_undefined,
                                          .context = &self.undefined,
                                          .on_error = report_error,
                                          .threads = threads,
+                                         .formats = tool_formats_for(settings),
                                          .flags = TN_SESSION_TIMINGS};
     struct tn_error error;
     uint64_t start = tn__os_now_ns();
-    if (!where && !tool_thread_data_start())
+    if (!options.formats || (!where && !tool_thread_data_start()))
         return false;
     bool ok =
         !(where ? tn__session_create_detached(&options, where, &tool_program.session, &error)

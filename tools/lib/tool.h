@@ -13,6 +13,9 @@
 
 /* The formats of objects that the tool takes, up to NULL: to link, and to look at (formats.c). */
 extern const struct tn_format *const tool_formats[], *const tool_seen_formats[];
+struct settings;
+/* Those of them that the session of a command reads, see tool_program_create. NULL: an error was reported. */
+const struct tn_format *const *tool_formats_for(const struct settings *settings);
 
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 
@@ -222,8 +225,8 @@ extern struct program {
 } tool_program;
 
 /* A session with an empty library, which may see the host's symbols; `where` NULL: in this process. `threads` may
- * compile. */
-bool tool_program_create(struct tn__detached *where, bool with_host, size_t threads);
+ * compile. It reads all formats of one architecture: this process's or, with --noexec, that of the first object. */
+bool tool_program_create(const struct settings *settings, struct tn__detached *where, bool with_host, size_t threads);
 /* From now on IR that is added is compiled when it is needed; `lazy`: function by function. */
 bool tool_program_use_jit(const struct settings *settings);
 /* Adds an object, an archive or, compiled, IR; `flags` as in struct tn_input. */
