@@ -147,12 +147,42 @@ static void the_size_of_another_objects_symbol_is_not_taken_for_zero(void **stat
     free(object.at);
 }
 
+/* gcc for RISC-V puts such labels behind its data, and subtracts. */
+static void a_label_may_lie_a_little_behind_its_section(void **state)
+{
+    (void)state;
+    enum { BEYOND = 1 << 15 };
+    for (unsigned excess = 0; excess < 2; excess++) {
+        static struct elf elf;
+        static uint64_t words[2];
+        struct tn_error err;
+        memset(&elf, 0, sizeof elf);
+        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, sizeof words);
+        unsigned anchor = elf_symbol(&elf, "anchor", STB_LOCAL, STT_NOTYPE, data, sizeof words + BEYOND + excess, 0);
+        elf_symbol(&elf, "word", STB_GLOBAL, STT_OBJECT, data, 0, 8);
+        elf_reloc(&elf, data, 0, anchor, R_X86_64_64, -BEYOND - 8);
+        struct bytes object = elf_finish(&elf);
+        struct fixture f = open_fixture(NULL);
+        int code = try_add_bytes(&f, "anchor.o", object.at, object.size, &err);
+        if (excess) {
+            assert_error(code, TN_EFORMAT, &err, "(anchor)", "outside section .data");
+        } else {
+            assert_ok(code, &err);
+            const uint64_t *word = lookup(&f, "word");
+            assert_int_equal(*word, (uintptr_t)(word + 1));
+        }
+        close_fixture(&f);
+        free(object.at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_without_symbols),
         cmocka_unit_test(a_branch_to_a_far_absolute_symbol_goes_through_a_stub),
         cmocka_unit_test(the_size_of_another_objects_symbol_is_not_taken_for_zero),
+        cmocka_unit_test(a_label_may_lie_a_little_behind_its_section),
     };
     int failed = cmocka_run_group_tests_name("link/odd_symbols", tests, NULL, NULL);
     return failed + RUN_ROWS("odd places", odds, a_symbol_in_an_odd_place);

@@ -143,6 +143,14 @@ static const uint8_t types[16] = {
     [STT_GNU_IFUNC] = TN__TYPE_IFUNC,
 };
 
+/* How far behind its section a symbol may lie. gcc addresses data by their distances from anchors of its own, which on
+ * machines with signed distances may lie behind the data (gcc/varasm.c, "section anchors"). */
+static uint64_t beyond(const struct tn__symbol *symbol)
+{
+    bool anchor = symbol->binding == TN__BIND_LOCAL && symbol->type == TN__TYPE_OTHER && !symbol->size;
+    return anchor ? 1 << 15 : 0;
+}
+
 static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t section, struct tn__symbol *symbol)
 {
     const struct tn__object_data *object = r->object;
@@ -172,7 +180,7 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
     if (!section || section >= object->section_count)
         return FAIL(r, "%s: symbol %u (%s) lies in section %u, which does not exist", object->name, index, symbol->name,
                     section);
-    if (symbol->value > object->sections[section].size)
+    if (symbol->value > object->sections[section].size + beyond(symbol))
         return FAIL(r, "%s: symbol %u (%s) lies at %#llx, outside section %s", object->name, index, symbol->name,
                     (unsigned long long)symbol->value, object->sections[section].name);
     symbol->place = TN__PLACE_SECTION;
