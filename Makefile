@@ -16,7 +16,7 @@
 #   make tsan     the unit tests with ThreadSanitizer
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-long 20 minutes each;
 #                 make fuzz-corpus keeps useful inputs
-#   make test-qemu  CPU detection on models of three architectures, and code instances on AArch64, under qemu-user
+#   make test-qemu  the runtime on AArch64 and RISC-V, and CPU detection on models of three architectures, under qemu-user
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file lengths, cppcheck
 #   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86 BUILD=build/x86

@@ -25,5 +25,5 @@ endef
 $(foreach arch,$(probe_arches),$(eval $(call probe_rule,$(arch))))
 
 .PHONY: test-qemu
-test-qemu: $(probe_arches:%=$(probe)-%) $(cpu_oracle)
-	@ORACLE=$(cpu_oracle) $(run_tests) $(wildcard tests/*/qemu/*.sh)
+test-qemu: cross $(probe_arches:%=$(probe)-%) $(cpu_oracle)
+	@ORACLE=$(cpu_oracle) $(run_tests) $(cross_programs) $(wildcard tests/*/qemu/*.sh)

@@ -152,6 +152,16 @@ $(BUILD)/tests/link/lazy/lazy_calls: | $(call of_ways,unwind,$(firstword $(unwin
 extra_of_lazy_calls := -DWAYS='$(call quoted,$(firstword $(unwind_ways)))'
 $(call data_of,lazy lazy_once): tests/link/data/lazy.h
 
+# ---- qemu/: programs for other machines ----
+
+cross_wanted += tests/link/qemu/run
+
+ifneq ($(HOST),)
+$(BUILD)/tests/link/qemu/run: $(BUILD)/obj/tests/link/qemu/run.c.o $(BUILD)/libtenon.a
+	@mkdir -p $(@D)
+	$(call step,LINK)$(CC) $^ -Wl,--no-as-needed -pthread -lgcc_s -lm -o $@
+endif
+
 # ---- make test-slow ----
 
 $(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexceptions+-funwind-tables oracle.gcc+-O2+-fPIC \

@@ -178,7 +178,7 @@ slow_tests := $(call programs_in,slow/)
 runtime_tests := $(call programs_of,$(runtime_areas)) $(call programs_of,$(runtime_areas),slow/)
 llvm_tests := $(filter-out $(runtime_tests),$(unit_tests) $(slow_tests))
 test_data := $(patsubst %,$(BUILD)/%.o,$(basename $(wildcard tests/*/data/*.c tests/*/data/*.s)))
-test_libs := -lcmocka -lelf -lz
+test_libs := $(if $(HOST),,-lcmocka -lelf -lz)
 
 # Areas add their own rules, prerequisites and variables in tests/AREA/rules.mk.
 -include $(wildcard tests/*/rules.mk)
@@ -187,6 +187,11 @@ define area_rule
 $(call programs_of,$(1)) $(call programs_of,$(1),slow/): $(call obj,$(wildcard tests/$(1)/support/*.c))
 endef
 $(foreach area,$(runtime_areas) $(llvm_areas),$(eval $(call area_rule,$(area))))
+
+# Another machine has no cmocka of its own (cross.mk).
+ifneq ($(HOST),)
+$(runtime_tests): $(BUILD)/obj/cmocka.o
+endif
 
 # The flags that areas add in `extra` depend on what is tested.
 compile_test := $(compile_c) $(and $(with_llvm),$(LLVM_CONFIG) $(TARGETS))

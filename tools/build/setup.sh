@@ -5,7 +5,7 @@
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
-# alone: mimalloc, SQLite and Lua come as Debian's source packages through a list of ours, see
+# alone: mimalloc and programs for tests come as Debian's source packages through a list of ours, see
 # fetch_source.
 #
 # Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SUDO (the word before apt-get).
@@ -16,6 +16,8 @@ set -eu
 own_mimalloc=build/deps/mimalloc # fetched by us; any other MIMALLOC_DIR is the user's
 sqlite=build/deps/sqlite3
 lua=build/deps/lua5.4
+zstd=build/deps/libzstd
+cmocka=build/deps/cmocka
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
@@ -68,6 +70,29 @@ installed $package
         *) echo "$package" ;;
         esac
     done
+}
+
+# What has to be there of each source that is fetched.
+file_of() {
+    case $1 in
+    sqlite) echo $sqlite/sqlite3.c ;;
+    lua) echo $lua/src/lua.h ;;
+    zstd) echo $zstd/lib/zstd.h ;;
+    cmocka) echo $cmocka/src/cmocka.c ;;
+    esac
+}
+
+sources_of() {
+    case $1-$LLVM in
+    bench-*) echo sqlite ;;
+    test-0) ;;
+    test-*) echo sqlite lua ;;
+    qemu-*) echo sqlite lua zstd cmocka ;;
+    esac
+}
+
+missing_sources() {
+    for source; do [ -f "$(file_of "$source")" ] || echo "$source"; done
 }
 
 has_mimalloc() { [ -f "$MIMALLOC_DIR/src/static.c" ] && [ -f "$MIMALLOC_DIR/include/mimalloc.h" ]; }
@@ -128,7 +153,8 @@ fetch_source() {
     apt-get $apt update </dev/null
     (cd "$work/source" && apt-get $apt source -qq --download-only "$1" </dev/null)
     mkdir -p "$work/tree" "$(dirname "$2")"
-    tar -xf "$work/source/$1"_*.orig.tar.* -C "$work/tree" --strip-components=1
+    rm -f "$work/source/"*.asc
+    tar -xf "$work/source/"*.orig.tar.* -C "$work/tree" --strip-components=1
     rm -rf "$2"
     mv "$work/tree" "$2"
     rm -rf "$work"
@@ -139,9 +165,14 @@ fetch_mimalloc() {
     has_mimalloc || fail "the source package of mimalloc has no src/static.c"
 }
 
-fetch_lua() {
-    fetch_source lua5.4 $lua
-    [ -f $lua/src/lua.h ] || fail "the source package of Lua has no src/lua.h"
+get_source() {
+    case $1 in
+    sqlite) make_sqlite ;;
+    lua) fetch_source lua5.4 $lua ;;
+    zstd) fetch_source libzstd $zstd ;;
+    cmocka) fetch_source cmocka $cmocka ;;
+    esac
+    [ -f "$(file_of "$1")" ] || fail "the source of $1 has no $(file_of "$1")"
 }
 
 # All of SQLite in one file: what the linker is measured with, and the largest module of the tests.
@@ -161,19 +192,14 @@ check | install) shift ;;
 esac
 groups=$*
 
-packages= builds=false sqlite_there=true lua_there=true
+packages= sources= builds=false
 for group; do
     packages="$packages $(packages_of "$group")"
-    case $group in
-    build) builds=true ;;
-    bench) [ -f $sqlite/sqlite3.c ] || sqlite_there=false ;;
-    test)
-        [ "$LLVM" = 0 ] || [ -f $sqlite/sqlite3.c ] || sqlite_there=false
-        [ "$LLVM" = 0 ] || [ -f $lua/src/lua.h ] || lua_there=false
-        ;;
-    esac
+    sources="$sources $(sources_of "$group")"
+    [ "$group" != build ] || builds=true
 done
 missing=$(missing_packages $packages | awk '!seen[$0]++' | tr '\n' ' ')
+missing_sources=$(missing_sources $sources | sort -u)
 mimalloc_there=true
 if $builds && ! has_mimalloc; then
     [ "$MIMALLOC_DIR" = "$own_mimalloc" ] ||
@@ -184,17 +210,15 @@ fi
 if [ "$action" = install ]; then
     [ -z "$missing" ] || install_packages $missing
     $mimalloc_there || fetch_mimalloc
-    $sqlite_there || make_sqlite
-    $lua_there || fetch_lua
-elif [ -n "$missing" ] || ! $mimalloc_there || ! $sqlite_there || ! $lua_there; then
+    for source in $missing_sources; do get_source "$source"; done
+elif [ -n "$missing" ] || ! $mimalloc_there || [ -n "$missing_sources" ]; then
     without=
     [ "$LLVM" != 0 ] || without="LLVM=0 "
     say "not everything is there; this gets what building and testing need:  make ${without}setup"
     say "or only what is needed here:"
     [ -z "$missing" ] || say "    $(apt_command $missing)"
     $mimalloc_there || say "    ${without}$0 install $groups     # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
-    $sqlite_there || say "    $0 install bench     # the source of SQLite"
-    $lua_there || say "    $0 install test      # the source of Lua"
+    [ -z "$missing_sources" ] || say "    ${without}$0 install $groups     # the source of" $missing_sources
     exit 1
 fi
 

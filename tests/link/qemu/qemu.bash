@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What the scripts of this folder share: programs for other machines, linked and run there by run.c, against the same
+# objects linked by the machine's own static linker. Both run under qemu-user.
+#
+# Environment as tests/run sets it: BUILD, LLVM_BIN, JOBS. MACHINES: only some of them; x86_64 tests the scripts.
+
+: "${BUILD:=build}" "${JOBS:=2}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${MACHINES:=aarch64 riscv64}"
+out=$BUILD/tests/link/qemu/$(basename "$0" .sh)
+mkdir -p "$out"
+
+# Runs a program of the machine.
+emulate() { # MACHINE PROGRAM [ARGUMENT...]
+    local machine=$1
+    shift
+    if [ "$machine" = x86_64 ]; then "$@"; else "qemu-$machine-static" -L "/usr/$machine-linux-gnu" "$@"; fi
+}
+
+# The words of a command.
+compiler() { # MACHINE gcc|g++|clang|clang++
+    case $2 in
+    clang*) echo "$LLVM_BIN/$2 --target=$1-linux-gnu" ;;
+    *) echo "$1-linux-gnu-$2" ;;
+    esac
+}
+
+# Compiles sources side by side to FOLDER/*.o, unless they are there and newer.
+compile() { # FOLDER MACHINE COMPILER FLAGS SOURCE...
+    local folder=$1 command
+    command="$(compiler "$2" "$3") -w $4"
+    shift 4
+    mkdir -p "$folder"
+    [ "$(cat "$folder/command" 2>/dev/null)" = "$command" ] || rm -f "$folder"/*.o
+    echo "$command" >"$folder/command"
+    printf '%s\n' "$@" | xargs -P "$JOBS" -I{} bash -c \
+        'object=$1/$(basename "$3").o; [ "$object" -nt "$3" ] || $2 -c "$3" -o "$object"' _ "$folder" "$command" {}
+}
+
+# Runs a command (standard input passes through) and leaves output, errors and status in files that begin with $1.
+record() {
+    local stem=$1
+    shift
+    "$@" >"$stem.out" 2>"$stem.err"
+    echo $? >"$stem.status"
+}
+
+# One check: do two records agree? $1 name, $2 record of the ordinary program, $3 the linker's.
+same() {
+    local part
+    if [ ! -s "$2.out" ]; then
+        echo "not ok $1: the ordinary program printed nothing: $(head -1 "$2.err")"
+        return
+    fi
+    for part in err status out; do
+        cmp -s "$2.$part" "$3.$part" && continue
+        if grep -q 'relocation type [0-9]* does not exist' "$3.err"; then
+            echo "ok $1 # SKIP: $(cat "$3.err")"
+            return
+        fi
+        echo "not ok $1: $part differs: $(diff "$2.$part" "$3.$part" | grep -a '^[<>]' | head -4 | tr '\n' ' ')"
+        return
+    done
+    echo "ok $1"
+}
+
+# A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the program.
+# Standard input is the file $input, if that is set. libstdc++.a and libgcc.a are loaded where they are needed; the unwinder is
+# the host's, because it has to know the host's frames as well.
+check_program() {
+    local name=$1 compilers=$2 flags=$3 sources=$4 machine compiler
+    shift 4
+    for machine in $MACHINES; do
+        for compiler in $compilers; do
+            local cxx stem=$out/$machine.$compiler libraries=
+            cxx=$(compiler "$machine" g++)
+            [[ $compiler != *++ ]] || libraries=$($cxx -print-file-name=libstdc++.a)
+            libraries="$libraries $($cxx -print-file-name=libatomic.a) $($cxx -print-file-name=libgcc.a)"
+            if ! compile "$stem" "$machine" "$compiler" "$flags" $sources 2>"$stem.log" ||
+                ! $cxx -static "$stem"/*.o -o "$stem.program" -pthread -latomic -lm 2>"$stem.log"; then
+                echo "not ok $name, $machine, $compiler: it cannot be built: $(head -1 "$stem.log")"
+                continue
+            fi
+            record "$stem.ordinary" emulate "$machine" "$stem.program" "$@" <"${input:-/dev/null}"
+            record "$stem.linked" emulate "$machine" "$BUILD/$machine-linux-gnu/tests/link/qemu/run" "$stem"/*.o $libraries -- \
+                "$stem.program" "$@" <"${input:-/dev/null}"
+            same "$name, $machine, $compiler" "$stem.ordinary" "$stem.linked"
+        done
+    done
+}

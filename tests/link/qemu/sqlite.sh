@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# SQLite in one large object: inserts, joins, JSON, full-text search.
+
+. "$(dirname "$0")/qemu.bash"
+sqlite=build/deps/sqlite3
+input=$out/orders.sql
+awk -f tests/programs/orders.awk >"$input"
+check_program sqlite "gcc clang" "-O1 -fPIC -I$sqlite -DSQLITE_ENABLE_FTS5 -DSQLITE_OMIT_LOAD_EXTENSION" \
+    "tests/programs/sqlite.c $sqlite/sqlite3.c"
