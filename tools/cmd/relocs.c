@@ -21,6 +21,7 @@ static const char *const values[] = {
     [TN__V_Z_A] = "Z + A",
     [TN__V_PAGE_S_A_P] = "Page(S + A) - Page(P)",
     [TN__V_PAGE_G_A_P] = "Page(G + A) - Page(P)",
+    [TN__V_G_A_PAGE_GOT] = "G + A - Page(GOT)",
     [TN__V_F_S_A] = "F + S + A",
     [TN__V_F_MINUS] = "F - (S + A)",
     [TN__V_AT_S] = "value at S, + A",

@@ -24,10 +24,11 @@ enum tn__value {
     TN__V_G_A_GOT, /* G + A - GOT */
     TN__V_GOT_A_P, /* GOT + A - P */
     TN__V_Z_A,
-    TN__V_PAGE_S_A_P, /* Page(S + A) - Page(P) */
-    TN__V_PAGE_G_A_P, /* Page(G + A) - Page(P) */
-    TN__V_F_S_A,      /* F + S + A, and */
-    TN__V_F_MINUS,    /* F - (S + A): two relocations of one field make a difference of two symbols */
+    TN__V_PAGE_S_A_P,   /* Page(S + A) - Page(P) */
+    TN__V_PAGE_G_A_P,   /* Page(G + A) - Page(P) */
+    TN__V_G_A_PAGE_GOT, /* G + A - Page(GOT) */
+    TN__V_F_S_A,        /* F + S + A, and */
+    TN__V_F_MINUS,      /* F - (S + A): two relocations of one field make a difference of two symbols */
     TN__V_AT_S, /* the value of the relocation that stands at S, plus A: the second half of a pair of instructions */
     TN__VALUES,
 };
@@ -55,6 +56,8 @@ enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS }
 struct tn__encoder {
     const char *name;
     void (*put)(uint8_t *at, uint64_t value);
+    uint32_t unit;                          /* values have to be multiples of this; 0: of 1, */
+    uint32_t (*unit_of)(const uint8_t *at); /* or, if it is not NULL, what the instruction says */
 };
 
 enum {

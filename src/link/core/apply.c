@@ -77,6 +77,8 @@ static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
         return page_of(S + A) - page_of(P);
     case TN__V_PAGE_G_A_P:
         return page_of(tn__got_slot(object, row->slot, symbol) + A) - page_of(P);
+    case TN__V_G_A_PAGE_GOT:
+        return tn__got_slot(object, row->slot, symbol) + A - page_of(object->plan->got_address);
     case TN__V_F_S_A:
     case TN__V_F_MINUS:
         memcpy(&F, site->section->write + site->reloc->offset, row->size);
@@ -117,6 +119,23 @@ static int fail_range(const struct tn__site *site, uint64_t value, uint64_t S, u
                              : "compile it with -fPIC, or open the session with window_near at what it refers to");
 }
 
+/* What values of the field are multiples of. */
+static uint32_t unit_of(const struct tn__site *site, const uint8_t *at)
+{
+    if (site->row->field < TN__FIELDS)
+        return 1;
+    const struct tn__encoder *encoder = &site->object->data->arch->encoders[site->row->field - TN__FIELDS];
+    return encoder->unit_of ? encoder->unit_of(at) : encoder->unit ? encoder->unit : 1;
+}
+
+static int fail_unit(const struct tn__site *site, uint64_t value, uint32_t unit)
+{
+    return tn__fail(site->link->err, TN_ERANGE,
+                    "%s: %s against '%s' gives 0x%" PRIx64 ", and the instruction can only hold multiples of %" PRIu32
+                    "; align what it refers to",
+                    tn__site_place(site).text, site->row->name, tn__site_symbol(site), value, unit);
+}
+
 /* The last resort when a value does not fit: a branch may go through its stub. */
 static int apply_far(const struct tn__site *site, uint8_t *at, uint64_t value, uint64_t P)
 {
@@ -152,6 +171,9 @@ __attribute__((noinline)) static int apply(const struct tn__site *site)
     uint64_t value = value_of(site, S, P);
     if (!fits(value, row))
         return apply_far(site, at, value, P);
+    uint32_t unit = unit_of(site, at);
+    if (value & (unit - 1))
+        return fail_unit(site, value, unit);
     put_field(site, at, value);
     return 0;
 }

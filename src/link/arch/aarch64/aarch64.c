@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* AArch64: ELF for the Arm 64-bit Architecture (AAELF64). */
+/* AArch64: Arm Architecture Reference Manual for A-profile; ELF for the Arm 64-bit Architecture (AAELF64). */
 
-#include "link/arch/reloc.h"
+#include "link/arch/aarch64/aarch64.h"
 
 /* adrp x16, slot; ldr x16, [x16, :lo12:slot]; br x16; udf #0 (Arm ARM, C6.2). Linkers may use x16, and a branch through
  * it may lead to "bti c" (AAPCS64, "General-purpose registers"). */
@@ -19,6 +19,7 @@ const struct tn__arch tn__arch_aarch64 = {
     .name = "AArch64",
     .triple = "aarch64-unknown-linux-gnu",
     .elf_machine = 183,
+    .encoders = tn__aarch64_encoders,
     .dynamic_types = {[TN__DYNAMIC_RELATIVE] = 1027,
                       [TN__DYNAMIC_SLOT] = 1025,
                       [TN__DYNAMIC_IMPORT] = 257,
