@@ -160,6 +160,11 @@ static inline uint64_t tn__get64(const void *p)
     return v;
 }
 
+static inline void tn__put16(void *p, uint16_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
 static inline void tn__put32(void *p, uint32_t v)
 {
     memcpy(p, &v, sizeof v);

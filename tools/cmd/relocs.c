@@ -25,9 +25,11 @@ static const char *const values[] = {
     [TN__V_F_S_A] = "F + S + A",
     [TN__V_F_MINUS] = "F - (S + A)",
     [TN__V_AT_S] = "value at S, + A",
+    [TN__V_MINUEND] = "(S + A)",
+    [TN__V_SUBTRACT] = "(S + A) at P, - (S + A)",
 };
 static const char *const fields[] = {
-    [TN__F_LE8] = "le8", [TN__F_LE16] = "le16", [TN__F_LE32] = "le32", [TN__F_LE64] = "le64"};
+    [TN__F_LE8] = "le8", [TN__F_LE16] = "le16", [TN__F_LE32] = "le32", [TN__F_LE64] = "le64", [TN__F_ULEB128] = "uleb"};
 static const char *const slots[] = {
     [TN__SLOT_NONE] = "",
     [TN__SLOT_ADDRESS] = "address",
@@ -42,8 +44,8 @@ static const struct {
     unsigned flag;
     const char *text;
 } flags[] = {
-    {TN__R_SIGNED, "signed"}, {TN__R_UNSIGNED, "unsigned"}, {TN__R_STUB, "stub"},
-    {TN__R_LOW, "low"},       {TN__R_TLS, "tls"},           {TN__R_PROGRAM, "program"},
+    {TN__R_SIGNED, "signed"}, {TN__R_UNSIGNED, "unsigned"}, {TN__R_STUB, "stub"},       {TN__R_LOW, "low"},
+    {TN__R_TLS, "tls"},       {TN__R_PROGRAM, "program"},   {TN__R_ROUNDED, "rounded"},
 };
 
 static const char *field_name(const struct tn__arch *arch, const struct tn__row *row)

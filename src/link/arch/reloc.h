@@ -29,7 +29,10 @@ enum tn__value {
     TN__V_G_A_PAGE_GOT, /* G + A - Page(GOT) */
     TN__V_F_S_A,        /* F + S + A, and */
     TN__V_F_MINUS,      /* F - (S + A): two relocations of one field make a difference of two symbols */
-    TN__V_AT_S, /* the value of the relocation that stands at S, plus A: the second half of a pair of instructions */
+    /* Of pairs of relocations: */
+    TN__V_AT_S,     /* the value of the one that stands at S, plus A: the second half of a pair of instructions */
+    TN__V_MINUEND,  /* nothing yet, but S + A for the next one, which stands at the same place and is */
+    TN__V_SUBTRACT, /* that less S + A */
     TN__VALUES,
 };
 
@@ -48,9 +51,9 @@ static inline uint32_t tn__slot_words(enum tn__slot slot)
     return slot <= TN__SLOT_ADDRESS ? 1 : 2;
 }
 
-/* Where a value is stored: in whole bytes, least significant first, or, from TN__FIELDS on, by the architecture's
- * encoder of that number. */
-enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__FIELDS };
+/* Where a value is stored: in whole bytes, least significant first, or in the ULEB128 that is there, with as many bytes
+ * as that has, or, from TN__FIELDS on, by the architecture's encoder of that number. */
+enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__F_ULEB128, TN__FIELDS };
 
 /* Stores a value, which has been checked to fit, in the bits of an instruction. */
 struct tn__encoder {
@@ -60,6 +63,13 @@ struct tn__encoder {
     uint32_t (*unit_of)(const uint8_t *at); /* or, if it is not NULL, what the instruction says */
 };
 
+struct tn__arch;
+struct tn__row;
+
+/* Stores a value in a row's field, whose bytes begin at `at`; `left` bytes follow in the section. False, without a
+ * change, if a ULEB128 does not end there or has too few bytes. */
+bool tn__field_put(const struct tn__arch *arch, const struct tn__row *row, uint8_t *at, uint64_t left, uint64_t value);
+
 enum {
     TN__R_SIGNED = 1,   /* has to fit in `bits` as a signed number, */
     TN__R_UNSIGNED = 2, /* as an unsigned one; both: as either; neither: the low bits are stored */
@@ -67,6 +77,7 @@ enum {
     TN__R_LOW = 8,      /* the object has to be below 2 GiB */
     TN__R_TLS = 16,     /* S is a distance from the thread pointer */
     TN__R_PROGRAM = 32, /* the code relies on being part of the program at its start */
+    TN__R_ROUNDED = 64, /* has to fit once 0x800 is added: 12 signed bits in another instruction complete it */
 };
 
 /* One relocation type of a file format. */

@@ -10,6 +10,8 @@
 
 static bool fits(uint64_t value, const struct tn__row *row)
 {
+    if (row->flags & TN__R_ROUNDED)
+        value += 0x800;
     bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
     if (as_signed)
         return true;
@@ -17,37 +19,9 @@ static bool fits(uint64_t value, const struct tn__row *row)
     return as_unsigned || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
 }
 
-/* The relocation of this section that stands at an address; false if there is none. Readers keep the file's order,
- * which is nearly always that of offsets: it is looked for by bisection first. */
-static bool find_reloc_at(const struct tn__site *site, uint64_t address, struct tn__reloc *found)
-{
-    const struct tn__section *section = site->section;
-    uint64_t offset = address - section->address;
-    uint64_t at =
-        TN_BISECT(0, section->reloc_count, i, (tn__relocs_copy(section, i, found, 1), found->offset < offset));
-    if (at == section->reloc_count)
-        return false;
-    tn__relocs_copy(section, at, found, 1);
-    return found->offset == offset;
-}
-
 static uint64_t page_of(uint64_t address)
 {
     return address & ~(uint64_t)0xfff;
-}
-
-static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P);
-
-/* What the first instruction of a pair computes, for the second. 0 if there is none: a mistake of the compiler. */
-static uint64_t value_at(const struct tn__site *site, uint64_t address)
-{
-    const struct tn_format *format = site->object->data->format;
-    struct tn__reloc reloc;
-    if (!find_reloc_at(site, address, &reloc) || reloc.type >= format->row_count ||
-        format->rows[reloc.type].value == TN__V_AT_S || reloc.symbol >= site->object->data->symbol_count)
-        return 0;
-    const struct tn__site first = {site->link, site->object, site->section, &reloc, &format->rows[reloc.type]};
-    return value_of(&first, site->object->plan->addresses[reloc.symbol], address);
 }
 
 static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
@@ -58,6 +32,7 @@ static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
     uint64_t A = (uint64_t)site->reloc->addend, F = 0;
     switch (row->value) {
     case TN__V_S_A:
+    case TN__V_MINUEND:
         return S + A;
     case TN__V_S_A_P:
         return S + A - P;
@@ -83,24 +58,21 @@ static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
     case TN__V_F_MINUS:
         memcpy(&F, site->section->write + site->reloc->offset, row->size);
         return row->value == TN__V_F_S_A ? F + S + A : F - (S + A);
-    case TN__V_AT_S:
-        return value_at(site, S) + A;
     default:
         return 0;
     }
 }
 
-static void put_field(const struct tn__site *site, uint8_t *at, uint64_t value)
+static bool put_field(const struct tn__site *site, uint8_t *at, uint64_t value)
 {
     const struct tn__row *row = site->row;
     if (row->field == TN__F_LE32) /* nearly always: a store instead of a call */
         tn__put32(at, (uint32_t)value);
     else if (row->field == TN__F_LE64)
         tn__put64(at, value);
-    else if (row->field < TN__FIELDS)
-        memcpy(at, &value, row->size);
     else
-        site->object->data->arch->encoders[row->field - TN__FIELDS].put(at, value);
+        return tn__field_put(site->object->data->arch, row, at, site->section->size - site->reloc->offset, value);
+    return true;
 }
 
 static int fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)
@@ -151,6 +123,84 @@ static int apply_far(const struct tn__site *site, uint8_t *at, uint64_t value, u
     return fail_range(site, value, object->plan->addresses[reloc->symbol], P);
 }
 
+/* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since. */
+static bool was_scanned(const struct tn__object *object, const struct tn__section *section,
+                        const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    if (row->value <= TN__V_NONE)
+        return row->value == TN__V_NONE;
+    if (reloc->symbol >= object->data->symbol_count || !tn__inside(reloc->offset, row->size, section->size))
+        return false;
+    const uint32_t *slots = object->plan->slots[row->slot];
+    return !row->slot || (slots && slots[reloc->symbol]);
+}
+
+/* ---- pairs of relocations ---- */
+
+static bool is_partner(const struct tn__row *row, enum tn__value of)
+{
+    switch (of) {
+    case TN__V_MINUEND:
+        return row->value == TN__V_SUBTRACT;
+    case TN__V_SUBTRACT:
+        return row->value == TN__V_MINUEND;
+    default:
+        return row->value > TN__V_NONE && row->value < TN__V_AT_S;
+    }
+}
+
+/* The other relocation of a pair, which stands at `offset` of a section. Compilers write relocations in the order of
+ * their offsets, with few at one place: it is looked for by bisection. */
+static bool find_partner(const struct tn__site *site, const struct tn__section *section, uint64_t offset,
+                         struct tn__reloc *found)
+{
+    enum { MOST = 4 };
+    const struct tn_format *format = site->object->data->format;
+    uint64_t at =
+        TN_BISECT(0, section->reloc_count, i, (tn__relocs_copy(section, i, found, 1), found->offset < offset));
+    for (uint64_t end = tn__min64(section->reloc_count, at + MOST); at < end; at++) {
+        tn__relocs_copy(section, at, found, 1);
+        if (found->offset != offset)
+            return false;
+        if (found->type < format->row_count && is_partner(&format->rows[found->type], site->row->value))
+            return was_scanned(site->object, section, found, &format->rows[found->type]);
+    }
+    return false;
+}
+
+/* The second half of an address that no relative one can be is absolute, as its first half is then. */
+static uint64_t partner_value(const struct tn__site *partner, uint64_t P)
+{
+    uint64_t S = partner->object->plan->addresses[partner->reloc->symbol], value = value_of(partner, S, P);
+    return partner->row->value != TN__V_S_A_P || fits(value, partner->row) ? value
+                                                                           : S + (uint64_t)partner->reloc->addend;
+}
+
+static int apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__reloc *reloc = site->reloc;
+    const struct tn__symbol *symbol = &object->data->symbols[reloc->symbol];
+    const struct tn__section *section = site->section;
+    bool at_symbol = site->row->value == TN__V_AT_S;
+    if (at_symbol) /* a label of this object, before the first instruction */
+        section = symbol->place == TN__PLACE_SECTION && object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_OWN
+                      ? &object->data->sections[symbol->section]
+                      : NULL;
+    uint64_t offset = at_symbol ? symbol->value : reloc->offset;
+    struct tn__reloc other;
+    if (!section || !find_partner(site, section, offset, &other))
+        return tn__fail(site->link->err, TN_EFORMAT, "%s: %s against '%s' is half of a pair, and the other is missing",
+                        tn__site_place(site).text, site->row->name, tn__site_symbol(site));
+    if (site->row->value == TN__V_MINUEND)
+        return 0;
+    const struct tn__site partner = {site->link, site->object, section, &other,
+                                     &object->data->format->rows[other.type]};
+    uint64_t value = partner_value(&partner, section->address + offset), A = (uint64_t)reloc->addend;
+    value = at_symbol ? value + A : value - (S + A);
+    return put_field(site, at, value) ? 0 : fail_range(site, value, S, site->section->address + reloc->offset);
+}
+
 /* Any relocation. */
 __attribute__((noinline)) static int apply(const struct tn__site *site)
 {
@@ -165,6 +215,8 @@ __attribute__((noinline)) static int apply(const struct tn__site *site)
         return 0;
     }
     uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
+    if (row->value >= TN__V_AT_S)
+        return apply_pair(site, at, S);
     bool relax = row->relax && !(row->flags & TN__R_TLS && object->plan->tls_apart);
     if (relax && object->data->arch->relax(row->relax, at, reloc->offset, S, reloc->addend, P))
         return 0;
@@ -176,18 +228,6 @@ __attribute__((noinline)) static int apply(const struct tn__site *site)
         return fail_unit(site, value, unit);
     put_field(site, at, value);
     return 0;
-}
-
-/* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since. */
-static bool was_scanned(const struct tn__object *object, const struct tn__section *section,
-                        const struct tn__reloc *reloc, const struct tn__row *row)
-{
-    if (row->value <= TN__V_NONE)
-        return row->value == TN__V_NONE;
-    if (reloc->symbol >= object->data->symbol_count || !tn__inside(reloc->offset, row->size, section->size))
-        return false;
-    const uint32_t *slots = object->plan->slots[row->slot];
-    return !row->slot || (slots && slots[reloc->symbol]);
 }
 
 __attribute__((noinline)) static int check_again(const struct tn__loop *loop, const struct tn__reloc *relocs,

@@ -2,7 +2,7 @@
 
 /* RISC-V with 64 bits: RISC-V ELF psABI Specification. */
 
-#include "link/arch/reloc.h"
+#include "link/arch/riscv64/riscv64.h"
 
 /* auipc t3, %pcrel_hi(slot); ld t3, %pcrel_lo(t3); jr t3; unimp. As in a PLT, t3 is free between caller
  * and callee. */
@@ -19,6 +19,7 @@ const struct tn__arch tn__arch_riscv64 = {
     .name = "RISC-V 64",
     .triple = "riscv64-unknown-linux-gnu",
     .elf_machine = 243,
+    .encoders = tn__riscv64_encoders,
     .dynamic_types = {[TN__DYNAMIC_RELATIVE] = 3,
                       [TN__DYNAMIC_SLOT] = 2,
                       [TN__DYNAMIC_IMPORT] = 2,

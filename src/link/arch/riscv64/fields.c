@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Where RISC-V instructions have their immediates: The RISC-V Instruction Set Manual, Volume I, "Immediate Encoding
+ * Variants" and "Compressed Instruction Formats". */
+
+#include "link/arch/riscv64/riscv64.h"
+
+/* The bits `high` to `low` of a value, moved to begin at `to`. */
+static uint32_t bits(uint64_t value, unsigned high, unsigned low, unsigned to)
+{
+    return (uint32_t)(value >> low & ((1U << (high - low + 1)) - 1)) << to;
+}
+
+static void put32(uint8_t *at, uint32_t mask, uint32_t field)
+{
+    tn__put32(at, (tn__get32(at) & ~mask) | field);
+}
+
+static void put16(uint8_t *at, uint32_t mask, uint32_t field)
+{
+    tn__put16(at, (uint16_t)((tn__get16(at) & ~mask) | field));
+}
+
+static void put_branch(uint8_t *at, uint64_t v)
+{
+    put32(at, 0xfe000f80, bits(v, 12, 12, 31) | bits(v, 10, 5, 25) | bits(v, 4, 1, 8) | bits(v, 11, 11, 7));
+}
+
+static void put_jal(uint8_t *at, uint64_t v)
+{
+    put32(at, 0xfffff000, bits(v, 20, 20, 31) | bits(v, 10, 1, 21) | bits(v, 11, 11, 20) | bits(v, 19, 12, 12));
+}
+
+static void put_high(uint8_t *at, uint64_t v)
+{
+    put32(at, 0xfffff000, (uint32_t)(v + 0x800) & 0xfffff000);
+}
+
+static void put_low_i(uint8_t *at, uint64_t v)
+{
+    put32(at, 0xfff00000, bits(v, 11, 0, 20));
+}
+
+static void put_low_s(uint8_t *at, uint64_t v)
+{
+    put32(at, 0xfe000f80, bits(v, 11, 5, 25) | bits(v, 4, 0, 7));
+}
+
+static void put_call(uint8_t *at, uint64_t v)
+{
+    put_high(at, v);
+    put_low_i(at + 4, v);
+}
+
+static void put_rvc_branch(uint8_t *at, uint64_t v)
+{
+    put16(at, 0x1c7c, bits(v, 8, 8, 12) | bits(v, 4, 3, 10) | bits(v, 7, 6, 5) | bits(v, 2, 1, 3) | bits(v, 5, 5, 2));
+}
+
+static void put_rvc_jump(uint8_t *at, uint64_t v)
+{
+    put16(at, 0x1ffc,
+          bits(v, 11, 11, 12) | bits(v, 4, 4, 11) | bits(v, 9, 8, 9) | bits(v, 10, 10, 8) | bits(v, 6, 6, 7) |
+              bits(v, 7, 7, 6) | bits(v, 3, 1, 3) | bits(v, 5, 5, 2));
+}
+
+static void put_low6(uint8_t *at, uint64_t v)
+{
+    *at = (uint8_t)((*at & 0xc0) | (v & 0x3f));
+}
+
+#define FIELD(field) [TN__RISCV64_##field - TN__FIELDS]
+const struct tn__encoder tn__riscv64_encoders[] = {
+    FIELD(BRANCH) = {"branch", put_branch, .unit = 2},
+    FIELD(JAL) = {"jal", put_jal, .unit = 2},
+    FIELD(HI20) = {"hi20", put_high},
+    FIELD(LO12_I) = {"lo12i", put_low_i},
+    FIELD(LO12_S) = {"lo12s", put_low_s},
+    FIELD(CALL) = {"call", put_call},
+    FIELD(RVC_BRANCH) = {"cb", put_rvc_branch, .unit = 2},
+    FIELD(RVC_JUMP) = {"cj", put_rvc_jump, .unit = 2},
+    FIELD(LOW6) = {"low6", put_low6},
+};

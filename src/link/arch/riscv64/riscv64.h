@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* RISC-V with 64 bits, for the tables of its relocations in src/link/format: the fields of its instructions, and those
+ * that may become shorter. */
+
+#ifndef TENON_RISCV64_H
+#define TENON_RISCV64_H
+
+#include "link/arch/reloc.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Fields of instructions (fields.c), by the formats of the ISA manual. Each takes the whole value and keeps the bits
+ * that it has room for. The bits in comments are those of the value; a high part is rounded, because the 12 bits that
+ * complete it are signed. */
+enum tn__riscv64_field {
+    TN__RISCV64_BRANCH = TN__FIELDS, /* B: 12..1 */
+    TN__RISCV64_JAL,                 /* J: 20..1 */
+    TN__RISCV64_HI20,                /* U: 31..12 */
+    TN__RISCV64_LO12_I,              /* I: 11..0 */
+    TN__RISCV64_LO12_S,              /* S: 11..0 */
+    TN__RISCV64_CALL,                /* U, and I in the next instruction: 31..0 */
+    TN__RISCV64_RVC_BRANCH,          /* CB: 8..1 */
+    TN__RISCV64_RVC_JUMP,            /* CJ: 11..1 */
+    TN__RISCV64_LOW6,                /* the low bits of a byte: 5..0 */
+    TN__RISCV64_FIELDS,
+};
+
+/* By number, from TN__FIELDS on. */
+extern const struct tn__encoder tn__riscv64_encoders[TN__RISCV64_FIELDS - TN__FIELDS];
+
+#pragma GCC visibility pop
+#endif
