@@ -124,8 +124,8 @@ void tn__gc_poll(void);
 
 /* Called before the first store of a reference into an object whose header has TN_GC_UNLOGGED: clears the bit and
  * remembers the object. `slot` is the word that is stored to, or NULL: the collector may verify that the object's type
- * lists it. Not a safepoint. Calling convention: LLVM's preserve_most, so it preserves every general register except
- * r11 (x86-64; AArch64: x0-x8, x16-x18). */
+ * lists it. Not a safepoint. Calling convention: LLVM's preserve_most. It may change r11 (AArch64: x0-x8, x16-x18), the
+ * flags and the vector registers, and preserves all other registers: on x86-64 those of its arguments and rax too. */
 void tn__gc_log(void *object, void *slot);
 
 /* memmove into or out of managed memory: logs the object that contains `to` (`parent`; NULL: none), then copies whole
