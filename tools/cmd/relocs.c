@@ -13,6 +13,7 @@ static const char *const values[] = {
     [TN__V_NONE] = "nothing",
     [TN__V_S_A] = "S + A",
     [TN__V_S_A_P] = "S + A - P",
+    [TN__V_BRANCH] = "S + A - P",
     [TN__V_S_A_GOT] = "S + A - GOT",
     [TN__V_G_A] = "G + A",
     [TN__V_G_A_P] = "G + A - P",

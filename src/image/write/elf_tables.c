@@ -218,8 +218,7 @@ static void fill_rela(const struct tn__elf_file *f)
     uint8_t *at = f->tables[TN__ELF_RELA].bytes;
     for (size_t i = 0; i < f->output->reloc_count; i++) {
         const struct tn__output_reloc *reloc = &f->output->relocs[i];
-        bool imports = reloc->fixup == TN__DYNAMIC_SLOT || reloc->fixup == TN__DYNAMIC_IMPORT ||
-                       reloc->fixup == TN__DYNAMIC_TLS_IMPORT;
+        bool imports = tn__output_names_import(reloc);
         if (in_relr(reloc))
             continue;
         const Elf64_Rela rela = {.r_offset = reloc->address,

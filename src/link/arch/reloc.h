@@ -18,6 +18,7 @@ enum tn__value {
     TN__V_NONE,        /* nothing to do */
     TN__V_S_A,
     TN__V_S_A_P,
+    TN__V_BRANCH, /* the same; to the next instruction (4) if S is an undefined weak symbol */
     TN__V_S_A_GOT,
     TN__V_G_A,     /* G + A */
     TN__V_G_A_P,   /* G + A - P */
@@ -113,6 +114,8 @@ enum tn__dynamic {
     TN__DYNAMIC_TLS_MODULE, /* the module number of the file's thread-local storage, for __tls_get_addr */
     TN__DYNAMIC_TLS_OFFSET, /* the addend is an offset in that storage: store its distance from the thread pointer */
     TN__DYNAMIC_TLS_IMPORT, /* in a GOT: the distance of an imported variable from the thread pointer */
+    TN__DYNAMIC_TLS_DESC,   /* two words: a TLS descriptor; the addend is an offset in the file's storage */
+    TN__DYNAMIC_TLS_DESC_IMPORT, /* the same of an imported variable */
     TN__DYNAMIC_KINDS,
 };
 
@@ -123,6 +126,11 @@ struct tn__arch {
     const struct tn__encoder *encoders; /* NULL: all fields are whole bytes */
     /* Relocations that a dynamic linker applies, by kind: their types in ELF files. */
     uint32_t dynamic_types[TN__DYNAMIC_KINDS];
+    uint64_t branch_reach; /* how far branches lead that may go through a stub, less what rounding takes */
+    /* Where thread-local data of a program lies (Drepper, "ELF Handling For Thread-Local Storage", 3): it ends at the
+     * thread pointer, or begins `tls_gap` bytes above it. */
+    bool tls_above;
+    uint8_t tls_gap;
     /* Rewrites the instruction around a field whose row names this form, so that it needs no GOT slot; `before` is the
      * number of bytes in the section before the field. False, without any change, if it cannot or the values do not
      * fit. */

@@ -36,6 +36,8 @@ static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
         return S + A;
     case TN__V_S_A_P:
         return S + A - P;
+    case TN__V_BRANCH:
+        return S || object->data->symbols[symbol].place != TN__PLACE_UNDEFINED ? S + A - P : 4 + A;
     case TN__V_S_A_GOT:
         return S + A - object->plan->got_address;
     case TN__V_G_A:
@@ -201,6 +203,13 @@ static int apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
     return put_field(site, at, value) ? 0 : fail_range(site, value, S, site->section->address + reloc->offset);
 }
 
+/* The function that a descriptor calls is one of this process. The loader of a file supplies another. */
+static bool lacks_descriptor(const struct tn__site *site)
+{
+    return site->row->slot == TN__SLOT_TLS_DESC && tn__session_is_elsewhere(site->link->session) &&
+           !site->object->plan->tls_apart;
+}
+
 /* Any relocation. */
 __attribute__((noinline)) static int apply(const struct tn__site *site)
 {
@@ -220,6 +229,10 @@ __attribute__((noinline)) static int apply(const struct tn__site *site)
     bool relax = row->relax && !(row->flags & TN__R_TLS && object->plan->tls_apart);
     if (relax && object->data->arch->relax(row->relax, at, reloc->offset, S, reloc->addend, P))
         return 0;
+    if (lacks_descriptor(site))
+        return tn__fail(site->link->err, TN_ENOTSUP,
+                        "%s: %s against '%s': TLS descriptors call a function of the process they are linked in",
+                        tn__site_place(site).text, row->name, tn__site_symbol(site));
     uint64_t value = value_of(site, S, P);
     if (!fits(value, row))
         return apply_far(site, at, value, P);
@@ -265,8 +278,9 @@ static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
            (uint64_t)(object->plan->ifunc_index[symbol] - 1) * 8;
 }
 
-static void fill_got(const struct tn__object *object)
+static void fill_got(const struct tn__link *link, const struct tn__object *object)
 {
+    uint64_t descriptor = tn__session_is_elsewhere(link->session) ? 0 : (uintptr_t)tn__tls_descriptor;
     const struct tn__plan *plan = object->plan;
     for (int kind = TN__SLOT_ADDRESS; kind < TN__SLOTS; kind++)
         for (uint32_t i = 0; plan->slots[kind] && i < object->data->symbol_count; i++) {
@@ -276,7 +290,7 @@ static void fill_got(const struct tn__object *object)
             if (kind == TN__SLOT_ADDRESS)
                 tn__put64(at, plan->addresses[i]);
             else
-                tn__tls_fill_slot(at, kind, plan->addresses[i]);
+                tn__tls_fill_slot(at, kind, plan->addresses[i], descriptor);
         }
 }
 
@@ -333,7 +347,7 @@ static int check_unwind_data(struct tn__link *link, const struct tn__object *obj
 int tn__object_apply(struct tn__link *link, struct tn__object *object)
 {
     if (object->plan->got_words)
-        fill_got(object);
+        fill_got(link, object);
     if (object->plan->stub_count)
         write_stubs(object);
     if (object->plan->ifunc_count)

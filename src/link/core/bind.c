@@ -8,15 +8,25 @@
 
 #include "link/core/link.h"
 
-static uint8_t reach_flags(const struct tn__link *link, uint64_t address)
+static uint8_t reach_flags(const struct tn__link *link, const struct tn__object_data *from, uint64_t address)
 {
-    return tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], address) ? 0 : TN__SYMBOL_FAR;
+    return tn__window_reaches(&link->session->memory.windows[TN__WINDOW_NEAR], address, from->arch->branch_reach)
+               ? 0
+               : TN__SYMBOL_FAR;
+}
+
+/* Of symbols that another object of the link defines, which may be placed anywhere in the window. */
+static uint8_t other_object_flags(const struct tn__link *link, const struct tn__object_data *from)
+{
+    const struct tn__window *window = &link->session->memory.windows[TN__WINDOW_NEAR];
+    return TN__SYMBOL_ELSEWHERE | (window->end - window->start > from->arch->branch_reach ? TN__SYMBOL_FAR : 0);
 }
 
 /* Objects define absolute symbols too, which lie anywhere. */
-static uint8_t definition_flags(const struct tn__link *link, const struct tn__symbol *definition)
+static uint8_t definition_flags(const struct tn__link *link, const struct tn__object_data *from,
+                                const struct tn__symbol *definition)
 {
-    return definition->place == TN__PLACE_ABSOLUTE ? reach_flags(link, definition->value) : 0;
+    return definition->place == TN__PLACE_ABSOLUTE ? reach_flags(link, from, definition->value) : 0;
 }
 
 static uint8_t local_flags(const struct tn__link *link, const struct tn__object_data *data,
@@ -25,7 +35,7 @@ static uint8_t local_flags(const struct tn__link *link, const struct tn__object_
     uint8_t local = symbol->type == TN__TYPE_TLS ? TN__SYMBOL_TLS : 0;
     const struct tn__section *section = &data->sections[symbol->section];
     if (symbol->place != TN__PLACE_SECTION)
-        return local | definition_flags(link, symbol);
+        return local | definition_flags(link, data, symbol);
     if (!tn__section_is_loaded(section))
         return TN__SYMBOL_DISCARDED;
     return tn__section_is_tls(section) ? TN__SYMBOL_TLS : local;
@@ -68,9 +78,9 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
     uint8_t flags = entry->thread_local ? TN__SYMBOL_TLS : 0;
     switch (entry->kind) {
     case TN__ENTRY_OBJECT:
-        flags |= definition_flags(link, &entry->object->data->symbols[entry->symbol]);
+        flags |= definition_flags(link, object->data, &entry->object->data->symbols[entry->symbol]);
         if (entry->object != object)
-            return flags | TN__SYMBOL_ELSEWHERE;
+            return flags | other_object_flags(link, object->data);
         return flags | (entry->symbol == index ? TN__SYMBOL_OWN : 0);
     case TN__ENTRY_HOST:
         if (link->session->imports_tls && symbol->type == TN__TYPE_TLS) /* an import's type is known from here alone */
@@ -79,7 +89,7 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
     case TN__ENTRY_LINKED:
     case TN__ENTRY_ABSOLUTE:
         *address = entry->address;
-        return flags | TN__SYMBOL_ELSEWHERE | TN__SYMBOL_GIVEN | reach_flags(link, entry->address);
+        return flags | TN__SYMBOL_ELSEWHERE | TN__SYMBOL_GIVEN | reach_flags(link, object->data, entry->address);
     case TN__ENTRY_BOUND:
         return TN__SYMBOL_ELSEWHERE | TN__SYMBOL_BOUND;
     case TN__ENTRY_GOT:

@@ -115,15 +115,28 @@ int tn__object_layout(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
+/* That of the first object lies next to the thread pointer. */
+static void take_detached_tls(struct tn__detached *detached, struct tn__object *object)
+{
+    const struct tn__arch *arch = object->data->arch;
+    struct tn__plan *plan = object->plan;
+    uint64_t *used = &detached->tls_size, size = plan->sizes[TN__PART_TLS], alignment = plan->alignments[TN__PART_TLS];
+    if (arch->tls_above) {
+        plan->tls_offset = tn__align_up(*used + arch->tls_gap, alignment);
+        *used = plan->tls_offset + size - arch->tls_gap;
+    } else {
+        *used = tn__align_up(*used + size, alignment);
+        plan->tls_offset = -*used;
+    }
+}
+
 static int take_tls(struct tn__link *link, struct tn__object *object)
 {
     struct tn__plan *plan = object->plan;
     if (!plan->sizes[TN__PART_TLS])
         return 0;
-    if (link->session->detached) { /* below the thread pointer, that of the first object nearest to it */
-        uint64_t *size = &link->session->detached->tls_size;
-        *size = tn__align_up(*size + plan->sizes[TN__PART_TLS], plan->alignments[TN__PART_TLS]);
-        plan->tls_offset = -*size;
+    if (link->session->detached) {
+        take_detached_tls(link->session->detached, object);
         return 0;
     }
     struct tn_error why;

@@ -112,9 +112,6 @@ static int need_table(struct tn__link *link, const struct tn__object *object, ui
 /* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */
 static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
-    if (kind == TN__SLOT_TLS_DESC && tn__session_is_elsewhere(link->session))
-        return tn__fail(link->err, TN_ENOTSUP, "%s: TLS descriptors call a function of the process they are linked in",
-                        object->name);
     struct tn__plan *plan = object->plan;
     int code = need_table(link, object, &plan->slots[kind]);
     if (!code && !plan->slots[kind][symbol]) {

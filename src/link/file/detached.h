@@ -6,9 +6,9 @@
  * image is written, and no resolver of an indirect function and no initializer runs.
  *
  *  - The pointer of an indirect function holds the address of its resolver; the loader of the result has to call that.
- *  - Thread-local data lies below the thread pointer, that of the first object nearest to it, as in a program.
- *  - __tls_get_addr is a symbol like any other, and TLS descriptors are refused: their functions would be this
- *    process's. */
+ *  - Thread-local data lies next to the thread pointer, that of the first object nearest to it, as in a program.
+ *  - __tls_get_addr is a symbol like any other, and TLS descriptors are refused where the code cannot do without:
+ *    their functions would be this process's. */
 
 #ifndef TENON_DETACHED_H
 #define TENON_DETACHED_H

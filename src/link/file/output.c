@@ -6,7 +6,7 @@
 
 /* Out of range of every 32-bit absolute field. */
 static const uint64_t ANYWHERE = 1ULL << 46;
-enum { WINDOW = 1 << 30, PAGE = 4096 };
+enum { WINDOW = 1 << 30, SMALL_WINDOW = 64 << 20, PAGE = 4096 };
 
 static struct tn__output_link *output_of(const struct tn__link *link)
 {
@@ -165,6 +165,16 @@ static int add_definitions(const struct tn__output_link *o, struct tn_library *l
     return code;
 }
 
+/* The layout keeps to no window; but calls from one object to another get stubs if branches do not lead through the
+ * whole of it. Code is smaller than the objects that it is from. */
+static size_t window_size(const struct tn_input *inputs, size_t count)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += inputs[i].length < SMALL_WINDOW ? inputs[i].length : SMALL_WINDOW;
+    return sum < SMALL_WINDOW ? SMALL_WINDOW : WINDOW;
+}
+
 /* ---- the whole ---- */
 
 static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t count)
@@ -200,7 +210,7 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
     struct tn__output_link o = {.options = &copy, .output = output, .err = err};
     o.base = copy.fixed ? 0 : ANYWHERE;
     o.where = (struct tn__detached){.address = o.base + copy.address,
-                                    .size = WINDOW,
+                                    .size = window_size(inputs, count),
                                     .page_size = PAGE,
                                     .lays_out = true,
                                     .arrange = arrange,

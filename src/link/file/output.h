@@ -70,6 +70,12 @@ struct tn__output_reloc {
     uint64_t addend; /* TN__DYNAMIC_RELATIVE: the address, which is also what the word holds */
 };
 
+static inline bool tn__output_names_import(const struct tn__output_reloc *reloc)
+{
+    return reloc->fixup == TN__DYNAMIC_SLOT || reloc->fixup == TN__DYNAMIC_IMPORT ||
+           reloc->fixup == TN__DYNAMIC_TLS_IMPORT || reloc->fixup == TN__DYNAMIC_TLS_DESC_IMPORT;
+}
+
 /* A symbol that the output does not define. */
 struct tn__output_import {
     const char *name;
@@ -136,8 +142,8 @@ struct tn__output_options {
 
 /* Links objects or archives (all members of them). Inputs are borrowed for the call; only their names, bytes and flags
  * are read, and hidden inputs export nothing. The caller frees *out with tn__output_free. TN_EFORMAT, TN_ENOTSUP
- * (indirect functions, TLS descriptors), TN_ERANGE (code that is not position-independent; the text says where),
- * TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
+ * (indirect functions; TLS descriptors in programs), TN_ERANGE (code that is not position-independent; the text says
+ * where), TN_EUNDEF (fixed, or hidden symbols), TN_EDUP, TN_EINVAL, TN_ENOMEM. */
 int tn__output_link(const struct tn__output_options *options, const struct tn_input *inputs, size_t count,
                     struct tn__output **out, struct tn_error *err);
 void tn__output_free(struct tn__output *output);

@@ -117,11 +117,14 @@ static inline int tn__output_no_memory(const struct tn__output_link *o)
 }
 
 /* Thread-local data is addressed relative to the thread pointer if its distance from it is known, else to the beginning
- * of its block. The block ends at the thread pointer (variant II of the TLS ABI). */
+ * of its block. */
 static inline uint64_t tn__output_tls_start(const struct tn__output_link *o)
 {
-    bool known = o->options->fixed || o->options->program;
-    return known ? -tn__align_up(o->output->tls_size, tn__max64(o->output->tls_alignment, 1)) : 0;
+    const struct tn__arch *arch = o->output->arch;
+    uint64_t alignment = tn__max64(o->output->tls_alignment, 1);
+    if (!o->options->fixed && !o->options->program)
+        return 0;
+    return arch->tls_above ? tn__align_up(arch->tls_gap, alignment) : -tn__align_up(o->output->tls_size, alignment);
 }
 
 /* output_pieces.c */

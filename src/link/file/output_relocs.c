@@ -120,12 +120,14 @@ static int find_in_section(const struct finder *f, const struct tn__section *sec
     return code;
 }
 
-/* Records a word for an imported thread-local variable. Only in the initial-exec model is its distance from the thread
- * pointer all that is needed. */
+/* Records a word for an imported thread-local variable. In the general-dynamic model __tls_get_addr would need its
+ * module and its offset there. */
 static int find_variable(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset, uint32_t import)
 {
     if (kind == TN__SLOT_ADDRESS)
         return add_site(f, offset, TN__DYNAMIC_TLS_IMPORT, import, 0);
+    if (kind == TN__SLOT_TLS_DESC)
+        return add_site(f, offset, TN__DYNAMIC_TLS_DESC_IMPORT, import, 0);
     return tn__fail(f->o->err, TN_ENOTSUP,
                     "%s: '%s' is a thread-local variable of another file; declare it as initial-exec", f->object->name,
                     f->object->data->symbols[symbol].name);
@@ -147,8 +149,10 @@ static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t sym
         if (tls)
             return add_site(f, offset, TN__DYNAMIC_TLS_OFFSET, 0, 0); /* the word holds the addend until then */
         return find_address(f, offset, symbol, true, 0);
+    case TN__SLOT_TLS_DESC:
+        return add_site(f, offset, TN__DYNAMIC_TLS_DESC, 0, 0);
     default:
-        return 0; /* refused by the scan */
+        return 0;
     }
 }
 
@@ -176,12 +180,6 @@ static int check_place(const struct tn__output_link *o, const struct tn__output_
                        : 0;
 }
 
-static bool names_import(const struct tn__output_site *site)
-{
-    return site->reloc.fixup == TN__DYNAMIC_SLOT || site->reloc.fixup == TN__DYNAMIC_IMPORT ||
-           site->reloc.fixup == TN__DYNAMIC_TLS_IMPORT;
-}
-
 /* An import may be missing if all references to it are weak. */
 static void note_strong(const struct tn__output_link *o, struct tn__output_import *imports)
 {
@@ -206,7 +204,7 @@ static int list_imports(const struct tn__output_link *o)
         output->imports[i].weak = true;
     note_strong(o, output->imports);
     for (size_t i = 0; i < o->site_count; i++)
-        if (names_import(&o->sites[i]))
+        if (tn__output_names_import(&o->sites[i].reloc))
             numbers[o->sites[i].reloc.import] = 1;
     for (size_t i = 0; i < o->import_count; i++) {
         if (!numbers[i])
@@ -218,10 +216,11 @@ static int list_imports(const struct tn__output_link *o)
         output->imports[output->import_count++] = (struct tn__output_import){name, output->imports[i].weak, false};
     }
     for (size_t i = 0; i < o->site_count; i++)
-        if (names_import(&o->sites[i])) {
+        if (tn__output_names_import(&o->sites[i].reloc)) {
             struct tn__output_reloc *reloc = &o->sites[i].reloc;
             reloc->import = numbers[reloc->import];
-            output->imports[reloc->import].tls |= reloc->fixup == TN__DYNAMIC_TLS_IMPORT;
+            output->imports[reloc->import].tls |=
+                reloc->fixup == TN__DYNAMIC_TLS_IMPORT || reloc->fixup == TN__DYNAMIC_TLS_DESC_IMPORT;
         }
     return 0;
 }
@@ -282,7 +281,10 @@ int tn__output_check_sites(const struct tn__output_link *o)
 
 static void finish_word(const struct tn__output_link *o, struct tn__output_reloc *reloc, uint8_t *word)
 {
-    if (reloc->fixup == TN__DYNAMIC_RELATIVE)
+    if (reloc->fixup == TN__DYNAMIC_TLS_DESC || reloc->fixup == TN__DYNAMIC_TLS_DESC_IMPORT) {
+        reloc->addend = reloc->fixup == TN__DYNAMIC_TLS_DESC ? tn__get64(word + 8) : 0;
+        tn__put64(word + 8, 0);
+    } else if (reloc->fixup == TN__DYNAMIC_RELATIVE)
         reloc->addend = tn__get64(word) - o->base;
     else if (reloc->fixup == TN__DYNAMIC_TLS_OFFSET)
         reloc->addend = tn__get64(word);

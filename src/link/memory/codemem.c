@@ -73,11 +73,9 @@ uint64_t tn__window_used(const struct tn__window *window, enum tn_zone kind)
     return window->zones[kind].used + window->own[kind].used;
 }
 
-bool tn__window_reaches(const struct tn__window *window, uint64_t address)
+bool tn__window_reaches(const struct tn__window *window, uint64_t address, uint64_t limit)
 {
-    int64_t limit = INT32_MAX - 64, from_start = (int64_t)(address - window->start),
-            from_end = (int64_t)(address - window->end);
-    return from_start <= limit && from_start >= -limit && from_end <= limit && from_end >= -limit;
+    return address - window->start + limit <= 2 * limit && address - window->end + limit <= 2 * limit;
 }
 
 /* Takes memory through all steps of the strategy: only trying shows what the system's policies permit. */

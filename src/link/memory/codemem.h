@@ -162,8 +162,8 @@ int tn__run_publish(struct tn__window *window, enum tn_zone kind, const struct t
 /* The bytes in use in a zone. */
 uint64_t tn__window_used(const struct tn__window *window, enum tn_zone kind);
 
-/* True if every place in the window can reach `address` with a signed 32-bit displacement. */
-bool tn__window_reaches(const struct tn__window *window, uint64_t address);
+/* True if no place in the window is further from `address` than `limit`. */
+bool tn__window_reaches(const struct tn__window *window, uint64_t address, uint64_t limit);
 
 /* The number of mappings made and not released. */
 uint64_t tn__codemem_mappings(const struct tn__codemem *memory);

@@ -257,10 +257,9 @@ void tn__tls_give(struct tn__range *range)
 /* ---- what loaded code reads and calls ---- */
 
 /* Arguments of __tls_get_addr (Drepper, "ELF Handling For Thread-Local Storage", 3.4), or a TLS descriptor. */
-void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance)
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor)
 {
-    bool descriptor = kind == TN__SLOT_TLS_DESC;
-    tn__put64(at, descriptor ? (uintptr_t)tn__tls_descriptor : 1);
+    tn__put64(at, kind == TN__SLOT_TLS_DESC ? descriptor : 1);
     tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : distance);
 }
 

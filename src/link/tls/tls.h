@@ -27,8 +27,9 @@ int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size
 
 void tn__tls_give(struct tn__range *range);
 
-/* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. */
-void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance);
+/* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. `descriptor` is the
+ * address of the function that a TLS descriptor calls. */
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor);
 
 /* ---- a larger reserve ---- */
 

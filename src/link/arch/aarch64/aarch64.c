@@ -25,7 +25,12 @@ const struct tn__arch tn__arch_aarch64 = {
                       [TN__DYNAMIC_IMPORT] = 257,
                       [TN__DYNAMIC_TLS_MODULE] = 1028,
                       [TN__DYNAMIC_TLS_OFFSET] = 1030,
-                      [TN__DYNAMIC_TLS_IMPORT] = 1030},
+                      [TN__DYNAMIC_TLS_IMPORT] = 1030,
+                      [TN__DYNAMIC_TLS_DESC] = 1031,
+                      [TN__DYNAMIC_TLS_DESC_IMPORT] = 1031},
+    .branch_reach = (1 << 27) - 64,
+    .tls_above = true,
+    .tls_gap = 16, /* of the thread control block */
     .stub_size = 16,
     .write_stub = write_stub,
 };

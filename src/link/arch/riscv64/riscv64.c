@@ -25,7 +25,11 @@ const struct tn__arch tn__arch_riscv64 = {
                       [TN__DYNAMIC_IMPORT] = 2,
                       [TN__DYNAMIC_TLS_MODULE] = 7,
                       [TN__DYNAMIC_TLS_OFFSET] = 11,
-                      [TN__DYNAMIC_TLS_IMPORT] = 11},
+                      [TN__DYNAMIC_TLS_IMPORT] = 11,
+                      [TN__DYNAMIC_TLS_DESC] = 12,
+                      [TN__DYNAMIC_TLS_DESC_IMPORT] = 12},
+    .branch_reach = INT32_MAX - 4096,
+    .tls_above = true,
     .stub_size = 16,
     .write_stub = write_stub,
 };
