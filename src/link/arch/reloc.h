@@ -85,7 +85,7 @@ enum {
 struct tn__row {
     const char *name;
     uint8_t value, field, bits, flags, slot;
-    uint8_t relax;  /* a form that the architecture may be able to rewrite, by its number; 0: it is none */
+    uint8_t relax;  /* a form that the architecture may be able to rewrite or shorten, by its number; 0: it is none */
     uint8_t size;   /* of the field in bytes */
     bool plain : 1; /* derived from the other members, see below */
     bool displacement : 1;
@@ -119,6 +119,31 @@ enum tn__dynamic {
     TN__DYNAMIC_KINDS,
 };
 
+/* The form of a row that changes nothing itself: it permits that the instruction at its place becomes shorter. */
+enum { TN__FORM_PERMITS = 255 };
+
+/* Bytes of code that may become fewer: those of an instruction, or of two, or padding for an alignment. */
+struct tn__short {
+    uint32_t form, type;  /* of its relocation and its row */
+    bool permitted;       /* by TN__FORM_PERMITS; padding needs no permission */
+    uint32_t variant;     /* see struct tn__object_data */
+    const uint8_t *bytes; /* from its place to the end of the section */
+    uint64_t left;        /* how many these are */
+    uint64_t S, P;        /* as things are: other code may become shorter too, or longer again */
+    int64_t A;
+    uint64_t span, size; /* results: how many bytes it has had, and keeps */
+};
+
+/* Shortens code (core/shrink.c). */
+struct tn__shortener {
+    uint32_t padding, last; /* forms: that of padding, and the last one that may become shorter, or be part of such */
+    /* Sets span and size; span depends on nothing but the relocation. False: it is malformed. */
+    bool (*measure)(struct tn__short *code);
+    /* Writes `size` bytes, and answers the type of the relocation that they still need, in the architecture's only
+     * format; 0: none. */
+    uint32_t (*write)(const struct tn__short *code, uint8_t *out);
+};
+
 struct tn__arch {
     const char *name;
     const char *triple;                 /* LLVM's name, for objects that do not say more */
@@ -135,6 +160,7 @@ struct tn__arch {
      * number of bytes in the section before the field. False, without any change, if it cannot or the values do not
      * fit. */
     bool (*relax)(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
+    const struct tn__shortener *shortener; /* NULL: code keeps its size */
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);

@@ -273,20 +273,29 @@ void tn__link_place_gathered(struct tn__link *link)
     }
 }
 
-static void copy_section(void *context, const struct tn__object *object, struct tn__section *section)
+static void append_again(void *context, const struct tn__object *object, struct tn__section *section)
 {
-    (void)context, (void)object;
-    if (section->bytes)
-        memcpy(section->write, section->bytes, section->size);
+    struct tn__gathering *gathering = context;
+    (void)object;
+    section->offset = tn__align_up(gathering->size, section->alignment);
+    gathering->size = section->offset + section->size;
 }
 
-void tn__link_copy_gathered(const struct tn__link *link)
+void tn__link_place_gathered_code(struct tn__link *link)
 {
-    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next) {
+    for (struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
+        if (gathering->zone == TN_ZONE_CODE) {
+            gathering->size = 0;
+            tn__each_gathered(link, gathering->name, append_again, gathering);
+        }
+    tn__link_place_gathered(link);
+}
+
+void tn__link_clear_gathered(const struct tn__link *link)
+{
+    for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
         if (!gathering->range->fresh)
             memset(gathering->range->write, 0, gathering->size);
-        tn__each_gathered(link, gathering->name, copy_section, NULL);
-    }
 }
 
 void tn__object_leave_gathered(struct tn__object *object)

@@ -212,6 +212,21 @@ int tn__object_place(struct tn__link *link, struct tn__object *object)
     return 0;
 }
 
+void tn__object_place_code(struct tn__object *object)
+{
+    struct tn__plan *plan = object->plan;
+    plan->sizes[TN_ZONE_CODE] = 0;
+    for (uint32_t i = 0; i < object->data->section_count; i++) {
+        struct tn__section *section = &object->data->sections[i];
+        if (section->kind == TN__SECTION_CODE && tn__section_is_loaded(section) && !section->pinned && section->bytes)
+            append(object, TN_ZONE_CODE, section->size, section->alignment, &section->offset);
+    }
+    append(object, TN_ZONE_CODE, (uint64_t)plan->stub_count * object->data->arch->stub_size, plan->stub_count ? 8 : 1,
+           &plan->stub_offset);
+    plan->stub_address = place_in(object, TN_ZONE_CODE, plan->stub_offset, &plan->stub_write);
+    place_sections(object);
+}
+
 /* Sections of one zone and the gaps between them, collected so that many small ones are written together. */
 struct batch {
     struct tn__object *object;
@@ -249,11 +264,13 @@ static void add_zeros(struct batch *batch, size_t size)
     }
 }
 
-static void copy_tls(struct tn__object *object)
+/* Sections in no range of the object. */
+static void copy_apart(struct tn__object *object)
 {
     for (uint32_t i = 0; i < object->data->section_count; i++) {
         const struct tn__section *section = &object->data->sections[i];
-        if (section->kind == TN__SECTION_TLS && section->write && !section->discarded)
+        if ((section->kind == TN__SECTION_TLS || section->pinned) && section->bytes && section->write &&
+            !section->discarded)
             memcpy(section->write, section->bytes, section->size);
     }
 }
@@ -304,7 +321,7 @@ void tn__object_copy(struct tn__object *object)
     if (data && !data->fresh)
         clear(object, data->write + object->plan->zero_offset,
               object->plan->sizes[TN_ZONE_DATA] - object->plan->zero_offset);
-    copy_tls(object);
+    copy_apart(object);
 }
 
 void tn__object_give_back(struct tn__object *object)

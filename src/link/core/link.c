@@ -3,6 +3,7 @@
 /* One link from start to end: the phases in order, each over all objects of the link, and the rollback on failure. */
 
 #include "link/core/link.h"
+#include "link/core/shrink.h"
 #include "link/tls/tls.h"
 
 typedef int object_phase(struct tn__link *link, struct tn__object *object);
@@ -151,9 +152,24 @@ static int place_all(struct tn__link *link)
     return code;
 }
 
+static int place_code(struct tn__link *link)
+{
+    tn__link_place_gathered_code(link);
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_place_code(link->objects[i]);
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    return 0;
+}
+
+static int shrink_all(struct tn__link *link)
+{
+    return tn__link_shrink(link, place_code);
+}
+
 static int copy_all(struct tn__link *link)
 {
-    tn__link_copy_gathered(link);
+    tn__link_clear_gathered(link);
     for (size_t i = 0; i < link->count; i++)
         tn__object_copy(link->objects[i]);
     return 0;
@@ -393,6 +409,7 @@ static const struct phase {
     {"layout", BUILD, PACKED, false, TN__LINK_LAYOUT, layout_all},
     {"take", BUILD, PACKED, true, TN__LINK_LAYOUT, take_all},
     {"place", BUILD, PACKED, false, TN__LINK_LAYOUT, place_all},
+    {"shrink", BUILD, PACKED, false, TN__LINK_LAYOUT, shrink_all},
     {"copy", BUILD, PACKED, false, TN__LINK_COPY, copy_all},
     {"apply", BUILD, ALWAYS, false, TN__LINK_APPLY, apply_all},
     {"finish", BUILD, DETACHED, false, TN__LINK_APPLY, finish},
@@ -438,6 +455,7 @@ static void undo(struct tn__link *link)
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);
         tn__object_unbind(link->objects[i]);
+        tn__object_unshrink(link->objects[i]);
         link->objects[i]->plan = NULL;
         link->objects[i]->link = NULL;
     }

@@ -161,11 +161,13 @@ struct tn__gathering {
     size_t size, alignment;
     size_t users;
 };
-/* What the phases do for gathered sections: find them with their sizes; give them addresses; copy their bytes. The rest
- * is done range by range, in link.c. */
+/* What the phases do for gathered sections: find them with their sizes; give them addresses; make the gaps zero. The
+ * rest is done range by range, in link.c. */
 int tn__link_gather(struct tn__link *link);
 void tn__link_place_gathered(struct tn__link *link);
-void tn__link_copy_gathered(const struct tn__link *link);
+/* The same again, when sections of code have become shorter. */
+void tn__link_place_gathered_code(struct tn__link *link);
+void tn__link_clear_gathered(const struct tn__link *link);
 void tn__object_leave_gathered(struct tn__object *object);
 
 /* bind.c */
@@ -191,10 +193,12 @@ void tn__object_fill_ifuncs(const struct tn__object *object);
 
 /* layout.c */
 /* In this order: computes what an object occupies in each zone; takes the memory, under the lock; sets the places of
- * sections; copies their bytes. Or gives the memory back. */
+ * sections; copies their bytes, also those of pinned ones. Or gives the memory back. */
 int tn__object_layout(struct tn__link *link, struct tn__object *object);
 int tn__object_take(struct tn__link *link, struct tn__object *object);
 int tn__object_place(struct tn__link *link, struct tn__object *object);
+/* Places its code and stubs again, when sections of code have become shorter. */
+void tn__object_place_code(struct tn__object *object);
 void tn__object_copy(struct tn__object *object);
 void tn__object_give_back(struct tn__object *object);
 /* Counts a gap ahead of a section. TN_ENOTSUP: they are out of proportion to the object's file. */

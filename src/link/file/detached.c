@@ -54,11 +54,7 @@ static int pin_section(struct tn__link *link, const struct tn__object *object, s
     section->pinned = true;
     section->address = address;
     section->write = tn__arena_array(&link->arena, section->size, 1);
-    if (!section->write)
-        return tn__no_memory(link->err, object->name);
-    if (section->bytes)
-        memcpy(section->write, section->bytes, section->size);
-    return 0;
+    return section->write ? 0 : tn__no_memory(link->err, object->name);
 }
 
 static int pin_object(struct tn__link *link, struct tn__object *object)

@@ -123,6 +123,7 @@ struct tn__object_data {
     size_t size;
     const struct tn_format *format;
     const struct tn__arch *arch; /* the format's */
+    uint32_t variant;            /* what the file says about its code besides: e_flags of ELF */
     bool any_machine;            /* it is looked at and not linked */
     bool may_change;             /* the bytes are those of a mapped file */
     bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */

@@ -30,6 +30,8 @@ const struct tn__arch tn__arch_riscv64 = {
                       [TN__DYNAMIC_TLS_DESC_IMPORT] = 12},
     .branch_reach = INT32_MAX - 4096,
     .tls_above = true,
+    .relax = tn__riscv64_relax,
+    .shortener = &tn__riscv64_shortener,
     .stub_size = 16,
     .write_stub = write_stub,
 };

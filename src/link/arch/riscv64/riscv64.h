@@ -26,8 +26,23 @@ enum tn__riscv64_field {
     TN__RISCV64_FIELDS,
 };
 
+/* Forms of instructions that may become shorter (shorten.c), or absolute (relax.c). */
+enum tn__riscv64_form {
+    TN__RISCV64_NEAR_CALL = 1, /* auipc and jalr */
+    TN__RISCV64_HIGH,          /* lui of an absolute address, */
+    TN__RISCV64_LOW,           /* the instruction that completes it */
+    TN__RISCV64_TLS_HIGH,      /* lui and add of a distance from the thread pointer, */
+    TN__RISCV64_TLS_LOW,       /* the instruction that completes it */
+    TN__RISCV64_PADDING,       /* as many bytes as the addend says */
+    TN__RISCV64_PAIR,          /* auipc: it may become lui */
+};
+
 /* By number, from TN__FIELDS on. */
 extern const struct tn__encoder tn__riscv64_encoders[TN__RISCV64_FIELDS - TN__FIELDS];
+
+extern const struct tn__shortener tn__riscv64_shortener;
+/* See struct tn__arch. */
+bool tn__riscv64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
 
 #pragma GCC visibility pop
 #endif

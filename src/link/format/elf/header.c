@@ -14,7 +14,7 @@ bool tn__elf_claims(const uint8_t *bytes, size_t size, uint32_t machine)
 
 int tn__elf_check_header(const struct tn__elf_reader *r)
 {
-    const struct tn__object_data *object = r->object;
+    struct tn__object_data *object = r->object;
     if (object->size < sizeof(Elf64_Ehdr))
         return TN__ELF_FAIL(r, "%s: truncated: %zu bytes are no ELF header", object->name, object->size);
     unsigned type = tn__get16(object->bytes + offsetof(Elf64_Ehdr, e_type));
@@ -23,5 +23,6 @@ int tn__elf_check_header(const struct tn__elf_reader *r)
                             type == ET_DYN    ? " but a shared library or program"
                             : type == ET_EXEC ? " but a program"
                                               : "");
+    object->variant = tn__get32(object->bytes + offsetof(Elf64_Ehdr, e_flags));
     return 0;
 }

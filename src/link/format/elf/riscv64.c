@@ -12,14 +12,16 @@
 #include "link/arch/riscv64/riscv64.h"
 #include "link/format/object.h"
 
-#define ROW(no, name, value, field, size, bits, flags, slot)                                                           \
-    [no] = TN__ROW("R_RISCV_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, 0)
+#define ROW(no, name, value, field, size, bits, flags, slot, relax)                                                    \
+    [no] = TN__ROW("R_RISCV_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, relax)
 #define D(no, name, value, field, bits, flags, slot)                                                                   \
-    ROW(no, name, value, TN__F_##field, 1 << TN__F_##field, bits, flags, slot)
+    ROW(no, name, value, TN__F_##field, 1 << TN__F_##field, bits, flags, slot, 0)
 #define I(no, name, value, field, size, bits, flags, slot)                                                             \
-    ROW(no, name, value, TN__RISCV64_##field, size, bits, flags, slot)
-#define N(no, name)       ROW(no, name, NONE, TN__F_LE8, 1, 0, 0, NONE)
-#define DYNAMIC(no, name) ROW(no, name, UNSUPPORTED, TN__F_LE64, 8, 64, 0, NONE)
+    ROW(no, name, value, TN__RISCV64_##field, size, bits, flags, slot, 0)
+#define X(no, name, value, field, size, bits, flags, form)                                                             \
+    ROW(no, name, value, TN__RISCV64_##field, size, bits, flags, NONE, TN__RISCV64_##form)
+#define N(no, name, form) ROW(no, name, NONE, TN__F_LE8, 0, 0, 0, NONE, form)
+#define DYNAMIC(no, name) ROW(no, name, UNSUPPORTED, TN__F_LE64, 8, 64, 0, NONE, 0)
 
 #define SIGNED   TN__R_SIGNED
 #define UNSIGNED TN__R_UNSIGNED
@@ -29,9 +31,10 @@
 #define PROGRAM  TN__R_PROGRAM
 #define HIGH     TN__R_SIGNED | TN__R_ROUNDED
 
-/* no. name, value, field, bits, flags, GOT slot; D: in data; I: in an instruction, with the size of what is changed */
+/* no. name, value, field, bits, flags, GOT slot; D: in data; I: in an instruction, with the size of what is changed;
+ * X: in one that may be rewritten or become shorter; N: without a value */
 static const struct tn__row rows[] = {
-    N(0, NONE),
+    N(0, NONE, 0),
 
     /* data */
     D(1, 32, S_A, LE32, 32, SIGNED | UNSIGNED | LOW, NONE),
@@ -52,41 +55,41 @@ static const struct tn__row rows[] = {
     D(56, SET32, S_A, LE32, 32, 0, NONE),
     D(57, 32_PCREL, S_A_P, LE32, 32, SIGNED, NONE),
     D(59, PLT32, S_A_P, LE32, 32, SIGNED | STUB, NONE),
-    ROW(60, SET_ULEB128, MINUEND, TN__F_ULEB128, 1, 64, 0, NONE),
-    ROW(61, SUB_ULEB128, SUBTRACT, TN__F_ULEB128, 1, 64, 0, NONE),
+    ROW(60, SET_ULEB128, MINUEND, TN__F_ULEB128, 1, 64, 0, NONE, 0),
+    ROW(61, SUB_ULEB128, SUBTRACT, TN__F_ULEB128, 1, 64, 0, NONE, 0),
 
     /* branches */
     I(16, BRANCH, S_A_P, BRANCH, 4, 13, SIGNED, NONE),
     I(17, JAL, S_A_P, JAL, 4, 21, SIGNED | STUB, NONE),
-    I(18, CALL, S_A_P, CALL, 8, 32, HIGH | STUB, NONE),
-    I(19, CALL_PLT, S_A_P, CALL, 8, 32, HIGH | STUB, NONE),
+    X(18, CALL, S_A_P, CALL, 8, 32, HIGH | STUB, NEAR_CALL),
+    X(19, CALL_PLT, S_A_P, CALL, 8, 32, HIGH | STUB, NEAR_CALL),
     I(44, RVC_BRANCH, S_A_P, RVC_BRANCH, 2, 9, SIGNED, NONE),
     I(45, RVC_JUMP, S_A_P, RVC_JUMP, 2, 12, SIGNED, NONE),
 
     /* addresses */
     I(20, GOT_HI20, G_A_P, HI20, 4, 32, HIGH, ADDRESS),
-    I(23, PCREL_HI20, S_A_P, HI20, 4, 32, HIGH, NONE),
+    X(23, PCREL_HI20, S_A_P, HI20, 4, 32, HIGH, PAIR),
     I(24, PCREL_LO12_I, AT_S, LO12_I, 4, 12, 0, NONE),
     I(25, PCREL_LO12_S, AT_S, LO12_S, 4, 12, 0, NONE),
-    I(26, HI20, S_A, HI20, 4, 32, HIGH | LOW, NONE),
-    I(27, LO12_I, S_A, LO12_I, 4, 12, LOW, NONE),
-    I(28, LO12_S, S_A, LO12_S, 4, 12, LOW, NONE),
+    X(26, HI20, S_A, HI20, 4, 32, HIGH | LOW, HIGH),
+    X(27, LO12_I, S_A, LO12_I, 4, 12, LOW, LOW),
+    X(28, LO12_S, S_A, LO12_S, 4, 12, LOW, LOW),
 
     /* thread-local storage */
     I(21, TLS_GOT_HI20, G_A_P, HI20, 4, 32, HIGH | TLS, ADDRESS),
     I(22, TLS_GD_HI20, G_A_P, HI20, 4, 32, HIGH | TLS, TLS_INDEX),
-    I(29, TPREL_HI20, S_A, HI20, 4, 32, HIGH | TLS | PROGRAM, NONE),
-    I(30, TPREL_LO12_I, S_A, LO12_I, 4, 12, TLS | PROGRAM, NONE),
-    I(31, TPREL_LO12_S, S_A, LO12_S, 4, 12, TLS | PROGRAM, NONE),
-    N(32, TPREL_ADD),
+    X(29, TPREL_HI20, S_A, HI20, 4, 32, HIGH | TLS | PROGRAM, TLS_HIGH),
+    X(30, TPREL_LO12_I, S_A, LO12_I, 4, 12, TLS | PROGRAM, TLS_LOW),
+    X(31, TPREL_LO12_S, S_A, LO12_S, 4, 12, TLS | PROGRAM, TLS_LOW),
+    N(32, TPREL_ADD, TN__RISCV64_TLS_HIGH),
     I(62, TLSDESC_HI20, G_A_P, HI20, 4, 32, HIGH | TLS, TLS_DESC),
     I(63, TLSDESC_LOAD_LO12, AT_S, LO12_I, 4, 12, 0, NONE),
     I(64, TLSDESC_ADD_LO12, AT_S, LO12_I, 4, 12, 0, NONE),
-    N(65, TLSDESC_CALL),
+    N(65, TLSDESC_CALL, 0),
 
     /* code that may become shorter */
-    N(43, ALIGN),
-    N(51, RELAX),
+    N(43, ALIGN, TN__RISCV64_PADDING),
+    N(51, RELAX, TN__FORM_PERMITS),
 
     /* those of linked files */
     DYNAMIC(3, RELATIVE),
