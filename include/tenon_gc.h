@@ -9,7 +9,7 @@
 #ifndef TENON_GC_H
 #define TENON_GC_H
 
-#define TN_GC_ABI 2
+#define TN_GC_ABI 3
 
 /* ---- objects ---- */
 
@@ -28,14 +28,16 @@
 
 /* ---- the thread's block: offsets for compiled code and assembly ---- */
 
-#define TN_GC_BLOCK_BUMP     0
-#define TN_GC_BLOCK_LIMIT    8
-#define TN_GC_BLOCK_POLL     16
-#define TN_GC_BLOCK_FENCES   20
-#define TN_GC_BLOCK_TOP      24
-#define TN_GC_BLOCK_PGCSTACK 32
-#define TN_GC_BLOCK_MEMORY   40
-#define TN_GC_BLOCK_RUNTIME  48 /* from here on private to the runtime */
+#define TN_GC_BLOCK_BUMP       0
+#define TN_GC_BLOCK_LIMIT      8
+#define TN_GC_BLOCK_POLL       16
+#define TN_GC_BLOCK_FENCES     20
+#define TN_GC_BLOCK_TOP        24
+#define TN_GC_BLOCK_PGCSTACK   32
+#define TN_GC_BLOCK_MEMORY     40
+#define TN_GC_BLOCK_YOUNG      48
+#define TN_GC_BLOCK_YOUNG_SIZE 56
+#define TN_GC_BLOCK_RUNTIME    64 /* from here on private to the runtime */
 
 /* ---- anchors ---- */
 
@@ -95,6 +97,11 @@ struct tn_gc_block {
     struct tn_gc_anchor *top; /* of the innermost level, see tn__gc_enter */
     void *pgcstack;           /* get_pgcstack of the IR contract returns the address of this word */
     uint64_t memory;          /* for tn__gc_call_outside_memory: bytes of arguments in memory, a multiple of 8 */
+    /* A value is young if its address ^ `young` is less than `young_size`: where objects are allocated, if that is a
+     * power of two and `young` a multiple of it; nothing (0), or every value (young = 0 and the largest size). They
+     * change only while the thread has stopped. */
+    uintptr_t young;
+    uint64_t young_size;
     void *runtime[2];
 };
 
@@ -122,14 +129,16 @@ void *tn__gc_allocate(size_t payload, const struct tn_type *type);
 /* Waits while the world is stopped. A safepoint: called through tn__gc_call_native when `poll` is not 0. */
 void tn__gc_poll(void);
 
-/* Called before the first store of a reference into an object whose header has TN_GC_UNLOGGED: clears the bit and
- * remembers the object. `slot` is the word that is stored to, or NULL: the collector may verify that the object's type
- * lists it. Not a safepoint. Calling convention: LLVM's preserve_most. It may change r11 (AArch64: x0-x8, x16-x18), the
- * flags and the vector registers, and preserves all other registers: on x86-64 those of its arguments and rax too. */
-void tn__gc_log(void *object, void *slot);
+/* Called before the store of a reference into an object whose header has TN_GC_UNLOGGED, if the value is young (see
+ * tn_gc_block) or not known. `slot` is the word of the object that is stored to, `value` what is stored there: the
+ * collector remembers the word, and may verify that the object's type lists it. If `slot` is NULL, it remembers the
+ * object and clears the bit; `value` is NULL if several values are stored. Not a safepoint. Calling convention: LLVM's
+ * preserve_most. It may change r11 (AArch64: x0-x8, x16-x18), the flags and the vector registers, and preserves all
+ * other registers: on x86-64 those of its arguments and rax too. */
+void tn__gc_log(void *object, void *slot, void *value);
 
-/* memmove into or out of managed memory: logs the object that contains `to` (`parent`; NULL: none), then copies whole
- * words if both addresses are aligned to 8. Not a safepoint. */
+/* memmove into or out of managed memory: with the barrier of the object that contains `to` (`parent`; NULL: none),
+ * copies whole words if both addresses are aligned to 8. Not a safepoint. */
 void tn__gc_move(void *parent, void *to, const void *from, size_t size);
 
 /* The slow path of entering managed code: attaches the thread if necessary, drops levels whose frames were left by

@@ -76,11 +76,11 @@ void tn__verify_heap(struct tn_heap *heap);
 void tn__verify_barriers(struct tn_heap *heap);
 void tn__verify_end(struct tn_heap *heap);
 
-/* Notes that a reference is about to be stored into a word of the object, and verifies that its type lists one there.
- * NULL: into some word; then the heap may be NULL as well. */
-void tn__log(struct tn_heap *heap, void *object, const void *slot);
+/* What the barrier does if the heap is verified: notes that `value` is about to be stored into a word of the object,
+ * and verifies that its type lists a reference there. NULL: values may be stored into any of its words. */
+void tn__log(struct tn_heap *heap, void *object, void *slot, void *value);
 /* The same for compiled code. */
-void tn__gc_log_here(void *object, const void *slot);
+void tn__gc_log_here(void *object, void *slot, void *value);
 
 #pragma GCC visibility pop
 #endif

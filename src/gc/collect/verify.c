@@ -3,11 +3,12 @@
 /* Checks a heap after a collection: every reference in it, in handles and in root ranges is null, permanent or the
  * start of an object; no header is a forwarding one. The starts of objects are kept in the chunks' sets.
  *
- * Then every object is marked as not logged, and its references are recorded. Before the next collection, the
- * references of objects that still have that mark must be unchanged, or null, which is stored without a barrier. Stores
- * into such objects are logged; then the type of the object has to list a reference in the word that is stored to. */
+ * Then every object is marked as not logged, and its references are recorded. Before the next collection, each
+ * reference of an object that still has that mark must be unchanged, or null, which is stored without a barrier, or in
+ * a word that was logged. Of such a word, the object's type has to say that it holds a reference. */
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "gc/collect/collect.h"
 
@@ -85,8 +86,20 @@ static void check_object(void *context, void *object)
 struct tn__snapshot {
     uintptr_t *words;
     size_t count, capacity;
-    bool is_whole; /* false: memory ran out while it was made */
+    bool is_whole; /* false: memory ran out */
+    pthread_mutex_t
+        lock; /* for `stored`: words that the barrier was told of since then. A leaf: nothing is waited for */
+    uintptr_t *stored;
+    size_t stored_count, stored_capacity;
 };
+
+static struct tn__snapshot *make_snapshot(void)
+{
+    struct tn__snapshot *snapshot = tn__alloc_zeroed(NULL, 1, sizeof *snapshot);
+    if (snapshot)
+        pthread_mutex_init(&snapshot->lock, NULL);
+    return snapshot;
+}
 
 static void note_word(struct tn__snapshot *snapshot, uintptr_t word)
 {
@@ -116,15 +129,45 @@ static void note_object(void *context, void *object)
 static void take_snapshot(struct tn_heap *heap)
 {
     if (!heap->snapshot)
-        heap->snapshot = tn__alloc_zeroed(NULL, 1, sizeof *heap->snapshot);
+        heap->snapshot = make_snapshot();
     if (!heap->snapshot)
         return;
-    heap->snapshot->count = 0;
+    heap->snapshot->count = heap->snapshot->stored_count = 0;
     heap->snapshot->is_whole = true;
     tn__each_object(&heap->space, note_object, heap->snapshot);
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts them, and leaves each once. */
+static void sort_stored(struct tn__snapshot *snapshot)
+{
+    size_t kept = 0;
+    qsort(snapshot->stored, snapshot->stored_count, sizeof *snapshot->stored, compare_addresses);
+    for (size_t i = 0; i < snapshot->stored_count; i++)
+        if (!kept || snapshot->stored[kept - 1] != snapshot->stored[i])
+            snapshot->stored[kept++] = snapshot->stored[i];
+    snapshot->stored_count = kept;
+}
+
+static void note_stored(struct tn__snapshot *snapshot, const void *slot)
+{
+    pthread_mutex_lock(&snapshot->lock);
+    if (snapshot->stored_count == snapshot->stored_capacity)
+        sort_stored(snapshot); /* most programs store into few words often */
+    size_t need = tn__max64(snapshot->stored_count + 1, 2 * snapshot->stored_count);
+    snapshot->is_whole &= tn__grow(NULL, &snapshot->stored, &snapshot->stored_capacity, need, sizeof *snapshot->stored);
+    if (snapshot->is_whole)
+        snapshot->stored[snapshot->stored_count++] = (uintptr_t)slot;
+    pthread_mutex_unlock(&snapshot->lock);
+}
+
 struct comparison {
+    const struct tn__snapshot *snapshot;
     const uintptr_t *words;
     bool differs;
 };
@@ -132,16 +175,24 @@ struct comparison {
 static void compare_slot(void *context, void **slot)
 {
     struct comparison *comparison = context;
-    comparison->differs |= *slot && (uintptr_t)*slot != *comparison->words;
+    const struct tn__snapshot *snapshot = comparison->snapshot;
+    uintptr_t key = (uintptr_t)slot;
+    if (*slot && (uintptr_t)*slot != *comparison->words)
+        comparison->differs |= !snapshot->stored_count ||
+                               !bsearch(&key, snapshot->stored, snapshot->stored_count, sizeof key, compare_addresses);
     comparison->words++;
 }
 
 void tn__verify_barriers(struct tn_heap *heap)
 {
-    const struct tn__snapshot *snapshot = heap->snapshot;
-    for (size_t at = 0; snapshot && snapshot->is_whole && at < snapshot->count; at += 2 + snapshot->words[at + 1]) {
+    struct tn__snapshot *snapshot = heap->snapshot;
+    if (!snapshot || !snapshot->is_whole)
+        return;
+    if (snapshot->stored_count)
+        sort_stored(snapshot);
+    for (size_t at = 0; at < snapshot->count; at += 2 + snapshot->words[at + 1]) {
         void *object = (void *)snapshot->words[at];
-        struct comparison comparison = {&snapshot->words[at + 2], false};
+        struct comparison comparison = {snapshot, &snapshot->words[at + 2], false};
         if (*tn__header(object) & TN_GC_UNLOGGED)
             visit_all(object, compare_slot, &comparison);
         if (comparison.differs)
@@ -181,13 +232,9 @@ static bool has_reference_at(const struct tn_type *type, uint64_t offset)
     }
 }
 
-/* Memory outside of the object that belongs to it may be known to the collector in other ways. */
-void tn__log(struct tn_heap *heap, void *object, const void *slot)
+static void check_place(struct tn_heap *heap, const struct tn_type *type, uint64_t offset)
 {
-    const struct tn_type *type = tn__type_of(object);
-    uint64_t offset = (uintptr_t)slot - (uintptr_t)object;
-    __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
-    if (!slot || offset >= tn__payload(object) || has_reference_at(type, offset))
+    if (has_reference_at(type, offset))
         return;
     snprintf(heap->corruption, sizeof heap->corruption,
              "a reference is stored at offset %llu of an object of type '%.80s', which lists none there",
@@ -195,16 +242,33 @@ void tn__log(struct tn_heap *heap, void *object, const void *slot)
     tn__corrupt(heap, heap->corruption);
 }
 
-void tn__gc_log_here(void *object, const void *slot)
+void tn__log(struct tn_heap *heap, void *object, void *slot, void *value)
 {
-    tn__log(slot ? tn__self()->heap : NULL, object, slot); /* moves by host threads come here, too */
+    uint64_t offset = (uintptr_t)slot - (uintptr_t)object;
+    (void)value;
+    if (!slot || offset >= tn__payload(object)) {
+        __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
+        return;
+    }
+    check_place(heap, tn__type_of(object), offset);
+    if (heap->snapshot)
+        note_stored(heap->snapshot, slot);
+}
+
+void tn__gc_log_here(void *object, void *slot, void *value)
+{
+    tn__log(tn_heap_current(), object, slot, value);
 }
 
 void tn__verify_end(struct tn_heap *heap)
 {
-    if (heap->snapshot)
-        tn__free(NULL, heap->snapshot->words);
-    tn__free(NULL, heap->snapshot);
+    struct tn__snapshot *snapshot = heap->snapshot;
+    if (!snapshot)
+        return;
+    pthread_mutex_destroy(&snapshot->lock);
+    tn__free(NULL, snapshot->words);
+    tn__free(NULL, snapshot->stored);
+    tn__free(NULL, snapshot);
 }
 
 /* ---- all of it ---- */

@@ -175,9 +175,10 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
     bool locked = tn__objects_hold(handle->heap);
     char *at = inside(handle, offset, sizeof(void *));
     if (at) {
-        if (*tn__header(handle->object) & TN_GC_UNLOGGED)
-            tn__log(handle->heap, handle->object, at);
-        __atomic_store_n((void **)(void *)at, value ? value->object : NULL, __ATOMIC_RELEASE);
+        void *stored = value ? value->object : NULL;
+        if (tn__needs_log(handle->heap, handle->object, stored))
+            tn__log(handle->heap, handle->object, at, stored);
+        __atomic_store_n((void **)(void *)at, stored, __ATOMIC_RELEASE);
     }
     tn__objects_release(handle->heap, locked);
     return at ? TN_OK : outside(err, offset, sizeof(void *));

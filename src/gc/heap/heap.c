@@ -67,6 +67,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         return code;
     }
     heap->threshold = heap->options.minimum;
+    heap->young_size = options.flags & TN_HEAP_VERIFY ? UINT64_MAX : 0; /* each store of a reference is verified */
     heap->waiting_end = &heap->waiting;
     tn__list_init(&heap->mutators);
     tn__list_init(&heap->handles);

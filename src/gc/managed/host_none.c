@@ -24,8 +24,8 @@ NEVER(tn__gc_return_twice)
 NEVER(tn__gc_call_outside)
 NEVER(tn__gc_call_outside_memory)
 
-void tn__gc_log(void *object, void *slot)
+void tn__gc_log(void *object, void *slot, void *value)
 {
-    (void)object, (void)slot;
+    (void)object, (void)slot, (void)value;
     __builtin_trap();
 }

@@ -8,7 +8,7 @@
 #include "gc/managed/managed.h"
 
 _Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK_TOP == 24 &&
-                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 48 && TN__COLLECTED == 1,
+                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 64 && TN__COLLECTED == 1,
                "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
@@ -18,6 +18,8 @@ _Static_assert(offsetof(struct tn_gc_block, top) == TN_GC_BLOCK_TOP &&
                    offsetof(struct tn_gc_block, poll) == TN_GC_BLOCK_POLL &&
                    offsetof(struct tn_gc_block, fences) == TN_GC_BLOCK_FENCES &&
                    offsetof(struct tn_gc_block, memory) == TN_GC_BLOCK_MEMORY &&
+                   offsetof(struct tn_gc_block, young) == TN_GC_BLOCK_YOUNG &&
+                   offsetof(struct tn_gc_block, young_size) == TN_GC_BLOCK_YOUNG_SIZE &&
                    offsetof(struct tn_gc_block, runtime) == TN_GC_BLOCK_RUNTIME &&
                    offsetof(struct tn_gc_block, pgcstack) == TN_GC_BLOCK_PGCSTACK,
                "the block as compiled code knows it");
@@ -62,7 +64,7 @@ __asm__(FUNCTION("tn__gc_call_native") /* */
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
         "    testl $2, %fs:16(%r11)\n"
         "    jnz 1f\n" FILL_IN "    jmp *%r10\n"
-        "1:  movq $0, %fs:56(%r11)\n" FILL_IN FRAME "    pushq %rdi\n"
+        "1:  movq $0, %fs:72(%r11)\n" FILL_IN FRAME "    pushq %rdi\n"
         "    pushq %rsi\n"
         "    pushq %rcx\n"
         "    leaq 16(%rbp), %rsi\n"

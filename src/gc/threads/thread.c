@@ -46,8 +46,11 @@ static bool make_mutator(struct tn_heap *heap)
     mutator->heap = heap;
     mutator->block = &tn__gc_block;
     mutator->thread = tn__os_thread_id();
-    tn__gc_block = (struct tn_gc_block){
-        .top = tn__native_level(mutator), .fences = heap->fences, .runtime = {[TN__MUTATOR] = mutator}};
+    tn__gc_block = (struct tn_gc_block){.top = tn__native_level(mutator),
+                                        .fences = heap->fences,
+                                        .young = heap->young,
+                                        .young_size = heap->young_size,
+                                        .runtime = {[TN__MUTATOR] = mutator}};
     if (heap->options.flags & TN_HEAP_STRESS)
         tn__gc_block.poll = TN__STRESS;
     tn__list_append(&heap->mutators, &mutator->all);

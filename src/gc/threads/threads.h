@@ -27,6 +27,8 @@ struct tn_heap {
     struct tn_heap_options options;
     struct tn__space space;
     uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
+    uintptr_t young;               /* as in the blocks of its threads */
+    uint64_t young_size;
     struct tn__list mutators;
     /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
      * thread waits for it. Taken after `lock`. */
@@ -40,6 +42,13 @@ struct tn_heap {
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
     char corruption[200];          /* what verification found, where that is not a constant text */
 };
+
+/* The barrier's tests (doc/GC.md): true if the store of `value` into the object has to be logged. */
+static inline bool tn__needs_log(const struct tn_heap *heap, const void *object, const void *value)
+{
+    return (__atomic_load_n(tn__header(object), __ATOMIC_RELAXED) & TN_GC_UNLOGGED) &&
+           ((uintptr_t)value ^ heap->young) < heap->young_size;
+}
 
 /* ---- threads (thread.c) ---- */
 

@@ -386,7 +386,7 @@ static void end(void *context, const char *what)
     _exit(strstr(what, context) ? FOUND : FOUND_ANOTHER);
 }
 
-enum { NO_BARRIER, WITH_BARRIER, NULL_WITHOUT, LEFT_FORWARDED, LOST_ROOT, STORES };
+enum { NO_BARRIER, WITH_BARRIER, ONE_OF_TWO, NULL_WITHOUT, LEFT_FORWARDED, LOST_ROOT, STORES };
 
 /* Corruption as a broken collector could leave it, made while the heap walks an object. */
 static int how_broken;
@@ -412,7 +412,8 @@ static void store_and_collect(uint64_t flags, int how, char *expected)
     struct tn_heap *heap;
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);
-    struct tn_handle *a = make(heap, &node_type, 0), *b = make_node(heap, &node_type, 1, NULL);
+    struct tn_handle *a = make(heap, &node_type, 0), *b = make_node(heap, &node_type, 1, NULL),
+                     *table = make(heap, &table_type, 2);
     tn_heap_collect(heap);
     struct node *raw = tn_handle_object(a), *other = tn_handle_object(b);
     assert_int_equal(tn_roots_add(&root, 1, &err), 0);
@@ -428,6 +429,10 @@ static void store_and_collect(uint64_t flags, int how, char *expected)
     case WITH_BARRIER:
         assert_int_equal(tn_handle_store(a, 0, b, &err), 0);
         break;
+    case ONE_OF_TWO:
+        assert_int_equal(tn_handle_store(table, offsetof(struct table, items[0]), b, &err), 0);
+        ((struct table *)tn_handle_object(table))->items[1] = other;
+        break;
     default:
         raw->next = NULL;
     }
@@ -442,6 +447,7 @@ static void verification_finds(void **state)
         int status;
     } expected[STORES] = {[NO_BARRIER] = {"an object that is not logged", FOUND},
                           [WITH_BARRIER] = {"", 0},
+                          [ONE_OF_TWO] = {"an object that is not logged", FOUND},
                           [NULL_WITHOUT] = {"", 0},
                           [LEFT_FORWARDED] = {"its object went elsewhere", FOUND},
                           [LOST_ROOT] = {"a reference leads to no object", FOUND}};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Ways to store a reference into an object that is there since an earlier collection. Each store is the only one into its object between two
- * collections, and nothing lives over calls that collect nothing, so under TENON_GC_VERIFY no barrier can be missing unnoticed (tests/gc/slow/mutate.sh takes them away one by one). */
+/* Ways to store a reference into an object that is there since an earlier collection. Each store is the only one into its
+ * word between two collections, and nothing lives over calls that collect nothing, so under TENON_GC_VERIFY no barrier
+ * can be missing unnoticed (tests/gc/slow/mutate.sh takes them away one by one). */
 
 #include <stdio.h>
 #include <string.h>
@@ -53,14 +54,14 @@ static APART void set_next(node n, node to)
     n->next = to;
 }
 
-/* The second store needs no barrier of its own ... */
+/* Each store has a barrier of its own: what is remembered is a word, not the object ... */
 static APART void set_both(node n, node to)
 {
     n->next = to;
     n->other = to;
 }
 
-/* ... unless a collection lies between. */
+/* ... whether a collection lies between or not. */
 static APART void set_apart(node n, node to)
 {
     n->next = to;

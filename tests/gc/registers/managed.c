@@ -46,11 +46,10 @@ static APART long store(node n, node to, long seed)
     return sum + (long)(half * third * 1000);
 }
 
-/* The address is used again after the barrier has been told. */
-static APART node put(struct nodes tn_ref *array, node to, size_t i, size_t j)
+/* The arguments of the barrier, an address and a value, are used again by the store after it. */
+static APART void put(struct nodes tn_ref *array, node to, size_t i, size_t j)
 {
     array->items[i + j] = to;
-    return to;
 }
 
 int main(void)
@@ -59,10 +58,11 @@ int main(void)
     struct nodes tn_ref *array = tn_new_array(struct nodes, items, 20);
     for (long i = 0; i < 20; i++) {
         make(i); /* under stress, the objects are stored to for the first time again */
-        printf("%ld", store(n, to, i));
+        printf("%ld ", store(n, to, i));
+        printf("%ld", n->next->value);
         make(i);
-        long value = put(array, to, (size_t)i / 2, (size_t)(i + 1) / 2)->value;
-        printf(" %ld %ld\n", value, array->items[i]->value);
+        put(array, to, (size_t)i / 2, (size_t)(i + 1) / 2);
+        printf(" %ld %ld\n", to->value, array->items[i]->value);
     }
     return 0;
 }

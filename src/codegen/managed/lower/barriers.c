@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Write barriers: before a reference is stored into an object, the object's header is tested (doc/GC.md). Explicit
- * julia.write_barrier calls follow the store and name no slot, so they are dropped in favour of these. */
+/* Write barriers: before a reference is stored into an object, the object's header is tested, and whether the reference
+ * is to a young object (doc/GC.md). Explicit julia.write_barrier calls follow the store and name no slot, so they are
+ * dropped in favour of these. */
 
 #include "codegen/managed/ir/bases.h"
 #include "codegen/managed/ir/blocks.h"
@@ -15,9 +16,6 @@ struct barriers {
     struct tn__gc *gc;
     LLVMBuilderRef builder;
     struct tn__bases *bases;
-    struct tn__map parents; /* of the stores that have a barrier: number in `list`, + 1 */
-    LLVMValueRef *list;
-    uint32_t count;
 };
 
 /* ---- which stores ---- */
@@ -72,20 +70,17 @@ static LLVMValueRef step_back(LLVMValueRef i)
     return from ? LLVMGetLastInstruction(from) : NULL;
 }
 
-/* True if since the object's allocation, or since a barrier for it, no collection can have happened. */
-static bool is_covered(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
+/* True if no collection can have happened since the object's allocation. A barrier before is not enough: the runtime
+ * remembers words, not objects. */
+static bool is_fresh(LLVMValueRef store, LLVMValueRef parent)
 {
+    if (!tn__is_allocation(parent))
+        return false;
     LLVMValueRef i = step_back(store);
-    for (unsigned far = 0; i && far < FAR; far++, i = step_back(i)) {
-        if (i == parent && tn__is_allocation(i))
-            return true;
-        const uint32_t *number = tn__map_find(&b->parents, i);
-        if (number && b->list[*number - 1] == parent)
-            return true;
-        if (i == parent || tn__is_safepoint(i))
+    for (unsigned far = 0; i && i != parent && far < FAR; far++, i = step_back(i))
+        if (tn__is_safepoint(i))
             return false;
-    }
-    return false;
+    return i == parent;
 }
 
 /* ---- the test ---- */
@@ -96,17 +91,44 @@ static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
     return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->builder, pointer, type, "") : pointer;
 }
 
-/* The runtime is told the word that a reference to an object of the heap is stored into; null: there may be none, or it
- * is one of several. */
-static void log_object(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
+/* What the runtime is told of a store. `slot`: the word that is stored to. Null: it is one of several; or the value is
+ * no object of the heap, and the word may be no reference; or the memory is not the object's own, so that it need not
+ * last as long as the object. `value`: null if several are stored. */
+struct report {
+    LLVMValueRef object, slot, value;
+};
+
+static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
+{
+    LLVMValueRef address, value, null = LLVMConstNull(LLVMPointerTypeInContext(b->gc->context, 0));
+    stores_reference(store, &address, &value);
+    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind;
+    bool has_slot = is_plain && !LLVMIsConstant(value) && tn__space_of(address) != LOADED;
+    return (struct report){in_space_0(b, parent), has_slot ? in_space_0(b, address) : null,
+                           is_plain ? in_space_0(b, value) : null};
+}
+
+/* Goes on to `behind` unless the value is young: then to a new block, where the builder is afterwards. */
+static void test_value(struct barriers *b, LLVMValueRef value, LLVMBasicBlockRef behind)
 {
     struct tn__gc *gc = b->gc;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), none = LLVMVoidTypeInContext(gc->context);
-    LLVMValueRef address, value, object = in_space_0(b, parent);
-    stores_reference(store, &address, &value);
-    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind && !LLVMIsConstant(value);
-    LLVMValueRef arguments[] = {object, is_plain ? in_space_0(b, address) : LLVMConstNull(pointer)};
-    LLVMValueRef call = tn__call_runtime(gc, b->builder, true, "tn__gc_log", none, arguments, 2);
+    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
+    LLVMBasicBlockRef young = LLVMInsertBasicBlockInContext(gc->context, behind, "young");
+    LLVMValueRef block = tn__thread_block(gc, b->builder);
+    LLVMValueRef start = LLVMBuildLoad2(b->builder, word, tn__field(gc, b->builder, block, TN_GC_BLOCK_YOUNG), "");
+    LLVMValueRef size = LLVMBuildLoad2(b->builder, word, tn__field(gc, b->builder, block, TN_GC_BLOCK_YOUNG_SIZE), "");
+    tn__tag(gc, start, TN__RUNTIME_MEMORY);
+    tn__tag(gc, size, TN__RUNTIME_MEMORY);
+    LLVMValueRef distance = LLVMBuildXor(b->builder, LLVMBuildPtrToInt(b->builder, value, word, ""), start, "");
+    LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntUGE, distance, size, "old"), behind, young);
+    LLVMPositionBuilderAtEnd(b->builder, young);
+}
+
+static void log_store(struct barriers *b, const struct report *report)
+{
+    LLVMValueRef arguments[] = {report->object, report->slot, report->value};
+    LLVMTypeRef none = LLVMVoidTypeInContext(b->gc->context);
+    LLVMValueRef call = tn__call_runtime(b->gc, b->builder, true, "tn__gc_log", none, arguments, 3);
     LLVMSetFunctionCallConv(LLVMGetCalledValue(call), PRESERVE_MOST);
     LLVMSetInstructionCallConv(call, PRESERVE_MOST);
 }
@@ -128,27 +150,25 @@ static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef par
     LLVMValueRef quiet = LLVMBuildICmp(b->builder, LLVMIntEQ, bit, LLVMConstNull(word), "");
     tn__likely(gc, LLVMBuildCondBr(b->builder, quiet, behind, slow));
     LLVMPositionBuilderAtEnd(b->builder, slow);
-    log_object(b, store, parent);
+    struct report report = report_of(b, store, parent);
+    if (!LLVMIsAConstantPointerNull(report.value))
+        test_value(b, report.value, behind);
+    log_store(b, &report);
     LLVMBuildBr(b->builder, behind);
     gc->stats->barriers++;
 }
 
-/* Whether a store needs a barrier; asked for all of them before the first is inserted. */
-static bool is_needed(struct barriers *b, LLVMValueRef store)
+/* The object that the store needs a barrier for, or NULL; asked for all stores before the first barrier is inserted. */
+static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
 {
     LLVMValueRef address, value;
     stores_reference(store, &address, &value);
     LLVMValueRef parent = tn__base_of(b->bases, address);
-    bool needed = false;
+    bool needed = parent && !LLVMIsNull(value) && !is_fresh(store, parent);
     if (!parent && LLVMIsAArgument(origin(address)) && tn__space_of(origin(address)) != 0)
         tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
-    else if (parent && !LLVMIsNull(value)) {
-        needed = !is_covered(b, store, parent);
-        TN__APPEND(b->gc, b->list, b->count, parent);
-        *tn__map_add(b->gc, &b->parents, store) = b->count;
-    }
     b->gc->stats->barriers_skipped += !needed;
-    return needed;
+    return needed ? parent : NULL;
 }
 
 /* ---- moves of memory ---- */
@@ -195,12 +215,13 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
             tn__base_of(b->bases, LLVMGetOperand(stores[i], 0));
     }
     tn__bases_simplify(b->bases);
-    bool *needed = tn__gc_array(b->gc, count, sizeof *needed);
+    LLVMValueRef *parents = tn__gc_array(b->gc, count, sizeof(LLVMValueRef));
     for (size_t i = 0; i < count; i++)
-        needed[i] = stores_reference(stores[i], &address, &value) && is_needed(b, stores[i]);
+        if (stores_reference(stores[i], &address, &value))
+            parents[i] = parent_to_test(b, stores[i]);
     for (size_t i = 0; i < count; i++) {
-        if (needed[i])
-            insert_test(b, stores[i], b->list[*tn__map_find(&b->parents, stores[i]) - 1]);
+        if (parents[i])
+            insert_test(b, stores[i], parents[i]);
         else if (is_move(stores[i]))
             replace_move(b, stores[i]);
         else if (!stores_reference(stores[i], &address, &value))
