@@ -23,7 +23,7 @@ generate() {
 module() {
     generate "$2" "$4" "$5" >"$1.c" && generate "$3" "$4" "$5" >"$1.ll" &&
         $clang $sanitized -O0 -DTN_UNMANAGED -c "$1.c" -o "$1.o" &&
-        $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
+        $clang -g -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
         "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
 }
 

@@ -7,6 +7,8 @@
 ; RUN: not %tenon opt --passes=normalize - <%t/bad.ll 2>&1 | FileCheck %t/bad.ll
 ; RUN: %clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c %t/source.c -o %t/source.bc
 ; RUN: %tenon opt --passes=normalize,gc-verify-strong %t/source.bc | FileCheck %t/source.c
+; RUN: %clang -g -O1 -Xclang -disable-llvm-passes -emit-llvm -c %t/source.c -o %t/debug.bc
+; RUN: env TENON_VERIFY_IR=1 %tenon compile -O0 %t/debug.bc -o %t/debug.o
 
 ;--- good.ll
 ; A variable becomes a value, a field's address a derived pointer, a choice of such as well.

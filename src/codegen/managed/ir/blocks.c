@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <llvm-c/DebugInfo.h>
+
 #include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/ir/llvm_gc.h"
 #include "tenon_gc.h"
@@ -190,6 +192,8 @@ LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMBuilderRef builder, LLV
     *rest = tn__llvm_split(before);
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(first));
     LLVMPositionBuilderAtEnd(builder, first);
+    /* The builder keeps its location, which may be one of another function: LLVM crashes on those. */
+    LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(before));
     return LLVMInsertBasicBlockInContext(gc->context, *rest, name);
 }
 

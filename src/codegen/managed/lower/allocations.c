@@ -199,7 +199,7 @@ static void lower_allocation(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValu
     LLVMValueRef values[] = {quick, allocate_slowly(&a)};
     LLVMBasicBlockRef blocks[] = {room, slow};
     LLVMBuildBr(builder, done);
-    LLVMPositionBuilderBefore(builder, call);
+    LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, call);
     LLVMValueRef object = LLVMBuildPhi(builder, LLVMTypeOf(call), "object");
     LLVMAddIncoming(object, values, blocks, 2);
     LLVMReplaceAllUsesWith(call, object);

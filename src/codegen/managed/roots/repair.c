@@ -67,7 +67,8 @@ static LLVMValueRef at_end(const struct repair *r, uint32_t variable, uint32_t b
 static LLVMValueRef make_phi(struct repair *r, uint32_t variable, uint32_t block)
 {
     struct tn__roots *roots = r->roots;
-    LLVMPositionBuilderBefore(roots->builder, LLVMGetFirstInstruction(roots->cfg->blocks[block].block));
+    LLVMValueRef first = LLVMGetFirstInstruction(roots->cfg->blocks[block].block);
+    LLVMPositionBuilderBeforeInstrAndDbgRecords(roots->builder, first);
     LLVMValueRef phi = LLVMBuildPhi(roots->builder, LLVMTypeOf(roots->variables[variable].value), "");
     TN__APPEND(roots->gc, r->phis, r->phi_count, phi);
     *tn__map_add(roots->gc, &r->own, phi) = 1;
