@@ -143,6 +143,25 @@ $(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(cal
 $(BUILD)/tests/link/session/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
 $(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
+# ---- Mach-O: objects for macOS that run here ----
+
+macho_flags := -w -ffreestanding -std=c11
+macho_cpp_flags := -w -ffreestanding
+macho := program_O0 program_O2 other weak_1 weak_2 throws
+macho_objects := $(if $(with_llvm),$(macho:%=$(link_data)/macho/%.o))
+$(BUILD)/tests/link/format/macho: | $(macho_objects)
+
+compile_macho = $(call step,CC)$(llvm_bin)/clang --target=x86_64-apple-macos13
+$(link_data)/macho/program_%.o: tests/link/data/macho/program.c
+	@mkdir -p $(@D)
+	$(compile_macho) -$* $(macho_flags) -c $< -o $@
+$(link_data)/macho/%.o: tests/link/data/macho/%.c
+	@mkdir -p $(@D)
+	$(compile_macho) -O2 $(macho_flags) -c $< -o $@
+$(link_data)/macho/%.o: tests/link/data/macho/%.cpp
+	@mkdir -p $(@D)
+	$(compile_macho) -O2 $(macho_cpp_flags) -c $< -o $@
+
 # ---- lazy stubs ----
 
 $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 #include <elf.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "lib/elf_file.h"
 
 bool tool_is_linked(const struct file *file)
 {
-    bool has_type = file->kind == FILE_OBJECT && file->size >= EI_NIDENT + 2;
+    bool has_type = file->kind == FILE_OBJECT && file->size >= EI_NIDENT + 2 && !memcmp(file->bytes, ELFMAG, SELFMAG);
     unsigned type = has_type ? tn__get16((const uint8_t *)file->bytes + EI_NIDENT) : ET_NONE;
     return type == ET_DYN || type == ET_EXEC;
 }

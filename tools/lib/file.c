@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "image/format/format.h"
 #include "lib/watch.h"
+#include "link/format/object.h"
 
 /* ---- kinds ---- */
 
@@ -22,8 +23,7 @@ static const struct {
     size_t length;
     enum file_kind kind;
 } magics[] = {
-    {"\177ELF", 4, FILE_OBJECT},    {"!<arch>\n", 8, FILE_ARCHIVE},
-    {"!<thin>\n", 8, FILE_ARCHIVE}, {TN__IMAGE_SHARD_MAGIC, 8, FILE_SHARD},
+    {"!<arch>\n", 8, FILE_ARCHIVE}, {"!<thin>\n", 8, FILE_ARCHIVE},   {TN__IMAGE_SHARD_MAGIC, 8, FILE_SHARD},
     {"BC\xC0\xDE", 4, FILE_IR},     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
 
@@ -33,9 +33,8 @@ static const struct {
     size_t length;
     const char *name;
 } strangers[] = {
-    {"\xCF\xFA\xED\xFE", 4, "a Mach-O file"},
     {"\xCE\xFA\xED\xFE", 4, "a Mach-O file for a 32-bit machine"},
-    {"\xCA\xFE\xBA\xBE", 4, "a universal Mach-O file, or a Java class"},
+    {"\xCA\xFE\xBA\xBE", 4, "a Java class"},
     {"MZ", 2, "a Windows program or library"},
     {"\x64\x86", 2, "a COFF object for x86-64"},
     {"\x64\xAA", 2, "a COFF object for AArch64"},
@@ -66,28 +65,30 @@ static bool tell_kind(struct file *file)
             return true;
         }
     }
+    if (tn__object_is_known((const uint8_t *)file->bytes, file->size)) {
+        file->kind = FILE_OBJECT;
+        return true;
+    }
     file->kind = FILE_IR;
     file->is_text = looks_like_text(file->bytes, file->size);
     for (size_t i = 0; !file->is_text && i < TN_COUNT(strangers); i++)
         if (file->size >= strangers[i].length && memcmp(file->bytes, strangers[i].bytes, strangers[i].length) == 0)
-            return tool_fail(STATUS_FAILURE, "'%s' is %s; it must be LLVM IR, an ELF object or an archive", file->name,
+            return tool_fail(STATUS_FAILURE, "'%s' is %s; it must be LLVM IR, an object or an archive", file->name,
                              strangers[i].name),
                    false;
     if (!file->is_text) {
         const unsigned char *b = file->bytes;
         tool_fail(STATUS_FAILURE,
-                  "'%s' is neither LLVM IR nor an ELF object nor an archive; it begins with bytes %02x %02x",
-                  file->name, b[0], file->size > 1 ? b[1] : 0);
+                  "'%s' is neither LLVM IR nor an object nor an archive; it begins with bytes %02x %02x", file->name,
+                  b[0], file->size > 1 ? b[1] : 0);
     }
     return file->is_text;
 }
 
 const char *tool_kind_name(const struct file *file)
 {
-    static const char *const names[] = {[FILE_IR] = "LLVM IR",
-                                        [FILE_OBJECT] = "an ELF object",
-                                        [FILE_ARCHIVE] = "an archive",
-                                        [FILE_SHARD] = "a shard"};
+    static const char *const names[] = {
+        [FILE_IR] = "LLVM IR", [FILE_OBJECT] = "an object", [FILE_ARCHIVE] = "an archive", [FILE_SHARD] = "a shard"};
     return names[file->kind];
 }
 

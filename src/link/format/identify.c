@@ -54,13 +54,14 @@ static const struct magic {
     const char *bytes;
     size_t length;
     const char *what;
-    const char *format; /* NULL: there is no reader */
 } magics[] = {
-    {"BC\xC0\xDE", 4, "LLVM bitcode; compile it first", NULL},
-    {"\xDE\xC0\x17\x0B", 4, "LLVM bitcode; compile it first", NULL},
-    {"!<arch>\n", 8, "an archive, not an object", NULL},
-    {"!<thin>\n", 8, "a thin archive, not an object", NULL},
-    {"\xCF\xFA\xED\xFE", 4, "a Mach-O file, which is not supported yet", NULL},
+    {"BC\xC0\xDE", 4, "LLVM bitcode; compile it first"},
+    {"\xDE\xC0\x17\x0B", 4, "LLVM bitcode; compile it first"},
+    {"!<arch>\n", 8, "an archive, not an object"},
+    {"!<thin>\n", 8, "a thin archive, not an object"},
+    {"\xCE\xFA\xED\xFE", 4, "a 32-bit Mach-O file, which is not supported"},
+    {"\xFE\xED\xFA\xCE", 4, "a big-endian Mach-O file, which is not supported"},
+    {"\xFE\xED\xFA\xCF", 4, "a big-endian Mach-O file, which is not supported"},
 };
 
 static const struct magic *find_magic(const uint8_t *bytes, size_t size)
@@ -71,6 +72,29 @@ static const struct magic *find_magic(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
+/* ---- Mach-O ---- */
+
+static bool is_macho(const uint8_t *bytes, size_t size)
+{
+    return size >= 4 && tn__get32(bytes) == 0xfeedfacf;
+}
+
+/* A file with parts for several machines. Java's classes begin alike, with another number of parts. */
+static bool is_universal(const uint8_t *bytes, size_t size)
+{
+    enum { MOST_PARTS = 32 };
+    return size >= 8 && (tn__get32(bytes) | 0x01000000) == 0xbfbafeca && !tn__get16(bytes + 4) && !bytes[6] &&
+           bytes[7] <= MOST_PARTS;
+}
+
+static const struct macho_machine {
+    uint32_t machine; /* cputype */
+    const char *name, *format;
+} macho_machines[] = {
+    {0x01000007, "x86-64 (Mach-O)", "macho_x86_64"},
+    {0x0100000c, "AArch64 (Mach-O)", "macho_aarch64"},
+};
+
 /* ---- any ---- */
 
 static bool is_elf(const uint8_t *bytes, size_t size)
@@ -80,8 +104,7 @@ static bool is_elf(const uint8_t *bytes, size_t size)
 
 bool tn__object_is_known(const uint8_t *bytes, size_t size)
 {
-    const struct magic *magic = find_magic(bytes, size);
-    return is_elf(bytes, size) || (magic && magic->format);
+    return is_elf(bytes, size) || is_macho(bytes, size) || is_universal(bytes, size);
 }
 
 static int fail_unnamed(const struct tn__object_data *object, const struct tn_format *const *formats, const char *what,
@@ -112,14 +135,27 @@ static int fail_elf(const struct tn__object_data *object, const struct tn_format
         object->name, found->name, b[EI_CLASS], b[EI_DATA], machine);
 }
 
+static int fail_macho(const struct tn__object_data *object, const struct tn_format *const *formats,
+                      struct tn_error *err)
+{
+    uint32_t machine = object->size >= 8 ? tn__get32(object->bytes + 4) : 0;
+    for (size_t i = 0; i < TN_COUNT(macho_machines); i++)
+        if (macho_machines[i].machine == machine)
+            return fail_unnamed(object, formats, macho_machines[i].name, macho_machines[i].format, err);
+    return tn__fail(err, TN_EFORMAT, "%s: a Mach-O file for an unknown machine (CPU type %#x)", object->name, machine);
+}
+
 int tn__object_fail_format(const struct tn__object_data *object, const struct tn_format *const *formats,
                            struct tn_error *err)
 {
     if (is_elf(object->bytes, object->size))
         return fail_elf(object, formats, err);
+    if (is_macho(object->bytes, object->size))
+        return fail_macho(object, formats, err);
+    if (is_universal(object->bytes, object->size))
+        return tn__fail(err, TN_ENOTSUP, "%s: a universal Mach-O file without a part of the formats of this session",
+                        object->name);
     const struct magic *magic = find_magic(object->bytes, object->size);
-    if (magic && magic->format)
-        return fail_unnamed(object, formats, magic->what, magic->format, err);
     return tn__fail(err, TN_EFORMAT, "%s: %s", object->name,
                     magic          ? magic->what
                     : object->size ? "not an object file"

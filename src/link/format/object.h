@@ -158,6 +158,7 @@ int tn__object_fail_names(const struct tn__object_data *data, const char *of, st
 /* The reader of a file format, for all architectures. */
 struct tn__reader {
     const char *name;
+    char c_prefix; /* in files, names of C begin with it; a session knows them without, and others with \1; 0: none */
     /* True for files of this format, for the architecture that they know by this number (0: for any). Also true for
      * files that are too short to say. */
     bool (*claims)(const uint8_t *bytes, size_t size, uint32_t machine);
@@ -166,7 +167,7 @@ struct tn__reader {
     int (*read)(struct tn__object_data *object, struct tn_error *err);
 };
 
-extern const struct tn__reader tn__reader_elf;
+extern const struct tn__reader tn__reader_elf, tn__reader_macho;
 
 /* A file format for one architecture: what the public header calls a format. Each is a file of its own beside the
  * reader, with the format's relocation types as rows, which stand at the numbers that the reader gives them. */
@@ -178,6 +179,7 @@ struct tn_format {
     uint32_t unwind_type; /* in ELF files, of sections with unwind data, besides SHT_PROGBITS; 0: there is none */
     const struct tn__row *rows;
     uint32_t row_count;
+    const void *details; /* what else the reader has to know of the architecture; its folder's reader.h has the type */
 };
 
 /* ELF for any machine, without relocation types: for programs that only look at objects. */

@@ -21,6 +21,9 @@ static const struct {
 } own_names[] = {
     {"_GLOBAL_OFFSET_TABLE_", NULL, TN__ENTRY_GOT, 0},
     {"__tls_get_addr", (const void *)tn__tls_get_addr, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
+    /* For Mach-O objects. */
+    {"_tlv_bootstrap", tn__tlv_get_address, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS},
+    {"_tlv_atexit", (const void *)tn__cxa_thread_atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},
     /* Distances are counted from the thread pointer itself. */
     {"_TLS_MODULE_BASE_", NULL, TN__ENTRY_ABSOLUTE, OWN_THREAD_LOCAL},
     {"atexit", (const void *)tn__atexit, TN__ENTRY_ABSOLUTE, OWN_OF_PROCESS | OWN_WEAK},

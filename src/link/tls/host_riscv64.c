@@ -19,3 +19,8 @@ __asm__(".pushsection .text.tn__tls_descriptor,\"ax\",@progbits\n"
         "    .cfi_endproc\n"
         ".size tn__tls_descriptor, .-tn__tls_descriptor\n"
         ".popsection\n");
+
+/* There are no Mach-O objects for RISC-V. */
+__asm__(".hidden tn__tlv_get_address\n"
+        ".globl tn__tlv_get_address\n"
+        ".set tn__tlv_get_address, tn__tls_descriptor\n");

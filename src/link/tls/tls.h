@@ -56,5 +56,8 @@ void *tn__tls_get_addr(const uint64_t index[2]);
  * host_*.c. */
 extern const char tn__tls_descriptor[];
 
+/* Called through descriptors of thread-local variables in Mach-O objects, likewise. */
+extern const char tn__tlv_get_address[];
+
 #pragma GCC visibility pop
 #endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Cuts the file's sections into those of the neutral object. An atom reaches from one symbol to the next that is not
+ * an alternate entry of the same function; whatever lies before the first symbol is an atom, too. */
+
+#include "link/format/macho/reader.h"
+
+/* ---- sorting ---- */
+
+/* Sorts stably by one byte of the key: the section's number, or a byte of the offset. */
+static void sort_by(const struct tn__macho_label *from, struct tn__macho_label *to, uint32_t count, unsigned shift)
+{
+    enum { BY_SECTION = 64, VALUES = 256 };
+#define DIGIT(label) (shift == BY_SECTION ? (label).section : (uint8_t)((label).offset >> shift))
+    uint32_t starts[VALUES + 1] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        starts[DIGIT(from[i]) + 1]++;
+    for (unsigned v = 0; v < VALUES; v++)
+        starts[v + 1] += starts[v];
+    for (uint32_t i = 0; i < count; i++)
+        to[starts[DIGIT(from[i])]++] = from[i];
+#undef DIGIT
+}
+
+static int sort_labels(struct tn__macho_reader *r)
+{
+    enum { BY_SECTION = 64 };
+    uint64_t all = 0;
+    struct tn__macho_label *other = tn__arena_alloc(&r->object->arena, (size_t)r->label_count * sizeof *other);
+    if (!other)
+        return tn__no_memory(r->err, r->object->name);
+    for (uint32_t i = 0; i < r->label_count; i++)
+        all |= r->labels[i].offset;
+    for (unsigned shift = 0;; shift += 8) {
+        bool last = shift == BY_SECTION || !(all >> shift);
+        sort_by(r->labels, other, r->label_count, last ? BY_SECTION : shift);
+        struct tn__macho_label *sorted = other;
+        other = r->labels;
+        r->labels = sorted;
+        if (last)
+            return 0;
+    }
+}
+
+/* ---- atoms ---- */
+
+static struct tn__symbol *symbol_of(const struct tn__macho_reader *r, const struct tn__macho_label *label)
+{
+    return &r->object->symbols[label->symbol + 1];
+}
+
+static uint16_t desc_of(const struct tn__macho_reader *r, const struct tn__macho_label *label)
+{
+    return tn__get16(r->symtab + (size_t)label->symbol * TN__MACHO_SYMBOL + TN__MACHO_SYMBOL_DESC);
+}
+
+/* Adds the part of a section from `start` on to the neutral object; the next part, if there is one, shortens it. */
+static void begin_atom(struct tn__macho_reader *r, struct tn__macho_section *from, uint64_t start)
+{
+    struct tn__object_data *object = r->object;
+    uint32_t index = object->section_count++;
+    struct tn__section *atom = &object->sections[index];
+    *atom = (struct tn__section){
+        .name = from->name,
+        .bytes = from->bytes ? from->bytes + start : NULL,
+        .size = from->size - start,
+        .alignment = start ? tn__min64(from->alignment, start & -start) : from->alignment,
+        .kind = from->kind,
+        .role = from->role,
+        .priority = TN__PRIORITY_LAST,
+        .retained = from->flags & (TN__MACHO_NO_DEAD_STRIP | TN__MACHO_LIVE_SUPPORT),
+        .strings = tn__macho_type(from) == TN__MACHO_CSTRINGS,
+    };
+    if (from->count++)
+        atom[-1].size = start - r->starts[index - 1];
+    r->starts[index] = start;
+}
+
+/* A weak atom, in which no other symbol is strong, is a group: of several copies one is loaded. */
+static void note_group(struct tn__object_data *object, uint32_t atom, const struct tn__symbol *weak, uint32_t *members)
+{
+    uint32_t *member = &members[object->group_count];
+    *member = atom;
+    object->groups[object->group_count++] = (struct tn__group){.signature = weak->name, .members = member, .count = 1};
+}
+
+/* What the symbols of the current atom say about it. */
+struct marks {
+    const struct tn__symbol *weak;
+    bool strong;
+};
+
+static void place_label(struct tn__macho_reader *r, const struct tn__macho_label *label, struct marks *marks)
+{
+    struct tn__symbol *symbol = symbol_of(r, label);
+    uint32_t atom = r->object->section_count - 1;
+    symbol->section = atom;
+    symbol->value = label->offset - r->starts[atom];
+    r->object->sections[atom].retained |= (desc_of(r, label) & TN__MACHO_SYMBOL_KEPT) != 0;
+    if (symbol->binding == TN__BIND_WEAK && !marks->weak)
+        marks->weak = symbol;
+    marks->strong |= symbol->binding == TN__BIND_GLOBAL;
+}
+
+static bool begins_atom(const struct tn__macho_reader *r, const struct tn__macho_section *section,
+                        const struct tn__macho_label *label)
+{
+    return label->offset > r->starts[r->object->section_count - 1] && label->offset < section->size &&
+           !(desc_of(r, label) & TN__MACHO_ALTERNATE_ENTRY);
+}
+
+/* A symbol reaches to the next one. */
+static void set_sizes(struct tn__macho_reader *r, const struct tn__macho_section *section,
+                      const struct tn__macho_label *labels, uint32_t count)
+{
+    uint64_t end = section->size, start = end;
+    for (uint32_t i = count; i-- > 0; start = labels[i].offset) {
+        if (labels[i].offset != start)
+            end = start;
+        symbol_of(r, &labels[i])->size = end - labels[i].offset;
+    }
+}
+
+static void divide_section(struct tn__macho_reader *r, struct tn__macho_section *section,
+                           const struct tn__macho_label *labels, uint32_t count, uint32_t *members)
+{
+    bool divides = r->splits && tn__macho_is_divisible(section);
+    struct marks marks = {0};
+    section->first = r->object->section_count;
+    begin_atom(r, section, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (divides && begins_atom(r, section, &labels[i])) {
+            if (marks.weak && !marks.strong)
+                note_group(r->object, r->object->section_count - 1, marks.weak, members);
+            begin_atom(r, section, labels[i].offset);
+            marks = (struct marks){0};
+        }
+        place_label(r, &labels[i], &marks);
+    }
+    if (divides && marks.weak && !marks.strong)
+        note_group(r->object, r->object->section_count - 1, marks.weak, members);
+    set_sizes(r, section, labels, count);
+}
+
+static bool allocate(struct tn__macho_reader *r, uint32_t **members)
+{
+    struct tn__object_data *object = r->object;
+    size_t sections = 1 + (size_t)r->section_count + r->label_count, weak = 0;
+    for (uint32_t i = 0; i < r->label_count; i++)
+        weak += symbol_of(r, &r->labels[i])->binding == TN__BIND_WEAK;
+    object->sections = tn__arena_alloc(&object->arena, sections * sizeof *object->sections);
+    r->starts = tn__arena_alloc(&object->arena, sections * sizeof *r->starts);
+    r->section_symbols = tn__arena_array(&object->arena, sections, sizeof *r->section_symbols);
+    object->groups = tn__arena_alloc(&object->arena, weak * sizeof *object->groups);
+    *members = tn__arena_alloc(&object->arena, weak * sizeof **members);
+    return object->sections && r->starts && r->section_symbols && object->groups && *members;
+}
+
+int tn__macho_divide(struct tn__macho_reader *r)
+{
+    struct tn__object_data *object = r->object;
+    uint32_t *members;
+    int code = sort_labels(r);
+    if (code)
+        return code;
+    if (!allocate(r, &members))
+        return tn__no_memory(r->err, object->name);
+    object->sections[0] = (struct tn__section){.name = ""};
+    object->section_count = 1;
+    for (uint32_t i = 1, at = 0; i < r->section_count; i++) {
+        uint32_t first = at;
+        while (at < r->label_count && r->labels[at].section == i)
+            at++;
+        divide_section(r, &r->sections[i], r->labels + first, at - first, members);
+    }
+    return 0;
+}
+
+uint32_t tn__macho_atom_at(const struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset)
+{
+    uint32_t end = section->first + section->count;
+    return (uint32_t)TN_BISECT(section->first + 1, end, i, r->starts[i] <= offset) - 1;
+}
+
+uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom)
+{
+    struct tn__object_data *object = r->object;
+    if (!r->section_symbols[atom]) {
+        bool tls =
+            object->sections[atom].kind == TN__SECTION_TLS || object->sections[atom].kind == TN__SECTION_TLS_ZERO;
+        r->section_symbols[atom] = object->symbol_count;
+        object->symbols[object->symbol_count++] = (struct tn__symbol){
+            .name = "", .section = atom, .place = TN__PLACE_SECTION, .type = tls ? TN__TYPE_TLS : TN__TYPE_SECTION};
+    }
+    return r->section_symbols[atom];
+}

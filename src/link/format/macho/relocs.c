@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Relocations. The file's records have no addends: these are in the fields, or in records of their own, and a
+ * difference of two symbols takes two records. They are converted here to the neutral form, whose addends are complete,
+ * sorted, and handed to the atoms in which they lie. A target that is given as a section and an address in it becomes
+ * an atom and an offset. */
+
+#include <stdlib.h>
+
+#include "link/format/macho/reader.h"
+
+#define FAIL TN__MACHO_FAIL
+
+/* One record of the file. */
+struct record {
+    uint32_t address, symbol; /* a symbol's number or, unless it is external, a section's */
+    uint8_t type, length;     /* length: as a power of two */
+    bool relative, external;
+};
+
+/* Where the records of a section are converted to. */
+struct output {
+    struct tn__macho_reader *r;
+    const struct tn__macho_section *section;
+    struct tn__reloc *relocs;
+    uint64_t count, room;
+    bool descending; /* they are stored from the end of the room on */
+    bool unsorted;
+};
+
+static struct record record_at(const struct tn__macho_section *section, uint32_t index)
+{
+    const uint8_t *at = section->relocs + (size_t)index * TN__MACHO_RELOC;
+    uint32_t bits = tn__get32(at + 4);
+    return (struct record){
+        .address = tn__get32(at),
+        .symbol = bits & TN__MACHO_RELOC_SYMBOL,
+        .type = (uint8_t)(bits >> TN__MACHO_RELOC_TYPE),
+        .length = bits >> TN__MACHO_RELOC_LENGTH & 3,
+        .relative = bits >> TN__MACHO_RELOC_RELATIVE & 1,
+        .external = bits >> TN__MACHO_RELOC_EXTERNAL & 1,
+    };
+}
+
+static int fail_record(const struct output *out, const struct record *record, const char *why)
+{
+    return FAIL(out->r, "%s: section %s: relocation at %#x (type %u, length %u): %s", out->r->object->name,
+                out->section->name, record->address, record->type, 1U << record->length, why);
+}
+
+static void emit(struct output *out, uint64_t offset, uint32_t type, uint32_t symbol, uint64_t addend)
+{
+    uint64_t at = out->descending ? out->room - 1 - out->count : out->count;
+    uint64_t before = out->descending ? at + 1 : at - 1;
+    if (out->count)
+        out->unsorted |= out->descending ? out->relocs[before].offset < offset : out->relocs[before].offset > offset;
+    out->relocs[at] = (struct tn__reloc){offset, type, symbol, (int64_t)addend};
+    out->count++;
+}
+
+/* ---- targets ---- */
+
+/* What the field holds, with its sign. */
+static uint64_t field_of(const struct output *out, const struct record *record)
+{
+    const uint8_t *at = out->section->bytes + record->address;
+    switch (record->length) {
+    case 0:
+        return (uint64_t)(int8_t)*at;
+    case 1:
+        return (uint64_t)(int16_t)tn__get16(at);
+    case 2:
+        return (uint64_t)(int32_t)tn__get32(at);
+    default:
+        return tn__get64(at);
+    }
+}
+
+/* The symbol for an address in the section that the record names, and the distance from it. */
+static int find_local(const struct output *out, const struct record *record, uint64_t address, uint32_t *symbol,
+                      uint64_t *distance)
+{
+    struct tn__macho_reader *r = out->r;
+    if (!record->symbol || record->symbol >= r->section_count)
+        return fail_record(out, record, "its target is a section that does not exist");
+    const struct tn__macho_section *section = &r->sections[record->symbol];
+    uint64_t offset = address - section->address;
+    if (offset > section->size)
+        return fail_record(out, record, "its target lies outside of the section that it names");
+    uint32_t atom = tn__macho_atom_at(r, section, offset);
+    *symbol = tn__macho_section_symbol(r, atom);
+    *distance = offset - r->starts[atom];
+    return 0;
+}
+
+static int check_symbol(const struct output *out, const struct record *record)
+{
+    return record->symbol < out->r->symbol_count ? 0 : fail_record(out, record, "its symbol does not exist");
+}
+
+/* ---- the forms ---- */
+
+/* The third word of a descriptor of a thread-local variable. */
+static bool is_tls_offset(const struct output *out, const struct record *record)
+{
+    enum { DESCRIPTOR = 24, OFFSET = 16 };
+    return tn__macho_type(out->section) == TN__MACHO_TLS_VARIABLES && record->type == out->r->machine->plain &&
+           record->length == 3 && record->address % DESCRIPTOR == OFFSET;
+}
+
+static int convert_in_place(struct output *out, const struct record *record)
+{
+    const struct tn__macho_kind *kind = &out->r->machine->kinds[record->type];
+    uint64_t field = field_of(out, record), addend = field - kind->base;
+    uint32_t symbol = record->symbol + 1, row = TN__MACHO_ROW(record->type, record->length, record->relative);
+    int code;
+    if (record->external) {
+        code = check_symbol(out, record);
+    } else {
+        uint64_t bias = record->relative ? kind->base + (uint64_t)kind->after : 0;
+        uint64_t place = record->relative ? out->section->address + record->address + bias : 0;
+        uint64_t target = !record->relative && record->length == 2 ? (uint32_t)field : field + place;
+        code = find_local(out, record, target, &symbol, &addend);
+        addend -= bias;
+    }
+    if (!code)
+        emit(out, record->address, is_tls_offset(out, record) ? TN__MACHO_TLS_OFFSET : row, symbol, addend);
+    return code;
+}
+
+static int convert_in_instruction(struct output *out, const struct record *record, uint64_t addend)
+{
+    int code = record->external ? check_symbol(out, record)
+                                : fail_record(out, record, "an instruction that refers to a section, not a symbol");
+    if (!code)
+        emit(out, record->address, TN__MACHO_ROW(record->type, record->length, record->relative), record->symbol + 1,
+             addend);
+    return code;
+}
+
+/* True if the symbol lies in the atom of the place, so that a difference from it is one from the place. */
+static bool is_near(const struct output *out, const struct record *record)
+{
+    const struct tn__macho_reader *r = out->r;
+    const struct tn__symbol *symbol = &r->object->symbols[record->symbol + 1];
+    return symbol->place == TN__PLACE_SECTION && symbol->section >= out->section->first &&
+           symbol->section == tn__macho_atom_at(r, out->section, record->address);
+}
+
+/* Objects lie within reach of each other, so differences of addresses in one need no check. */
+static bool is_inside(const struct output *out, const struct record *record)
+{
+    return out->r->object->symbols[record->symbol + 1].place == TN__PLACE_SECTION;
+}
+
+/* Two records of one field: `minus` and `plus`. */
+static int convert_difference(struct output *out, const struct record *minus, const struct record *plus)
+{
+    struct tn__macho_reader *r = out->r;
+    if (plus->type != r->machine->plain || plus->address != minus->address || plus->length != minus->length ||
+        minus->relative || plus->relative || !minus->external || minus->length < 2)
+        return fail_record(out, minus, "no other one that it belongs to follows");
+    int code = check_symbol(out, minus);
+    if (!code && plus->external)
+        code = check_symbol(out, plus);
+    if (code)
+        return code;
+    bool wide = plus->length == 3, near = is_near(out, minus);
+    uint64_t field = field_of(out, plus), addend = near ? field : 0;
+    uint32_t symbol = plus->symbol + 1;
+    if (!plus->external) {
+        uint64_t target = wide ? field : (uint32_t)field;
+        code = find_local(out, plus, target, &symbol, &addend);
+        addend -= near ? 0 : field; /* which is in the field, too */
+    }
+    if (code)
+        return code;
+    if (near) {
+        const struct tn__symbol *from = &r->object->symbols[minus->symbol + 1];
+        uint64_t place = plus->address - r->starts[from->section];
+        emit(out, plus->address, wide ? TN__MACHO_PC64 : TN__MACHO_PC32, symbol, addend + place - from->value);
+        return 0;
+    }
+    if (!wide && (!is_inside(out, minus) || (plus->external && !is_inside(out, plus))))
+        return fail_record(out, minus, "a difference of 32 bits from another object");
+    emit(out, plus->address, TN__MACHO_ROW(minus->type, minus->length, 0), minus->symbol + 1, 0);
+    emit(out, plus->address, wide ? TN__MACHO_PLUS64 : TN__MACHO_PLUS32, symbol, addend);
+    return 0;
+}
+
+/* ---- all of a section ---- */
+
+static int check_field(const struct output *out, const struct record *record)
+{
+    if (out->r->machine->kinds[record->type].form == TN__MACHO_UNKNOWN)
+        return fail_record(out, record, "no such type");
+    if (!out->section->bytes || !tn__inside(record->address, 1U << record->length, out->section->size))
+        return fail_record(out, record, "it lies outside of the section's bytes");
+    return 0;
+}
+
+/* Converts the record, and the next one if both are a pair; *index is the last one's then. */
+static int convert(struct output *out, uint32_t *index)
+{
+    const struct tn__macho_section *section = out->section;
+    struct record record = record_at(section, *index), next = {0};
+    uint8_t form = out->r->machine->kinds[record.type].form;
+    uint64_t addend = 0;
+    int code = check_field(out, &record);
+    if (!code && (form == TN__MACHO_MINUS || form == TN__MACHO_ADDEND)) {
+        if (*index + 1 == section->reloc_count)
+            return fail_record(out, &record, "no other one that it belongs to follows");
+        next = record_at(section, ++*index);
+        code = check_field(out, &next);
+    }
+    if (code)
+        return code;
+    if (form == TN__MACHO_MINUS)
+        return convert_difference(out, &record, &next);
+    if (form == TN__MACHO_ADDEND) {
+        if (next.address != record.address || out->r->machine->kinds[next.type].form != TN__MACHO_IN_INSTRUCTION)
+            return fail_record(out, &record, "no other one that it belongs to follows");
+        addend = (uint64_t)((int64_t)((uint64_t)record.symbol << 40) >> 40); /* 24 bits, signed */
+        return convert_in_instruction(out, &next, addend);
+    }
+    return form == TN__MACHO_IN_PLACE ? convert_in_place(out, &record) : convert_in_instruction(out, &record, 0);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct tn__reloc *x = a, *y = b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (x->type > y->type) - (x->type < y->type); /* the halves of a difference commute */
+}
+
+static int convert_all(struct output *out)
+{
+    const struct tn__macho_section *section = out->section;
+    uint32_t count = section->reloc_count;
+    int code = 0;
+    out->room = count;
+    out->relocs = tn__arena_alloc(&out->r->object->arena, count * sizeof *out->relocs);
+    if (!out->relocs)
+        return tn__no_memory(out->r->err, out->r->object->name);
+    out->descending = count && record_at(section, 0).address > record_at(section, count - 1).address;
+    for (uint32_t i = 0; !code && i < count; i++)
+        code = convert(out, &i);
+    if (out->descending)
+        out->relocs += out->room - out->count;
+    if (!code && out->unsorted)
+        qsort(out->relocs, out->count, sizeof *out->relocs, by_offset);
+    return code;
+}
+
+/* Hands sorted relocations to the atoms. */
+static void distribute(struct tn__macho_reader *r, const struct tn__macho_section *section, struct tn__reloc *relocs,
+                       uint64_t count)
+{
+    for (uint32_t i = section->first; i < section->first + section->count; i++) {
+        struct tn__section *atom = &r->object->sections[i];
+        uint64_t n = 0;
+        for (; n < count && relocs[n].offset - r->starts[i] < atom->size; n++)
+            relocs[n].offset -= r->starts[i];
+        atom->relocs = (const uint8_t *)relocs;
+        atom->reloc_count = n;
+        relocs += n;
+        count -= n;
+    }
+}
+
+int tn__macho_read_relocs(struct tn__macho_reader *r, struct tn__macho_section *section)
+{
+    struct output out = {.r = r, .section = section};
+    if (!section->kind || (!section->reloc_count && section->role != TN__ROLE_UNWIND))
+        return 0;
+    int code = convert_all(&out);
+    if (!code && section->role == TN__ROLE_UNWIND)
+        code = tn__macho_frame_relocs(r, section, &out.relocs, &out.count);
+    if (!code)
+        distribute(r, section, out.relocs, out.count);
+    return code;
+}

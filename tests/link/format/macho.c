@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Objects that clang has compiled for macOS on x86-64 run here: the calling convention is Linux's. */
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "support.h"
+
+static const struct tn_format *const formats[] = {&tn_format_elf_x86_64, &tn_format_macho_x86_64, NULL};
+static const struct tn_session_options options = {.size = sizeof options, .formats = formats};
+
+static const char *file_of(const char *name)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "macho/%s.o", name);
+    return data_file(path);
+}
+
+static void add(const struct fixture *f, const char *name)
+{
+    struct tn_error err;
+    assert_ok(tn_add_file(f->library, file_of(name), &err), &err);
+}
+
+static bool skips(void)
+{
+    if (data_exists("macho/other.o"))
+        return false;
+    skip();
+    return true;
+}
+
+static int call_with(const struct fixture *f, const char *name, int argument)
+{
+    void *address = lookup(f, name);
+    int (*function)(int);
+    memcpy(&function, &address, sizeof function);
+    return function(argument);
+}
+
+static bool is_there(const struct fixture *f, const char *name)
+{
+    void *address;
+    return !tn_lookup(f->library, name, &address, NULL);
+}
+
+/* ---- C ---- */
+
+static void *call_thread_local(void *f)
+{
+    return (void *)(intptr_t)call(f, "thread_local_data");
+}
+
+static void check_program(const struct fixture *f)
+{
+    struct tn_error err;
+    link_all(f);
+    assert_ok(tn_run_initializers(f->library, 0, NULL, NULL, &err), &err);
+    assert_int_equal(call(f, "data"), 8 + 6 + 3);
+    assert_int_equal(call_with(f, "jumps", 0), 8);
+    assert_int_equal(call_with(f, "jumps", 1), 9 + 6 + 3);
+    assert_int_equal(call_with(f, "jumps", 2), 30);
+    assert_int_equal(call_with(f, "jumps", 3), 1003);
+    assert_int_equal(call_with(f, "jumps", 4), 2);  /* the strong one, of the other object */
+    assert_int_equal(call_with(f, "jumps", 5), 40); /* the initializer has run */
+    assert_int_equal(call_with(f, "jumps", 6), -1); /* a weak reference to nothing */
+    assert_int_equal(call_with(f, "jumps", 7), 0);
+    assert_int_equal(call(f, "calls_hidden"), 3);
+    assert_int_equal(call(f, "references"), 30);
+    double (*constant)(double);
+    void *address = lookup(f, "constant");
+    memcpy(&constant, &address, sizeof constant);
+    assert_true(constant(2) == 8);
+    assert_int_equal(call(f, "thread_local_data"), 711);
+    assert_int_equal(call(f, "thread_local_data"), 922);
+    pthread_t thread;
+    void *answer;
+    assert_int_equal(pthread_create(&thread, NULL, call_thread_local, (void *)(uintptr_t)f), 0);
+    assert_int_equal(pthread_join(thread, &answer), 0);
+    assert_int_equal((intptr_t)answer, 711); /* every thread has its own */
+    volatile int stored;
+    void (*store)(volatile int *);
+    address = lookup(f, "store_immediates");
+    memcpy(&store, &address, sizeof store);
+    store(&stored);
+    assert_int_equal(stored & 0xff, 0x01 + 0x02 + 0x04);
+    const int *common = lookup(f, "common");
+    assert_int_equal(common[2], 0x1020304);
+    assert_false(is_there(f, "hidden"));
+    assert_false(is_there(f, "_data"));
+}
+
+static void c_program(const char *name)
+{
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    add(&f, name);
+    add(&f, "other");
+    check_program(&f);
+    close_fixture(&f);
+}
+
+static void test_c_unoptimised(void **state)
+{
+    (void)state;
+    c_program("program_O0");
+}
+
+static void test_c_optimised(void **state)
+{
+    (void)state;
+    c_program("program_O2");
+}
+
+/* Functions are atoms of their own: what the roots do not lead to is left out, with what it refers to. */
+static void test_stripping(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    static const char *const roots[] = {"data"};
+    struct tn_error err;
+    struct fixture f = open_fixture(&options);
+    add(&f, "program_O2");
+    assert_ok(tn_link_roots(f.library, roots, COUNT(roots), &err), &err);
+    assert_int_equal(call(&f, "data"), 8 + 6 + 3);
+    assert_true(is_there(&f, "common"));
+    assert_false(is_there(&f, "jumps"));
+    assert_false(is_there(&f, "unused"));
+    close_fixture(&f);
+}
+
+static void test_undefined(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct tn_error err;
+    struct fixture f = open_fixture(&options);
+    add(&f, "program_O2");
+    assert_error(tn_link(f.library, &err), TN_EUNDEF, &err, "'elsewhere' needed by", "program_O2.o(__TEXT,__text+0x",
+                 "in jumps");
+    close_fixture(&f);
+}
+
+/* ---- weak definitions ---- */
+
+static void test_one_copy(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    add(&f, "weak_1");
+    add(&f, "weak_2");
+    assert_int_equal(call(&f, "only_first"), 1);
+    assert_int_equal(call(&f, "only_second"), 1);
+    void *const *first = lookup(&f, "first_address"), *const *second = lookup(&f, "second_address");
+    assert_ptr_equal(*first, *second);
+    assert_ptr_equal(*first, lookup(&f, "weak_function"));
+    struct tn_stats both = stats_of(&f);
+    close_fixture(&f);
+    f = open_fixture(&options);
+    add(&f, "weak_1");
+    call(&f, "only_first");
+    struct tn_stats one = stats_of(&f);
+    close_fixture(&f);
+    assert_true(both.relocations < 2 * one.relocations); /* those of the second copy are left out */
+}
+
+/* A copy takes the place of a removed one. */
+static void test_other_copy(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    struct tn_tracker *tracker;
+    struct tn_error err;
+    assert_ok(tn_tracker_create(f.library, &tracker, &err), &err);
+    struct bytes first = read_bytes(file_of("weak_1"));
+    const struct tn_input input = {
+        .size = sizeof input, .name = "weak_1.o", .bytes = first.at, .length = first.size, .owner = tracker};
+    assert_ok(tn_add_object(f.library, &input, &err), &err);
+    add(&f, "weak_2");
+    assert_ok(tn_tracker_remove(tracker, &err), &err);
+    assert_int_equal(call(&f, "only_second"), 2);
+    close_fixture(&f);
+    free(first.at);
+}
+
+/* ---- C++ ---- */
+
+static char notes[256];
+
+static void note(const char *text)
+{
+    strcat(strcat(notes, *notes ? " " : ""), text);
+}
+
+static void test_exceptions(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    void *cxx = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL);
+    if (!cxx)
+        skip();
+    struct fixture f = open_fixture(&options);
+    struct tn_error err;
+    define(&f, "note", (const void *)note);
+    add(&f, "throws");
+    *notes = '\0';
+    lookup(&f, "run");
+    assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
+    assert_string_equal(notes, "static");
+    *notes = '\0';
+    assert_int_equal(call(&f, "run"), 511);
+    assert_int_equal(call(&f, "run"), 512);
+    assert_string_equal(notes, "local gone local local gone local thread thread "
+                               "local gone local local gone local thread");
+    *notes = '\0';
+    tn_run_finalizers(f.library);
+    assert_string_equal(notes, "gone thread gone static");
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_c_unoptimised), cmocka_unit_test(test_c_optimised), cmocka_unit_test(test_stripping),
+        cmocka_unit_test(test_undefined),     cmocka_unit_test(test_one_copy),    cmocka_unit_test(test_other_copy),
+        cmocka_unit_test(test_exceptions),
+    };
+    return cmocka_run_group_tests_name("link/macho", tests, NULL, NULL);
+}
