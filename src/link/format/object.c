@@ -23,6 +23,12 @@ int tn__object_read(struct tn__object_data *object, const struct tn_format *cons
     return object->format->reader->read(object, err);
 }
 
+/* Not inlined: compilers make a loop over words of it. */
+void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
+{
+    memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
+}
+
 int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err)
 {
     return tn__fail(err, TN_EFORMAT,

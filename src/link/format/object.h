@@ -190,11 +190,7 @@ extern const struct tn_format *const tn__formats_host[];
 
 /* Copies `count` relocations starting at number `first`, all below reloc_count: nothing in a file is aligned. They are
  * unchecked. */
-static inline void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out,
-                                   size_t count)
-{
-    memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
-}
+void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
 
 /* Iterates over the relocations of a section (except in core/reloc_loop.h, whose loop is hot):
  *

@@ -180,7 +180,8 @@ static int place_symbol(struct tn__elf_reader *r, uint32_t index, uint32_t secti
     if (!section || section >= object->section_count)
         return FAIL(r, "%s: symbol %u (%s) lies in section %u, which does not exist", object->name, index, symbol->name,
                     section);
-    if (symbol->value > object->sections[section].size + beyond(symbol))
+    uint64_t size = object->sections[section].size;
+    if (__builtin_expect(symbol->value > size, 0) && symbol->value - size > beyond(symbol))
         return FAIL(r, "%s: symbol %u (%s) lies at %#llx, outside section %s", object->name, index, symbol->name,
                     (unsigned long long)symbol->value, object->sections[section].name);
     symbol->place = TN__PLACE_SECTION;
