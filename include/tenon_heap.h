@@ -79,6 +79,12 @@ enum {
     TN_HEAP_VERIFY = 2, /* check the whole heap after each collection; faults go to on_corruption */
 };
 
+/* Collectors (doc/GC.md). A program contains those that it names, and the default one. It may define
+ * tn_default_collector itself, and then contains only those that it names. */
+struct tn_collector; /* opaque */
+TN_API extern const struct tn_collector tn_collector_copying;
+extern const struct tn_collector *const tn_default_collector;
+
 struct tn_collection {
     size_t size;                   /* of this struct */
     uint64_t number;               /* of this collection, from 1 */
@@ -105,6 +111,7 @@ struct tn_heap_options {
     /* Called when a collection, a walk or a fork has waited long for a thread to reach a safepoint, by the thread that
      * waits (tenon/thread.h). Must not call the heap. May be NULL. */
     tn_on_delay *on_delay;
+    const struct tn_collector *collector; /* NULL: tn_default_collector */
 };
 
 /* Creates a heap. `options` may be NULL (defaults). TN_EINVAL, TN_ENOMEM, TN_EFORMAT (the program's own stack maps are
@@ -124,8 +131,9 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
  * from then on. */
 TN_API void tn_heap_detach(void);
 
-/* Fills in options from the environment: TENON_GC=copy names the collector, TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set
- * flags, TENON_GC_LIMIT is a number of bytes. TN_EINVAL (the text names the variable). */
+/* Fills in options from the environment: TENON_GC names the collector (copy), TENON_GC_STRESS=1 and TENON_GC_VERIFY=1
+ * set flags, TENON_GC_LIMIT is a number of bytes. TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does
+ * not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
 
 /* The default heap, for threads not attached to one: the heap set here, or else one created on first use with the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Allocation and collection. */
+/* What all collectors share: allocation and collections from their beginning to their end, roots, dead objects, and
+ * verification. */
 
 #ifndef TENON_GC_COLLECT_H
 #define TENON_GC_COLLECT_H
@@ -17,34 +18,22 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
 /* ---- collection (collect.c) ---- */
 
 /* Under the lock: a whole collection, including stopping the world. */
-void tn__collect_now(struct tn_heap *heap);
+void tn__collect_now(struct tn_heap *heap, enum tn__extent extent);
 
-/* ---- copying (copy.c) ---- */
-
-struct tn__collector {
+/* A collection, or a part of one that reaches objects from roots. A collector's own struct begins with it. */
+struct tn__collection {
+    const struct tn__tracing *tracing;
     struct tn_heap *heap;
-    struct tn__chunks to; /* what is copied goes here */
-    char *bump, *limit;   /* the rest of the last chunk of `to` */
-    uint32_t scan_chunk;  /* copies before `scan` in it, and in chunks before it, are scanned */
-    char *scan;
-    uint32_t grey_big, grey_kept;
     void *weak, *ephemerons; /* lists linked through the word that such objects reserve for the collector */
-    uint64_t moved, pinned;
-    bool is_full; /* no memory is left to copy to: remaining objects stay in place */
+    uint64_t moved, pinned;  /* bytes; objects */
 };
 
-/* The world is stopped and every chunk retired. Afterwards only live objects are left. */
-void tn__copy_begin(struct tn__collector *c);
-void tn__copy_end(struct tn__collector *c);
-
-/* Updates the slot to its object's new address; copies the object if that has not happened yet. */
-void tn__forward_slot(void *collector, void **slot);
-/* Pins the object for this collection. Before anything moves. */
-void tn__keep(void *collector, void *object);
-/* Scans copies and kept objects until none is left. */
-void tn__drain(struct tn__collector *c);
-/* True if the object was reached so far. */
-bool tn__is_live(const struct tn__collector *c, const void *object);
+/* Clears the results of calls that are not objects, while the collector's data still tells which are. */
+void tn__sift_results(struct tn_heap *heap, bool (*is_object)(const struct tn_heap *heap, const void *address));
+/* Keeps everything that is pinned, then forwards all roots. */
+void tn__find_roots(struct tn__collection *c);
+/* Forwards the references of an object that was reached. */
+void tn__scan(struct tn__collection *c, void *object);
 
 /* ---- weak references and finalizers (weak.c) ---- */
 
@@ -58,7 +47,7 @@ struct tn__finalizer {
 };
 
 /* Clears weak references and queues finalizers, after everything strongly reachable was found. */
-void tn__settle_dead(struct tn__collector *c);
+void tn__settle_dead(struct tn__collection *c);
 
 /* Runs queued finalizers, unless the calling thread is running them already. A safepoint; no lock may be held. */
 void tn__run_finalizers_here(struct tn_heap *heap);
@@ -78,9 +67,7 @@ void tn__verify_end(struct tn_heap *heap);
 
 /* What the barrier does if the heap is verified: notes that `value` is about to be stored into a word of the object,
  * and verifies that its type lists a reference there. NULL: values may be stored into any of its words. */
-void tn__log(struct tn_heap *heap, void *object, void *slot, void *value);
-/* The same for compiled code. */
-void tn__gc_log_here(void *object, void *slot, void *value);
+void tn__verify_log(struct tn_heap *heap, void *object, void *slot, void *value);
 
 #pragma GCC visibility pop
 #endif

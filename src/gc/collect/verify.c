@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Checks a heap after a collection: every reference in it, in handles and in root ranges is null, permanent or the
- * start of an object; no header is a forwarding one. The starts of objects are kept in the chunks' sets.
+ * start of an object; no header is a forwarding one.
  *
  * Then every object is marked as not logged, and its references are recorded. Before the next collection, each
  * reference of an object that still has that mark must be unchanged, or null, which is stored without a barrier, or in
@@ -19,43 +19,54 @@ void tn__corrupt(struct tn_heap *heap, const char *what)
     __builtin_trap();
 }
 
+/* ---- objects ---- */
+
+/* The starts of all objects: a hash table. */
 struct check {
     struct tn_heap *heap;
     const char *wrong;
+    const void **starts;
+    size_t count, capacity;
 };
 
-/* Chunks that keep objects have the starts of these in the set already. */
-static void forget_starts(struct tn_heap *heap)
+static const void **place_of(const struct check *check, const void *object)
 {
-    struct tn__space *space = &heap->space;
-    for (uint32_t i = space->small.first; i; i = space->chunks[i].next)
-        if (!space->chunks[i].kept)
-            memset((void *)tn__chunk_address(space, i), 0, TN__CHUNK_HEAD);
+    size_t at = ((uintptr_t)object >> 3) * 0x9E3779B97F4A7C15u >> 20;
+    while (check->starts[at & (check->capacity - 1)] && check->starts[at & (check->capacity - 1)] != object)
+        at++;
+    return &check->starts[at & (check->capacity - 1)];
+}
+
+static void count_start(void *context, void *object)
+{
+    struct check *check = context;
+    check->count++;
+    if (*tn__header(object) & TN_GC_FORWARDED)
+        check->wrong = "a header says after a collection that its object went elsewhere";
 }
 
 static void note_start(void *context, void *object)
 {
-    struct check *check = context;
-    uint64_t header = *tn__header(object);
-    if (header & TN_GC_FORWARDED)
-        check->wrong = "a header says after a collection that its object went elsewhere";
-    else if (tn__chunk_of(&check->heap->space, object)->state == TN__SMALL)
-        *tn__set_word(object, TN__MARKS) |= tn__set_bit_of(object);
+    *place_of(context, object) = object;
 }
 
 static void check_slot(void *context, void **slot)
 {
     struct check *check = context;
-    const struct tn__space *space = &check->heap->space;
-    const struct tn__chunk *chunk = tn__chunk_of(space, *slot);
-    if (!chunk)
-        return;
-    uintptr_t start = tn__chunk_address(space, (uint32_t)(chunk - space->chunks));
-    bool ok = chunk->state == TN__BIG ? (uintptr_t)*slot == start + chunk->shift
-                                      : chunk->state == TN__SMALL && (uintptr_t)*slot % 8 == 0 &&
-                                            (uintptr_t)*slot >= start + TN__CHUNK_HEAD && tn__in_set(*slot, TN__MARKS);
-    if (!ok)
+    if (tn__is_in_heap(check->heap, *slot) && !*place_of(check, *slot))
         check->wrong = "a reference leads to no object after a collection";
+}
+
+/* False: no memory. */
+static bool note_starts(struct check *check)
+{
+    enum { LEAST = 64 };
+    for (check->capacity = LEAST; check->capacity < 2 * check->count;)
+        check->capacity *= 2;
+    check->starts = tn__alloc_zeroed(NULL, check->capacity, sizeof *check->starts);
+    if (check->starts)
+        check->heap->collector->each_object(check->heap, note_start, check);
+    return check->starts;
 }
 
 /* All references, including those of weak objects and ephemerons. */
@@ -134,7 +145,7 @@ static void take_snapshot(struct tn_heap *heap)
         return;
     heap->snapshot->count = heap->snapshot->stored_count = 0;
     heap->snapshot->is_whole = true;
-    tn__each_object(&heap->space, note_object, heap->snapshot);
+    heap->collector->each_object(heap, note_object, heap->snapshot);
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -242,7 +253,7 @@ static void check_place(struct tn_heap *heap, const struct tn_type *type, uint64
     tn__corrupt(heap, heap->corruption);
 }
 
-void tn__log(struct tn_heap *heap, void *object, void *slot, void *value)
+void tn__verify_log(struct tn_heap *heap, void *object, void *slot, void *value)
 {
     uint64_t offset = (uintptr_t)slot - (uintptr_t)object;
     (void)value;
@@ -253,11 +264,6 @@ void tn__log(struct tn_heap *heap, void *object, void *slot, void *value)
     check_place(heap, tn__type_of(object), offset);
     if (heap->snapshot)
         note_stored(heap->snapshot, slot);
-}
-
-void tn__gc_log_here(void *object, void *slot, void *value)
-{
-    tn__log(tn_heap_current(), object, slot, value);
 }
 
 void tn__verify_end(struct tn_heap *heap)
@@ -276,13 +282,13 @@ void tn__verify_end(struct tn_heap *heap)
 void tn__verify_heap(struct tn_heap *heap)
 {
     struct check check = {.heap = heap};
-    forget_starts(heap);
-    tn__each_object(&heap->space, note_start, &check);
-    if (!check.wrong) {
-        tn__each_object(&heap->space, check_object, &check);
+    heap->collector->each_object(heap, count_start, &check);
+    if (!check.wrong && note_starts(&check)) {
+        heap->collector->each_object(heap, check_object, &check);
         tn__visit_handles(heap, check_slot, &check);
         tn__visit_roots(check_slot, &check);
     }
+    tn__free(NULL, check.starts);
     if (check.wrong)
         tn__corrupt(heap, check.wrong);
     take_snapshot(heap);

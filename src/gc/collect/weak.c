@@ -10,7 +10,7 @@
 enum { KEY, VALUE, NEXT };
 
 /* Visits the values of live keys until no more keys become live. Leaves the ephemerons with dead keys in the list. */
-static void settle_ephemerons(struct tn__collector *c)
+static void settle_ephemerons(struct tn__collection *c)
 {
     bool found = true;
     while (found) {
@@ -19,9 +19,9 @@ static void settle_ephemerons(struct tn__collector *c)
         for (void **at = c->ephemerons, **next; at; at = next) {
             next = at[NEXT];
             at[NEXT] = NULL;
-            if (tn__is_live(c, at[KEY])) {
-                tn__forward_slot(c, &at[KEY]);
-                tn__forward_slot(c, &at[VALUE]);
+            if (c->tracing->is_live(c, at[KEY])) {
+                c->tracing->forward(c, &at[KEY]);
+                c->tracing->forward(c, &at[VALUE]);
                 found = true;
             } else {
                 at[NEXT] = waiting;
@@ -29,7 +29,7 @@ static void settle_ephemerons(struct tn__collector *c)
             }
         }
         c->ephemerons = NULL;
-        tn__drain(c); /* may find new ones */
+        c->tracing->drain(c); /* may find new ones */
         for (void **at = waiting, **next; at; at = next) {
             next = at[NEXT];
             at[NEXT] = c->ephemerons;
@@ -38,7 +38,7 @@ static void settle_ephemerons(struct tn__collector *c)
     }
 }
 
-static void clear_ephemerons(struct tn__collector *c)
+static void clear_ephemerons(struct tn__collection *c)
 {
     for (void **at = c->ephemerons, **next; at; at = next) {
         next = at[NEXT];
@@ -48,13 +48,13 @@ static void clear_ephemerons(struct tn__collector *c)
 
 /* ---- weak references ---- */
 
-static void clear_weak(struct tn__collector *c)
+static void clear_weak(struct tn__collection *c)
 {
     for (void **at = c->weak, **next; at; at = next) {
         next = at[1];
         at[1] = NULL;
-        if (tn__is_live(c, at[0]))
-            tn__forward_slot(c, &at[0]);
+        if (c->tracing->is_live(c, at[0]))
+            c->tracing->forward(c, &at[0]);
         else
             at[0] = NULL;
     }
@@ -70,14 +70,14 @@ static void count_waiting(struct tn_heap *heap, uint64_t change)
 
 /* An object with a finalizer that is otherwise dead stays alive until it has run; live objects' slots are only
  * updated. */
-static void queue_finalizers(struct tn__collector *c)
+static void queue_finalizers(struct tn__collection *c)
 {
     struct tn_heap *heap = c->heap;
     struct tn__finalizer **dead = heap->waiting_end, **at = &heap->finalizers;
     while (*at) {
         struct tn__finalizer *finalizer = *at;
-        if (tn__is_live(c, finalizer->object)) {
-            tn__forward_slot(c, &finalizer->object);
+        if (c->tracing->is_live(c, finalizer->object)) {
+            c->tracing->forward(c, &finalizer->object);
             at = &finalizer->next;
             continue;
         }
@@ -88,17 +88,17 @@ static void queue_finalizers(struct tn__collector *c)
         count_waiting(heap, 1);
     }
     for (struct tn__finalizer *finalizer = *dead; finalizer; finalizer = finalizer->next) {
-        tn__forward_slot(c, &finalizer->object);
+        c->tracing->forward(c, &finalizer->object);
         finalizer->handle->object = finalizer->object; /* a root from now on */
     }
 }
 
-void tn__settle_dead(struct tn__collector *c)
+void tn__settle_dead(struct tn__collection *c)
 {
     settle_ephemerons(c);
     clear_weak(c);
     queue_finalizers(c);
-    tn__drain(c);
+    c->tracing->drain(c);
     settle_ephemerons(c);
     clear_ephemerons(c);
     clear_weak(c); /* references to objects that only finalizers reach */

@@ -177,7 +177,7 @@ int tn_handle_store(struct tn_handle *handle, uint64_t offset, const struct tn_h
     if (at) {
         void *stored = value ? value->object : NULL;
         if (tn__needs_log(handle->heap, handle->object, stored))
-            tn__log(handle->heap, handle->object, at, stored);
+            handle->heap->collector->log(handle->heap, handle->object, at, stored);
         __atomic_store_n((void **)(void *)at, stored, __ATOMIC_RELEASE);
     }
     tn__objects_release(handle->heap, locked);

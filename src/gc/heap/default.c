@@ -14,6 +14,26 @@ static bool is_set(const char *name)
     return value && *value && strcmp(value, "0") != 0;
 }
 
+/* Weak, so that looking for a collector does not make it part of the program. */
+extern const struct tn_collector tn_collector_copying __attribute__((weak));
+
+static int find_collector(const char *name, const struct tn_collector **found, struct tn_error *err)
+{
+    static const struct {
+        const char *name;
+        const struct tn_collector *collector;
+    } all[] = {{"copy", &tn_collector_copying}};
+    for (size_t i = 0; i < TN_COUNT(all); i++) {
+        if (strcmp(all[i].name, name) != 0)
+            continue;
+        *found = all[i].collector;
+        if (!*found)
+            return tn__fail(err, TN_ENOTSUP, "TENON_GC=%s: the program does not contain this collector", name);
+        return 0;
+    }
+    return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there is: copy", name);
+}
+
 int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err)
 {
     if (!options)
@@ -21,8 +41,9 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
     const char *limit = secure_getenv("TENON_GC_LIMIT"), *collector = secure_getenv("TENON_GC");
     char *end;
     *options = (struct tn_heap_options){.size = sizeof *options};
-    if (collector && strcmp(collector, "copy") != 0)
-        return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there is: copy", collector);
+    int code = collector ? find_collector(collector, &options->collector, err) : 0;
+    if (code)
+        return code;
     if (is_set("TENON_GC_STRESS"))
         options->flags |= TN_HEAP_STRESS;
     if (is_set("TENON_GC_VERIFY"))

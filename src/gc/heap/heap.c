@@ -6,11 +6,9 @@
 #include "gc/heap/heaps.h"
 #include "gc/managed/managed.h"
 
-enum { SMALLEST_MB = 64 };
-
-/* A collection may need as much memory again for its copies; and open_space reserves four times the limit, of which at
- * most half of the address space that is left. Where nothing can be read, nothing limits the heap but the system's
- * refusal. */
+/* A collection may need as much memory again for its copies; and the copying collector reserves four times the limit,
+ * of which at most half of the address space that is left. Where nothing can be read, nothing limits the heap but the
+ * system's refusal. */
 static uint64_t default_limit(void)
 {
     struct tn__os_memory memory;
@@ -18,28 +16,12 @@ static uint64_t default_limit(void)
     return tn__min64(memory.limit / 2, memory.address_space / 8);
 }
 
-/* Reserves twice the limit for copying, and twice that again so that freed addresses are not soon reused; less if the
- * system or the caller allows less. */
-static bool open_space(struct tn_heap *heap)
-{
-    uint64_t smallest = (uint64_t)SMALLEST_MB << 20;
-    uint64_t size = tn__align_up(tn__max64(tn__min64(heap->options.limit, 1ull << 40) * 4, smallest), TN__CHUNK_SIZE);
-    for (; size >= smallest; size = tn__align_up(size / 2, TN__CHUNK_SIZE))
-        if (tn__space_open(&heap->space, size)) {
-            heap->options.limit = tn__min64(heap->options.limit, size); /* no size within the limit overflows then */
-            return true;
-        }
-    return false;
-}
-
 static int start(struct tn_heap *heap, struct tn_error *err)
 {
     int code = tn__maps_add_program(err);
     if (!code)
         code = tn__roots_add_program(err);
-    if (!code && !open_space(heap))
-        code = tn__fail(err, TN_ENOMEM, "no address space for a heap");
-    return code;
+    return code ? code : heap->collector->open(heap, err);
 }
 
 int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, struct tn_error *err)
@@ -57,6 +39,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     if (!heap)
         return tn__no_memory(err, NULL);
     heap->options = options;
+    heap->collector = options.collector ? options.collector : tn_default_collector;
     if (!options.limit)
         heap->options.limit = default_limit();
     if (!options.minimum)
@@ -66,8 +49,6 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         tn__free(NULL, heap);
         return code;
     }
-    heap->threshold = heap->options.minimum;
-    heap->young_size = options.flags & TN_HEAP_VERIFY ? UINT64_MAX : 0; /* each store of a reference is verified */
     heap->waiting_end = &heap->waiting;
     tn__list_init(&heap->mutators);
     tn__list_init(&heap->handles);
@@ -113,7 +94,7 @@ void tn_heap_destroy(struct tn_heap *heap)
     free_finalizers(heap->running);
     free_pins(heap);
     tn__verify_end(heap);
-    tn__space_close(&heap->space);
+    heap->collector->close(heap);
     pthread_mutex_destroy(&heap->lock);
     pthread_mutex_destroy(&heap->roots_lock);
     tn__free(NULL, heap);
@@ -124,7 +105,7 @@ void tn_heap_destroy(struct tn_heap *heap)
 void tn_heap_collect(struct tn_heap *heap)
 {
     tn__heap_lock(heap);
-    tn__collect_now(heap);
+    tn__collect_now(heap, TN__FULL);
     tn__heap_unlock(heap);
     tn__run_finalizers_here(heap);
 }
@@ -133,8 +114,8 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
 {
     tn__heap_lock(heap);
     struct tn_heap_stats known = heap->stats;
-    known.in_use = heap->space.in_use;
-    known.large = heap->space.large;
+    known.in_use = heap->in_use;
+    known.large = heap->large;
     for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
         known.finalizers++;
     known.finalizers_waiting = heap->waiting_count;
@@ -161,7 +142,7 @@ void tn_heap_walk(struct tn_heap *heap,
     struct walk walk = {visit, context};
     tn__heap_lock(heap);
     tn__world_stop(heap);
-    tn__each_object(&heap->space, walk_one, &walk);
+    heap->collector->each_object(heap, walk_one, &walk);
     tn__world_start(heap);
     tn__heap_unlock(heap);
 }

@@ -123,11 +123,11 @@ void tn__heaps_remove(struct tn_heap *heap)
 bool tn__is_of_another_heap(const struct tn_heap *own, const void *object)
 {
     bool found = false;
-    if (tn__chunk_of(&own->space, object))
+    if (tn__is_in_heap(own, object))
         return false;
     pthread_mutex_lock(&all.ranges);
     for (EACH_HEAP(heap))
-        found |= tn__chunk_of(&heap->space, object) != NULL;
+        found |= tn__is_in_heap(heap, object);
     pthread_mutex_unlock(&all.ranges);
     return found;
 }

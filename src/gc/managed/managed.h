@@ -17,6 +17,8 @@ void tn__gc_begin_transition(void);
 void tn__gc_end_transition(void);
 /* After the second return of a function, if that came from a transition. */
 void tn__gc_after_jump(void);
+/* tn__gc_log, with the C calling convention (move.c). */
+void tn__gc_log_here(void *object, void *slot, void *value);
 
 /* Detects the processor features that assembly depends on. Before the first heap. TN_ENOTSUP: there is no such assembly
  * (host_none.c). */

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* memmove for memory that holds references: copies whole words, because other threads may read them meanwhile. */
+/* The barrier, and memmove for memory that holds references: copies whole words, because other threads may read them
+ * meanwhile. */
 
-#include "gc/threads/threads.h"
+#include "gc/managed/managed.h"
+
+/* Outside of heaps, only tn__gc_move comes here. */
+void tn__gc_log_here(void *object, void *slot, void *value)
+{
+    struct tn_heap *heap = tn_heap_current();
+    if (heap)
+        heap->collector->log(heap, object, slot, value);
+    else
+        __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
+}
 
 /* `array`: the object with these words if they are all references, and have barriers of their own. */
 static void move_word(void *array, void **to, void *const *from)

@@ -12,7 +12,7 @@ static void collect_in_stress(struct tn__mutator *mutator)
     if (!(mutator->heap->options.flags & TN_HEAP_STRESS))
         return;
     tn__heap_lock(mutator->heap);
-    tn__collect_now(mutator->heap);
+    tn__collect_now(mutator->heap, TN__FULL);
     tn__heap_unlock(mutator->heap);
 }
 

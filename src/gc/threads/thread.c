@@ -93,7 +93,7 @@ void tn_heap_detach(void)
         tn_scope_end();
     struct tn_heap *heap = mutator->heap;
     tn__heap_lock(heap);
-    tn__retire(mutator);
+    heap->collector->retire(mutator);
     tn__gc_block = (struct tn_gc_block){.top = tn__unattached + 1};
     if (mutator->signal_stack)
         tn__stack_watch->detach(mutator);
@@ -101,7 +101,7 @@ void tn_heap_detach(void)
     tn__heap_unlock(heap);
 }
 
-/* The thread's block may not exist any more; its chunk is retired, because the world is stopped. */
+/* The thread's block may not exist any more; it is retired, because the world is stopped. */
 void tn__mutator_drop(struct tn__mutator *mutator)
 {
     tn__scopes_end(mutator, 1);

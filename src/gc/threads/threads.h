@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A heap, its threads, and their references. A heap's lock guards all of it, except what a thread does with its own
- * chunk. The collecting thread holds the lock from the stop request until the world runs again, so a thread that waits
+ * memory. The collecting thread holds the lock from the stop request until the world runs again, so a thread that waits
  * for the lock waits for the collection. */
 
 #ifndef TENON_GC_THREADS_H
@@ -11,6 +11,7 @@
 
 #include "base/lazy_frame.h"
 #include "gc/object/object.h"
+#include "gc/threads/collector.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -25,9 +26,13 @@ struct tn_heap {
     bool fences;            /* the system refuses tn__os_fence_threads: threads use fences of their own */
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     struct tn_heap_options options;
-    struct tn__space space;
-    uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
-    uintptr_t young;               /* as in the blocks of its threads */
+    const struct tn_collector *collector;
+    void *own;       /* the collector's */
+    uintptr_t start; /* of the addresses that its objects are in */
+    uint64_t size;   /* bytes of these */
+    uint64_t in_use; /* bytes that objects are in, and free ones between these */
+    uint64_t large;  /* those of large objects */
+    uintptr_t young; /* as in the blocks of its threads */
     uint64_t young_size;
     struct tn__list mutators;
     /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
@@ -42,6 +47,11 @@ struct tn_heap {
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
     char corruption[200];          /* what verification found, where that is not a constant text */
 };
+
+static inline bool tn__is_in_heap(const struct tn_heap *heap, const void *address)
+{
+    return (uintptr_t)address - heap->start < heap->size;
+}
 
 /* The barrier's tests (doc/GC.md): true if the store of `value` into the object has to be logged. */
 static inline bool tn__needs_log(const struct tn_heap *heap, const void *object, const void *value)
@@ -64,7 +74,7 @@ struct tn__mutator {
     uint64_t signal_stack;        /* 0: none of ours; see overflow.c */
     size_t signal_stack_size;
     uint32_t thread;          /* its number in the system */
-    uint32_t chunk;           /* that it allocates from, up to `limit`; 0: none */
+    uint32_t chunk;           /* the collector's: what it allocates from, up to `limit`; 0: nothing */
     char *limit;              /* the value of block->limit unless the world is to stop */
     struct tn_handle *newest; /* handle in its scopes */
     uint32_t scope_depth;
@@ -191,9 +201,6 @@ void tn__objects_release(struct tn_heap *heap, bool locked);
  * nest. */
 void tn__world_stop(struct tn_heap *heap);
 void tn__world_start(struct tn_heap *heap);
-
-/* Closes the thread's chunk at the end of its last object; the thread has none afterwards. */
-void tn__retire(struct tn__mutator *mutator);
 
 /* Under the lock: returns when all other threads of the heap have stopped (await.c). */
 void tn__await_stopped(struct tn_heap *heap);

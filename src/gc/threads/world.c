@@ -84,20 +84,6 @@ void tn__objects_release(struct tn_heap *heap, bool locked)
         tn__heap_unlock(heap);
 }
 
-/* ---- a thread's chunk ---- */
-
-void tn__retire(struct tn__mutator *mutator)
-{
-    if (!mutator->chunk)
-        return;
-    struct tn__space *space = &mutator->heap->space;
-    uintptr_t start = tn__chunk_address(space, mutator->chunk);
-    space->chunks[mutator->chunk].used = (uint32_t)((uintptr_t)mutator->block->bump - start);
-    mutator->chunk = 0;
-    mutator->limit = mutator->block->bump = NULL;
-    __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_RELAXED);
-}
-
 /* ---- the world ---- */
 
 static void do_nothing(void *unused)
@@ -142,7 +128,7 @@ void tn__world_stop(struct tn_heap *heap)
         tn__await_stopped(heap);
     }
     for (TN__EACH_MUTATOR(at, heap))
-        tn__retire(tn__mutator_at(at));
+        heap->collector->retire(tn__mutator_at(at));
 }
 
 void tn__world_start(struct tn_heap *heap)

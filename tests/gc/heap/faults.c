@@ -29,7 +29,8 @@ static void count(void *context, struct tn_handle *object)
 
 static int create(struct life *life)
 {
-    const struct tn_heap_options options = {.size = sizeof options, .flags = TN_HEAP_VERIFY, .limit = 64 << 20};
+    const struct tn_heap_options options = {
+        .size = sizeof options, .collector = chosen_collector(), .flags = TN_HEAP_VERIFY, .limit = 64 << 20};
     return tn_heap_create(&options, &life->heap, &err);
 }
 

@@ -293,7 +293,8 @@ static void fork_once(void *context, const struct tn_collection *collection)
 static void in_on_collection(void **state)
 {
     pthread_t self = pthread_self();
-    struct tn_heap_options options = {.size = sizeof options, .on_collection = fork_once, .context = &self};
+    struct tn_heap_options options = {
+        .size = sizeof options, .collector = chosen_collector(), .on_collection = fork_once, .context = &self};
     (void)state;
     assert_int_equal(tn_heap_create(&options, &here.heap, &err), 0);
     assert_int_equal(tn_heap_attach(here.heap, &err), 0);

@@ -352,7 +352,8 @@ static void threads_share_a_heap(void **state)
 static void heaps_are_apart(void **state)
 {
     struct tn_heap *a = make_heap(state, 0), *b;
-    struct tn_heap_options options = {.size = sizeof options}, wrong = {.size = sizeof wrong, .flags = 1u << 31};
+    struct tn_heap_options options = {.size = sizeof options, .collector = chosen_collector()},
+                           wrong = {.size = sizeof wrong, .flags = 1u << 31};
     assert_int_equal(tn_heap_create(&options, &b, &err), 0);
     assert_int_equal(tn_heap_create(&wrong, &b, &err), TN_EINVAL);
     assert_int_equal(tn_heap_attach(b, &err), TN_EINVAL);
@@ -407,8 +408,11 @@ static const struct tn_type breaking_type = {
 /* Stores as compiled code does, with or without mistakes, and collects, in a process of its own. */
 static void store_and_collect(uint64_t flags, int how, char *expected)
 {
-    struct tn_heap_options options = {
-        .size = sizeof options, .flags = flags, .on_corruption = end, .context = expected};
+    struct tn_heap_options options = {.size = sizeof options,
+                                      .collector = chosen_collector(),
+                                      .flags = flags,
+                                      .on_corruption = end,
+                                      .context = expected};
     struct tn_heap *heap;
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);
@@ -489,8 +493,11 @@ static const struct word {
 /* The length of arrays is 16 at most: at offset 0, or as the types say. */
 static void store_into_word(const struct word *word, uint64_t flags, char *expected)
 {
-    struct tn_heap_options options = {
-        .size = sizeof options, .flags = flags, .on_corruption = end, .context = expected};
+    struct tn_heap_options options = {.size = sizeof options,
+                                      .collector = chosen_collector(),
+                                      .flags = flags,
+                                      .on_corruption = end,
+                                      .context = expected};
     struct tn_heap *heap;
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);

@@ -74,7 +74,7 @@ static int materialize(void *context, struct tn_responsibility *responsibility, 
 
 static void open_world(struct world *w, uint64_t flags)
 {
-    const struct tn_heap_options options = {.size = sizeof options, .flags = flags};
+    const struct tn_heap_options options = {.size = sizeof options, .collector = chosen_collector(), .flags = flags};
     const struct tn_promised promised[] = {{"first", 0}, {"second", 0}};
     const struct tn_stub_options stubs = {.size = sizeof stubs, .on_failure = (void (*)(void))instead};
     const struct tn_lazy_symbol symbols[] = {{"first", NULL, 0, REGISTERS, STACK},

@@ -102,8 +102,11 @@ static void ignore(void *context, struct tn_handle *object)
 static void heaps_tell_of_themselves(void **state)
 {
     enum { LARGE = 1 << 20 };
-    const struct tn_heap_options options = {
-        .size = sizeof options, .flags = *(uint64_t *)*state, .on_collection = note_collection, .context = &last};
+    const struct tn_heap_options options = {.size = sizeof options,
+                                            .collector = chosen_collector(),
+                                            .flags = *(uint64_t *)*state,
+                                            .on_collection = note_collection,
+                                            .context = &last};
     struct tn_heap *heap;
     void *address;
     calls = 0;
@@ -351,8 +354,11 @@ static void leave(void *context, size_t payload)
 /* tn__gc_allocate never returns without an object. */
 static void managed_code_runs_out(void **state)
 {
-    const struct tn_heap_options options = {
-        .size = sizeof options, .flags = *(uint64_t *)*state, .limit = 1 << 20, .out_of_memory = leave};
+    const struct tn_heap_options options = {.size = sizeof options,
+                                            .collector = chosen_collector(),
+                                            .flags = *(uint64_t *)*state,
+                                            .limit = 1 << 20,
+                                            .out_of_memory = leave};
     static const size_t payloads[] = {2 << 20, SIZE_MAX / 2, SIZE_MAX - 7};
     struct tn_heap *heap;
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
@@ -546,7 +552,8 @@ static const struct {
 static void handles_of_another_heap_are_errors(void **state)
 {
     struct pair p = {.own = make_heap(state, 0)};
-    struct tn_heap_options options = {.size = sizeof options, .flags = *(uint64_t *)*state};
+    struct tn_heap_options options = {
+        .size = sizeof options, .collector = chosen_collector(), .flags = *(uint64_t *)*state};
     assert_int_equal(tn_heap_create(&options, &p.other, &err), 0);
     p.node = make_node(p.own, &node_type, 7, NULL);
     p.foreign = make_node(p.other, &node_type, 9, NULL);

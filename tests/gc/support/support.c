@@ -18,10 +18,18 @@ const struct tn_type bytes_type = {.kind = TN_KIND_LEAF, .alignment = 8, .size =
 
 _Thread_local struct tn_error err;
 
+const struct tn_collector *chosen_collector(void)
+{
+    struct tn_heap_options options;
+    assert_int_equal(tn_heap_options_from_environment(&options, &err), 0);
+    return options.collector;
+}
+
 struct tn_heap *make_heap(void **state, uint64_t limit)
 {
     struct tn_heap *heap;
-    struct tn_heap_options options = {.size = sizeof options, .limit = limit, .flags = *(uint64_t *)*state};
+    struct tn_heap_options options = {
+        .size = sizeof options, .limit = limit, .flags = *(uint64_t *)*state, .collector = chosen_collector()};
     assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
     assert_int_equal(tn_heap_attach(heap, &err), 0);
     return heap;

@@ -30,7 +30,9 @@ extern const struct tn_type node_type, aligned_type, table_type, nodes_type, byt
 /* One per thread. */
 extern _Thread_local struct tn_error err;
 
-/* Creates a heap with the flags that *state points to, and attaches the calling thread. */
+/* The one that TENON_GC names: the tests pass with each. NULL: the default one. */
+const struct tn_collector *chosen_collector(void);
+/* Creates a heap with this collector and the flags that *state points to, and attaches the calling thread. */
 struct tn_heap *make_heap(void **state, uint64_t limit);
 struct tn_handle *make(struct tn_heap *heap, const struct tn_type *type, uint64_t length);
 struct tn_handle *make_node(struct tn_heap *heap, const struct tn_type *type, uint64_t value, struct tn_handle *next);

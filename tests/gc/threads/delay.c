@@ -116,7 +116,8 @@ struct figures {
 /* Collects while a thread takes so long to stop. */
 static struct figures wait_for_one(const struct row *row, unsigned wait_ms, uint32_t *thread)
 {
-    struct tn_heap_options options = {.size = sizeof options, .on_delay = note, .context = &reported};
+    struct tn_heap_options options = {
+        .size = sizeof options, .collector = chosen_collector(), .on_delay = note, .context = &reported};
     struct late late = {.row = row, .wait_ms = wait_ms};
     pthread_t made;
     memset(&reported, 0, sizeof reported);

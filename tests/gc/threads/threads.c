@@ -396,7 +396,8 @@ static void *use_other(void *argument)
 static void heaps_do_not_wait_for_each_other(void **state)
 {
     struct tn_heap *first = make_heap(state, 0), *second;
-    struct tn_heap_options options = {.size = sizeof options, .flags = *(uint64_t *)*state};
+    struct tn_heap_options options = {
+        .size = sizeof options, .collector = chosen_collector(), .flags = *(uint64_t *)*state};
     assert_int_equal(tn_heap_create(&options, &second, &err), 0);
     struct neighbours pairs[] = {{first, second}, {second, first}};
     pthread_t threads[2];

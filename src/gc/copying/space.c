@@ -4,7 +4,7 @@
  * its head. */
 
 #include "base/os.h"
-#include "gc/object/object.h"
+#include "gc/copying/space.h"
 
 enum { PAGE = 4096 };
 

@@ -6,30 +6,41 @@
  * however deep a structure is: objects to scan are found by walking the copies, by the difference of the two sets of a
  * chunk (kept objects) and in a list (large objects). */
 
-#include "gc/collect/collect.h"
+#include "gc/copying/copying.h"
 
 /* The low bits of a forwarding header; the rest is the object's new address, a multiple of 8. */
 #define FORWARD_BITS 7ull
 
+struct copying {
+    struct tn__collection all;
+    struct tn__space *space;
+    struct tn__chunks to; /* what is copied goes here */
+    char *bump, *limit;   /* the rest of the last chunk of `to` */
+    uint32_t scan_chunk;  /* copies before `scan` in it, and in chunks before it, are scanned */
+    char *scan;
+    uint32_t grey_big, grey_kept;
+    bool is_full; /* no memory is left to copy to: remaining objects stay in place */
+};
+
 /* ---- finding objects ---- */
 
-static void make_grey(struct tn__collector *c, struct tn__chunk *chunk, uint32_t *list)
+static void make_grey(struct copying *c, struct tn__chunk *chunk, uint32_t *list)
 {
     if (chunk->grey)
         return;
     chunk->grey = *list ? *list : UINT32_MAX; /* ends the list; 0: in no list */
-    *list = (uint32_t)(chunk - c->heap->space.chunks);
+    *list = (uint32_t)(chunk - c->space->chunks);
 }
 
-static struct tn__chunk *take_grey(struct tn__collector *c, uint32_t *list)
+static struct tn__chunk *take_grey(struct copying *c, uint32_t *list)
 {
-    struct tn__chunk *chunk = &c->heap->space.chunks[*list];
+    struct tn__chunk *chunk = &c->space->chunks[*list];
     *list = chunk->grey == UINT32_MAX ? 0 : chunk->grey;
     chunk->grey = 0;
     return chunk;
 }
 
-static void mark_large(struct tn__collector *c, struct tn__chunk *chunk)
+static void mark_large(struct copying *c, struct tn__chunk *chunk)
 {
     if (chunk->marked)
         return;
@@ -38,21 +49,21 @@ static void mark_large(struct tn__collector *c, struct tn__chunk *chunk)
 }
 
 /* The object stays where it is. */
-static void mark_kept(struct tn__collector *c, struct tn__chunk *chunk, void *object)
+static void mark_kept(struct copying *c, struct tn__chunk *chunk, void *object)
 {
     if (!chunk->kept) {
         chunk->kept = true;
         memset((void *)((uintptr_t)object & -(uintptr_t)TN__CHUNK_SIZE), 0, TN__CHUNK_HEAD);
     }
     *tn__set_word(object, TN__MARKS) |= tn__set_bit_of(object);
-    c->pinned++;
+    c->all.pinned++;
     make_grey(c, chunk, &c->grey_kept);
 }
 
-void tn__keep(void *collector, void *object)
+static void keep(void *collection, void *object)
 {
-    struct tn__collector *c = collector;
-    struct tn__chunk *chunk = tn__chunk_of(&c->heap->space, object);
+    struct copying *c = collection;
+    struct tn__chunk *chunk = tn__chunk_of(c->space, object);
     if (!chunk)
         return;
     if (chunk->state == TN__BIG)
@@ -61,9 +72,10 @@ void tn__keep(void *collector, void *object)
         mark_kept(c, chunk, object);
 }
 
-bool tn__is_live(const struct tn__collector *c, const void *object)
+static bool is_live(const struct tn__collection *collection, const void *object)
 {
-    const struct tn__chunk *chunk = tn__chunk_of(&c->heap->space, object);
+    const struct copying *c = (const struct copying *)collection;
+    const struct tn__chunk *chunk = tn__chunk_of(c->space, object);
     if (!chunk)
         return true;
     if (chunk->state == TN__BIG)
@@ -74,7 +86,7 @@ bool tn__is_live(const struct tn__collector *c, const void *object)
 /* ---- copying ---- */
 
 /* A zero word where a payload is to be aligned to 16. */
-static char *room_for(struct tn__collector *c, uint64_t size, const struct tn_type *type)
+static char *room_for(struct copying *c, uint64_t size, const struct tn_type *type)
 {
     if (c->bump && type->alignment == 16 && ((uintptr_t)c->bump + TN_GC_HEADER_SIZE) % 16 && c->bump < c->limit) {
         *(uint64_t *)(void *)c->bump = 0;
@@ -83,18 +95,18 @@ static char *room_for(struct tn__collector *c, uint64_t size, const struct tn_ty
     return size <= (uint64_t)(c->limit - c->bump) ? c->bump : NULL;
 }
 
-static void end_chunk(struct tn__collector *c)
+static void end_chunk(struct copying *c)
 {
-    struct tn__space *space = &c->heap->space;
+    struct tn__space *space = c->space;
     if (c->to.last)
         space->chunks[c->to.last].used = (uint32_t)((uintptr_t)c->bump - tn__chunk_address(space, c->to.last));
 }
 
-static bool next_chunk(struct tn__collector *c)
+static bool next_chunk(struct copying *c)
 {
-    struct tn__space *space = &c->heap->space;
+    struct tn__space *space = c->space;
     end_chunk(c);
-    uint32_t chunk = tn__space_take(space, &c->to, c->heap->options.flags & TN_HEAP_STRESS);
+    uint32_t chunk = tn__space_take(space, &c->to, c->all.heap->options.flags & TN_HEAP_STRESS);
     if (!chunk)
         return false;
     char *start = (char *)tn__chunk_address(space, chunk);
@@ -120,7 +132,7 @@ static uint64_t store_hash(char *copy, const void *object, uint64_t size)
 }
 
 /* Copies the object and returns its new address; NULL: no memory is left to copy to. */
-static void *copy(struct tn__collector *c, const void *object)
+static void *copy(struct copying *c, const void *object)
 {
     enum { HASH = 8, ALIGNMENT = 8 };
     const struct tn_type *type = tn__type_of(object);
@@ -135,7 +147,7 @@ static void *copy(struct tn__collector *c, const void *object)
     size = store_hash(c->bump, object, size);
     void *result = c->bump + TN_GC_HEADER_SIZE;
     c->bump += size;
-    c->moved += size;
+    c->all.moved += size;
     *tn__header(object) = (uintptr_t)result | TN_GC_FORWARDED;
     return result;
 }
@@ -146,11 +158,11 @@ static void set_slot(void **slot, void *object)
     __atomic_store_n(slot, object, __ATOMIC_RELAXED);
 }
 
-void tn__forward_slot(void *collector, void **slot)
+static void forward(void *collection, void **slot)
 {
-    struct tn__collector *c = collector;
+    struct copying *c = collection;
     void *object = *slot;
-    struct tn__chunk *chunk = tn__chunk_of(&c->heap->space, object);
+    struct tn__chunk *chunk = tn__chunk_of(c->space, object);
     if (!chunk)
         return;
     if (!chunk->from) {
@@ -174,27 +186,10 @@ void tn__forward_slot(void *collector, void **slot)
 
 /* ---- looking at objects ---- */
 
-static void look_at(struct tn__collector *c, void *object)
-{
-    void **words = object;
-    switch (tn__type_of(object)->kind) {
-    case TN_KIND_WEAK:
-        words[1] = c->weak;
-        c->weak = object;
-        break;
-    case TN_KIND_EPHEMERON:
-        words[2] = c->ephemerons;
-        c->ephemerons = object;
-        break;
-    default:
-        tn__visit_references(object, tn__forward_slot, c);
-    }
-}
-
 /* Scans the next copy; false: there is none. */
-static bool scan_copy(struct tn__collector *c)
+static bool scan_copy(struct copying *c)
 {
-    const struct tn__space *space = &c->heap->space;
+    const struct tn__space *space = c->space;
     if (!c->scan_chunk)
         return false;
     const struct tn__chunk *chunk = &space->chunks[c->scan_chunk];
@@ -212,24 +207,25 @@ static bool scan_copy(struct tn__collector *c)
         return true;
     }
     c->scan += tn__object_size(object);
-    look_at(c, object);
+    tn__scan(&c->all, object);
     return true;
 }
 
-static void scan_kept(struct tn__collector *c, const struct tn__chunk *chunk)
+static void scan_kept(struct copying *c, const struct tn__chunk *chunk)
 {
-    uintptr_t start = tn__chunk_address(&c->heap->space, (uint32_t)(chunk - c->heap->space.chunks));
+    uintptr_t start = tn__chunk_address(c->space, (uint32_t)(chunk - c->space->chunks));
     uint64_t *sets = (uint64_t *)start;
     for (uint32_t i = 0; i < TN__SET_WORDS; i++)
         for (uint64_t rest; (rest = sets[TN__MARKS + i] & ~sets[TN__SEEN + i]);) {
             unsigned bit = (unsigned)__builtin_ctzll(rest);
             sets[TN__SEEN + i] |= 1ull << bit;
-            look_at(c, (void *)(start + (i * 64ull + bit) * 8));
+            tn__scan(&c->all, (void *)(start + (i * 64ull + bit) * 8));
         }
 }
 
-void tn__drain(struct tn__collector *c)
+static void drain(struct tn__collection *collection)
 {
+    struct copying *c = (struct copying *)collection;
     for (;;) {
         if (scan_copy(c))
             continue;
@@ -237,8 +233,8 @@ void tn__drain(struct tn__collector *c)
             scan_kept(c, take_grey(c, &c->grey_kept));
         } else if (c->grey_big) {
             const struct tn__chunk *chunk = take_grey(c, &c->grey_big);
-            uintptr_t start = tn__chunk_address(&c->heap->space, (uint32_t)(chunk - c->heap->space.chunks));
-            look_at(c, (char *)start + chunk->shift);
+            uintptr_t start = tn__chunk_address(c->space, (uint32_t)(chunk - c->space->chunks));
+            tn__scan(&c->all, (char *)start + chunk->shift);
         } else {
             return;
         }
@@ -247,9 +243,8 @@ void tn__drain(struct tn__collector *c)
 
 /* ---- before and after ---- */
 
-void tn__copy_begin(struct tn__collector *c)
+static void begin(const struct tn__space *space)
 {
-    struct tn__space *space = &c->heap->space;
     for (uint32_t i = space->small.first; i; i = space->chunks[i].next) {
         space->chunks[i].from = true;
         space->chunks[i].kept = false;
@@ -258,10 +253,10 @@ void tn__copy_begin(struct tn__collector *c)
         space->chunks[i].marked = false;
 }
 
-static void free_small(struct tn__collector *c)
+static void free_small(struct copying *c)
 {
-    struct tn__space *space = &c->heap->space;
-    bool unmap = c->heap->options.flags & TN_HEAP_STRESS;
+    struct tn__space *space = c->space;
+    bool unmap = c->all.heap->options.flags & TN_HEAP_STRESS;
     uint32_t next;
     for (uint32_t i = space->small.first; i; i = next) {
         next = space->chunks[i].next;
@@ -288,12 +283,25 @@ static void free_big(struct tn__space *space)
     }
 }
 
-void tn__copy_end(struct tn__collector *c)
+static void end(struct copying *c)
 {
-    struct tn__space *space = &c->heap->space;
+    struct tn__space *space = c->space;
     end_chunk(c);
     free_small(c);
     free_big(space);
-    uint64_t wanted = tn__max64(c->heap->options.minimum, space->in_use) >> TN__CHUNK_SHIFT;
+    uint64_t wanted = tn__max64(c->all.heap->options.minimum, space->in_use) >> TN__CHUNK_SHIFT;
     tn__space_trim(space, (uint32_t)tn__min64(2 * wanted, UINT32_MAX));
+}
+
+void tn__copy(struct tn_heap *heap, struct tn_collection *done)
+{
+    static const struct tn__tracing tracing = {forward, keep, is_live, drain};
+    struct copying c = {.all = {.tracing = &tracing, .heap = heap}, .space = &tn__copying_of(heap)->space};
+    begin(c.space);
+    tn__find_roots(&c.all);
+    drain(&c.all);
+    tn__settle_dead(&c.all);
+    end(&c);
+    done->moved = c.all.moved;
+    done->pinned = c.all.pinned;
 }

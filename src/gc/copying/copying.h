@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The copying collector: the reference that others are compared with. */
+
+#ifndef TENON_GC_COPYING_H
+#define TENON_GC_COPYING_H
+
+#include "gc/collect/collect.h"
+#include "gc/copying/space.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What a heap with this collector has. */
+struct tn__copying {
+    struct tn__space space;
+    uint64_t allocated, threshold; /* bytes since the last collection; how many start the next one */
+};
+
+static inline struct tn__copying *tn__copying_of(const struct tn_heap *heap)
+{
+    return heap->own;
+}
+
+/* The world is stopped and every chunk retired. Afterwards only live objects are left (copy.c). */
+void tn__copy(struct tn_heap *heap, struct tn_collection *done);
+
+#pragma GCC visibility pop
+#endif
