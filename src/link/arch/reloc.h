@@ -144,6 +144,17 @@ struct tn__shortener {
     uint32_t (*write)(const struct tn__short *code, uint8_t *out);
 };
 
+/* Instructions that may be rewritten: that at the field of a relocation whose row names a form, and its neighbours. */
+struct tn__sequence {
+    uint32_t form;
+    uint32_t next; /* the form of the next relocation, if it stands 4 bytes behind, for the same symbol and addend */
+    bool loose;    /* the section has one of a loose pair without the other right behind or before it */
+    uint8_t *field;
+    uint64_t before, after; /* bytes of the section before the field, and from its beginning on */
+    uint64_t S, P;
+    int64_t A;
+};
+
 struct tn__arch {
     const char *name;
     const char *triple;                 /* LLVM's name, for objects that do not say more */
@@ -156,10 +167,11 @@ struct tn__arch {
      * thread pointer, or begins `tls_gap` bytes above it. */
     bool tls_above;
     uint8_t tls_gap;
-    /* Rewrites the instruction around a field whose row names this form, so that it needs no GOT slot; `before` is the
-     * number of bytes in the section before the field. False, without any change, if it cannot or the values do not
-     * fit. */
-    bool (*relax)(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
+    /* Rewrites instructions so that they need no GOT slot. Returns how many bytes from the field on are final then; 0,
+     * without any change, if it cannot or the values do not fit. */
+    uint64_t (*relax)(const struct tn__sequence *code);
+    /* Two forms that are counted in each section: see tn__sequence.loose. 0: there are none. */
+    uint8_t loose_pair[2];
     const struct tn__shortener *shortener; /* NULL: code keeps its size */
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */

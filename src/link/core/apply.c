@@ -210,6 +210,25 @@ static bool lacks_descriptor(const struct tn__site *site)
            !site->object->plan->tls_apart;
 }
 
+static bool relax(const struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
+{
+    const struct tn__reloc *reloc = site->reloc;
+    const struct tn__arch *arch = site->object->data->arch;
+    if (site->row->flags & TN__R_TLS && site->object->plan->tls_apart)
+        return false;
+    const struct tn__sequence group = {
+        .form = site->row->relax,
+        .next = arch->loose_pair[0] ? tn__form_behind(site->object->data->format, reloc, reloc + 1) : 0,
+        .loose = site->section->loose,
+        .field = at,
+        .before = reloc->offset,
+        .after = site->section->size - reloc->offset,
+        .S = S,
+        .P = P,
+        .A = reloc->addend};
+    return arch->relax(&group) != 0;
+}
+
 /* Any relocation. */
 __attribute__((noinline)) static int apply(const struct tn__site *site)
 {
@@ -226,8 +245,7 @@ __attribute__((noinline)) static int apply(const struct tn__site *site)
     uint64_t P = site->section->address + reloc->offset, S = object->plan->addresses[reloc->symbol];
     if (row->value >= TN__V_AT_S)
         return apply_pair(site, at, S);
-    bool relax = row->relax && !(row->flags & TN__R_TLS && object->plan->tls_apart);
-    if (relax && object->data->arch->relax(row->relax, at, reloc->offset, S, reloc->addend, P))
+    if (row->relax && relax(site, at, S, P))
         return 0;
     if (lacks_descriptor(site))
         return tn__fail(site->link->err, TN_ENOTSUP,

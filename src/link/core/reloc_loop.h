@@ -40,6 +40,7 @@ TN__INLINE struct tn__site tn__site_of(const struct tn__loop *loop, const struct
     return (struct tn__site){loop->link, loop->object, loop->section, reloc, row};
 }
 
+/* The relocation that follows is behind `reloc`; its type is UINT32_MAX if there is none. */
 typedef int tn__visit_reloc(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row);
 
 /* Called for each block of relocations before they are visited. NULL: nothing to do. */
@@ -51,12 +52,14 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn_format *format = loop.object->data->format;
-    struct tn__reloc block[TN__RELOC_BLOCK];
+    struct tn__reloc block[TN__RELOC_BLOCK + 2]; /* with the one that follows, or the end */
     loop.section = section;
     loop.size = section->size, loop.address = section->address, loop.write = section->write;
     for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-        size_t count = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        tn__relocs_copy(section, first, block, count);
+        size_t copied = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK + 1);
+        size_t count = copied > TN__RELOC_BLOCK ? TN__RELOC_BLOCK : copied;
+        tn__relocs_copy(section, first, block, copied);
+        block[copied].type = UINT32_MAX;
         const struct tn__loop copy = loop; /* whose address may be taken */
         int code = begin ? begin(&copy, block, count) : 0;
         if (code)

@@ -1,37 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Drops unneeded GOT slots. The scan makes a slot for every symbol that is loaded through the GOT. Most of these loads
- * are rewritten later, when values are stored (arch/x86_64/relax.c). In memory an unused slot costs nothing, but in a
- * file it would be one more word to relocate at load time. So each such instruction is rewritten here on trial. */
+ * are rewritten later, when values are stored (relax.c of an architecture). In memory an unused slot costs nothing, but
+ * in a file it would be one more word to relocate at load time. So each such instruction is rewritten here on trial. */
 
 #include "link/file/output_build.h"
 
 /* Bytes that rewriting may read or change, before and after the start of the field. */
-enum { BEFORE = 8, BEHIND = 8 };
+enum { BEFORE = 8, BEHIND = 16 };
 
-/* True if the instruction can be rewritten to work without the slot. This does not depend on addresses: an output lies
- * within 2 GiB (output_layout.c). */
-static bool can_do_without(const struct tn__output_link *o, const struct tn__object *object,
-                           const struct tn__section *section, const struct tn__reloc *reloc, const struct tn__row *row)
+/* How many bytes from the field on can be rewritten to work without the slot. This does not depend on addresses: an
+ * output lies within 2 GiB (output_layout.c). */
+static uint64_t can_do_without(const struct tn__output_link *o, const struct tn__object *object,
+                               const struct tn__section *section, const struct tn__reloc *reloc,
+                               const struct tn__reloc *next)
 {
+    const struct tn_format *format = object->data->format;
+    const struct tn__row *row = &format->rows[reloc->type];
     uint8_t trial[BEFORE + BEHIND] = {0};
     uint64_t before = tn__min64(reloc->offset, BEFORE), behind = tn__min64(section->size - reloc->offset, BEHIND);
     bool given = object->plan->symbol_flags[reloc->symbol] & TN__SYMBOL_GIVEN;
     if (!row->relax || row->flags & TN__R_TLS || given || !tn__output_is_inside(object, reloc->symbol))
-        return false;
+        return 0;
     memcpy(trial + BEFORE - before, section->bytes + reloc->offset - before, (size_t)(before + behind));
-    return object->data->arch->relax(row->relax, trial + BEFORE, reloc->offset, o->base, reloc->addend, o->base);
+    return format->arch->relax(&(struct tn__sequence){.form = row->relax,
+                                                      .next = next ? tn__form_behind(format, reloc, next) : 0,
+                                                      .loose = section->loose,
+                                                      .field = trial + BEFORE,
+                                                      .before = reloc->offset,
+                                                      .after = behind,
+                                                      .S = o->base,
+                                                      .P = o->base,
+                                                      .A = reloc->addend});
 }
 
 static void note_section(const struct tn__output_link *o, const struct tn__object *object,
                          const struct tn__section *section, uint8_t *needed)
 {
-    struct tn__relocs relocs;
-    tn__relocs_begin(&relocs, section);
-    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) {
-        const struct tn__row *row = &object->data->format->rows[reloc->type];
-        if (row->slot == TN__SLOT_ADDRESS && !needed[reloc->symbol])
-            needed[reloc->symbol] = !can_do_without(o, object, section, reloc, row);
+    struct tn__reloc reloc, next;
+    uint64_t from = 0, to = 0; /* what was rewritten last */
+    for (uint64_t i = 0; i < section->reloc_count; i++) {
+        bool is_last = i + 1 == section->reloc_count;
+        tn__relocs_copy(section, i, &reloc, 1);
+        if (!is_last)
+            tn__relocs_copy(section, i + 1, &next, 1);
+        if (object->data->format->rows[reloc.type].slot != TN__SLOT_ADDRESS || reloc.offset - from < to - from)
+            continue;
+        from = reloc.offset;
+        to = from + can_do_without(o, object, section, &reloc, is_last ? NULL : &next);
+        needed[reloc.symbol] |= from == to;
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include "link/arch/reloc.h"
 #include "link/format/object.h"
 
 const char *tn_format_name(const struct tn_format *format)
@@ -27,6 +28,14 @@ int tn__object_read(struct tn__object_data *object, const struct tn_format *cons
 void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count)
 {
     memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
+}
+
+uint32_t tn__form_behind(const struct tn_format *format, const struct tn__reloc *reloc, const struct tn__reloc *next)
+{
+    enum { INSTRUCTION = 4 };
+    bool together =
+        next->offset - reloc->offset == INSTRUCTION && next->symbol == reloc->symbol && next->addend == reloc->addend;
+    return together && next->type < format->row_count ? format->rows[next->type].relax : 0;
 }
 
 int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err)

@@ -58,6 +58,7 @@ struct tn__section {
     uint64_t offset; /* in its zone's range */
     uint32_t priority;
     uint32_t follows; /* the section that it accompanies (SHF_LINK_ORDER); 0: none */
+    uint32_t loose;   /* nonzero: see struct tn__sequence */
     uint8_t kind, role;
     bool reversed;       /* its functions run from last to first */
     bool discarded;      /* another object's copy of its COMDAT group is used, or it was stripped */
@@ -223,6 +224,9 @@ static inline const struct tn__reloc *tn__relocs_next(struct tn__relocs *relocs)
     }
     return &relocs->block[relocs->at++];
 }
+
+/* The form of the relocation `next`, which follows `reloc`, for struct tn__sequence. */
+uint32_t tn__form_behind(const struct tn_format *format, const struct tn__reloc *reloc, const struct tn__reloc *next);
 
 /* That of the formats, up to NULL, which the bytes are of; NULL: none. */
 const struct tn_format *tn__format_of(const struct tn_format *const *formats, const uint8_t *bytes, size_t size);

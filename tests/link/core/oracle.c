@@ -161,8 +161,13 @@ static void relax_undefined(struct output *output, const struct field *field, ui
     uint64_t S = field->object->plan->addresses[field->reloc->symbol];
     const uint8_t *slot = at_address(output, target_of(field, field->theirs, output->got_base), 8);
     if (field->row->relax && symbol->place == TN__PLACE_UNDEFINED && !S && slot && !tn__get64(slot))
-        field->object->data->arch->relax(field->row->relax, theirs + field->reloc->offset, field->reloc->offset, S,
-                                         field->reloc->addend, field->P);
+        field->object->data->arch->relax(&(struct tn__sequence){.form = field->row->relax,
+                                                                .field = theirs + field->reloc->offset,
+                                                                .before = field->reloc->offset,
+                                                                .after = 4,
+                                                                .S = S,
+                                                                .P = field->P,
+                                                                .A = field->reloc->addend});
 }
 
 /* Makes explained differences equal in `theirs`, so that only unexplained ones remain. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* AArch64, for the tables of its relocations in src/link/format: the fields of its instructions. */
+/* AArch64, for the tables of its relocations in src/link/format: the fields of its instructions, and those that may be
+ * rewritten. */
 
 #ifndef TENON_AARCH64_H
 #define TENON_AARCH64_H
@@ -37,6 +38,22 @@ enum tn__aarch64_field {
 
 /* By number, from TN__FIELDS on. */
 extern const struct tn__encoder tn__aarch64_encoders[TN__AARCH64_FIELDS - TN__FIELDS];
+
+/* Forms of instructions that relax.c may rewrite: each group begins with an adrp. */
+enum tn__aarch64_form {
+    TN__AARCH64_GOT_PAGE = 1,
+    TN__AARCH64_GOT_LO12, /* ldr */
+    TN__AARCH64_PAGE,
+    TN__AARCH64_LO12_ADD, /* add */
+    TN__AARCH64_TLSIE_PAGE,
+    TN__AARCH64_TLSIE_LO12, /* ldr */
+    TN__AARCH64_TLSDESC_PAGE,
+    TN__AARCH64_TLSDESC_LO12, /* ldr */
+    TN__AARCH64_TLSDESC_ADD,
+};
+
+/* See struct tn__arch. */
+uint64_t tn__aarch64_relax(const struct tn__sequence *code);
 
 #pragma GCC visibility pop
 #endif

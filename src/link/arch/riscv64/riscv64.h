@@ -42,7 +42,7 @@ extern const struct tn__encoder tn__riscv64_encoders[TN__RISCV64_FIELDS - TN__FI
 
 extern const struct tn__shortener tn__riscv64_shortener;
 /* See struct tn__arch. */
-bool tn__riscv64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
+uint64_t tn__riscv64_relax(const struct tn__sequence *code);
 
 #pragma GCC visibility pop
 #endif

@@ -109,14 +109,14 @@ static uint32_t write(const struct tn__short *code, uint8_t *out)
 const struct tn__shortener tn__riscv64_shortener = {TN__RISCV64_PADDING, TN__RISCV64_PADDING, measure, write};
 
 /* An address that is out of reach from its place, but not from zero: that of an undefined weak symbol, say. */
-bool tn__riscv64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P)
+uint64_t tn__riscv64_relax(const struct tn__sequence *code)
 {
     enum { AUIPC = 0x17, LUI = 0x37, OPCODE = 0x7f, ROUND = 0x800 };
-    (void)before;
-    uint64_t address = S + (uint64_t)A;
-    if (form != TN__RISCV64_PAIR || (*field & OPCODE) != AUIPC || fits_signed(address - P + ROUND, 32) ||
-        !fits_signed(address + ROUND, 32))
-        return false;
-    tn__put32(field, LUI | (tn__get32(field) & REGISTER << RD_SHIFT) | ((uint32_t)(address + ROUND) & 0xfffff000));
-    return true;
+    uint64_t address = code->S + (uint64_t)code->A;
+    if (code->form != TN__RISCV64_PAIR || (*code->field & OPCODE) != AUIPC ||
+        fits_signed(address - code->P + ROUND, 32) || !fits_signed(address + ROUND, 32))
+        return 0;
+    uint32_t target = tn__get32(code->field) & REGISTER << RD_SHIFT;
+    tn__put32(code->field, LUI | target | ((uint32_t)(address + ROUND) & 0xfffff000));
+    return 4;
 }

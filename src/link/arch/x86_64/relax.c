@@ -123,15 +123,17 @@ static bool relax_thread_offset(const struct load *load, uint64_t offset)
 
 /* ---- both ---- */
 
-bool tn__x86_64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P)
+uint64_t tn__x86_64_relax(const struct tn__sequence *code)
 {
+    uint32_t form = code->form;
+    uint8_t *field = code->field;
     bool rex2 = form == TN__X86_64_GOT_REX2 || form == TN__X86_64_TPOFF_REX2;
     bool rex = form == TN__X86_64_GOT_REX || form == TN__X86_64_TPOFF_REX;
-    if (A != -4 || before < (rex2 ? 4 : rex ? 3 : 2))
-        return false;
+    if (code->A != -4 || code->before < (rex2 ? 4 : rex ? 3 : 2))
+        return 0;
     struct load load = {
         .field = field,
-        .before = before,
+        .before = code->before,
         .opcode = field[-2],
         .modrm = field[-1],
         .r_bits = rex2 ? REX2_R : REX_R,
@@ -140,7 +142,8 @@ bool tn__x86_64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S
     bool has_prefix = rex2 ? field[-4] == 0xd5 : rex && (field[-3] & 0xf8) == 0x48;
     if (has_prefix && !(field[-3] & load.b_bits))
         load.prefix = field - 3;
-    if (form == TN__X86_64_TPOFF_REX || form == TN__X86_64_TPOFF_REX2)
-        return relax_thread_offset(&load, S);
-    return relax_relative(&load, S - 4 - P) || relax_operation(&load, S);
+    bool done = form == TN__X86_64_TPOFF_REX || form == TN__X86_64_TPOFF_REX2
+                    ? relax_thread_offset(&load, code->S)
+                    : relax_relative(&load, code->S - 4 - code->P) || relax_operation(&load, code->S);
+    return done ? 4 : 0;
 }

@@ -19,7 +19,7 @@ enum tn__x86_64_form {
 };
 
 /* See struct tn__arch. */
-bool tn__x86_64_relax(uint32_t form, uint8_t *field, uint64_t before, uint64_t S, int64_t A, uint64_t P);
+uint64_t tn__x86_64_relax(const struct tn__sequence *code);
 
 #pragma GCC visibility pop
 #endif

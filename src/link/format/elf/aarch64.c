@@ -13,13 +13,15 @@
 #include "link/arch/aarch64/aarch64.h"
 #include "link/format/object.h"
 
-#define ROW(no, name, value, field, size, bits, flags, slot)                                                           \
-    [no] = TN__ROW("R_AARCH64_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, 0)
+#define ROW(no, name, value, field, size, bits, flags, slot, relax)                                                    \
+    [no] = TN__ROW("R_AARCH64_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, relax)
 #define D(no, name, value, field, bits, flags, slot)                                                                   \
-    ROW(no, name, value, TN__F_##field, 1 << TN__F_##field, bits, flags, slot)
-#define I(no, name, value, field, bits, flags, slot) ROW(no, name, value, TN__AARCH64_##field, 4, bits, flags, slot)
-#define N(no, name)                                  ROW(no, name, NONE, TN__F_LE8, 1, 0, 0, NONE)
-#define DYNAMIC(no, name)                            ROW(no, name, UNSUPPORTED, TN__F_LE64, 8, 64, 0, NONE)
+    ROW(no, name, value, TN__F_##field, 1 << TN__F_##field, bits, flags, slot, 0)
+#define I(no, name, value, field, bits, flags, slot) ROW(no, name, value, TN__AARCH64_##field, 4, bits, flags, slot, 0)
+#define X(no, name, value, field, bits, flags, slot, form)                                                             \
+    ROW(no, name, value, TN__AARCH64_##field, 4, bits, flags, slot, TN__AARCH64_##form)
+#define N(no, name)       ROW(no, name, NONE, TN__F_LE8, 1, 0, 0, NONE, 0)
+#define DYNAMIC(no, name) ROW(no, name, UNSUPPORTED, TN__F_LE64, 8, 64, 0, NONE, 0)
 
 #define SIGNED   TN__R_SIGNED
 #define UNSIGNED TN__R_UNSIGNED
@@ -28,7 +30,8 @@
 #define TLS      TN__R_TLS
 #define PROGRAM  TN__R_PROGRAM
 
-/* no. name, value, field, bits, flags, GOT slot; D: in data, I: in an instruction */
+/* no. name, value, field, bits, flags, GOT slot; D: in data, I: in an instruction,
+ * X: that relax.c may rewrite */
 static const struct tn__row rows[] = {
     N(0, NONE),
     N(256, NONE),
@@ -56,9 +59,9 @@ static const struct tn__row rows[] = {
     /* distances */
     I(273, LD_PREL_LO19, S_A_P, BRANCH19, 21, SIGNED, NONE),
     I(274, ADR_PREL_LO21, S_A_P, ADR, 21, SIGNED, NONE),
-    I(275, ADR_PREL_PG_HI21, PAGE_S_A_P, ADRP, 33, SIGNED, NONE),
+    X(275, ADR_PREL_PG_HI21, PAGE_S_A_P, ADRP, 33, SIGNED, NONE, PAGE),
     I(276, ADR_PREL_PG_HI21_NC, PAGE_S_A_P, ADRP, 33, 0, NONE),
-    I(277, ADD_ABS_LO12_NC, S_A, LO12, 12, 0, NONE),
+    X(277, ADD_ABS_LO12_NC, S_A, LO12, 12, 0, NONE, LO12_ADD),
     I(278, LDST8_ABS_LO12_NC, S_A, LO12, 12, 0, NONE),
     I(279, TSTBR14, BRANCH, BRANCH14, 16, SIGNED, NONE),
     I(280, CONDBR19, BRANCH, BRANCH19, 21, SIGNED, NONE),
@@ -88,8 +91,8 @@ static const struct tn__row rows[] = {
     D(308, GOTREL32, S_A_GOT, LE32, 32, SIGNED, NONE),
     I(309, GOT_LD_PREL19, G_A_P, BRANCH19, 21, SIGNED, ADDRESS),
     I(310, LD64_GOTOFF_LO15, G_A_GOT, LO15_8, 15, UNSIGNED, ADDRESS),
-    I(311, ADR_GOT_PAGE, PAGE_G_A_P, ADRP, 33, SIGNED, ADDRESS),
-    I(312, LD64_GOT_LO12_NC, G_A, LO12_8, 12, 0, ADDRESS),
+    X(311, ADR_GOT_PAGE, PAGE_G_A_P, ADRP, 33, SIGNED, ADDRESS, GOT_PAGE),
+    X(312, LD64_GOT_LO12_NC, G_A, LO12_8, 12, 0, ADDRESS, GOT_LO12),
     I(313, LD64_GOTPAGE_LO15, G_A_PAGE_GOT, LO15_8, 15, UNSIGNED, ADDRESS),
     D(314, PLT32, S_A_P, LE32, 32, SIGNED | STUB, NONE),
     D(315, GOTPCREL32, G_A_P, LE32, 32, SIGNED, ADDRESS),
@@ -126,8 +129,8 @@ static const struct tn__row rows[] = {
     /* initial exec, local exec */
     I(539, TLSIE_MOVW_GOTTPREL_G1, G_A_GOT, MOVS_G1, 33, SIGNED | TLS, ADDRESS),
     I(540, TLSIE_MOVW_GOTTPREL_G0_NC, G_A_GOT, MOVW_G0, 16, TLS, ADDRESS),
-    I(541, TLSIE_ADR_GOTTPREL_PAGE21, PAGE_G_A_P, ADRP, 33, SIGNED | TLS, ADDRESS),
-    I(542, TLSIE_LD64_GOTTPREL_LO12_NC, G_A, LO12_8, 12, TLS, ADDRESS),
+    X(541, TLSIE_ADR_GOTTPREL_PAGE21, PAGE_G_A_P, ADRP, 33, SIGNED | TLS, ADDRESS, TLSIE_PAGE),
+    X(542, TLSIE_LD64_GOTTPREL_LO12_NC, G_A, LO12_8, 12, TLS, ADDRESS, TLSIE_LO12),
     I(543, TLSIE_LD_GOTTPREL_PREL19, G_A_P, BRANCH19, 21, SIGNED | TLS, ADDRESS),
     I(544, TLSLE_MOVW_TPREL_G2, S_A, MOVS_G2, 49, SIGNED | TLS | PROGRAM, NONE),
     I(545, TLSLE_MOVW_TPREL_G1, S_A, MOVS_G1, 33, SIGNED | TLS | PROGRAM, NONE),
@@ -149,9 +152,9 @@ static const struct tn__row rows[] = {
     /* descriptors; the last three only mark instructions */
     I(560, TLSDESC_LD_PREL19, G_A_P, BRANCH19, 21, SIGNED | TLS, TLS_DESC),
     I(561, TLSDESC_ADR_PREL21, G_A_P, ADR, 21, SIGNED | TLS, TLS_DESC),
-    I(562, TLSDESC_ADR_PAGE21, PAGE_G_A_P, ADRP, 33, SIGNED | TLS, TLS_DESC),
-    I(563, TLSDESC_LD64_LO12, G_A, LO12_8, 12, TLS, TLS_DESC),
-    I(564, TLSDESC_ADD_LO12, G_A, LO12, 12, TLS, TLS_DESC),
+    X(562, TLSDESC_ADR_PAGE21, PAGE_G_A_P, ADRP, 33, SIGNED | TLS, TLS_DESC, TLSDESC_PAGE),
+    X(563, TLSDESC_LD64_LO12, G_A, LO12_8, 12, TLS, TLS_DESC, TLSDESC_LO12),
+    X(564, TLSDESC_ADD_LO12, G_A, LO12, 12, TLS, TLS_DESC, TLSDESC_ADD),
     I(565, TLSDESC_OFF_G1, G_A_GOT, MOVS_G1, 33, SIGNED | TLS, TLS_DESC),
     I(566, TLSDESC_OFF_G0_NC, G_A_GOT, MOVW_G0, 16, TLS, TLS_DESC),
     N(567, TLSDESC_LDR),
