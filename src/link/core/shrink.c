@@ -49,16 +49,18 @@ static uint32_t form_of(const struct tn_format *format, const struct tn__reloc *
 }
 
 /* At most so many places: with a permission, or padding. */
-static size_t count_places(const struct tn_format *format, const struct tn__section *section)
+static size_t count_places(const struct tn_format *format, const struct tn__section *section, bool *sorted)
 {
     struct tn__relocs relocs;
     size_t count = 0;
+    uint64_t last = 0;
     tn__relocs_begin(&relocs, section);
-    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs));) {
+    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs)); last = reloc->offset) {
         uint32_t form = form_of(format, reloc);
         count += form == TN__FORM_PERMITS || (form && form == format->arch->shortener->padding);
+        *sorted &= last <= reloc->offset;
     }
-    return count;
+    return section->kind == TN__SECTION_CODE ? count : 0;
 }
 
 /* Relocations of one place keep their order. */
@@ -75,7 +77,7 @@ static int by_offset(const void *a, const void *b)
     return p->number < q->number ? -1 : p->number > q->number;
 }
 
-/* They nearly always are sorted. */
+/* They nearly always are sorted. Where they are not, pairs of them would not be found (apply.c). */
 static bool sort(struct tn__link *link, struct tn__reloc *relocs, uint64_t count)
 {
     bool sorted = true;
@@ -122,20 +124,17 @@ static int find_places(struct tn__link *link, const struct tn__object *object, s
     return 0;
 }
 
-static bool has_code(const struct tn__section *section)
-{
-    return section->kind == TN__SECTION_CODE && tn__section_is_loaded(section) && section->bytes &&
-           section->reloc_count;
-}
-
 static int find_sections(struct tn__link *link, struct tn__object *object, bool *any)
 {
     const struct tn__object_data *data = object->data;
     struct tn__shrunk *shrunk = NULL;
     for (uint32_t i = 0; i < data->section_count; i++) {
         struct tn__section *section = &data->sections[i];
-        size_t count = has_code(section) ? count_places(data->format, section) : 0;
-        if (!count)
+        if (!section->reloc_count || !section->bytes || !tn__section_is_loaded(section))
+            continue;
+        bool sorted = true;
+        size_t count = count_places(data->format, section, &sorted);
+        if (!count && sorted)
             continue;
         if (!shrunk) {
             shrunk = object->plan->shrunk = tn__arena_array(&link->arena, 1, sizeof *shrunk);
