@@ -167,6 +167,7 @@ struct tn__arch {
      * thread pointer, or begins `tls_gap` bytes above it. */
     bool tls_above;
     uint8_t tls_gap;
+    uint16_t tls_index_bias; /* what the C library's __tls_get_addr adds to the second word of a slot */
     /* Rewrites instructions so that they need no GOT slot. Returns how many bytes from the field on are final then; 0,
      * without any change, if it cannot or the values do not fit. */
     uint64_t (*relax)(const struct tn__sequence *code);

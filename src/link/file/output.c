@@ -25,10 +25,7 @@ static int arrange(struct tn__link *link)
         if (link->objects[i]->data->arch != o->output->arch)
             return tn__fail(o->err, TN_EINVAL, "%s is for %s, %s for %s", link->objects[i]->name,
                             link->objects[i]->data->arch->name, link->objects[0]->name, o->output->arch->name);
-    int code = tn__output_arrange(o);
-    for (size_t i = 0; !code && i < link->count; i++)
-        tn__object_find_addresses(link, link->objects[i]);
-    return code;
+    return tn__output_arrange(o);
 }
 
 static void rebase(struct tn__output_link *o)

@@ -37,7 +37,6 @@ static int add_symbol(struct tn__output_link *o, size_t number, uint32_t index)
     o->origins[output->symbol_count] = (struct tn__output_origin){(uint32_t)number, index};
     output->symbols[output->symbol_count++] = (struct tn__output_symbol){
         .name = name,
-        .size = common && symbol->entry ? symbol->entry->common_size : tn__symbol_size(object->data, symbol),
         .section = piece    ? o->pieces[piece - 1].out
                    : common ? common_section(o)
                             : UINT32_MAX,
@@ -82,8 +81,12 @@ void tn__output_finish_symbols(struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->output->symbol_count; i++) {
         struct tn__output_symbol *symbol = &o->output->symbols[i];
+        const struct tn__object *object = o->link->objects[o->origins[i].object];
+        const struct tn__symbol *origin = &object->data->symbols[o->origins[i].symbol];
+        bool common = origin->place == TN__PLACE_COMMON;
         uint64_t from = symbol->tls ? tn__output_tls_start(o) : symbol->section == UINT32_MAX ? 0 : o->base;
-        symbol->value = o->link->objects[o->origins[i].object]->plan->addresses[o->origins[i].symbol] - from;
+        symbol->value = object->plan->addresses[o->origins[i].symbol] - from;
+        symbol->size = common && origin->entry ? origin->entry->common_size : tn__symbol_size(object->data, origin);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "link/core/shrink.h"
 #include "link/file/output_build.h"
 
 /* ---- sections ---- */
@@ -194,7 +195,7 @@ static uint64_t address_of(const struct tn__output_link *o, const struct tn__out
     return address;
 }
 
-static void settle(struct tn__output_link *o, const struct tn__output_piece *piece)
+static void settle(const struct tn__output_link *o, const struct tn__output_piece *piece)
 {
     struct tn__plan *plan = piece->object->plan;
     uint64_t address = address_of(o, piece);
@@ -203,10 +204,6 @@ static void settle(struct tn__output_link *o, const struct tn__output_piece *pie
     if (piece->section) {
         piece->section->address = address;
         piece->section->write = write;
-        if (piece->strings)
-            tn__output_copy_strings(o, piece, write);
-        else if (write && piece->section->bytes)
-            memcpy(write, piece->section->bytes, piece->size);
     } else if (piece->class == TN__CLASS_GOT) {
         plan->got_address = address;
         plan->got_write = write;
@@ -216,6 +213,15 @@ static void settle(struct tn__output_link *o, const struct tn__output_piece *pie
     } else if (piece->class == TN__CLASS_ZERO) { /* common symbols are placed one by one: data_address is 0 */
         plan->common_offset[piece->symbol] = address;
     }
+}
+
+static void copy(const struct tn__output_link *o, const struct tn__output_piece *piece)
+{
+    const struct tn__section *section = piece->section;
+    if (section && piece->strings)
+        tn__output_copy_strings(o, piece, section->write);
+    else if (section && section->write && section->bytes)
+        memcpy(section->write, section->bytes, piece->size);
 }
 
 static bool is_before(const struct tn__output_piece *piece, uint8_t class, const char *name)
@@ -234,7 +240,7 @@ static const struct tn__output_section *find_section(const struct tn__output_lin
     return NULL;
 }
 
-static void settle_all(struct tn__output_link *o)
+static void settle_all(const struct tn__output_link *o)
 {
     for (size_t i = 0; i < o->link->count; i++) /* objects without slots still refer to the GOT's address */
         o->link->objects[i]->plan->got_address = o->output->segments[TN__OUTPUT_RELRO].address;
@@ -245,6 +251,34 @@ static void settle_all(struct tn__output_link *o)
         if (section)
             bound->address = section->address + (bound->is_end ? section->size : 0);
     }
+}
+
+static void find_addresses(struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+}
+
+/* Sections of code have become shorter. */
+static int place_again(struct tn__link *link)
+{
+    struct tn__output_link *o = tn__container_of(link->session->detached, struct tn__output_link, where);
+    struct tn__output *output = o->output;
+    int code = 0;
+    for (size_t i = 0; i < output->section_count; i++)
+        output->sections[i].size = 0;
+    for (size_t i = 0; i < o->piece_count && !code; i++) {
+        struct tn__output_piece *piece = o->order[i];
+        if (piece->section && piece->section->kind == TN__SECTION_CODE)
+            piece->size = piece->section->size;
+        code = append(o, &output->sections[piece->out], piece);
+    }
+    if (code)
+        return code;
+    place(o);
+    settle_all(o);
+    find_addresses(link);
+    return 0;
 }
 
 int tn__output_arrange(struct tn__output_link *o)
@@ -262,7 +296,12 @@ int tn__output_arrange(struct tn__output_link *o)
     code = check_size(o);
     if (!code)
         code = tn__output_check_sites(o);
-    if (!code)
-        settle_all(o);
+    if (code)
+        return code;
+    settle_all(o);
+    find_addresses(o->link);
+    code = tn__link_shrink(o->link, place_again);
+    for (size_t i = 0; i < o->piece_count && !code; i++)
+        copy(o, &o->pieces[i]);
     return code;
 }

@@ -288,6 +288,8 @@ static void finish_word(const struct tn__output_link *o, struct tn__output_reloc
         reloc->addend = tn__get64(word) - o->base;
     else if (reloc->fixup == TN__DYNAMIC_TLS_OFFSET)
         reloc->addend = tn__get64(word);
+    if (reloc->fixup == TN__DYNAMIC_TLS_MODULE)
+        tn__put64(word + 8, tn__get64(word + 8) - o->output->arch->tls_index_bias);
     tn__put64(word, reloc->fixup == TN__DYNAMIC_RELATIVE ? reloc->addend : 0);
     reloc->address -= o->base;
 }

@@ -9,10 +9,37 @@ static const struct {
     uint64_t discarded;
 } lists[] = {{".debug_ranges", 1}, {".debug_loc", 1}};
 
+/* The value of a row, from S + A and what precedes it: the field, or the relocation before it. */
+static bool find_value(const struct tn__row *row, const uint8_t *field, uint64_t S_A, uint64_t P, uint64_t minuend,
+                       uint64_t *value)
+{
+    uint64_t F = 0;
+    memcpy(&F, field, row->size);
+    switch (row->value) {
+    case TN__V_S_A:
+        *value = S_A;
+        return true;
+    case TN__V_S_A_P:
+        *value = S_A - P;
+        return true;
+    case TN__V_F_S_A:
+        *value = F + S_A;
+        return true;
+    case TN__V_F_MINUS:
+        *value = F - S_A;
+        return true;
+    case TN__V_SUBTRACT:
+        *value = minuend - S_A;
+        return true;
+    default:
+        return false;
+    }
+}
+
 void tn__debug_relocate(const struct tn__object_data *data, const struct tn__section *section, uint8_t *bytes,
                         uint64_t address, tn__debug_value *value, const void *context)
 {
-    uint64_t discarded = 0;
+    uint64_t discarded = 0, minuend = 0;
     for (size_t i = 0; i < TN_COUNT(lists); i++)
         if (!strcmp(section->name, lists[i].section))
             discarded = lists[i].discarded;
@@ -22,12 +49,12 @@ void tn__debug_relocate(const struct tn__object_data *data, const struct tn__sec
         if (reloc->type >= data->format->row_count || reloc->symbol >= data->symbol_count)
             continue;
         const struct tn__row *row = &data->format->rows[reloc->type];
-        if ((row->value != TN__V_S_A && row->value != TN__V_S_A_P) ||
-            !tn__inside(reloc->offset, row->size, section->size))
+        if (row->value <= TN__V_NONE || !tn__inside(reloc->offset, row->size, section->size))
             continue;
-        uint64_t stored = value(context, data, reloc, discarded);
-        if (row->value == TN__V_S_A_P)
-            stored -= address + reloc->offset;
-        memcpy(bytes + reloc->offset, &stored, row->size);
+        uint64_t S_A = value(context, data, reloc, discarded), stored;
+        uint8_t *field = bytes + reloc->offset;
+        if (find_value(row, field, S_A, address + reloc->offset, minuend, &stored))
+            tn__field_put(data->arch, row, field, section->size - reloc->offset, stored);
+        minuend = S_A;
     }
 }

@@ -30,6 +30,7 @@ const struct tn__arch tn__arch_riscv64 = {
                       [TN__DYNAMIC_TLS_DESC_IMPORT] = 12},
     .branch_reach = INT32_MAX - 4096,
     .tls_above = true,
+    .tls_index_bias = 0x800, /* psABI, "Global Dynamic": so that 12 signed bits reach 4 KiB */
     .relax = tn__riscv64_relax,
     .shortener = &tn__riscv64_shortener,
     .stub_size = 16,
