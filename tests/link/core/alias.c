@@ -7,16 +7,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* mov $N, %eax; ret */
-static uint8_t answers[][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}};
-
-/* An object that defines `name` and has no references. */
+/* An object that defines `name`, which returns a number, and has no references. */
 static struct bytes function_object(const char *name, int answer, unsigned bind)
 {
     static struct elf elf;
+    uint8_t code[ANSWER_SIZE];
     memset(&elf, 0, sizeof elf);
-    unsigned text = elf_code(&elf, answers[answer - 1], sizeof answers[0]);
-    elf_symbol(&elf, name, bind, STT_FUNC, text, 0, 6);
+    put_answer(code, (uint32_t)answer);
+    unsigned text = elf_code(&elf, code, sizeof code);
+    elf_symbol(&elf, name, bind, STT_FUNC, text, 0, sizeof code);
     return elf_finish(&elf);
 }
 
@@ -24,11 +23,10 @@ static struct bytes function_object(const char *name, int answer, unsigned bind)
 static struct bytes jump_object(const char *name)
 {
     static struct elf elf;
-    static const uint8_t jump[5] = {0xe9};
     memset(&elf, 0, sizeof elf);
-    unsigned text = elf_code(&elf, jump, sizeof jump);
+    unsigned text = elf_code(&elf, jump_code, sizeof jump_code);
     elf_function(&elf, "start", text, 0);
-    elf_reloc(&elf, text, 1, elf_undefined(&elf, name), R_X86_64_PLT32, -4);
+    elf_reloc(&elf, text, machine_jump.offset, elf_undefined(&elf, name), machine_jump.type, machine_jump.addend);
     return elf_finish(&elf);
 }
 

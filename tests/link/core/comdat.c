@@ -53,7 +53,7 @@ static struct bytes object_with_group(uint32_t word, bool with_second)
     if (with_second) {
         unsigned second = elf_symbol(&elf, "second", STB_WEAK, STT_OBJECT, data, 4, 4);
         unsigned refs = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, reference, sizeof reference);
-        elf_reloc(&elf, refs, 0, second, R_X86_64_64, 0);
+        elf_reloc(&elf, refs, 0, second, MACHINE_ADDRESS, 0);
     }
     return elf_finish(&elf);
 }
@@ -88,7 +88,7 @@ static struct bytes object_with_follower(uint32_t word, struct elf *elf)
     elf->sections[about].header.sh_link = data;
     elf->sections[grp].header.sh_info = elf_symbol(elf, "g", STB_WEAK, STT_OBJECT, data, 0, 4);
     elf_symbol(elf, "about", STB_WEAK, STT_OBJECT, about, 0, 8);
-    elf_reloc(elf, about, 0, local, R_X86_64_64, 0);
+    elf_reloc(elf, about, 0, local, MACHINE_ADDRESS, 0);
     return elf_finish(elf);
 }
 

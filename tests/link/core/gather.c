@@ -108,7 +108,7 @@ static struct bytes referring_object(const char *name, const char *section, uint
     if (section)
         elf_section(&elf, section, SHT_PROGBITS, SHF_ALLOC | flags, data, sizeof data);
     elf_symbol(&elf, "reference", STB_WEAK, STT_OBJECT, refs, 0, 8);
-    elf_reloc(&elf, refs, 0, elf_undefined(&elf, name), R_X86_64_64, 0);
+    elf_reloc(&elf, refs, 0, elf_undefined(&elf, name), MACHINE_ADDRESS, 0);
     return elf_finish(&elf);
 }
 
@@ -208,7 +208,7 @@ static struct bytes one_of_many(int number)
         snprintf(names[s], sizeof *names, "many_%d_%d", number, s);
         snprintf(start, sizeof start, "__start_many_%d_%d", (number + 1) % MANY_OBJECTS, s);
         unsigned section = elf_section(&elf, names[s], SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, data, sizeof data);
-        elf_reloc(&elf, section, 0, elf_undefined(&elf, start), R_X86_64_64, 0);
+        elf_reloc(&elf, section, 0, elf_undefined(&elf, start), MACHINE_ADDRESS, 0);
     }
     elf_symbol(&elf, number ? "" : "first", number ? STB_LOCAL : STB_GLOBAL, STT_OBJECT, 1, 0, 8);
     return elf_finish(&elf);

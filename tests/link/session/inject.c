@@ -18,7 +18,8 @@ static int try_add(const struct fixture *f, struct tn_section section, struct tn
 static void kinds(void **state)
 {
     (void)state;
-    uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* mov $42, %eax; ret */
+    uint8_t code[ANSWER_SIZE];
+    put_answer(code, 42);
     uint32_t numbers[] = {1, 2, 3};
     const struct tn_section_symbol in_code[] = {{"answer", 0}}, in_numbers[] = {{"second", 4}, {"end", 12}};
     const struct tn_section_symbol in_zeros[] = {{"zeros", 8}};
@@ -85,7 +86,7 @@ static void objects_see_them(void **state)
     memset(&elf, 0, sizeof elf);
     unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, word, sizeof word);
     elf_symbol(&elf, "reference", STB_GLOBAL, STT_OBJECT, data, 0, 8);
-    elf_reloc(&elf, data, 0, elf_undefined(&elf, "target"), R_X86_64_64, 0);
+    elf_reloc(&elf, data, 0, elf_undefined(&elf, "target"), MACHINE_ADDRESS, 0);
     struct bytes object = elf_finish(&elf);
     add_bytes(&f, "refers.o", object.at, object.size);
     link_all(&f);

@@ -70,7 +70,8 @@ struct newer_input {
 static void inputs(void **state)
 {
     (void)state;
-    static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* mov $42, %eax; ret */
+    uint8_t code[ANSWER_SIZE];
+    put_answer(code, 42);
     struct elf elf = {0};
     elf_function(&elf, "answer", elf_code(&elf, code, sizeof code), 0);
     struct bytes object = elf_finish(&elf);
@@ -99,7 +100,9 @@ static void inputs(void **state)
 static void input_flags(void **state)
 {
     (void)state;
-    static const uint8_t code[][6] = {{0xb8, 1, 0, 0, 0, 0xc3}, {0xb8, 2, 0, 0, 0, 0xc3}}; /* mov $N, %eax; ret */
+    uint8_t code[2][ANSWER_SIZE];
+    put_answer(code[0], 1);
+    put_answer(code[1], 2);
     static const uint64_t flags[][2] = {
         {0, TN_INPUT_WEAK}, {TN_INPUT_WEAK, 0}, {TN_INPUT_WEAK, TN_INPUT_WEAK}, {TN_INPUT_HIDDEN, TN_INPUT_WEAK}};
     static const int answers[] = {1, 2, 1, 0};

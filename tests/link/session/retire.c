@@ -251,7 +251,7 @@ static void add_finalizer(void)
     static const uint64_t words[1];
     memset(&elf, 0, sizeof elf);
     unsigned array = elf_section(&elf, ".fini_array", SHT_FINI_ARRAY, SHF_ALLOC | SHF_WRITE, words, sizeof words);
-    elf_reloc(&elf, array, 0, elf_undefined(&elf, "note_finalizer"), R_X86_64_64, 0);
+    elf_reloc(&elf, array, 0, elf_undefined(&elf, "note_finalizer"), MACHINE_ADDRESS, 0);
     struct tn_input input = input_of("finalizer.o", elf_finish(&elf));
     struct tn_error err;
     input.owner = scene.tracker;

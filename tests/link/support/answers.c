@@ -13,8 +13,7 @@ static void build(struct answer *answer, unsigned number, size_t size)
     answer->value = (int)(number * 2654435761U >> 1);
     answer->size = size;
     snprintf(answer->name, sizeof answer->name, "function_%u", number);
-    memcpy(code, (const uint8_t[]){0xb8, 0, 0, 0, 0, 0xc3}, 6); /* mov $value, %eax; ret */
-    memcpy(code + 1, &answer->value, 4);
+    put_answer(code, (uint32_t)answer->value);
     memset(constants, answer->value, size);
     memset(&elf, 0, sizeof elf);
     elf_function(&elf, answer->name, elf_code(&elf, code, size), 0);

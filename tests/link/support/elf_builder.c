@@ -162,7 +162,7 @@ struct bytes elf_finish(const struct elf *elf)
     Elf64_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
         .e_type = ET_REL,
-        .e_machine = EM_X86_64,
+        .e_machine = MACHINE,
         .e_version = EV_CURRENT,
         .e_shoff = w->file.size - w->count * sizeof *w->headers,
         .e_ehsize = sizeof header,

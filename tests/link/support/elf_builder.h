@@ -9,6 +9,7 @@
 
 #include <elf.h>
 
+#include "machine.h"
 #include "support.h"
 
 enum { ELF_SECTIONS = 64, ELF_SYMBOLS = 256, ELF_RELOCS = 1024, ELF_STRINGS = 1 << 16 };

@@ -7,26 +7,15 @@
 
 static struct bytes make(const char *name, unsigned bind, int value, const char *callee)
 {
-    static const uint8_t template[] = {
-        0x48, 0x83, 0xec, 0x08,       /* sub $8, %rsp */
-        0x31, 0xc0,                   /* xor %eax, %eax */
-        0x0f, 0x1f, 0x44, 0x00, 0x00, /* nop, or call */
-        0x05, 0,    0,    0,    0,    /* add $value, %eax */
-        0x48, 0x83, 0xc4, 0x08,       /* add $8, %rsp */
-        0xc3,
-    };
-    enum { CALL = 6, VALUE = 12 };
-    uint8_t code[sizeof template];
-    memcpy(code, template, sizeof code);
-    memcpy(code + VALUE, &value, sizeof value);
+    uint8_t code[FUNCTION_SIZE];
+    put_function(code, (uint32_t)value, callee != NULL);
     struct elf *elf = calloc(1, sizeof *elf);
     assert_non_null(elf);
-    if (callee)
-        memcpy(code + CALL, "\xe8\0\0\0\0", 5);
     unsigned section = elf_code(elf, code, sizeof code);
     elf_symbol(elf, name, bind, STT_FUNC, section, 0, sizeof code);
     if (callee)
-        elf_reloc(elf, section, CALL + 1, elf_undefined(elf, callee), R_X86_64_PLT32, -4);
+        elf_reloc(elf, section, machine_call.offset, elf_undefined(elf, callee), machine_call.type,
+                  machine_call.addend);
     struct bytes bytes = elf_finish(elf);
     free(elf);
     return bytes;

@@ -67,7 +67,7 @@ struct tn_input model_object_of(const struct item *item)
                sizeof words);
     if (item->callee >= 0) {
         unsigned callee = item->callee == item->name ? 1 : elf_undefined(elf, model_names[item->callee]);
-        elf_reloc(elf, section, 8, callee, R_X86_64_64, 0);
+        elf_reloc(elf, section, 8, callee, MACHINE_ADDRESS, 0);
     }
     struct tn_input input = input_of(model_names[item->name], elf_finish(elf));
     input.flags = item->hidden ? TN_INPUT_HIDDEN : 0;

@@ -61,9 +61,10 @@ void assert_error_at(int code, int wanted, const struct tn_error *err, const cha
 
 struct fixture open_fixture(const struct tn_session_options *options)
 {
+    static const struct tn_session_options usual = {.size = sizeof usual, .window_size = MACHINE_WINDOW};
     struct fixture f;
     struct tn_error err;
-    assert_ok(tn_session_create(options, &f.session, &err), &err);
+    assert_ok(tn_session_create(options ? options : &usual, &f.session, &err), &err);
     assert_ok(tn_library_create(f.session, "main", &f.library, &err), &err);
     assert_ok(tn_add_resolver(f.library, tn_resolve_dlsym, NULL, &err), &err);
     return f;
@@ -131,7 +132,8 @@ int call(const struct fixture *f, const char *name)
 
 void check_still_works(const struct fixture *f)
 {
-    static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* mov $42, %eax; ret */
+    uint8_t code[ANSWER_SIZE];
+    put_answer(code, 42);
     struct elf elf = {0};
     unsigned text = elf_code(&elf, code, sizeof code);
     elf_function(&elf, "answer", text, 0);

@@ -50,7 +50,7 @@ static struct bytes object_of(const struct part *parts)
             char name[64];
             snprintf(name, sizeof name, "ref_%s", part->name);
             elf_symbol(&elf, name, STB_WEAK, STT_OBJECT, refs, i * sizeof *references, 8); /* parts may share one */
-            elf_reloc(&elf, refs, i * sizeof *references, symbol, R_X86_64_64, 0);
+            elf_reloc(&elf, refs, i * sizeof *references, symbol, MACHINE_ADDRESS, 0);
         }
     }
     return elf_finish(&elf);

@@ -243,9 +243,9 @@ static void the_hosts_thread_local_symbols_and_mismatches_are_refused(void **sta
         int code;
         const char *word;
     } rows[] = {
-        {STT_TLS, R_X86_64_TPOFF64, false, TN_EUNDEF, "'variable'"},
-        {STT_TLS, R_X86_64_64, true, TN_EFORMAT, "thread-local"},
-        {STT_OBJECT, R_X86_64_TPOFF64, true, TN_EFORMAT, "thread-local"},
+        {STT_TLS, MACHINE_TPOFF, false, TN_EUNDEF, "'variable'"},
+        {STT_TLS, MACHINE_ADDRESS, true, TN_EFORMAT, "thread-local"},
+        {STT_OBJECT, MACHINE_TPOFF, true, TN_EFORMAT, "thread-local"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         static struct elf elf;
