@@ -8,28 +8,35 @@ link_support := $(call obj,$(wildcard tests/link/support/*.c))
 link_tests := $(filter $(BUILD)/tests/link/%,$(runtime_tests))
 
 $(link_tests): $(link_support)
-$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link -Itests/link/support -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
+$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link -Itests/link/support -Itests/link/support/$(machine) -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
 
 # ---- one pair of sources, compiled in many ways (matrix.c) ----
 
-# Flags are joined by +, so that each way is one word and part of a file's name.
-ways := -O0+-fno-pic -O2+-fno-pic -O0+-fPIC -O2+-fPIC -O2+-fpic -O2+-fPIE -O1+-fno-pic+-mcmodel=small+-g \
+# Flags are joined by +, so that each way is one word and part of a file's name. In NAME_MACHINE: what only compilers for that
+# machine know.
+ways = -O0+-fno-pic -O2+-fno-pic -O0+-fPIC -O2+-fPIC -O2+-fpic -O2+-fPIE -O1+-fno-pic+-g \
 	-O2+-fno-pic+-ffunction-sections+-fdata-sections -O2+-fPIC+-ffunction-sections+-fdata-sections+-g \
 	-O2+-fPIC+-fcommon+-g -O0+-fno-pic+-fcommon -O2+-fPIC+-fno-plt -O3+-fPIC+-g+-fexceptions+-funwind-tables \
-	-Os+-fPIC+-fvisibility=hidden -O2+-fPIC+-mcmodel=medium -O2+-fPIC+-mcmodel=large -O2+-fno-pic+-mcmodel=large \
-	-O2+-fPIC+-Wa,-mrelax-relocations=no
-gcc_ways := $(ways) -O2+-fno-pic+-Wa,-mrelax-relocations=no -O2+-fPIC+-fno-semantic-interposition
-clang_ways := $(ways) -O2+-fPIC+-fno-direct-access-external-data -O2+-fPIC+-gz=zlib -O2+-fPIC+-faddrsig \
-	-O2+-fno-pic+-fno-jump-tables
+	-Os+-fPIC+-fvisibility=hidden $(ways_$(machine))
+ways_x86_64 := -O2+-fPIC+-mcmodel=medium -O2+-fPIC+-mcmodel=large -O2+-fno-pic+-mcmodel=large -O1+-fno-pic+-mcmodel=small \
+	-O2+-fPIC+-Wa,-mrelax-relocations=no -O2+-fno-pic+-Wa,-mrelax-relocations=no
+ways_aarch64 := -O2+-fno-pic+-mcmodel=large -O2+-fPIC+-mbranch-protection=standard -O2+-fPIC+-mno-outline-atomics
+ways_riscv64 := -O2+-fno-pic+-mcmodel=medlow -O2+-fPIC+-mno-relax -O2+-fno-pic+-mno-relax
+gcc_ways := $(ways) -O2+-fPIC+-fno-semantic-interposition
+clang_ways = $(ways) -O2+-fPIC+-fno-direct-access-external-data -O2+-fPIC+-gz=zlib -O2+-fPIC+-faddrsig \
+	-O2+-fno-pic+-fno-jump-tables $(clang_ways_$(machine))
+# gcc's code computes the distance to a weak symbol that is missing, which is out of reach.
+clang_ways_riscv64 := -O2+-fno-pic+-mcmodel=medany
 
 comma := ,
-matrix := $(gcc_ways:%=gcc+%) $(if $(with_llvm),$(clang_ways:%=clang+%))
+both = $(1:%=gcc+%) $(if $(llvm_bin),$(1:%=clang+%))
+matrix := $(gcc_ways:%=gcc+%) $(if $(llvm_bin),$(clang_ways:%=clang+%))
 matrix_objects := $(foreach way,$(matrix),$(link_data)/matrix_a.$(way).o $(link_data)/matrix_b.$(way).o)
 extra_of_matrix := -DMATRIX='$(matrix:%="%"$(comma))'
 $(BUILD)/tests/link/core/matrix: | $(matrix_objects)
 
 # $(call compiler_of,WORD): gcc stands for $(CC), whichever that is.
-compiler_of = $(if $(filter clang,$(1)),$(llvm_bin)/clang,$(CC))
+compiler_of = $(if $(filter clang,$(1)),$(llvm_bin)/clang $(HOST:%=--target=%),$(CC))
 compile_way = $(call compiler_of,$(firstword $(subst +, ,$(1)))) $(wordlist 2,99,$(subst +, ,$(1)))
 
 $(link_data)/matrix_a.%.o: tests/link/data/matrix_a.c tests/link/data/matrix.h
@@ -112,12 +119,14 @@ $(archives_made): $(members)
 
 # ---- thread-local storage and indirect functions, in the ways that compilers have for them ----
 
-tls_ways := -O2+-fPIC -O0+-fPIC -O2+-fPIC+-ftls-model=initial-exec -O2+-fPIC+-ftls-model=local-exec -O2+-fno-pic \
-	-O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt -O2+-fPIC+-mtls-dialect=gnu2 -O0+-fPIC+-mtls-dialect=gnu2
-ifunc_ways := -O2+-fPIC -O0+-fPIC -O2+-fno-pic -O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt
-both = $(1:%=gcc+%) $(if $(with_llvm),$(1:%=clang+%))
-of_ways = $(foreach way,$(call both,$(2)),$(patsubst %,$(link_data)/%.$(way).o,$(1)))
-quoted = $(patsubst %,"%"$(comma),$(call both,$(1)))
+tls_ways = $(call both,-O2+-fPIC -O0+-fPIC -O2+-fPIC+-ftls-model=initial-exec -O2+-fPIC+-ftls-model=local-exec -O2+-fno-pic \
+	-O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt) $(tls_$(machine))
+tls_x86_64 := $(call both,-O2+-fPIC+-mtls-dialect=gnu2 -O0+-fPIC+-mtls-dialect=gnu2)
+tls_aarch64 := gcc+-O2+-fPIC+-mtls-dialect=trad gcc+-O0+-fPIC+-mtls-dialect=trad
+tls_riscv64 := $(if $(llvm_bin),clang+-O2+-fPIC+-mtls-dialect=desc clang+-O0+-fPIC+-mtls-dialect=desc)
+ifunc_ways := $(call both,-O2+-fPIC -O0+-fPIC -O2+-fno-pic -O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt)
+of_ways = $(foreach way,$(2),$(patsubst %,$(link_data)/%.$(way).o,$(1)))
+quoted = $(patsubst %,"%"$(comma),$(1))
 
 extra_of_bounds := -Itests/fuzz
 extra_of_strip_bounds := -Itests/fuzz
@@ -136,10 +145,10 @@ $(foreach source,tls_1 tls_2 ifunc ifunc_user unwind,$(eval $(call way_rule,$(so
 
 # ---- unwinding ----
 
-unwind_ways := -O2+-fPIC+-fexceptions+-funwind-tables -O0+-fPIC+-fexceptions+-funwind-tables \
-	-O2+-fPIC+-fexceptions+-funwind-tables+-ffunction-sections
+unwind_ways := $(call both,-O2+-fPIC+-fexceptions+-funwind-tables -O0+-fPIC+-fexceptions+-funwind-tables \
+	-O2+-fPIC+-fexceptions+-funwind-tables+-ffunction-sections)
 extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
-$(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(call data_of,comdat_1 comdat_2)
+$(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(if $(HOST),,$(call data_of,comdat_1 comdat_2))
 $(BUILD)/tests/link/session/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
 $(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
@@ -167,13 +176,14 @@ $(link_data)/macho/%.o: tests/link/data/macho/%.cpp
 $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
 $(BUILD)/tests/link/lazy/lazy_calls: | $(call data_of,lazy lazy_once lazy_dump lazy_registers)
 $(BUILD)/tests/link/lazy/lazy_threads $(BUILD)/tests/link/lazy/lazy_materializers: | $(call data_of,lazy lazy_once)
-$(BUILD)/tests/link/lazy/lazy_calls: | $(call of_ways,unwind,$(firstword $(unwind_ways)))
-extra_of_lazy_calls := -DWAYS='$(call quoted,$(firstword $(unwind_ways)))'
+lazy_ways := $(filter %-O2+-fPIC+-fexceptions+-funwind-tables,$(unwind_ways))
+$(BUILD)/tests/link/lazy/lazy_calls: | $(call of_ways,unwind,$(lazy_ways))
+extra_of_lazy_calls := -DWAYS='$(call quoted,$(lazy_ways))'
 $(call data_of,lazy lazy_once): tests/link/data/lazy.h
 
 # ---- qemu/: programs for other machines ----
 
-cross_wanted += tests/link/qemu/run
+cross_wanted += tests/link/qemu/run $(patsubst %,tests/link/data/%.o,exits thread_exits thread_exits_user)
 
 ifneq ($(HOST),)
 $(BUILD)/tests/link/qemu/run: $(BUILD)/obj/tests/link/qemu/run.c.o $(BUILD)/libtenon.a

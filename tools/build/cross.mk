@@ -5,7 +5,13 @@
 # runtime's tests that run under qemu, and what areas add to `cross_wanted`.
 
 cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
-cross_tests := $(addprefix base/,error faults fork memory options thread thread_end tree)
+cross_tests := $(addprefix base/,error faults fork memory options thread thread_end tree) \
+	$(addprefix link/core/,alias ifunc matrix symbols symtab undefined) \
+	$(addprefix link/demand/,dispatch fork_promises generators materializers promise_faults) \
+	$(addprefix link/instance/,instance instance_calls instance_storm) \
+	$(addprefix link/,memory/page_map memory/ranges observe/lines) \
+	$(addprefix link/session/,libraries options order thread_exits) \
+	$(addprefix link/,tls/tls unwind/unwind unwind/unwind_data unwind/unwind_sets)
 cross_programs = $(foreach host,$(cross_hosts),$(cross_tests:%=$(BUILD)/$(host)/tests/%))
 
 ifneq ($(HOST),)
@@ -20,9 +26,14 @@ $(BUILD)/obj/cmocka.o: $(cmocka)/src/cmocka.c
 	@mkdir -p $(@D)
 	$(call step,CC)$(CC) -O1 -w $(cmocka_has:%=-DHAVE_%) -I$(cmocka)/include -c $< -o $@
 else
-.PHONY: cross
-cross: $(cross_hosts:%=$(BUILD)/%/libtenon.a)
+make_there = $(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* LLVM=0 BUILD=$(BUILD)/$* SANITIZE= \
+	LLVM_BIN="$(llvm_bin)"
+
 $(cross_hosts:%=$(BUILD)/%/libtenon.a): $(BUILD)/%/libtenon.a: FORCE
-	+@$(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* LLVM=0 BUILD=$(BUILD)/$* SANITIZE= \
-		LLVM_BIN="$(llvm_bin)" $@ $(addprefix $(BUILD)/$*/,$(cross_tests:%=tests/%) $(cross_wanted))
+	+@$(make_there) $@
+
+.PHONY: cross $(cross_hosts:%=cross-%)
+cross: $(cross_hosts:%=cross-%)
+$(cross_hosts:%=cross-%): cross-%: $(BUILD)/%/libtenon.a
+	+@$(make_there) $(addprefix $(BUILD)/$*/,$(cross_tests:%=tests/%) $(cross_wanted))
 endif

@@ -35,7 +35,9 @@ warnings := -Wall -Wextra -Werror
 c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 checking := $(if $(SANITIZE),-DTN_CHECKING)
-common := $(OPT) -g -fPIC -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) $(checking) -D_GNU_SOURCE -Iinclude -Isrc
+# What a client's function throws may pass frames of the library; for RISC-V compilers make tables for that only if asked.
+unwind_tables := $(if $(filter riscv64,$(machine)),-fasynchronous-unwind-tables)
+common := $(OPT) -g -fPIC $(unwind_tables) -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) $(checking) -D_GNU_SOURCE -Iinclude -Isrc
 dependencies = -MMD -MP -MF $@.d
 
 compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
@@ -56,6 +58,9 @@ compile_cxx := $(CXX) $(llvm_cxxflags) $(filter-out $(sanitizer),$(common)) $(wa
 	$(CXXFLAGS)
 llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
 link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(LLVM_LDFLAGS) $(sanitizer) $(LDFLAGS)
+else ifneq ($(HOST),)
+# Whose clang compiles for that machine too; empty: it is not tested.
+llvm_bin := $(LLVM_BIN)
 endif
 
 # $(call step,WORD)COMMAND: runs the command and prints one short line for it; with V=1, the command itself.
