@@ -51,8 +51,11 @@ $(link_data)/matrix_b.%.o: tests/link/data/matrix_b.c tests/link/data/matrix.h
 levels := -O0 -O2 -Os
 models := -fno-pic -fPIE -fPIC -fPIC+-fno-plt -fPIC+-ftls-model=initial-exec -fPIC+-Wa,-mrelax-relocations=no \
 	-fno-pic+-mcmodel=medium -fPIC+-mcmodel=medium -fno-pic+-mcmodel=large+-DNO_TLS -fPIC+-mcmodel=large+-DNO_TLS
-oracle := $(if $(with_llvm),oracle_relax $(foreach level,$(levels),$(foreach model,$(models),\
-	oracle.gcc+$(level)+$(model) oracle.clang+$(level)+$(model))))
+aarch64_models := -fno-pic -fPIE -fPIC -fPIC+-ftls-model=initial-exec -fPIC+-fno-plt -fno-pic+-mcmodel=tiny+-DNO_TLS \
+	-fPIC+-mcmodel=tiny+-DNO_TLS -fno-pic+-mcmodel=large+-DNO_TLS
+oracle := $(if $(with_llvm),oracle_relax $(foreach level,$(levels),\
+	$(foreach model,$(models),oracle.gcc+$(level)+$(model) oracle.clang+$(level)+$(model)) \
+	$(foreach model,$(aarch64_models),oracle.clang+-target+aarch64-linux-gnu+$(level)+$(model))))
 extra_of_oracle := -DORACLE='$(oracle:%="%"$(comma))'
 $(BUILD)/tests/link/core/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
 
@@ -68,10 +71,15 @@ $(link_data)/oracle_relax.o: tests/link/data/oracle_relax.s
 	$(call step,AS)$(llvm_bin)/llvm-mc -triple=x86_64-linux-gnu -mattr=+egpr -filetype=obj $< -o $@
 
 # Addresses as in oracle.c. With -O0 strings stay where they are.
-link_oracle = $(llvm_bin)/ld.lld -O0 --image-base=0x400000 --entry=0 --section-start=.near=0x10000000 \
+link_oracle = $(llvm_bin)/ld.lld -O0 --image-base=0x400000 --entry=0 --section-start=.near=$(1) \
 	--defsym=host_far=0x7fff12345678 -Map=$(@:.elf=.map) $^ -o $@
 $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
-	$(call step,LINK)$(link_oracle)
+	$(call step,LINK)$(call link_oracle,0x10000000)
+$(link_data)/oracle.clang+-target+aarch64%.elf: $(link_data)/oracle.clang+-target+aarch64%.o $(link_data)/oracle_host.aarch64.o
+	$(call step,LINK)$(call link_oracle,0x2000000)
+$(link_data)/oracle_host.%.o: tests/link/data/oracle_host.s
+	@mkdir -p $(@D)
+	$(call step,AS)$(llvm_bin)/llvm-mc -triple=$*-linux-gnu -filetype=obj $< -o $@
 
 # ---- which data each program reads ----
 

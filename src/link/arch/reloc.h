@@ -147,8 +147,8 @@ struct tn__shortener {
 /* Instructions that may be rewritten: that at the field of a relocation whose row names a form, and its neighbours. */
 struct tn__sequence {
     uint32_t form;
-    uint32_t next; /* the form of the next relocation, if it stands 4 bytes behind, for the same symbol and addend */
-    bool loose;    /* the section has one of a loose pair without the other right behind or before it */
+    uint32_t next;  /* the form of the next relocation, if it stands 4 bytes behind, for the same symbol and addend */
+    uint32_t notes; /* about the section: see tn__arch.note */
     uint8_t *field;
     uint64_t before, after; /* bytes of the section before the field, and from its beginning on */
     uint64_t S, P;
@@ -171,8 +171,9 @@ struct tn__arch {
     /* Rewrites instructions so that they need no GOT slot. Returns how many bytes from the field on are final then; 0,
      * without any change, if it cannot or the values do not fit. */
     uint64_t (*relax)(const struct tn__sequence *code);
-    /* Two forms that are counted in each section: see tn__sequence.loose. 0: there are none. */
-    uint8_t loose_pair[2];
+    /* Called for each of them in a section before any is rewritten. What it notes, 0 at first, relax finds in
+     * code->notes. NULL: relax asks for neither that nor code->next. */
+    void (*note)(const struct tn__sequence *code, uint32_t *notes);
     const struct tn__shortener *shortener; /* NULL: code keeps its size */
     size_t stub_size;
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */

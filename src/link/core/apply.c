@@ -218,8 +218,8 @@ static bool relax(const struct tn__site *site, uint8_t *at, uint64_t S, uint64_t
         return false;
     const struct tn__sequence group = {
         .form = site->row->relax,
-        .next = arch->loose_pair[0] ? tn__form_behind(site->object->data->format, reloc, reloc + 1) : 0,
-        .loose = site->section->loose,
+        .next = arch->note ? tn__form_behind(site->object->data->format, reloc, reloc + 1) : 0,
+        .notes = site->section->notes,
         .field = at,
         .before = reloc->offset,
         .after = site->section->size - reloc->offset,

@@ -132,17 +132,20 @@ static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t 
     return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
-/* Two loose forms side by side count nothing, each alone counts one. */
-static void count_loose(const struct tn__site *site)
+/* An instruction that may be rewritten later. */
+static void note_form(const struct tn__site *site)
 {
     const struct tn__object_data *data = site->object->data;
-    const struct tn_format *format = data->format;
-    const uint8_t *pair = data->arch->loose_pair;
-    uint32_t *loose = &data->sections[site->section - data->sections].loose, next = site->reloc[1].type;
-    if (site->row->relax == pair[0])
-        *loose += next < format->row_count && format->rows[next].relax == pair[1] ? UINT32_MAX : 1;
-    else if (site->row->relax == pair[1])
-        *loose += 1;
+    const struct tn__section *section = site->section;
+    uint64_t offset = site->reloc->offset;
+    if (!data->arch->note || !section->bytes)
+        return;
+    const struct tn__sequence code = {.form = site->row->relax,
+                                      .next = tn__form_behind(data->format, site->reloc, site->reloc + 1),
+                                      .field = (uint8_t *)(uintptr_t)section->bytes + offset, /* only read */
+                                      .before = offset,
+                                      .after = section->size - offset};
+    data->arch->note(&code, &data->sections[section - data->sections].notes);
 }
 
 static int fail_type(const struct tn__site *site)
@@ -170,7 +173,7 @@ __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
                         tn__site_place(site).text, row->name, site->section->size);
     uint8_t flags = object->plan->symbol_flags[symbol];
     if (row->relax)
-        count_loose(site);
+        note_form(site);
     if (row->flags & TN__R_LOW)
         object->plan->low = true;
     bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
@@ -227,8 +230,8 @@ int tn__object_scan(struct tn__link *link, struct tn__object *object)
     for (uint32_t i = object->data->first_need; i && i < object->data->symbol_count; i++)
         if (object->plan->symbol_flags[i] & TN__SYMBOL_UNRESOLVED)
             tn__link_report_undefined(link, object, i, object->name);
-    for (uint32_t i = 0; object->data->arch->loose_pair[0] && i < object->data->section_count; i++)
-        object->data->sections[i].loose = 0;
+    for (uint32_t i = 0; object->data->arch->note && i < object->data->section_count; i++)
+        object->data->sections[i].notes = 0;
     int code = 0;
     for (uint32_t i = 1; object->plan->has_ifuncs && !code && i < object->data->symbol_count; i++)
         if (is_own_ifunc(object, i))

@@ -25,7 +25,7 @@ static uint64_t can_do_without(const struct tn__output_link *o, const struct tn_
     memcpy(trial + BEFORE - before, section->bytes + reloc->offset - before, (size_t)(before + behind));
     return format->arch->relax(&(struct tn__sequence){.form = row->relax,
                                                       .next = next ? tn__form_behind(format, reloc, next) : 0,
-                                                      .loose = section->loose,
+                                                      .notes = section->notes,
                                                       .field = trial + BEFORE,
                                                       .before = reloc->offset,
                                                       .after = behind,

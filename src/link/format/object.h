@@ -58,7 +58,7 @@ struct tn__section {
     uint64_t offset; /* in its zone's range */
     uint32_t priority;
     uint32_t follows; /* the section that it accompanies (SHF_LINK_ORDER); 0: none */
-    uint32_t loose;   /* nonzero: see struct tn__sequence */
+    uint32_t notes;   /* of tn__arch.note */
     uint8_t kind, role;
     bool reversed;       /* its functions run from last to first */
     bool discarded;      /* another object's copy of its COMDAT group is used, or it was stripped */

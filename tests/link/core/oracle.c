@@ -3,7 +3,7 @@
 /* Compares with ld.lld: objects of many compilers, flags and code models are linked by ld.lld and, at the addresses that it
  * chose, by us. Every byte must be the same, with these exceptions:
  *
- *  - GOT slots: ld.lld orders them differently. The slot that its instruction loads must hold the same value as ours.
+ *  - GOT slots: ld.lld orders them differently. The slot that its instructions load must hold the same value as ours.
  *  - Distances from the GOT, which begins elsewhere. They must differ by that much.
  *  - Loads of the address of an undefined weak symbol: ld.lld leaves them, we rewrite them to work without the GOT.
  *  - General- and local-dynamic thread-local code: ld.lld makes it local-exec, we leave it.
@@ -15,20 +15,29 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "link/arch/aarch64/aarch64.h"
 #include "link/file/detached.h"
 
 enum { SECTIONS = 64, HOSTS = 3, WINDOW = 0x20000000 };
 
+/* `near` is where rules.mk tells ld.lld to put the section of that name: where branches lead. */
+static const struct machine {
+    uint16_t number;
+    const struct tn_format *formats[2];
+    uint64_t near;
+} machines[] = {
+    {EM_X86_64, {&tn_format_elf_x86_64}, 0x10000000},
+    {EM_AARCH64, {&tn_format_elf_aarch64}, 0x2000000},
+};
+
 static const char *const ways[] = {ORACLE NULL};
 
-/* As in data/oracle_host.s, and where rules.mk tells ld.lld to put it. */
+/* As in data/oracle_host.s: in the section .near, or at an address. */
 static const struct {
     const char *name;
-    uint64_t address;
-} hosts[] = {{"host_function", 0x10000010},
-             {"host_datum", 0x10002000},
-             {"host_far", 0x7fff12345678},
-             {"__tls_get_addr", 0x10000020}};
+    uint64_t near, address;
+} hosts[] = {
+    {"host_function", 0x10}, {"host_datum", 0x2000}, {"host_far", 0, 0x7fff12345678}, {"__tls_get_addr", 0x20}};
 
 /* ---- what ld.lld made ---- */
 
@@ -36,8 +45,9 @@ struct output {
     struct bytes file;
     struct tn__pin pins[SECTIONS];
     size_t pin_count;
-    uint64_t got_base; /* 0: it has none */
-    unsigned sections, relocs, slots, thread_local;
+    uint64_t got_base;          /* 0: it has none */
+    uint64_t slots, slots_size; /* the section .got */
+    unsigned sections, relocs, slots_seen, thread_local;
     const char *failure;
     char text[256];
 };
@@ -71,14 +81,19 @@ static void read_map(struct output *output, const char *path)
         word = line + used;
         if (!strcmp(word, ".got.plt") || (!output->got_base && !strcmp(word, ".got")))
             output->got_base = address;
-        if (!open || strstr(word, "<internal>") || strstr(word, "oracle_host.o") || strstr(open, "(.eh_frame)"))
+        if (!strcmp(word, ".got"))
+            output->slots = address, output->slots_size = size;
+        if (!open || strstr(word, "<internal>") || strstr(word, "oracle_host.") || strstr(open, "(.eh_frame)"))
             continue;
         open[strlen(open) - 1] = '\0';
-        assert_true(output->pin_count < SECTIONS);
+        assert_true(output->pin_count + 1 < SECTIONS);
         output->pins[output->pin_count++] =
             (struct tn__pin){.file = "object.o", .section = strdup(open + 2), .address = address};
     }
     fclose(map);
+    if (output->slots) /* where loads with a short reach find it */
+        output->pins[output->pin_count++] =
+            (struct tn__pin){.file = "object.o", .section = strdup(".got"), .address = output->slots};
 }
 
 /* ---- comparing ---- */
@@ -104,10 +119,79 @@ static uint64_t target_of(const struct field *field, uint64_t value, uint64_t go
     }
 }
 
+/* ---- fields of AArch64's instructions ---- */
+
+struct load {
+    uint64_t (*value)(uint64_t instruction);
+    uint64_t (*of_slot)(uint64_t slot, uint64_t P); /* the same, of the address of a slot */
+    uint64_t opcode;                                /* the bits that are not part of the field */
+};
+
+static uint64_t adrp_value(uint64_t instruction)
+{
+    return ((instruction >> 29 & 3) | (instruction >> 5 & 0x7ffff) << 2) << 12;
+}
+
+static uint64_t adrp_of_slot(uint64_t slot, uint64_t P)
+{
+    return ((slot & -0x1000ULL) - (P & -0x1000ULL)) & 0x1fffff000;
+}
+
+static uint64_t low_value(uint64_t instruction)
+{
+    return (instruction >> 10 & 0xfff) * 8;
+}
+
+static uint64_t low_of_slot(uint64_t slot, uint64_t P)
+{
+    (void)P;
+    return slot & 0xff8;
+}
+
+static uint64_t literal_value(uint64_t instruction)
+{
+    return (instruction >> 5 & 0x7ffff) * 4;
+}
+
+static uint64_t literal_of_slot(uint64_t slot, uint64_t P)
+{
+    return (slot - P) & 0x1ffffc;
+}
+
+static const struct load loads[TN__AARCH64_FIELDS] = {
+    [TN__AARCH64_ADRP] = {adrp_value, adrp_of_slot, 0x9f00001f},
+    [TN__AARCH64_LO12_8] = {low_value, low_of_slot, 0xffc003ff},
+    [TN__AARCH64_BRANCH19] = {literal_value, literal_of_slot, 0xff00001f},
+};
+
+/* True if both are the same instruction for slots that hold the same; *theirs is that of ld.lld. */
+static bool is_same_load(struct output *output, const struct field *field, const uint8_t **theirs)
+{
+    const struct tn__object *object = field->object;
+    const struct load *load = &loads[field->row->field];
+    *theirs = NULL;
+    if (field->row->slot != TN__SLOT_ADDRESS || !load->value)
+        return false;
+    uint64_t ours = tn__got_slot(object, TN__SLOT_ADDRESS, field->reloc->symbol);
+    for (uint64_t at = output->slots; at < output->slots + output->slots_size; at += 8) {
+        *theirs = at_address(output, at, 8);
+        if (*theirs && load->of_slot(at, field->P) == load->value(field->theirs) &&
+            !memcmp(*theirs, object->plan->got_write + (ours - object->plan->got_address), 8))
+            return !((field->ours ^ field->theirs) & load->opcode) &&
+                   load->of_slot(ours, field->P) == load->value(field->ours);
+    }
+    return false;
+}
+
+/* ---- what explains a difference ---- */
+
 /* True if the difference is one of the exceptions above. */
 static bool is_explained(struct output *output, const struct field *field)
 {
     const struct tn__plan *plan = field->object->plan;
+    const uint8_t *load;
+    if (field->row->field >= TN__FIELDS)
+        return is_same_load(output, field, &load);
     uint64_t ours = target_of(field, field->ours, plan->got_address);
     uint64_t theirs = target_of(field, field->theirs, output->got_base);
     switch (field->row->value) {
@@ -118,7 +202,7 @@ static bool is_explained(struct output *output, const struct field *field)
     case TN__V_G_A_P:
     case TN__V_G_A_GOT: {
         const uint8_t *slot = at_address(output, theirs, 8);
-        output->slots++;
+        output->slots_seen++;
         return field->row->slot == TN__SLOT_ADDRESS && slot && ours - plan->got_address < plan->got_words * 8 &&
                !memcmp(slot, plan->got_write + (ours - plan->got_address), 8);
     }
@@ -132,6 +216,8 @@ static bool is_explained(struct output *output, const struct field *field)
 static bool is_dynamic_tls(const struct tn__row *row, const uint8_t *field, uint64_t *before, uint64_t *size)
 {
     enum { CALL = 0xe8 }; /* other forms are one byte longer */
+    if (row->field >= TN__FIELDS)
+        return false;
     bool general = row->slot == TN__SLOT_TLS_INDEX, local = row->slot == TN__SLOT_TLS_BASE;
     *before = general ? 4 : 3;
     *size = general ? 16 : field[4] == CALL ? 12 : 13;
@@ -155,32 +241,40 @@ static void fail_at(struct output *output, const struct tn__section *section, ui
 }
 
 /* If ld.lld left a load of zero that we rewrote, rewrites it in its bytes too. */
-static void relax_undefined(struct output *output, const struct field *field, uint8_t *theirs)
+static void relax_undefined(struct output *output, const struct field *field, const struct tn__reloc *next,
+                            uint8_t *theirs, uint64_t size)
 {
     const struct tn__symbol *symbol = &field->object->data->symbols[field->reloc->symbol];
     uint64_t S = field->object->plan->addresses[field->reloc->symbol];
-    const uint8_t *slot = at_address(output, target_of(field, field->theirs, output->got_base), 8);
+    const uint8_t *slot;
+    if (field->row->field >= TN__FIELDS)
+        is_same_load(output, field, &slot);
+    else
+        slot = at_address(output, target_of(field, field->theirs, output->got_base), 8);
     if (field->row->relax && symbol->place == TN__PLACE_UNDEFINED && !S && slot && !tn__get64(slot))
-        field->object->data->arch->relax(&(struct tn__sequence){.form = field->row->relax,
-                                                                .field = theirs + field->reloc->offset,
-                                                                .before = field->reloc->offset,
-                                                                .after = 4,
-                                                                .S = S,
-                                                                .P = field->P,
-                                                                .A = field->reloc->addend});
+        field->object->data->arch->relax(
+            &(struct tn__sequence){.form = field->row->relax,
+                                   .next = tn__form_behind(field->object->data->format, field->reloc, next),
+                                   .field = theirs + field->reloc->offset,
+                                   .before = field->reloc->offset,
+                                   .after = size - field->reloc->offset,
+                                   .S = S,
+                                   .P = field->P,
+                                   .A = field->reloc->addend});
 }
 
 /* Makes explained differences equal in `theirs`, so that only unexplained ones remain. */
 static void explain(struct output *output, const struct tn__object *object, const struct tn__section *section,
                     uint8_t *theirs)
 {
-    static const uint8_t sizes[TN__FIELDS] = {1, 2, 4, 8};
     for (uint64_t i = 0; i < section->reloc_count; i++) {
-        struct tn__reloc reloc;
+        struct tn__reloc reloc, next = {.type = UINT32_MAX};
         tn__relocs_copy(section, i, &reloc, 1);
+        if (i + 1 < section->reloc_count)
+            tn__relocs_copy(section, i + 1, &next, 1);
         const struct tn__row *row = &object->data->format->rows[reloc.type];
         uint64_t before, rewritten;
-        unsigned size = sizes[row->field];
+        unsigned size = row->size;
         output->relocs++;
         if (is_dynamic_tls(row, section->write + reloc.offset, &before, &rewritten)) {
             memcpy(theirs + reloc.offset - before, section->write + reloc.offset - before, rewritten);
@@ -196,7 +290,7 @@ static void explain(struct output *output, const struct tn__object *object, cons
         if (field.ours != field.theirs && is_explained(output, &field))
             memcpy(theirs + reloc.offset, section->write + reloc.offset, size);
         else if (field.ours != field.theirs)
-            relax_undefined(output, &field, theirs);
+            relax_undefined(output, &field, &next, theirs, section->size);
     }
 }
 
@@ -254,14 +348,21 @@ static void same_bytes(void **state)
     snprintf(name, sizeof name, "%s.o", way);
     struct bytes object = read_bytes(data_file(name));
 
+    const struct machine *machine = machines;
+    while (machine->number != tn__get16(object.at + offsetof(Elf64_Ehdr, e_machine)))
+        machine++;
+    const struct tn_session_options options = {.size = sizeof options, .formats = machine->formats};
     struct tn__detached where = {
         .address = WINDOW, .size = 1 << 20, .page_size = 4096, .pins = output.pins, .pin_count = output.pin_count};
-    assert_ok(tn__session_create_detached(NULL, &where, &session, &err), &err);
+    assert_ok(tn__session_create_detached(&options, &where, &session, &err), &err);
     assert_ok(tn_library_create(session, way, &library, &err), &err);
     where.finish = compare_all;
     where.context = &output;
     for (size_t i = 0; i < COUNT(hosts); i++)
-        assert_ok(tn_define(library, hosts[i].name, (void *)(uintptr_t)hosts[i].address, &err), &err);
+        assert_ok(tn_define(library, hosts[i].name,
+                            (void *)(uintptr_t)(hosts[i].near ? machine->near + hosts[i].near : hosts[i].address),
+                            &err),
+                  &err);
     const struct tn_input input = {.size = sizeof input, .name = "object.o", .bytes = object.at, .length = object.size};
     assert_ok(tn_add_object(library, &input, &err), &err);
     assert_ok(tn_link(library, &err), &err);

@@ -32,7 +32,7 @@ const struct tn__arch tn__arch_aarch64 = {
     .tls_above = true,
     .tls_gap = 16, /* of the thread control block */
     .relax = tn__aarch64_relax,
-    .loose_pair = {TN__AARCH64_GOT_PAGE, TN__AARCH64_GOT_LO12},
+    .note = tn__aarch64_note,
     .stub_size = 16,
     .write_stub = write_stub,
 };

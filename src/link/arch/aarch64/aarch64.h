@@ -53,6 +53,7 @@ enum tn__aarch64_form {
 };
 
 /* See struct tn__arch. */
+void tn__aarch64_note(const struct tn__sequence *code, uint32_t *notes);
 uint64_t tn__aarch64_relax(const struct tn__sequence *code);
 
 #pragma GCC visibility pop
