@@ -28,6 +28,9 @@ static const char *const values[] = {
     [TN__V_AT_S] = "value at S, + A",
     [TN__V_MINUEND] = "(S + A)",
     [TN__V_SUBTRACT] = "(S + A) at P, - (S + A)",
+    [TN__V_S_A_BASE] = "S + A - base",
+    [TN__V_S_A_SECTION] = "S + A - section",
+    [TN__V_SECTION_A] = "section number + A",
 };
 static const char *const fields[] = {
     [TN__F_LE8] = "le8", [TN__F_LE16] = "le16", [TN__F_LE32] = "le32", [TN__F_LE64] = "le64", [TN__F_ULEB128] = "uleb"};

@@ -30,6 +30,9 @@ enum tn__value {
     TN__V_G_A_PAGE_GOT, /* G + A - Page(GOT) */
     TN__V_F_S_A,        /* F + S + A, and */
     TN__V_F_MINUS,      /* F - (S + A): two relocations of one field make a difference of two symbols */
+    TN__V_S_A_BASE,     /* S + A - the base from which the object's format counts addresses */
+    TN__V_S_A_SECTION,  /* S + A - the beginning of the section that S lies in, of the same object */
+    TN__V_SECTION_A,    /* the number of that section + A */
     /* Of pairs of relocations: */
     TN__V_AT_S,     /* the value of the one that stands at S, plus A: the second half of a pair of instructions */
     TN__V_MINUEND,  /* nothing yet, but S + A for the next one, which stands at the same place and is */
@@ -100,7 +103,8 @@ struct tn__row {
 
 /* True if the scan only has to check that the field lies in its section. */
 #define TN__ROW_IS_PLAIN(value, flags, slot)                                                                           \
-    ((value) > TN__V_NONE && (value) != TN__V_Z_A && !((flags) & (TN__R_LOW | TN__R_TLS)) && (slot) == TN__SLOT_NONE)
+    ((value) > TN__V_NONE && (value) != TN__V_Z_A && (value) != TN__V_S_A_SECTION && (value) != TN__V_SECTION_A &&     \
+     !((flags) & (TN__R_LOW | TN__R_TLS)) && (slot) == TN__SLOT_NONE)
 
 /* True for S + A - P in 32 signed bits, for which the loop that applies relocations has a fast path. */
 #define TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                             \

@@ -60,6 +60,12 @@ static uint64_t value_of(const struct tn__site *site, uint64_t S, uint64_t P)
     case TN__V_F_MINUS:
         memcpy(&F, site->section->write + site->reloc->offset, row->size);
         return row->value == TN__V_F_S_A ? F + S + A : F - (S + A);
+    case TN__V_S_A_BASE:
+        return S + A - object->plan->addresses[object->data->base];
+    case TN__V_S_A_SECTION:
+        return S + A - object->data->sections[object->data->symbols[symbol].section].address;
+    case TN__V_SECTION_A:
+        return object->data->symbols[symbol].section + A;
     default:
         return 0;
     }

@@ -100,6 +100,26 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
     }
 }
 
+/* Symbols that nothing defines, and that are something else for their own object then. */
+static int bind_stand_ins(struct tn__link *link, struct tn__object *object)
+{
+    uint8_t *flags = object->plan->symbol_flags;
+    int code = 0;
+    for (uint32_t i = 1; !code && i < object->data->symbol_count; i++) {
+        const struct tn__symbol *symbol = &object->data->symbols[i];
+        if (!symbol->stand_in || !symbol->entry ||
+            (symbol->entry->kind != TN__ENTRY_UNDEFINED && symbol->entry->kind != TN__ENTRY_LAZY))
+            continue;
+        if (symbol->stand_in == TN__STAND_IN_SLOT) {
+            if (flags[symbol->section] & TN__SYMBOL_UNRESOLVED)
+                continue; /* reported where it is needed */
+            code = tn__object_need_slot(link, object, TN__SLOT_ADDRESS, symbol->section);
+        }
+        flags[i] = TN__SYMBOL_OWN;
+    }
+    return code;
+}
+
 int tn__object_bind(struct tn__link *link, struct tn__object *object)
 {
     struct tn__object_data *data = object->data;
@@ -121,7 +141,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
         plan->symbol_flags[i] = out ? missing_flags(symbol) : global_flags(link, object, i, &plan->addresses[i]);
         plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
     }
-    return 0;
+    return data->has_stand_ins ? bind_stand_ins(link, object) : 0;
 }
 
 /* A link that fails leaves its objects as they were: other entries may be found for their symbols next time. */
@@ -150,6 +170,20 @@ void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
 
 /* ---- addresses ---- */
 
+static uint64_t place_address(const struct tn__object *object, uint32_t index);
+
+static uint64_t stand_in_address(const struct tn__object *object, const struct tn__symbol *symbol)
+{
+    switch (symbol->stand_in) {
+    case TN__STAND_IN_SLOT:
+        return tn__got_slot(object, TN__SLOT_ADDRESS, symbol->section);
+    case TN__STAND_IN_SYMBOL:
+        return place_address(object, symbol->section);
+    default:
+        return symbol->stand_in == TN__STAND_IN_BASE ? object->window->start : 0;
+    }
+}
+
 static uint64_t place_address(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
@@ -160,8 +194,10 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
         return object->data->sections[symbol->section].address + symbol->value;
     case TN__PLACE_COMMON:
         return object->plan->data_address + object->plan->common_offset[index];
+    case TN__PLACE_ABSOLUTE:
+        return symbol->value;
     default:
-        return symbol->place == TN__PLACE_ABSOLUTE ? symbol->value : 0;
+        return stand_in_address(object, symbol);
     }
 }
 

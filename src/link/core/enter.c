@@ -57,6 +57,12 @@ static void merge_common(struct tn__entry *entry, const struct tn__symbol *symbo
         entry->common_shift = shift;
 }
 
+/* What an alias is another name of; NULL: it is none. */
+static struct tn__entry *alias_target(const struct tn__object *object, const struct tn__symbol *symbol)
+{
+    return symbol->place == TN__PLACE_ALIAS ? object->data->symbols[symbol->value].entry : NULL;
+}
+
 /* The entry stands for this definition from now on. */
 static void take_definition(struct tn__object *object, uint32_t index)
 {
@@ -71,6 +77,10 @@ static void take_definition(struct tn__object *object, uint32_t index)
     entry->common_size = entry->common_shift = 0;
     if (entry->strength == TN__STRENGTH_COMMON)
         merge_common(entry, symbol);
+    if (symbol->place == TN__PLACE_ALIAS) {
+        entry->kind = TN__ENTRY_ALIAS;
+        tn__entry_lead(entry, object->owner->library, alias_target(object, symbol));
+    }
     if (!symbol->listed)
         object->entries[object->entry_count++] = entry;
     symbol->listed = true;
@@ -82,7 +92,9 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
                   struct tn__journal *journal, struct tn_error *err)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry;
+    struct tn__entry *entry = symbol->entry, *target = alias_target(object, symbol);
+    if (symbol->after_archives && entry->kind == TN__ENTRY_LAZY)
+        return 0;
     uint8_t strength = strength_of(object, symbol);
     bool common = strength == TN__STRENGTH_COMMON;
     bool overrides = keeps && entry->kind == TN__ENTRY_PROMISED && entry->promise == keeps;
@@ -97,6 +109,9 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
     bool merges = both_common && entry->kind == TN__ENTRY_OBJECT;
     if (!overrides && !merges)
         return 0;
+    if (target && tn__entry_leads_to(target, entry, NULL))
+        return tn__fail(err, TN_EFORMAT, "%s: '%s' would be an alias of itself, through '%s'", object->name,
+                        entry->name, target->name);
     if (!tn__journal_note(journal, entry))
         return tn__no_memory(err, object->name);
     if (merges)
@@ -106,10 +121,14 @@ static int define(struct tn__object *object, uint32_t index, const struct tn__pr
     return 0;
 }
 
-static void keep_group(struct tn__object *object, struct tn__entry *entry)
+static void keep_group(struct tn__object *object, struct tn__entry *entry, struct tn__group *group)
 {
     entry->group_owner = object;
-    object->entries[object->entry_count++] = entry;
+    entry->selection = group->selection;
+    entry->measure = group->measure;
+    if (!group->listed)
+        object->entries[object->entry_count++] = entry;
+    group->listed = true;
 }
 
 static void discard_group(struct tn__object *object, const struct tn__group *group, bool discarded)
@@ -127,20 +146,46 @@ static void discard_followers(const struct tn__object_data *data)
             data->sections[i].discarded = true;
 }
 
+/* A copy of a group that another object's copy is kept of. *larger: this one has to be kept instead. */
+static int compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
+                          bool *larger, struct tn_error *err)
+{
+    uint8_t selection = group->selection > entry->selection ? group->selection : entry->selection;
+    const struct tn__object *other = entry->group_owner;
+    if (selection >= TN__SELECT_SAME_SIZE && (group->selection != entry->selection || group->measure != entry->measure))
+        return tn__fail(err, TN_EDUP, "'%s' differs in %s and in %s, but its copies have to %s", entry->name,
+                        other->name, object->name,
+                        selection == TN__SELECT_SAME_SIZE ? "have one size" : "be identical");
+    *larger = selection == TN__SELECT_LARGEST && group->measure > entry->measure;
+    if (*larger && (!other->data || other->link))
+        return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
+                        object->name, other->name);
+    return 0;
+}
+
+static int drop_lost(struct tn_library *library, const struct tn__object *winner, struct tn__journal *journal,
+                     struct tn_error *err);
+
 /* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
 static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
                         struct tn_error *err)
 {
-    bool any = false;
+    bool any = false, any_larger = false;
     for (uint32_t i = 0; i < object->data->group_count; i++) {
-        const struct tn__group *group = &object->data->groups[i];
+        struct tn__group *group = &object->data->groups[i];
         struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
         if (!entry)
             return tn__no_memory(err, object->name);
-        if (!entry->group_owner) {
+        bool larger = false;
+        int code = entry->group_owner ? compare_copies(object, group, entry, &larger, err) : 0;
+        if (code)
+            return code;
+        if (!entry->group_owner || larger) {
             if (!tn__journal_note(journal, entry))
                 return tn__no_memory(err, object->name);
-            keep_group(object, entry);
+            keep_group(object, entry, group);
+            any_larger |= larger;
+            entry->overrides |= larger;
             continue;
         }
         entry->overrides = any = true;
@@ -148,12 +193,26 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
     }
     if (any)
         discard_followers(object->data);
-    return 0;
+    return any_larger ? drop_lost(library, object, journal, err) : 0;
+}
+
+/* A definition in a section that is not loaded is a reference to that of the copy that is. */
+static bool drop_discarded(const struct tn__object_data *data, struct tn__symbol *symbol)
+{
+    if (symbol->place != TN__PLACE_SECTION || tn__section_is_loaded(&data->sections[symbol->section]))
+        return false;
+    symbol->place = TN__PLACE_UNDEFINED;
+    symbol->dropped = true;
+    symbol->dropped_weak = symbol->binding == TN__BIND_WEAK;
+    symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
+    return true;
 }
 
 static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn__promise *keeps,
                          struct tn__journal *journal, struct tn_error *err)
 {
+    uint32_t first_alias = 0;
+    int code = 0;
     for (uint32_t i = 1; i < object->data->symbol_count; i++) {
         struct tn__symbol *symbol = &object->data->symbols[i];
         if (symbol->binding == TN__BIND_LOCAL)
@@ -161,19 +220,20 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
         symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
         if (!symbol->entry)
             return tn__no_memory(err, object->name);
-        if (symbol->place == TN__PLACE_SECTION && !tn__section_is_loaded(&object->data->sections[symbol->section])) {
-            symbol->place = TN__PLACE_UNDEFINED;
-            symbol->dropped = true;
-            symbol->dropped_weak = symbol->binding == TN__BIND_WEAK;
-            symbol->binding = TN__BIND_GLOBAL; /* weak as a definition; as a reference it must not end up as zero */
-        }
-        if (symbol->place == TN__PLACE_UNDEFINED)
+        drop_discarded(object->data, symbol);
+        if (symbol->place == TN__PLACE_ALIAS && !first_alias)
+            first_alias = i;
+        if (symbol->place == TN__PLACE_UNDEFINED || symbol->place == TN__PLACE_ALIAS)
             continue;
-        int code = define(object, i, keeps, journal, err);
+        code = define(object, i, keeps, journal, err);
         if (code)
             return code;
     }
-    return 0;
+    /* When all names are entered that they may stand for. */
+    for (uint32_t i = first_alias; first_alias && !code && i < object->data->symbol_count; i++)
+        if (object->data->symbols[i].place == TN__PLACE_ALIAS)
+            code = define(object, i, keeps, journal, err);
+    return code;
 }
 
 /* ---- objects ---- */
@@ -260,11 +320,12 @@ static void reclaim_groups(const struct tn_library *library, struct tn__object *
         if (data->sections[i].follows)
             data->sections[i].discarded = false;
     for (uint32_t i = 0; i < data->group_count; i++) {
-        const struct tn__group *group = &data->groups[i];
+        struct tn__group *group = &data->groups[i];
         struct tn__entry *entry = tn__symtab_find_key(&library->symtab, group->signature, group->key);
-        if (entry->group_owner)
+        if (entry->group_owner && entry->group_owner != object)
             continue;
-        keep_group(object, entry);
+        if (!entry->group_owner)
+            keep_group(object, entry, group);
         discard_group(object, group, false);
     }
     for (uint32_t i = 0; i < data->group_count; i++) {
@@ -275,15 +336,42 @@ static void reclaim_groups(const struct tn_library *library, struct tn__object *
     discard_followers(data);
 }
 
+/* Discards what other objects that are not linked had of groups of which a larger copy has come, and their definitions
+ * there. If that is undone, falling back brings them back. */
+static int drop_lost(struct tn_library *library, const struct tn__object *winner, struct tn__journal *journal,
+                     struct tn_error *err)
+{
+    library->fall_back_due = true;
+    for (TN_EACH(struct tn__object, object, &library->queue, queued)) {
+        if (object->link)
+            continue;
+        reclaim_groups(library, object);
+        for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+            struct tn__entry *entry = object->data->symbols[i].entry;
+            if (!entry || !drop_discarded(object->data, &object->data->symbols[i]) || entry->object != object ||
+                entry->symbol != i)
+                continue;
+            if (!tn__journal_note(journal, entry))
+                return tn__no_memory(err, winner->name);
+            tn__entry_reset(entry);
+            entry->strength = TN__STRENGTH_NONE;
+            entry->object = NULL;
+        }
+    }
+    return 0;
+}
+
 /* Enters a definition again if its name is undefined, or has a weaker definition in a pending object. What the client
  * defined or a materializer promised meanwhile stays: at this point a clash could not be reported to any caller. */
 static void reenter(struct tn_library *library, struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    struct tn__entry *entry = symbol->entry;
+    struct tn__entry *entry = symbol->entry, *target = alias_target(object, symbol);
     uint8_t strength = strength_of(object, symbol);
     bool is_pending = entry->kind == TN__ENTRY_OBJECT;
     if (is_pending && entry->object == object)
+        return;
+    if (target && tn__entry_leads_to(target, entry, NULL))
         return;
     entry->overrides |= entry->strength != TN__STRENGTH_NONE;
     if (tn__entry_is_held(entry))

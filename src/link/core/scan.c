@@ -66,8 +66,10 @@ static const char *why_undefined(const char *name)
 
 void tn__link_report_undefined(struct tn__link *link, struct tn__object *object, uint32_t index, const char *place)
 {
-    const struct tn__symbol *symbol = &object->data->symbols[index];
     object->plan->symbol_flags[index] &= (uint8_t)~TN__SYMBOL_UNRESOLVED; /* once per object and symbol */
+    const struct tn__symbol *symbol = &object->data->symbols[index];
+    if (symbol->stand_in == TN__STAND_IN_SLOT) /* what the slot would hold */
+        symbol = &object->data->symbols[symbol->section];
     const char *name = symbol->entry ? symbol->entry->name : symbol->name, *why = why_undefined(name);
     struct tn_error by;
     tn__fail(&by, 0, why ? "%s (%s)" : "%s", place, why);
@@ -109,8 +111,7 @@ static int need_table(struct tn__link *link, const struct tn__object *object, ui
     return *table ? 0 : tn__no_memory(link->err, object->name);
 }
 
-/* Finds room in the object's GOT for what the row's slot holds, once per symbol and kind. */
-static int need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
+int tn__object_need_slot(struct tn__link *link, struct tn__object *object, enum tn__slot kind, uint32_t symbol)
 {
     struct tn__plan *plan = object->plan;
     int code = need_table(link, object, &plan->slots[kind]);
@@ -129,7 +130,7 @@ static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t 
         return code;
     if (!plan->stub_index[symbol])
         plan->stub_index[symbol] = ++plan->stub_count;
-    return need_slot(link, object, TN__SLOT_ADDRESS, symbol);
+    return tn__object_need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
 /* An instruction that may be rewritten later. */
@@ -185,9 +186,13 @@ __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
     if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
         return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
                         tn__site_place(site).text, row->name, tn__site_symbol(site));
+    bool needs_section = row->value == TN__V_S_A_SECTION || row->value == TN__V_SECTION_A;
+    if (needs_section && (object->data->symbols[symbol].place != TN__PLACE_SECTION || !(flags & TN__SYMBOL_OWN)))
+        return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', which lies in no section of this object",
+                        tn__site_place(site).text, row->name, tn__site_symbol(site));
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
         return need_stub(site->link, object, symbol);
-    return row->slot ? need_slot(site->link, object, row->slot, symbol) : 0;
+    return row->slot ? tn__object_need_slot(site->link, object, row->slot, symbol) : 0;
 }
 
 TN__INLINE int scan_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)

@@ -75,6 +75,15 @@ enum tn__symbol_place {
     TN__PLACE_SECTION,
     TN__PLACE_ABSOLUTE,
     TN__PLACE_COMMON, /* value is the alignment */
+    TN__PLACE_ALIAS,  /* another name of the symbol whose number is the value */
+};
+
+/* What an undefined symbol is for its own object if nothing defines it. */
+enum tn__stand_in {
+    TN__STAND_IN_NONE = 0,
+    TN__STAND_IN_SLOT,   /* the GOT slot of the symbol whose number is in `section` */
+    TN__STAND_IN_SYMBOL, /* that symbol, which its own object defines */
+    TN__STAND_IN_BASE,   /* the address from which those of loaded code are counted: see TN__V_S_A_BASE */
 };
 
 enum tn__binding { TN__BIND_LOCAL = 0, TN__BIND_WEAK, TN__BIND_GLOBAL };
@@ -88,12 +97,22 @@ struct tn__symbol {
         uint64_t key;            /* of the name, until it is entered there; 0 for local symbols */
     };
     uint64_t value, size;
-    uint32_t section;
+    uint32_t section; /* or of an undefined symbol: see enum tn__stand_in */
     uint8_t place, binding, type;
     bool hidden : 1;  /* invisible to other libraries */
     bool listed : 1;  /* its entry is in the object's list of entries */
     bool dropped : 1; /* defined in a group of which another object's copy is kept; treated as a reference meanwhile */
-    bool dropped_weak : 1; /* and was weak */
+    bool dropped_weak : 1;   /* and was weak */
+    bool after_archives : 1; /* a weak definition that members of archives come before */
+    uint8_t stand_in : 2;
+};
+
+/* Which copies of a group may be there, and which of them is kept. */
+enum tn__selection {
+    TN__SELECT_ANY = 0, /* the first one */
+    TN__SELECT_LARGEST,
+    TN__SELECT_SAME_SIZE, /* any, and all are alike: */
+    TN__SELECT_EXACT_MATCH,
 };
 
 /* A COMDAT group: sections of which a library keeps only one object's copy. */
@@ -102,6 +121,9 @@ struct tn__group {
     uint64_t key; /* of the signature */
     const uint32_t *members;
     uint32_t count;
+    uint8_t selection;
+    bool listed;      /* its entry is in the object's list of entries */
+    uint32_t measure; /* what copies are compared by: their size or, where they have to match, a hash */
 };
 
 /* Laid out as Elf64_Rela, so that ELF files' records need no conversion. */
@@ -128,10 +150,12 @@ struct tn__object_data {
     bool any_machine;            /* it is looked at and not linked */
     bool may_change;             /* the bytes are those of a mapped file */
     bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */
+    bool has_stand_ins;          /* among its symbols */
     struct tn__section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
+    uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */
     uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */
@@ -168,7 +192,7 @@ struct tn__reader {
     int (*read)(struct tn__object_data *object, struct tn_error *err);
 };
 
-extern const struct tn__reader tn__reader_elf, tn__reader_macho;
+extern const struct tn__reader tn__reader_elf, tn__reader_macho, tn__reader_coff;
 
 /* A file format for one architecture: what the public header calls a format. Each is a file of its own beside the
  * reader, with the format's relocation types as rows, which stand at the numbers that the reader gives them. */

@@ -15,13 +15,17 @@ static int by_priority(const void *a, const void *b)
     return x->sequence < y->sequence ? -1 : 1;
 }
 
+/* The last four are passed on the stack, where functions in the calling convention of Windows store their arguments:
+ * they may write there, and so may all others, for these words belong to what is called. */
+typedef void initializer(int, char **, char **, long, long, long, long, long, long, long);
+
 static void call_array(const struct tn__calls *calls, int argc, char **argv, char **envp)
 {
     for (uint64_t i = 0; i < calls->count; i++) {
         uint64_t at = calls->address + (calls->reversed ? calls->count - 1 - i : i) * sizeof(uint64_t);
         uint64_t function = tn__get64((const void *)(uintptr_t)at);
         if (function != 0 && function != UINT64_MAX) /* what .ctors begins and ends with */
-            ((void (*)(int, char **, char **))(uintptr_t)function)(argc, argv, envp);
+            ((initializer *)(uintptr_t)function)(argc, argv, envp, 0, 0, 0, 0, 0, 0, 0);
     }
 }
 

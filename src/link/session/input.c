@@ -33,9 +33,10 @@ static int enter_object(struct tn_library *library, struct tn__object_data *data
     struct tn__journal journal = {.arena.from = library->session->allocator};
     struct tn_tracker *owner = data->input.owner ? data->input.owner : &library->own;
     int code = tn__library_add(owner, data, &library->queue, NULL, &journal, err);
-    if (code)
+    if (code) {
         tn__journal_undo(&journal);
-    else
+        tn__library_fall_back(library); /* it may have taken groups from others */
+    } else
         tn__promises_discard(library->session, &journal);
     tn__journal_free(&journal);
     return code;

@@ -59,6 +59,14 @@ static struct place place_of(const struct tn__object *object, uint32_t index)
     return (struct place){object, &object->data->sections[symbol->section]};
 }
 
+/* What a symbol leads to if nothing defines it: it is not known yet whether something does. */
+static struct place stand_in_of(const struct tn__object *object, uint32_t index)
+{
+    const struct tn__symbol *symbol = index < object->data->symbol_count ? &object->data->symbols[index] : NULL;
+    bool any = symbol && (symbol->stand_in == TN__STAND_IN_SLOT || symbol->stand_in == TN__STAND_IN_SYMBOL);
+    return any ? place_of(object, symbol->section) : (struct place){0};
+}
+
 typedef void visit_reloc(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context);
 
 static void for_each_reloc(struct marker *marker, const struct place *from, visit_reloc *visit, void *context)
@@ -81,6 +89,7 @@ static void follow(struct marker *marker, const struct place *from, const struct
         reloc->symbol < from->object->data->symbol_count ? from->object->data->symbols[reloc->symbol].entry : NULL;
     if (!entry || tn__entry_target(entry)->kind != TN__ENTRY_BOUND) {
         mark(marker, place_of(from->object, reloc->symbol));
+        mark(marker, stand_in_of(from->object, reloc->symbol));
         return;
     }
     struct tn__bound *bound = tn__find_bound(marker->link, tn__entry_target(entry));
