@@ -204,3 +204,28 @@ endif
 $(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexceptions+-funwind-tables oracle.gcc+-O2+-fPIC \
 	ifunc.gcc+-O2+-fno-pic matrix_a.gcc+-O2+-fPIC+-ffunction-sections+-fdata-sections+-g \
 	matrix_a.gcc+-O0+-fno-pic+-fcommon comdat_1 gather_1 order_1 strip)
+
+# ---- objects for Windows ----
+
+windows_target.msvc := x86_64-pc-windows-msvc
+windows_target.gnu := x86_64-w64-mingw32
+windows := $(if $(with_llvm),$(foreach kind,msvc gnu,$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
+	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small other_size other_contents other_once weak) \
+	$(link_data)/windows/imports.lib $(link_data)/windows/more.lib)
+windows_flags := -ffreestanding -fno-stack-check -w
+define windows_rule
+$(link_data)/windows/%.$(1).o: tests/link/data/windows/%.c
+	@mkdir -p $$(@D)
+	$$(call step,CC)$$(llvm_bin)/clang --target=$(windows_target.$(1)) -O1 $(windows_flags) -c $$< -o $$@
+$(link_data)/windows/%.$(1).o: tests/link/data/windows/%.s
+	@mkdir -p $$(@D)
+	$$(call step,AS)$$(llvm_bin)/clang --target=$(windows_target.$(1)) -c $$< -o $$@
+endef
+$(foreach kind,msvc gnu,$(eval $(call windows_rule,$(kind))))
+$(link_data)/windows/imports.lib: tests/link/data/windows/imports.def
+	@mkdir -p $(@D)
+	$(call step,LIB)$(llvm_bin)/llvm-dlltool -m i386:x86-64 -d $< -l $@
+$(link_data)/windows/more.lib: $(link_data)/windows/more.msvc.o
+	@rm -f $@
+	$(call step,LIB)$(llvm_bin)/llvm-lib -out:$@ $^ >/dev/null
+$(BUILD)/tests/link/format/coff $(BUILD)/tests/link/format/coff_corrupt: | $(windows)

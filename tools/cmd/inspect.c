@@ -74,6 +74,8 @@ static void print_place(const struct tn__object_data *object, const struct tn__s
 {
     if (symbol->place == TN__PLACE_SECTION)
         printf("%s+%#" PRIx64, object->sections[symbol->section].name, symbol->value);
+    else if (symbol->place == TN__PLACE_ALIAS)
+        fputs(object->symbols[symbol->value].name, stdout);
     else if (symbol->place == TN__PLACE_COMMON)
         printf("common, aligned to %" PRIu64, symbol->value);
     else

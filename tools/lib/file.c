@@ -36,10 +36,6 @@ static const struct {
     {"\xCE\xFA\xED\xFE", 4, "a Mach-O file for a 32-bit machine"},
     {"\xCA\xFE\xBA\xBE", 4, "a Java class"},
     {"MZ", 2, "a Windows program or library"},
-    {"\x64\x86", 2, "a COFF object for x86-64"},
-    {"\x64\xAA", 2, "a COFF object for AArch64"},
-    {"\x4C\x01", 2, "a COFF object for 32-bit x86"},
-    {"\0\0\xFF\xFF", 4, "a COFF import library member or a large COFF object"},
     {"\0asm", 4, "a WebAssembly module"},
     {"\x1F\x8B", 2, "compressed by gzip"},
     {"\xFD"

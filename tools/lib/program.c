@@ -25,6 +25,7 @@ static struct {
         FILE *stream;
     } undefined;
     pid_t process;
+    bool is_windows; /* some object is COFF */
 } self;
 
 /* ---- undefined symbols ---- */
@@ -103,6 +104,8 @@ static bool add_ir(struct file *file, const struct settings *settings)
     tool_release(file);
     if (!compiled)
         return false;
+    const struct tn_format *format = tn__format_of(tool_formats, (const uint8_t *)file->bytes, file->size);
+    self.is_windows |= format && format->reader == &tn__reader_coff;
     struct tn_input input = {.size = sizeof input,
                              .name = file->name,
                              .bytes = object.data,
@@ -301,8 +304,10 @@ int tool_program_call(const struct settings *settings, void *entry)
                  : tn_run_initializers(tool_program.library, argc, argv, environ, &error);
     if (rc)
         return tool_fail(STATUS_FAILURE, "%s", error.text);
-    int (*function)(int, char **, char **);
+    /* On x86-64, functions of Windows have their first two arguments where the fourth and the third one are otherwise,
+     * and write to the four words above the return address. */
+    int (*function)(int, char **, char **, int, int, int, long, long, long, long);
     memcpy(&function, &entry, sizeof function);
     errno = 0;
-    return function(argc, argv, environ);
+    return function(argc, argv, self.is_windows ? argv : environ, argc, 0, 0, 0, 0, 0, 0);
 }

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 
+#include "link/format/coff/header.h"
 #include "link/format/object.h"
 
 /* ---- ELF ---- */
@@ -95,6 +96,30 @@ static const struct macho_machine {
     {0x0100000c, "AArch64 (Mach-O)", "macho_aarch64"},
 };
 
+/* ---- COFF ---- */
+
+static const struct coff_machine {
+    uint32_t machine;
+    const char *name, *format; /* NULL: there is no reader */
+} coff_machines[] = {
+    {0x8664, "x86-64 and Windows (COFF)", "coff_x86_64"},
+    {0xaa64, "AArch64 and Windows (COFF)", NULL},
+    {0x014c, "32-bit x86 and Windows (COFF)", NULL},
+    {0x01c4, "32-bit ARM and Windows (COFF)", NULL},
+    {0xa641, "x86-64 and AArch64 and Windows (ARM64EC)", NULL},
+};
+
+/* There is no magic number, so the whole header has to look like one. */
+static const struct coff_machine *find_coff(const uint8_t *bytes, size_t size)
+{
+    uint32_t machine;
+    if (size >= TN__COFF_HEADER && tn__coff_kind(bytes, size, &machine) != TN__COFF_NONE)
+        for (size_t i = 0; i < TN_COUNT(coff_machines); i++)
+            if (coff_machines[i].machine == machine)
+                return &coff_machines[i];
+    return NULL;
+}
+
 /* ---- any ---- */
 
 static bool is_elf(const uint8_t *bytes, size_t size)
@@ -104,7 +129,7 @@ static bool is_elf(const uint8_t *bytes, size_t size)
 
 bool tn__object_is_known(const uint8_t *bytes, size_t size)
 {
-    return is_elf(bytes, size) || is_macho(bytes, size) || is_universal(bytes, size);
+    return is_elf(bytes, size) || is_macho(bytes, size) || is_universal(bytes, size) || find_coff(bytes, size);
 }
 
 static int fail_unnamed(const struct tn__object_data *object, const struct tn_format *const *formats, const char *what,
@@ -156,6 +181,11 @@ int tn__object_fail_format(const struct tn__object_data *object, const struct tn
         return tn__fail(err, TN_ENOTSUP, "%s: a universal Mach-O file without a part of the formats of this session",
                         object->name);
     const struct magic *magic = find_magic(object->bytes, object->size);
+    const struct coff_machine *coff = magic ? NULL : find_coff(object->bytes, object->size);
+    if (coff && coff->format)
+        return fail_unnamed(object, formats, coff->name, coff->format, err);
+    if (coff)
+        return tn__fail(err, TN_ENOTSUP, "%s: made for %s, for which there is no reader", object->name, coff->name);
     return tn__fail(err, TN_EFORMAT, "%s: %s", object->name,
                     magic          ? magic->what
                     : object->size ? "not an object file"

@@ -6,6 +6,8 @@
 
 #include "link/file/detached.h"
 
+const struct tn_format *const *spoil_formats;
+
 enum { PER_SESSION = 256 };
 
 /* Uses a new library for each object and a new session from time to time, because libraries live as long as their
@@ -45,8 +47,10 @@ static struct fixture begin(struct run *run)
     if (run->uses++ % PER_SESSION == 0) {
         end_session(run);
         run->elsewhere = (struct tn__detached){.address = 0x10000000, .size = 64 << 20, .page_size = 4096};
-        int code = run->where == SPOIL_HERE ? tn_session_create(NULL, &run->session, &err)
-                                            : tn__session_create_detached(NULL, &run->elsewhere, &run->session, &err);
+        const struct tn_session_options options = {.size = sizeof options, .formats = spoil_formats};
+        int code = run->where == SPOIL_HERE
+                       ? tn_session_create(&options, &run->session, &err)
+                       : tn__session_create_detached(&options, &run->elsewhere, &run->session, &err);
         assert_ok(code, &err);
     }
     f.session = run->session;

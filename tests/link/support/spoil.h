@@ -13,6 +13,9 @@
  * address space, where every symbol is defined. */
 enum spoil { SPOIL_HERE, SPOIL_ELSEWHERE };
 
+/* What objects are read as; NULL, as at the start: as sessions do unless they are told otherwise. */
+extern const struct tn_format *const *spoil_formats;
+
 /* Both free the object. spoil_prefixes: every prefix; only the whole object can be linked, as its headers are at the
  * end. */
 void spoil_prefixes(struct bytes object, enum spoil where);

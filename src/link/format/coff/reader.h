@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The parts of the COFF reader, which implements Microsoft's "PE Format" as far as it is about objects:
+ *     coff.c        the file as a whole, its tables, section headers, string table
+ *     kinds.c       what a section is to the linker: its kind, role and priority
+ *     symbols.c     symbols with their auxiliary records: COMDAT groups, weak externals, imports
+ *     relocs.c      relocations
+ *     directives.c  what .drectve sections say to the linker
+ * All numbers of sections and symbols are those of the file: symbols and their auxiliary records are counted from 0, in
+ * which the neutral object reserves the number 0; each has the number that follows its own there. */
+
+#ifndef TENON_COFF_READER_H
+#define TENON_COFF_READER_H
+
+#include "link/format/coff/header.h"
+#include "link/format/object.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Characteristics of sections ("Section Flags"). */
+enum {
+    TN__SCN_CODE = 0x20,
+    TN__SCN_DATA = 0x40,
+    TN__SCN_ZEROS = 0x80,
+    TN__SCN_INFO = 0x200,
+    TN__SCN_REMOVE = 0x800,
+    TN__SCN_COMDAT = 0x1000,
+    TN__SCN_ALIGN_SHIFT = 20,
+    TN__SCN_ALIGN_MASK = 15,
+    TN__SCN_MANY_RELOCS = 0x1000000,
+    TN__SCN_DISCARDABLE = 0x2000000,
+    TN__SCN_EXECUTE = 0x20000000,
+    TN__SCN_READ = 0x40000000,
+};
+#define TN__SCN_WRITE 0x80000000U
+
+/* A section's header. */
+struct tn__coff_section {
+    const uint8_t *name; /* 8 bytes */
+    uint32_t address, size, offset, relocs, reloc_count, flags;
+};
+
+/* What the symbol table says of a section (symbols.c). */
+struct tn__coff_comdat {
+    uint8_t selection; /* TN__COMDAT_...; 0: not known, or it is in no group */
+    bool led;          /* the symbol that it is selected by has been read */
+    uint32_t number;   /* of the section that it is associated with */
+};
+
+struct tn__coff_reader {
+    struct tn__object_data *object;
+    const uint8_t *headers, *symtab, *strings;
+    uint64_t headers_end;
+    uint32_t strings_size; /* with the four bytes at its beginning, which are the size; 0: there is none */
+    uint32_t symbol_count; /* in the file, with auxiliary records */
+    uint32_t symbol_size;
+    bool big;                        /* sections have 32-bit numbers */
+    struct tn__coff_comdat *comdats; /* by section; NULL: there are none */
+    uint32_t comdat_count, weak_count;
+    uint32_t added;       /* symbols that follow those of the file, so far */
+    bool counting;        /* they are only counted */
+    bool including;       /* directives that ask for symbols are looked at, and no others */
+    bool uses_base;       /* in a relocation */
+    uint8_t common_shift; /* the least alignment of common symbols, as a power of two */
+    struct tn_error *err;
+};
+
+#define TN__COFF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
+
+/* What the reader has to know of an architecture: the details of its struct tn_format. */
+struct tn__coff_details {
+    /* Sets the addend of a relocation, which stands in the field. Changes its type, which is that of the file, where
+     * several rows share one. The field may lie outside of the section. */
+    void (*take_addend)(const struct tn__section *section, struct tn__reloc *reloc);
+};
+
+/* The header of section `index`, from 1 on. */
+static inline struct tn__coff_section tn__coff_section(const struct tn__coff_reader *r, uint32_t index)
+{
+    const uint8_t *at = r->headers + (size_t)(index - 1) * TN__COFF_SECTION_HEADER;
+    return (struct tn__coff_section){
+        .name = at,
+        .address = tn__get32(at + 12),
+        .size = tn__get32(at + 16),
+        .offset = tn__get32(at + 20),
+        .relocs = tn__get32(at + 24),
+        .reloc_count = tn__get16(at + 32),
+        .flags = tn__get32(at + 36),
+    };
+}
+
+/* coff.c: a string of the file's table; NULL: there is none at that offset. */
+const char *tn__coff_string(const struct tn__coff_reader *r, uint64_t offset);
+
+/* kinds.c: sets kind, role and priority of a section. TN_ENOTSUP. */
+int tn__coff_set_kind(const struct tn__coff_reader *r, uint32_t index, uint32_t flags);
+
+/* symbols.c */
+/* The number of a file's symbol in the neutral object. */
+static inline uint32_t tn__coff_symbol(uint32_t index)
+{
+    return index + 1;
+}
+/* Reads all symbols, and adds those that directives and imports need. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
+int tn__coff_read_symbols(struct tn__coff_reader *r);
+/* Adds a symbol to those of the file, or counts it; returns its number in the neutral object. */
+uint32_t tn__coff_add_symbol(struct tn__coff_reader *r, struct tn__symbol symbol);
+
+/* directives.c: does what the directives of all sections say. TN_ENOTSUP, TN_ENOMEM. */
+int tn__coff_read_directives(struct tn__coff_reader *r);
+
+/* relocs.c */
+/* The table of a section's relocations, which lies in the file. TN_EFORMAT. */
+int tn__coff_find_relocs(const struct tn__coff_reader *r, uint32_t index, uint64_t *offset, uint64_t *count);
+enum { TN__COFF_RELOC = 10 }; /* bytes of one */
+/* TN_EFORMAT, TN_ENOMEM. */
+int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index);
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* COFF objects of clang for both kinds of Windows compilers, linked and called here. */
+
+#include "coff_big.h"
+
+#include <stdlib.h>
+
+#define WINDOWS __attribute__((ms_abi))
+
+static const struct tn_format *const formats[] = {&tn_format_coff_x86_64, NULL};
+static const char *const kinds[] = {"msvc", "gnu"};
+
+/* ---- what the host supplies ---- */
+
+static int host_var = 1000, included_one;
+
+WINDOWS static int host_add(int a, int b)
+{
+    return a + b;
+}
+
+WINDOWS static int host_mul(int a, int b)
+{
+    return a * b;
+}
+
+static struct fixture open_windows(void)
+{
+    const struct tn_session_options options = {.size = sizeof options, .formats = formats};
+    struct fixture f;
+    struct tn_error err;
+    assert_ok(tn_session_create(&options, &f.session, &err), &err);
+    assert_ok(tn_library_create(f.session, "windows", &f.library, &err), &err);
+    define(&f, "host_add", (void *)(uintptr_t)host_add);
+    define(&f, "host_mul", (void *)(uintptr_t)host_mul);
+    define(&f, "host_var", &host_var);
+    define(&f, "included_one", &included_one);
+    return f;
+}
+
+static void add_windows(const struct fixture *f, const char *name, const char *kind)
+{
+    char path[64];
+    snprintf(path, sizeof path, "windows/%s.%s.o", name, kind);
+    struct tn_error err;
+    assert_ok(tn_add_file(f->library, data_file(path), &err), &err);
+}
+
+/* ---- code ---- */
+
+static void check_code(const char *kind, const char *other)
+{
+    struct fixture f = open_windows();
+    add_windows(&f, "code", kind);
+    add_windows(&f, "more", other);
+    typedef WINDOWS int of_nothing(void);
+    typedef WINDOWS int of_one(int);
+    typedef WINDOWS int of_two(int, int);
+    typedef WINDOWS int of_three(int, int, int);
+    typedef WINDOWS double of_double(double);
+    assert_int_equal(((of_three *)(uintptr_t)lookup(&f, "add3"))(1, 20, 300), 321);
+    assert_int_equal(((of_two *)(uintptr_t)lookup(&f, "mul"))(6, 7), 1042);
+    host_var = 2000;
+    assert_int_equal(((of_two *)(uintptr_t)lookup(&f, "mul"))(6, 7), 2042);
+    host_var = 1000;
+    assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "next"))(), 7);
+    assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "next"))(), 8);
+    assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "calls"))(5), 5 + 2 + 7700 + 30000);
+    assert_true(((of_double *)(uintptr_t)lookup(&f, "real"))(2) == 7);
+    static const int chosen[] = {5, 100, 24, -1, 284, 8, 0};
+    for (int i = 0; i < (int)COUNT(chosen); i++)
+        assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "choose"))(i), chosen[i]);
+    assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "others"))(5), 16 + 6);
+    assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "large_frame"))(1), (signed char)(3000 & 255));
+    assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "weak_here"))(), 77);
+    assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "weak_elsewhere"))(), 3);
+    close_fixture(&f);
+}
+
+static void test_code(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        for (size_t k = 0; k < COUNT(kinds); k++)
+            check_code(kinds[i], kinds[k]);
+}
+
+/* The same with 32-bit section numbers. */
+static void test_big_object(void **state)
+{
+    (void)state;
+    typedef WINDOWS int of_one(int);
+    struct fixture f = open_windows();
+    struct bytes code = coff_big(read_bytes(data_file("windows/code.msvc.o")));
+    add_bytes(&f, "big.o", code.at, code.size);
+    add_windows(&f, "more", "gnu");
+    assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "others"))(5), 22);
+    assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "calls"))(5), 37707);
+    close_fixture(&f);
+    free(code.at);
+}
+
+/* ---- sections ---- */
+
+typedef WINDOWS int of_nothing(void);
+typedef WINDOWS uint64_t address_of_nothing(void);
+
+static int call_windows(const struct fixture *f, const char *name)
+{
+    return ((of_nothing *)(uintptr_t)lookup(f, name))();
+}
+
+static uint64_t address_from(const struct fixture *f, const char *name)
+{
+    return ((address_of_nothing *)(uintptr_t)lookup(f, name))();
+}
+
+static void test_sections(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_windows();
+    add_windows(&f, "sections", "msvc");
+    assert_int_equal(address_from(&f, "relative"), address_from(&f, "absolute_of"));
+    assert_int_equal(address_from(&f, "imported"), (uintptr_t)host_add);
+    assert_int_equal(call_windows(&f, "needs_alternative"), 4711);
+    assert_int_equal(call_windows(&f, "exported"), 4711);
+    assert_int_equal(call_windows(&f, "section_offset"), 12);
+    assert_int_equal(call_windows(&f, "section_number"), 2);
+    assert_int_equal(call_windows(&f, "get_order"), 0);
+    assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
+    assert_int_equal(call_windows(&f, "get_order"), 12345);
+    tn_run_finalizers(f.library);
+    assert_int_equal(call_windows(&f, "get_order"), 123456);
+    close_fixture(&f);
+}
+
+/* The base is the client's, if it defines one. */
+static void test_base_of_the_client(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    void *address;
+    struct fixture f = open_windows();
+    define(&f, "__ImageBase", (void *)16);
+    add_windows(&f, "sections", "msvc");
+    assert_error(tn_lookup(f.library, "relative", &address, &err), TN_ERANGE, &err, "sections.msvc.o(.text", "REL32",
+                 "__ImageBase");
+    close_fixture(&f);
+}
+
+/* ---- groups ---- */
+
+static void test_groups(void **state)
+{
+    (void)state;
+    static const char *const orders[][2] = {{"comdat_1", "comdat_2"}, {"comdat_2", "comdat_1"}};
+    for (size_t i = 0; i < COUNT(orders); i++) {
+        struct fixture f = open_windows();
+        struct tn_error err;
+        void *address;
+        for (size_t k = 0; k < 2; k++)
+            add_windows(&f, orders[i][k], "msvc");
+        int first = i ? 2 : 1;
+        assert_int_equal(call_windows(&f, "first_any"), first);
+        assert_int_equal(call_windows(&f, "second_any"), first);
+        assert_int_equal(call_windows(&f, "first_largest"), 2);
+        assert_int_equal(call_windows(&f, "second_largest"), 2);
+        assert_ptr_equal((char *)lookup(&f, "inside_largest") - 7, lookup(&f, "largest"));
+        assert_int_equal(*(uint64_t *)lookup(&f, "same_size"), first);
+        assert_int_equal(*(uint64_t *)lookup(&f, "identical"), 7);
+        lookup(&f, first == 1 ? "about_any" : "about_any_too");
+        assert_error(tn_lookup(f.library, first == 1 ? "about_any_too" : "about_any", &address, &err), TN_EUNDEF, &err,
+                     "not defined");
+        close_fixture(&f);
+    }
+}
+
+static int try_windows(const struct fixture *f, struct tn_tracker *owner, const char *name, struct tn_error *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "windows/%s.msvc.o", name);
+    struct bytes object = read_bytes(data_file(path));
+    const struct tn_input input = {
+        .size = sizeof input, .name = name, .bytes = object.at, .length = object.size, .owner = owner};
+    int code = tn_add_object(f->library, &input, err);
+    if (!code)
+        code = tn_link(f->library, err); /* borrows the bytes until then */
+    free(object.at);
+    return code;
+}
+
+static void test_copies_that_differ(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {{"other_size", "have one size"}, {"other_contents", "be identical"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fixture f = open_windows();
+        struct tn_error err;
+        add_windows(&f, "comdat_1", "msvc");
+        assert_error(try_windows(&f, NULL, rows[i][0], &err), TN_EDUP, &err, "comdat_1.msvc.o", rows[i][0], rows[i][1]);
+        assert_int_equal(call_windows(&f, "first_any"), 1);
+        close_fixture(&f);
+    }
+    struct fixture f = open_windows();
+    struct tn_error err;
+    assert_ok(try_windows(&f, NULL, "other_once", &err), &err);
+    assert_error(try_windows(&f, NULL, "comdat_1", &err), TN_EDUP, &err, "'same_size' is defined by other_once");
+    close_fixture(&f);
+}
+
+/* A larger copy comes too late for one that is linked, and brings nothing. When it has won and goes, the smaller one is
+ * back. */
+static void test_larger_copies(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_windows();
+    struct tn_tracker *owner;
+    assert_ok(try_windows(&f, NULL, "comdat_1", &err), &err);
+    assert_error(try_windows(&f, NULL, "comdat_2", &err), TN_EDUP, &err, "'largest' in comdat_2 is larger",
+                 "linked already");
+    assert_int_equal(call_windows(&f, "first_largest"), 1);
+    close_fixture(&f);
+
+    f = open_windows();
+    assert_ok(tn_tracker_create(f.library, &owner, &err), &err);
+    add_windows(&f, "comdat_1", "msvc");
+    struct bytes object = read_bytes(data_file("windows/comdat_2.msvc.o"));
+    const struct tn_input input = {
+        .size = sizeof input, .name = "comdat_2", .bytes = object.at, .length = object.size, .owner = owner};
+    assert_ok(tn_add_object(f.library, &input, &err), &err);
+    assert_ok(tn_tracker_remove(owner, &err), &err);
+    assert_int_equal(call_windows(&f, "first_largest"), 1);
+    assert_ptr_equal((char *)lookup(&f, "inside_largest") - 5, lookup(&f, "largest"));
+    close_fixture(&f);
+    free(object.at);
+}
+
+/* An object that is refused after it has won a group gives it back. */
+static void test_larger_copy_that_is_refused(void **state)
+{
+    (void)state;
+    struct tn_error err;
+    struct fixture f = open_windows();
+    define(&f, "second_any", &host_var);
+    add_windows(&f, "comdat_1", "msvc");
+    assert_error(try_windows(&f, NULL, "comdat_2", &err), TN_EDUP, &err, "'second_any' is defined by");
+    assert_int_equal(call_windows(&f, "first_largest"), 1);
+    assert_ptr_equal((char *)lookup(&f, "inside_largest") - 5, lookup(&f, "largest"));
+    close_fixture(&f);
+}
+
+/* ---- weak names ---- */
+
+static void test_weak_names(void **state)
+{
+    (void)state;
+    struct fixture f = open_windows();
+    add_windows(&f, "weak", "msvc");
+    typedef WINDOWS int of_two(int, int);
+    assert_int_equal(((of_two *)(uintptr_t)lookup(&f, "of_other"))(2, 3), 5);
+    assert_int_equal(((of_two *)(uintptr_t)lookup(&f, "of_weak"))(2, 4), 6);
+    assert_ptr_equal(lookup(&f, "of_other"), (void *)(uintptr_t)host_add);
+    assert_int_equal(call_windows(&f, "anti"), 5);
+    close_fixture(&f);
+    f = open_windows();
+    define(&f, "of_other", (void *)(uintptr_t)host_mul); /* stronger */
+    add_windows(&f, "weak", "msvc");
+    assert_int_equal(((of_two *)(uintptr_t)lookup(&f, "of_other"))(2, 3), 6);
+    close_fixture(&f);
+}
+
+/* ---- archives ---- */
+
+static void add_library(const struct fixture *f, const char *name)
+{
+    struct tn_error err;
+    assert_ok(tn_add_file(f->library, data_file(name), &err), &err);
+}
+
+static void test_libraries(void **state)
+{
+    (void)state;
+    typedef WINDOWS int of_one(int);
+    struct fixture f = open_windows();
+    add_library(&f, "windows/more.lib");
+    add_windows(&f, "code", "msvc");
+    assert_int_equal(((of_one *)(uintptr_t)lookup(&f, "others"))(5), 22);
+    close_fixture(&f);
+}
+
+static void *resolve(void *unused, const char *name)
+{
+    (void)unused;
+    return !strcmp(name, "host_add") ? (void *)(uintptr_t)host_add : !strcmp(name, "host_var") ? &host_var : NULL;
+}
+
+/* Names in an import library are found where all names of the process are. */
+static void test_import_library(void **state)
+{
+    (void)state;
+    const struct tn_session_options options = {.size = sizeof options, .formats = formats};
+    struct fixture f;
+    struct tn_error err;
+    void *address;
+    assert_ok(tn_session_create(&options, &f.session, &err), &err);
+    assert_ok(tn_library_create(f.session, "windows", &f.library, &err), &err);
+    assert_ok(tn_add_resolver(f.library, resolve, NULL, &err), &err);
+    add_library(&f, "windows/imports.lib");
+    add_library(&f, "windows/more.lib");
+    add_windows(&f, "code", "msvc");
+    typedef WINDOWS int of_three(int, int, int);
+    assert_error(tn_lookup(f.library, "add3", &address, &err), TN_EUNDEF, &err, "'host_mul' needed by",
+                 "code.msvc.o(.text+");
+    define(&f, "host_mul", (void *)(uintptr_t)host_mul);
+    assert_int_equal(((of_three *)(uintptr_t)lookup(&f, "add3"))(1, 2, 3), 6);
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_code),           cmocka_unit_test(test_big_object),
+        cmocka_unit_test(test_sections),       cmocka_unit_test(test_base_of_the_client),
+        cmocka_unit_test(test_groups),         cmocka_unit_test(test_copies_that_differ),
+        cmocka_unit_test(test_larger_copies),  cmocka_unit_test(test_larger_copy_that_is_refused),
+        cmocka_unit_test(test_weak_names),     cmocka_unit_test(test_libraries),
+        cmocka_unit_test(test_import_library),
+    };
+    return cmocka_run_group_tests_name("link/coff", tests, NULL, NULL);
+}
