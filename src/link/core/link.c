@@ -152,19 +152,9 @@ static int place_all(struct tn__link *link)
     return code;
 }
 
-static int place_code(struct tn__link *link)
-{
-    tn__link_place_gathered_code(link);
-    for (size_t i = 0; i < link->count; i++)
-        tn__object_place_code(link->objects[i]);
-    for (size_t i = 0; i < link->count; i++)
-        tn__object_find_addresses(link, link->objects[i]);
-    return 0;
-}
-
 static int shrink_all(struct tn__link *link)
 {
-    return tn__link_shrink(link, place_code);
+    return tn__link_shrink(link, NULL);
 }
 
 static int copy_all(struct tn__link *link)

@@ -312,7 +312,17 @@ static int write_all(struct tn__link *link)
 
 /* ---- the whole ---- */
 
-int tn__link_shrink(struct tn__link *link, int (*place)(struct tn__link *link))
+static int place_code(struct tn__link *link)
+{
+    tn__link_place_gathered_code(link);
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_place_code(link->objects[i]);
+    for (size_t i = 0; i < link->count; i++)
+        tn__object_find_addresses(link, link->objects[i]);
+    return 0;
+}
+
+static int shrink(struct tn__link *link, int (*place)(struct tn__link *link))
 {
     bool any = false, changed = true;
     int code = 0;
@@ -327,12 +337,12 @@ int tn__link_shrink(struct tn__link *link, int (*place)(struct tn__link *link))
         changed = false;
         code = measure_all(link, round >= ROUNDS, &changed);
         if (!code && changed)
-            code = place(link);
+            code = place ? place(link) : place_code(link);
     }
     return code ? code : write_all(link);
 }
 
-void tn__object_unshrink(struct tn__object *object)
+static void unshrink(struct tn__object *object)
 {
     struct tn__shrunk *shrunk = object->plan ? object->plan->shrunk : NULL;
     if (!shrunk)
@@ -350,3 +360,5 @@ void tn__object_unshrink(struct tn__object *object)
         object->data->symbols[i].size = shrunk->symbols[i].size;
     }
 }
+
+const struct tn__steps tn__steps_shrink = {shrink, unshrink};

@@ -204,6 +204,7 @@ struct tn_format {
     uint32_t unwind_type; /* in ELF files, of sections with unwind data, besides SHT_PROGBITS; 0: there is none */
     const struct tn__row *rows;
     uint32_t row_count;
+    const struct tn__steps *steps; /* what a link does for such objects alone (core/shrink.h); NULL: nothing */
     const void *details; /* what else the reader has to know of the architecture; its folder's reader.h has the type */
 };
 

@@ -7,10 +7,8 @@
  * differences of labels to the linker, even in data, because code becomes shorter when it is linked; so there are
  * relocations to add and to subtract. */
 
-#include <elf.h>
-
 #include "link/arch/riscv64/riscv64.h"
-#include "link/format/object.h"
+#include "link/format/elf/reader.h"
 
 #define ROW(no, name, value, field, size, bits, flags, slot, relax)                                                    \
     [no] = TN__ROW("R_RISCV_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, relax)
@@ -33,7 +31,7 @@
 
 /* no. name, value, field, bits, flags, GOT slot; D: in data; I: in an instruction, with the size of what is changed;
  * X: in one that may be rewritten or become shorter; N: without a value */
-static const struct tn__row rows[] = {
+const struct tn__row tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS] = {
     N(0, NONE, 0),
 
     /* data */
@@ -103,13 +101,4 @@ static const struct tn__row rows[] = {
     DYNAMIC(11, TLS_TPREL64),
     DYNAMIC(12, TLSDESC),
     DYNAMIC(58, IRELATIVE),
-};
-
-const struct tn_format tn_format_elf_riscv64 = {
-    .name = "elf-riscv64",
-    .reader = &tn__reader_elf,
-    .arch = &tn__arch_riscv64,
-    .machine = EM_RISCV,
-    .rows = rows,
-    .row_count = TN_COUNT(rows),
 };
