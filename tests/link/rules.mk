@@ -191,12 +191,14 @@ $(call data_of,lazy lazy_once): tests/link/data/lazy.h
 
 # ---- qemu/: programs for other machines ----
 
-cross_wanted += tests/link/qemu/run $(patsubst %,tests/link/data/%.o,exits thread_exits thread_exits_user)
+cross_wanted += tests/link/qemu/run tests/link/qemu/run_static $(patsubst %,tests/link/data/%.o,exits thread_exits thread_exits_user)
 
 ifneq ($(HOST),)
-$(BUILD)/tests/link/qemu/run: $(BUILD)/obj/tests/link/qemu/run.c.o $(BUILD)/libtenon.a
+$(BUILD)/tests/link/qemu/run $(BUILD)/tests/link/qemu/run_static: tests/link/qemu/run.c $(BUILD)/libtenon.a $(call stamp,compile_c)
 	@mkdir -p $(@D)
-	$(call step,LINK)$(CC) $^ -Wl,--no-as-needed -pthread -lgcc_s -lm -o $@
+	$(call step,LINK)$(compile_c) $(filter %.c %.a,$^) $(link_$(@F)) -pthread -o $@
+link_run := -DRESOLVER=tn_resolve_dlsym -Wl,--no-as-needed -lgcc_s -lm
+link_run_static := -DRESOLVER=tn_resolve_exports -static
 endif
 
 # ---- make test-slow ----

@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow demo bench bench-link bench-jit bench-image bench-gc size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-image bench-gc size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -244,6 +244,10 @@ test: all musl $(unit_tests) $(test_data)
 slow_scripts := $(if $(SANITIZE),,$(wildcard tests/*/slow/$(if $(with_llvm),*,runtime_*).sh))
 test-slow: $(if $(SANITIZE),,all) $(slow_tests) $(test_data)
 	@LIMIT=7200 $(run_tests) $(slow_scripts) $(slow_tests)
+
+# On machines that are not there: programs for others (cross.mk), and scripts tests/AREA/qemu/*.sh.
+test-qemu: all cross
+	@$(run_tests) $(cross_programs) $(wildcard tests/*/qemu/*.sh)
 
 demo: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" examples/demo.sh

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Lua, each source an object.
+#
+# time limit: 1200
 
 . "$(dirname "$0")/qemu.bash"
 lua=build/deps/lua5.4/src

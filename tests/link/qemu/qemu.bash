@@ -60,7 +60,7 @@ same() {
 }
 
 # A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the program.
-# Standard input is the file $input, if that is set. libstdc++.a and libgcc.a are loaded where they are needed; the unwinder is
+# Standard input is the file $input, if that is set; the host is $host, or run. libstdc++.a and libgcc.a are loaded where they are needed; the unwinder is
 # the host's, because it has to know the host's frames as well.
 check_program() {
     local name=$1 compilers=$2 flags=$3 sources=$4 machine compiler
@@ -77,7 +77,7 @@ check_program() {
                 continue
             fi
             record "$stem.ordinary" emulate "$machine" "$stem.program" "$@" <"${input:-/dev/null}"
-            record "$stem.linked" emulate "$machine" "$BUILD/$machine-linux-gnu/tests/link/qemu/run" "$stem"/*.o $libraries -- \
+            record "$stem.linked" emulate "$machine" "$BUILD/$machine-linux-gnu/tests/link/qemu/${host:-run}" "$stem"/*.o $libraries -- \
                 "$stem.program" "$@" <"${input:-/dev/null}"
             same "$name, $machine, $compiler" "$stem.ordinary" "$stem.linked"
         done

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* run FILE... -- NAME ARGUMENT...: links objects and archives and runs their main, as the system runs a program called NAME.
+ * Compiled twice: RESOLVER is tn_resolve_dlsym, or, in a static program, tn_resolve_exports.
  *
  * Pages are written first and become executable then (TN_STRATEGY_MPROTECT): qemu 7.2 goes on running what was executable in a
  * page before if other code is written there through another mapping. */
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,11 @@
 extern char **environ;
 
 TN_TLS_RESERVE(64 << 10);
+
+TN_EXPORT(printf);
+TN_EXPORT(puts);
+TN_EXPORT(pthread_create);
+TN_EXPORT(pthread_join);
 
 static struct tn_library *library;
 
@@ -40,7 +47,7 @@ int main(int argc, char **argv)
     void *entry;
     check(tn_session_create(&options, &session, &err), &err);
     check(tn_library_create(session, "program", &library, &err), &err);
-    check(tn_add_resolver(library, tn_resolve_dlsym, NULL, &err), &err);
+    check(tn_add_resolver(library, RESOLVER, NULL, &err), &err);
     int at = 1;
     for (; at < argc && strcmp(argv[at], "--") != 0; at++)
         check(tn_add_file(library, argv[at], &err), &err);

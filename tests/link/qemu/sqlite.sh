@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # SQLite in one large object: inserts, joins, JSON, full-text search.
+#
+# time limit: 1200
 
 . "$(dirname "$0")/qemu.bash"
 sqlite=build/deps/sqlite3

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # zstd with threads, each source an object.
+#
+# time limit: 1200
 
 . "$(dirname "$0")/qemu.bash"
 zstd=build/deps/libzstd/lib
