@@ -119,7 +119,8 @@ static bool is_here(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
     const struct tn__entry *entry = symbol->entry;
-    if (symbol->type == TN__TYPE_SECTION || !*symbol->name || object->plan->symbol_flags[index] & TN__SYMBOL_DISCARDED)
+    if ((symbol->type == TN__TYPE_SECTION && symbol->binding == TN__BIND_LOCAL) || !*symbol->name ||
+        object->plan->symbol_flags[index] & TN__SYMBOL_DISCARDED)
         return false;
     if (!entry) /* local absolute ones are names of source files */
         return symbol->place == TN__PLACE_SECTION || symbol->place == TN__PLACE_COMMON;
