@@ -22,6 +22,7 @@
 extern "C" {
 #endif
 
+struct tn_format;          /* tenon/format.h */
 struct tn_image;           /* opaque; immutable */
 struct tn_managed_runtime; /* opaque */
 
@@ -143,15 +144,16 @@ struct tn_image_link_options {
     const void *stub;   /* programs: see doc/IMAGE.md, "Executables"; borrowed for the call */
     size_t stub_length;
     const char *image; /* programs: the symbol of the image to open; NULL: "tn_image" */
+    /* The formats of inputs, up to NULL, all of one architecture. NULL: ELF of this machine. */
+    const struct tn_format *const *formats;
 };
 
 /* Links what tn_image_build wrote, and other objects and archives (with all their members), into one file. Symbols that
  * none of these define are looked up when the file is loaded, or taken from the stub; its own definitions cannot be
- * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. x86-64 only.
- * TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks), TN_ERANGE
- * (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions, TLS
- * descriptors, imported thread-local variables of a model other than initial-exec), TN_EIO (no memory file),
- * TN_ENOMEM. */
+ * overridden. Equal inputs give equal bytes. Free *out with tn_buffer_free. `options` may be NULL. Programs: for x86-64
+ * only. TN_EINVAL, TN_EFORMAT, TN_EDUP, TN_EUNDEF (hidden symbols; for programs, all symbols that the stub lacks),
+ * TN_ERANGE (not position-independent; the text names section, offset and symbol), TN_ENOTSUP (indirect functions,
+ * imported thread-local variables of a model other than initial-exec), TN_EIO (no memory file), TN_ENOMEM. */
 TN_API int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_image_link_options *options,
                          struct tn_buffer *out, struct tn_error *err);
 

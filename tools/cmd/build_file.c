@@ -22,7 +22,8 @@ static int link_file(struct job *job, enum tn_image_file kind, const struct tn_b
                                                   .kind = kind,
                                                   .stub = stub ? stub->data : NULL,
                                                   .stub_length = stub ? stub->size : 0,
-                                                  .image = job->settings->image_name};
+                                                  .image = job->settings->image_name,
+                                                  .formats = tool_formats_in(archive->data, archive->size)};
     job->objects[0] = (struct tn_input){
         .size = sizeof *job->objects, .name = "image", .bytes = archive->data, .length = archive->size};
     tool_outlive_limit(true); /* a file in memory is one as well */

@@ -31,13 +31,25 @@ static const struct tn__arch *first_arch(const struct settings *settings)
     return tn__arch_host;
 }
 
-const struct tn_format *const *tool_formats_for(const struct settings *settings)
+static const struct tn_format *const *formats_of(const struct tn__arch *arch)
 {
     static const struct tn_format *chosen[TN_COUNT(tool_formats)];
-    const struct tn__arch *arch = settings->noexec ? first_arch(settings) : tn__arch_host;
     size_t count = 0;
     for (const struct tn_format *const *format = tool_formats; *format; format++)
         if ((*format)->arch == arch)
             chosen[count++] = *format;
     return count ? chosen : NULL;
+}
+
+const struct tn_format *const *tool_formats_for(const struct settings *settings)
+{
+    return formats_of(settings->noexec ? first_arch(settings) : tn__arch_host);
+}
+
+const struct tn_format *const *tool_formats_in(const void *bytes, size_t size)
+{
+    static const char magic[] = {0x7f, 'E', 'L', 'F'};
+    const uint8_t *elf = memmem(bytes, size, magic, sizeof magic), *end = (const uint8_t *)bytes + size;
+    const struct tn_format *format = elf ? tn__format_of(tool_formats, elf, (size_t)(end - elf)) : NULL;
+    return formats_of(format ? format->arch : tn__arch_host);
 }

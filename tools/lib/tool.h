@@ -16,6 +16,8 @@ extern const struct tn_format *const tool_formats[], *const tool_seen_formats[];
 struct settings;
 /* Those of them that the session of a command reads, see tool_program_create. NULL: an error was reported. */
 const struct tn_format *const *tool_formats_for(const struct settings *settings);
+/* The same for the first object in these bytes, which may be those of an archive. */
+const struct tn_format *const *tool_formats_in(const void *bytes, size_t size);
 
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 

@@ -241,6 +241,7 @@ int tn__elf_write_file(struct tn__elf_file *f, struct tn_buffer *out)
     tn__elf_write(file, &all,
                   (Elf64_Ehdr){.e_type = ET_DYN,
                                .e_machine = f->output->arch->elf_machine,
+                               .e_flags = f->output->variant,
                                .e_entry = f->stub ? f->stub->header.e_entry : 0,
                                .e_phoff = sizeof(Elf64_Ehdr),
                                .e_phnum = (Elf64_Half)f->segment_count});

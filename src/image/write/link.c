@@ -64,6 +64,7 @@ static int make(struct tn__elf_file *file, const struct tn_input *inputs, size_t
         .page_size = (size_t)options->page_size,
         .head = tn__elf_head,
         .inspect = inspect,
+        .formats = options->formats,
         .context = file,
     };
     if (file->stub) {

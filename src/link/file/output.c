@@ -21,10 +21,12 @@ static int arrange(struct tn__link *link)
     struct tn__output_link *o = output_of(link);
     o->link = link;
     o->output->arch = link->objects[0]->data->arch;
-    for (size_t i = 1; i < link->count; i++)
+    for (size_t i = 0; i < link->count; i++) {
+        o->output->variant |= link->objects[i]->data->variant;
         if (link->objects[i]->data->arch != o->output->arch)
             return tn__fail(o->err, TN_EINVAL, "%s is for %s, %s for %s", link->objects[i]->name,
                             link->objects[i]->data->arch->name, link->objects[0]->name, o->output->arch->name);
+    }
     return tn__output_arrange(o);
 }
 
@@ -178,7 +180,8 @@ static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t 
 {
     struct tn_session *session;
     struct tn_library *library;
-    int code = tn__session_create_detached(NULL, &o->where, &session, o->err);
+    const struct tn_session_options options = {.size = sizeof options, .formats = o->options->formats};
+    int code = tn__session_create_detached(&options, &o->where, &session, o->err);
     if (code)
         return code;
     session->imports_tls = !o->options->fixed && !o->options->program;

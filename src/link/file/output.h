@@ -95,6 +95,7 @@ struct tn__output_symbol {
 
 struct tn__output {
     const struct tn__arch *arch;
+    uint32_t variant; /* of its objects, see struct tn__object_data */
     struct tn__output_segment segments[TN__OUTPUT_SEGMENTS];
     struct tn__output_section *sections; /* by address, those that are not loaded last */
     size_t section_count;
@@ -111,7 +112,8 @@ struct tn__output {
 };
 
 struct tn__output_options {
-    const char *name;     /* of the output, for errors */
+    const char *name;                       /* of the output, for errors */
+    const struct tn_format *const *formats; /* see struct tn_session_options */
     size_t page_size;     /* of segments: the largest page size of the systems that will load the file */
     uint64_t file_offset; /* where the first segment begins in the file: a multiple of 4096 */
     bool fixed;
