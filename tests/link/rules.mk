@@ -53,9 +53,12 @@ models := -fno-pic -fPIE -fPIC -fPIC+-fno-plt -fPIC+-ftls-model=initial-exec -fP
 	-fno-pic+-mcmodel=medium -fPIC+-mcmodel=medium -fno-pic+-mcmodel=large+-DNO_TLS -fPIC+-mcmodel=large+-DNO_TLS
 aarch64_models := -fno-pic -fPIE -fPIC -fPIC+-ftls-model=initial-exec -fPIC+-fno-plt -fno-pic+-mcmodel=tiny+-DNO_TLS \
 	-fPIC+-mcmodel=tiny+-DNO_TLS -fno-pic+-mcmodel=large+-DNO_TLS
-oracle := $(if $(with_llvm),oracle_relax $(foreach level,$(levels),\
+riscv64_models := -fno-pic -fno-pic+-mcmodel=medany -fPIE -fPIC -fPIC+-ftls-model=initial-exec -fPIC+-mno-relax \
+	-fno-pic+-mno-relax -fPIC+-march=rv64g -fPIC+-ffunction-sections
+oracle := $(if $(with_llvm),oracle_relax oracle_relax_riscv64 $(foreach level,$(levels),\
 	$(foreach model,$(models),oracle.gcc+$(level)+$(model) oracle.clang+$(level)+$(model)) \
-	$(foreach model,$(aarch64_models),oracle.clang+-target+aarch64-linux-gnu+$(level)+$(model))))
+	$(foreach model,$(aarch64_models),oracle.clang+-target+aarch64-linux-gnu+$(level)+$(model)) \
+	$(foreach model,$(riscv64_models),oracle.clang+-target+riscv64-linux-gnu+$(level)+$(model))))
 extra_of_oracle := -DORACLE='$(oracle:%="%"$(comma))'
 $(BUILD)/tests/link/core/oracle: | $(foreach name,$(oracle),$(link_data)/$(name).elf)
 
@@ -69,6 +72,9 @@ $(link_data)/oracle.%.o: tests/link/data/oracle.c
 $(link_data)/oracle_relax.o: tests/link/data/oracle_relax.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(llvm_bin)/llvm-mc -triple=x86_64-linux-gnu -mattr=+egpr -filetype=obj $< -o $@
+$(link_data)/oracle_relax_riscv64.o: tests/link/data/oracle_relax_riscv64.s
+	@mkdir -p $(@D)
+	$(call step,AS)$(llvm_bin)/clang --target=riscv64-linux-gnu -c $< -o $@
 
 # Addresses as in oracle.c. With -O0 strings stay where they are.
 link_oracle = $(llvm_bin)/ld.lld -O0 --image-base=0x400000 --entry=0 --section-start=.near=$(1) \
@@ -77,9 +83,13 @@ $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
 	$(call step,LINK)$(call link_oracle,0x10000000)
 $(link_data)/oracle.clang+-target+aarch64%.elf: $(link_data)/oracle.clang+-target+aarch64%.o $(link_data)/oracle_host.aarch64.o
 	$(call step,LINK)$(call link_oracle,0x2000000)
-$(link_data)/oracle_host.%.o: tests/link/data/oracle_host.s
+$(link_data)/oracle.clang+-target+riscv64%.elf: $(link_data)/oracle.clang+-target+riscv64%.o $(link_data)/oracle_host.riscv64.o
+	$(call step,LINK)$(call link_oracle,0x480000)
+$(link_data)/oracle_relax_riscv64.elf: $(link_data)/oracle_relax_riscv64.o $(link_data)/oracle_host.riscv64.o
+	$(call step,LINK)$(call link_oracle,0x480000)
+$(link_data)/oracle_host.aarch64.o $(link_data)/oracle_host.riscv64.o: $(link_data)/oracle_host.%.o: tests/link/data/oracle_host.s
 	@mkdir -p $(@D)
-	$(call step,AS)$(llvm_bin)/llvm-mc -triple=$*-linux-gnu -filetype=obj $< -o $@
+	$(call step,AS)$(llvm_bin)/clang --target=$*-linux-gnu -c $< -o $@
 
 # ---- which data each program reads ----
 

@@ -6,7 +6,8 @@
  *  - GOT slots: ld.lld orders them differently. The slot that its instructions load must hold the same value as ours.
  *  - Distances from the GOT, which begins elsewhere. They must differ by that much.
  *  - Loads of the address of an undefined weak symbol: ld.lld leaves them, we rewrite them to work without the GOT.
- *  - General- and local-dynamic thread-local code: ld.lld makes it local-exec, we leave it.
+ *  - General- and local-dynamic thread-local code: ld.lld makes it local-exec, we leave it. For RISC-V it leaves it too;
+ *    the offset in a slot is the one that the C library wants.
  *
  * .eh_frame is not compared: ld.lld writes a table of its own. */
 
@@ -16,18 +17,97 @@
 #include <stdlib.h>
 
 #include "link/arch/aarch64/aarch64.h"
+#include "link/arch/riscv64/riscv64.h"
 #include "link/file/detached.h"
 
 enum { SECTIONS = 64, HOSTS = 3, WINDOW = 0x20000000 };
+
+/* An instruction that loads from a slot, or a half of one. */
+struct load {
+    uint64_t (*value)(uint64_t instruction);
+    uint64_t (*of_slot)(uint64_t slot, uint64_t P); /* the same, of the address of a slot */
+    uint64_t opcode;                                /* the bits that are not part of the field */
+};
+
+/* ---- fields of AArch64's instructions ---- */
+
+static uint64_t adrp_value(uint64_t instruction)
+{
+    return ((instruction >> 29 & 3) | (instruction >> 5 & 0x7ffff) << 2) << 12;
+}
+
+static uint64_t adrp_of_slot(uint64_t slot, uint64_t P)
+{
+    return ((slot & -0x1000ULL) - (P & -0x1000ULL)) & 0x1fffff000;
+}
+
+static uint64_t low_value(uint64_t instruction)
+{
+    return (instruction >> 10 & 0xfff) * 8;
+}
+
+static uint64_t low_of_slot(uint64_t slot, uint64_t P)
+{
+    (void)P;
+    return slot & 0xff8;
+}
+
+static uint64_t literal_value(uint64_t instruction)
+{
+    return (instruction >> 5 & 0x7ffff) * 4;
+}
+
+static uint64_t literal_of_slot(uint64_t slot, uint64_t P)
+{
+    return (slot - P) & 0x1ffffc;
+}
+
+static const struct load aarch64_loads[TN__AARCH64_FIELDS] = {
+    [TN__AARCH64_ADRP] = {adrp_value, adrp_of_slot, 0x9f00001f},
+    [TN__AARCH64_LO12_8] = {low_value, low_of_slot, 0xffc003ff},
+    [TN__AARCH64_BRANCH19] = {literal_value, literal_of_slot, 0xff00001f},
+};
+
+/* ---- and of RISC-V's ---- */
+
+static uint64_t high_value(uint64_t instruction)
+{
+    return instruction & 0xfffff000;
+}
+
+static uint64_t high_of_slot(uint64_t slot, uint64_t P)
+{
+    return (slot - P + 0x800) & 0xfffff000;
+}
+
+static uint64_t low_i_value(uint64_t instruction)
+{
+    return instruction >> 20 & 0xfff;
+}
+
+static uint64_t low_i_of_slot(uint64_t slot, uint64_t P)
+{
+    return (slot - P) & 0xfff;
+}
+
+static const struct load riscv64_loads[TN__RISCV64_FIELDS] = {
+    [TN__RISCV64_HI20] = {high_value, high_of_slot, 0xfff},
+    [TN__RISCV64_LO12_I] = {low_i_value, low_i_of_slot, 0xfffff},
+};
+
+/* ---- machines ---- */
 
 /* `near` is where rules.mk tells ld.lld to put the section of that name: where branches lead. */
 static const struct machine {
     uint16_t number;
     const struct tn_format *formats[2];
     uint64_t near;
+    const struct load *loads; /* by field */
+    uint32_t fields;
 } machines[] = {
     {EM_X86_64, {&tn_format_elf_x86_64}, 0x10000000},
-    {EM_AARCH64, {&tn_format_elf_aarch64}, 0x2000000},
+    {EM_AARCH64, {&tn_format_elf_aarch64}, 0x2000000, aarch64_loads, TN__AARCH64_FIELDS},
+    {EM_RISCV, {&tn_format_elf_riscv64}, 0x480000, riscv64_loads, TN__RISCV64_FIELDS},
 };
 
 static const char *const ways[] = {ORACLE NULL};
@@ -42,6 +122,7 @@ static const struct {
 /* ---- what ld.lld made ---- */
 
 struct output {
+    const struct machine *machine;
     struct bytes file;
     struct tn__pin pins[SECTIONS];
     size_t pin_count;
@@ -104,6 +185,10 @@ struct field {
     const struct tn__row *row;
     const struct tn__reloc *reloc;
     uint64_t P, ours, theirs;
+    /* Of the first instruction, if this is the second one of a pair that names the first; else the same. */
+    const struct tn__row *slot_row;
+    const struct tn__reloc *slot_reloc;
+    uint64_t slot_P;
 };
 
 /* The value of a formula without its A, P and GOT. */
@@ -119,66 +204,34 @@ static uint64_t target_of(const struct field *field, uint64_t value, uint64_t go
     }
 }
 
-/* ---- fields of AArch64's instructions ---- */
+/* ---- GOT slots ---- */
 
-struct load {
-    uint64_t (*value)(uint64_t instruction);
-    uint64_t (*of_slot)(uint64_t slot, uint64_t P); /* the same, of the address of a slot */
-    uint64_t opcode;                                /* the bits that are not part of the field */
-};
-
-static uint64_t adrp_value(uint64_t instruction)
+static bool is_same_slot(const struct field *field, const uint8_t *ours, const uint8_t *theirs)
 {
-    return ((instruction >> 29 & 3) | (instruction >> 5 & 0x7ffff) << 2) << 12;
+    bool index = field->slot_row->slot == TN__SLOT_TLS_INDEX;
+    uint64_t bias = index ? field->object->data->arch->tls_index_bias : 0;
+    return !memcmp(ours, theirs, 8) && (!index || tn__get64(ours + 8) - bias == tn__get64(theirs + 8));
 }
-
-static uint64_t adrp_of_slot(uint64_t slot, uint64_t P)
-{
-    return ((slot & -0x1000ULL) - (P & -0x1000ULL)) & 0x1fffff000;
-}
-
-static uint64_t low_value(uint64_t instruction)
-{
-    return (instruction >> 10 & 0xfff) * 8;
-}
-
-static uint64_t low_of_slot(uint64_t slot, uint64_t P)
-{
-    (void)P;
-    return slot & 0xff8;
-}
-
-static uint64_t literal_value(uint64_t instruction)
-{
-    return (instruction >> 5 & 0x7ffff) * 4;
-}
-
-static uint64_t literal_of_slot(uint64_t slot, uint64_t P)
-{
-    return (slot - P) & 0x1ffffc;
-}
-
-static const struct load loads[TN__AARCH64_FIELDS] = {
-    [TN__AARCH64_ADRP] = {adrp_value, adrp_of_slot, 0x9f00001f},
-    [TN__AARCH64_LO12_8] = {low_value, low_of_slot, 0xffc003ff},
-    [TN__AARCH64_BRANCH19] = {literal_value, literal_of_slot, 0xff00001f},
-};
 
 /* True if both are the same instruction for slots that hold the same; *theirs is that of ld.lld. */
 static bool is_same_load(struct output *output, const struct field *field, const uint8_t **theirs)
 {
     const struct tn__object *object = field->object;
-    const struct load *load = &loads[field->row->field];
+    const struct machine *machine = output->machine;
     *theirs = NULL;
-    if (field->row->slot != TN__SLOT_ADDRESS || !load->value)
+    if (field->row->field >= machine->fields || !machine->loads[field->row->field].value ||
+        (field->slot_row->slot != TN__SLOT_ADDRESS && field->slot_row->slot != TN__SLOT_TLS_INDEX))
         return false;
-    uint64_t ours = tn__got_slot(object, TN__SLOT_ADDRESS, field->reloc->symbol);
+    const struct load *load = &machine->loads[field->row->field];
+    uint64_t ours = tn__got_slot(object, field->slot_row->slot, field->slot_reloc->symbol);
     for (uint64_t at = output->slots; at < output->slots + output->slots_size; at += 8) {
-        *theirs = at_address(output, at, 8);
-        if (*theirs && load->of_slot(at, field->P) == load->value(field->theirs) &&
-            !memcmp(*theirs, object->plan->got_write + (ours - object->plan->got_address), 8))
+        *theirs = at_address(output, at, tn__slot_words(field->slot_row->slot) * 8);
+        if (*theirs && load->of_slot(at, field->slot_P) == load->value(field->theirs) &&
+            is_same_slot(field, object->plan->got_write + (ours - object->plan->got_address), *theirs)) {
+            output->slots_seen++;
             return !((field->ours ^ field->theirs) & load->opcode) &&
-                   load->of_slot(ours, field->P) == load->value(field->ours);
+                   load->of_slot(ours, field->slot_P) == load->value(field->ours);
+        }
     }
     return false;
 }
@@ -263,12 +316,28 @@ static void relax_undefined(struct output *output, const struct field *field, co
                                    .A = field->reloc->addend});
 }
 
+/* Finds the first instruction of a pair. */
+static void find_first(struct field *field, const struct tn__section *section, struct tn__reloc *first)
+{
+    const struct tn__object_data *data = field->object->data;
+    const struct tn__symbol *label = &data->symbols[field->reloc->symbol];
+    for (uint64_t i = 0; i < section->reloc_count; i++) {
+        tn__relocs_copy(section, i, first, 1);
+        if (first->offset != label->value || data->format->rows[first->type].value == TN__V_AT_S)
+            continue;
+        field->slot_row = &data->format->rows[first->type];
+        field->slot_reloc = first;
+        field->slot_P = section->address + first->offset;
+        return;
+    }
+}
+
 /* Makes explained differences equal in `theirs`, so that only unexplained ones remain. */
 static void explain(struct output *output, const struct tn__object *object, const struct tn__section *section,
                     uint8_t *theirs)
 {
     for (uint64_t i = 0; i < section->reloc_count; i++) {
-        struct tn__reloc reloc, next = {.type = UINT32_MAX};
+        struct tn__reloc reloc, first, next = {.type = UINT32_MAX};
         tn__relocs_copy(section, i, &reloc, 1);
         if (i + 1 < section->reloc_count)
             tn__relocs_copy(section, i + 1, &next, 1);
@@ -286,7 +355,12 @@ static void explain(struct output *output, const struct tn__object *object, cons
                               &reloc,
                               section->address + reloc.offset,
                               load(section->write + reloc.offset, size),
-                              load(theirs + reloc.offset, size)};
+                              load(theirs + reloc.offset, size),
+                              row,
+                              &reloc,
+                              section->address + reloc.offset};
+        if (row->value == TN__V_AT_S)
+            find_first(&field, section, &first);
         if (field.ours != field.theirs && is_explained(output, &field))
             memcpy(theirs + reloc.offset, section->write + reloc.offset, size);
         else if (field.ours != field.theirs)
@@ -351,6 +425,7 @@ static void same_bytes(void **state)
     const struct machine *machine = machines;
     while (machine->number != tn__get16(object.at + offsetof(Elf64_Ehdr, e_machine)))
         machine++;
+    output.machine = machine;
     const struct tn_session_options options = {.size = sizeof options, .formats = machine->formats};
     struct tn__detached where = {
         .address = WINDOW, .size = 1 << 20, .page_size = 4096, .pins = output.pins, .pin_count = output.pin_count};

@@ -65,11 +65,17 @@ static bool measure(struct tn__short *code)
     return true;
 }
 
-static void write_padding(uint8_t *out, uint64_t size)
+/* Padding that keeps its size stays what the assembler has written. */
+static void write_padding(const struct tn__short *code, uint8_t *out)
 {
-    for (; size >= INSTRUCTION; size -= INSTRUCTION, out += INSTRUCTION)
+    uint64_t left = code->size;
+    if (code->size == code->span) {
+        memcpy(out, code->bytes, code->size);
+        return;
+    }
+    for (; left >= INSTRUCTION; left -= INSTRUCTION, out += INSTRUCTION)
         tn__put32(out, NOP);
-    if (size)
+    if (left)
         tn__put16(out, C_NOP);
 }
 
@@ -91,7 +97,7 @@ static uint32_t write_call(const struct tn__short *code, uint8_t *out)
 static uint32_t write(const struct tn__short *code, uint8_t *out)
 {
     if (code->form == TN__RISCV64_PADDING) {
-        write_padding(out, code->size);
+        write_padding(code, out);
         return 0;
     }
     if (code->form == TN__RISCV64_NEAR_CALL)
