@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cmd/build_image.h"
+#include "link/arch/reloc.h"
+#include "link/format/object.h"
 
 static const char *base_name(const char *path)
 {
@@ -13,17 +15,25 @@ static const char *base_name(const char *path)
     return strcmp(path, "-") == 0 ? NULL : slash ? slash + 1 : path;
 }
 
+/* The largest that Linux has on the machine; 0: the usual one. */
+static uint64_t page_size_for(const struct tn_format *const *formats)
+{
+    return formats && (*formats)->arch == &tn__arch_aarch64 ? 64 << 10 : 0;
+}
+
 /* Returns a code of enum tn_code. */
 static int link_file(struct job *job, enum tn_image_file kind, const struct tn_buffer *stub, struct tn_error *err)
 {
     struct tn_buffer *archive = &job->out[TN_IMAGE_OBJECTS], file;
+    const struct tn_format *const *formats = tool_formats_in(archive->data, archive->size);
     const struct tn_image_link_options options = {.size = sizeof options,
                                                   .name = base_name(job->settings->output),
                                                   .kind = kind,
                                                   .stub = stub ? stub->data : NULL,
                                                   .stub_length = stub ? stub->size : 0,
                                                   .image = job->settings->image_name,
-                                                  .formats = tool_formats_in(archive->data, archive->size)};
+                                                  .page_size = page_size_for(formats),
+                                                  .formats = formats};
     job->objects[0] = (struct tn_input){
         .size = sizeof *job->objects, .name = "image", .bytes = archive->data, .length = archive->size};
     tool_outlive_limit(true); /* a file in memory is one as well */

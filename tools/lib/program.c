@@ -104,7 +104,7 @@ static bool add_ir(struct file *file, const struct settings *settings)
     tool_release(file);
     if (!compiled)
         return false;
-    const struct tn_format *format = tn__format_of(tool_formats, (const uint8_t *)file->bytes, file->size);
+    const struct tn_format *format = tn__format_of(tool_formats, object.data, object.size);
     self.is_windows |= format && format->reader == &tn__reader_coff;
     struct tn_input input = {.size = sizeof input,
                              .name = file->name,

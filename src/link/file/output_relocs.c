@@ -12,6 +12,10 @@
 static const uint64_t FIRST_IMPORT = 1ULL << 45, IMPORT_STEP = 1ULL << 16;
 enum { MOST_IMPORTS = 1 << 24 };
 
+/* Values in fields of up to MOST_BITS fail their range check if they depend on the load address; the lowest PAGE_BITS
+ * bits of an address do not depend on it. */
+enum { MOST_BITS = 45, PAGE_BITS = 12 };
+
 /* ---- imports ---- */
 
 void *tn__output_import(void *context, const char *name)
@@ -90,6 +94,20 @@ static int check_distance(const struct finder *f, const struct tn__section *sect
                     f->object->name, section->name, reloc->offset, row->name, symbol->name);
 }
 
+/* Instructions hold parts of addresses, which no loader can change. */
+static int check_absolute(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc,
+                          const struct tn__row *row)
+{
+    uint8_t flags = f->object->plan->symbol_flags[reloc->symbol];
+    const struct tn__symbol *symbol = &f->object->data->symbols[reloc->symbol];
+    if (flags & TN__SYMBOL_DISCARDED ||
+        (!tn__output_is_inside(f->object, reloc->symbol) && !(flags & TN__SYMBOL_GIVEN)))
+        return 0;
+    return tn__fail(f->o->err, TN_ERANGE,
+                    "%s(%s+0x%" PRIx64 "): %s against '%s' depends on where the file is loaded; compile it with -fPIC",
+                    f->object->name, section->name, reloc->offset, row->name, symbol->name);
+}
+
 static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)
 {
     const struct tn__object_data *data = f->object->data;
@@ -100,12 +118,16 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
                         "): %s is for code of a program, not of a file that is loaded; compile it with "
                         "-fPIC",
                         f->object->name, section->name, reloc->offset, row->name);
-    if (row->field != TN__F_LE64 || row->flags & TN__R_TLS)
-        return 0; /* narrower fields fail their range check if they depend on the load address */
-    if (row->value == TN__V_S_A_P || row->value == TN__V_S_A_GOT)
+    bool wide = row->field == TN__F_LE64, instruction = row->field >= TN__FIELDS;
+    bool unchecked = row->bits > MOST_BITS || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
+    if (row->flags & TN__R_TLS || row->bits <= PAGE_BITS || (!wide && !(instruction && unchecked)))
+        return 0; /* the same wherever the file is loaded, or else the field fails its range check */
+    if (row->value == TN__V_S_A_P || row->value == TN__V_S_A_GOT || row->value == TN__V_PAGE_S_A_P)
         return check_distance(f, section, reloc, row);
     if (row->value != TN__V_S_A)
         return 0;
+    if (instruction)
+        return check_absolute(f, section, reloc, row);
     return find_address(f, reloc->offset, reloc->symbol, false, (uint64_t)reloc->addend);
 }
 
