@@ -189,6 +189,22 @@ static int unpack(const struct builder *b, struct source *source, struct tn__sec
     return 0;
 }
 
+/* The object is read from its file; where its code became shorter (core/shrink.c), symbols have moved since. One that
+ * another object defines in its place lies elsewhere. */
+static void move_symbols(const struct source *source)
+{
+    const struct tn__object_data *data = &source->data;
+    for (uint32_t i = 1; data->arch->shortener && i < data->symbol_count; i++) {
+        struct tn__symbol *symbol = &data->symbols[i];
+        if (symbol->place != TN__PLACE_SECTION || symbol->type == TN__TYPE_IFUNC ||
+            data->sections[symbol->section].kind != TN__SECTION_CODE)
+            continue;
+        uint64_t value = source->object->symbol_addresses[i] - source->object->section_addresses[symbol->section];
+        if (value <= data->sections[symbol->section].size)
+            symbol->value = value;
+    }
+}
+
 static int read_source(struct builder *b, struct source *source)
 {
     const struct tn_linked_object *object = source->object;
@@ -210,6 +226,7 @@ static int read_source(struct builder *b, struct source *source)
         code = unpack(b, source, &source->data.sections[i]);
     if (code)
         return code;
+    move_symbols(source);
     source->pieces = tn__arena_array(&source->data.arena, source->data.section_count, sizeof *source->pieces);
     if (!source->pieces)
         return tn__no_memory(b->err, object->name);
