@@ -6,9 +6,7 @@
  * gc_loaded says, or the object that it was loaded from. Arguments in 11 and 13 have no base here: the caller keeps
  * their objects where they are (pins.c). */
 
-#include "codegen/managed/ir/bases.h"
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/ir/gc.h"
 
 struct tn__bases {
     struct tn__gc *gc;

@@ -2,8 +2,7 @@
 
 #include <llvm-c/DebugInfo.h>
 
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/ir/gc.h"
 #include "tenon_gc.h"
 
 #define BLOCK        "tn__gc_block"

@@ -3,7 +3,7 @@
 /* Blocks in reverse postorder, their predecessors, and dominators (Cooper, Harvey and Kennedy). No recursion: control
  * flow may be as deep as the input likes. */
 
-#include "codegen/managed/ir/cfg.h"
+#include "codegen/managed/ir/gc.h"
 
 struct step {
     LLVMBasicBlockRef block;

@@ -4,11 +4,11 @@
  *     intrinsics.c   the contract's functions, as rows
  *     support.c      types, attributes, errors, memory
  *     map.c          numbers for values and blocks; sets of values
- *     blocks.c       pieces of IR that several passes build, and their places (blocks.h)
- *     cfg.c          blocks, predecessors, dominators (cfg.h)
- *     bases.c        the reference that each derived pointer was derived from (bases.h)
+ *     blocks.c       pieces of IR that several passes build, and their places
+ *     cfg.c          blocks, predecessors, dominators
+ *     bases.c        the reference that each derived pointer was derived from
  *     saved.c        where the arguments of functions are (saved.h)
- *     llvm_gc.cpp    what LLVM's C API lacks (llvm_gc.h)
+ *     llvm_gc.cpp    what LLVM's C API lacks
  * One struct tn__gc per compilation. Memory of a pass is in its arena; where memory is out the compilation is left like
  * where LLVM itself runs out, so nothing here answers NULL for it. */
 
@@ -206,6 +206,192 @@ bool tn__returns_twice(LLVMValueRef call);
     LLVMUseRef use = LLVMGetFirstUse(value);                                                                           \
     use;                                                                                                               \
     use = LLVMGetNextUse(use)
+
+#define TN__ENTRY_CALL "tenon-entry" /* attribute of the call of a body by its entry */
+
+/* ---- places (blocks.c) ---- */
+
+/* Where instructions of ours may begin: behind phis and landing pads; in the entry behind the first variables. */
+LLVMValueRef tn__first_insertion_point(LLVMBasicBlockRef block);
+LLVMValueRef tn__behind_variables(LLVMValueRef function);
+/* The instruction behind the value's definition; of an invoke's result one to which only the normal way leads. */
+LLVMValueRef tn__place_behind(LLVMValueRef value);
+
+/* Gives the normal way of each invoke that is a safepoint a block of its own, unless it has. */
+void tn__split_invokes(LLVMValueRef function);
+
+/* ---- pieces of IR that several passes build (blocks.c) ---- */
+
+/* The address of the thread's block. */
+LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder);
+/* The same, computed once for the function. */
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function);
+LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder);
+
+/* A variable at the beginning of the function. */
+LLVMValueRef tn__make_variable(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, const char *name);
+/* Metadata without contents. */
+void tn__mark(LLVMValueRef instruction, const char *name);
+
+/* Declares an intrinsic of LLVM's that is overloaded for one type. */
+LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type);
+
+/* `base` plus a number of bytes. */
+LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset);
+
+/* The address of a reference's header. */
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference);
+
+/* Collects the calls in defined functions of these intrinsics (1 << TN__..., ...), or that `wanted` picks, then changes
+ * one after the other; the builder's place is free to choose. */
+void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMValueRef instruction),
+                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call));
+
+LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type);
+/* Calls one with at most 4 arguments; no collection happens in it if it is a leaf. */
+LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is_leaf, const char *name,
+                              LLVMTypeRef result, LLVMValueRef *arguments, unsigned count);
+
+/* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
+enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
+LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory memory);
+
+/* Splits the block before an instruction, and puts a new block between the halves. The builder is at the end of the
+ * first half, which has no terminator yet; `*rest` is the second one. */
+LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef before, const char *name,
+                                  LLVMBasicBlockRef *rest);
+
+/* The first way of a conditional branch is taken nearly always. */
+void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
+
+/* Copies what the calling convention needs to know of the first `count` arguments of a call, or parameters of a
+ * function, to the arguments of the call `to` from `at` on. */
+void tn__copy_abi_attributes(LLVMValueRef from, unsigned count, LLVMValueRef to, unsigned at);
+
+/* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the
+ * new one. Bundles stay. If the result has another type, the old one must have no uses. */
+LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
+                              LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift);
+
+/* ---- blocks, and which lie on every way to others (cfg.c) ---- */
+
+struct tn__cfg {
+    struct tn__block {
+        LLVMBasicBlockRef block;
+        uint32_t *predecessors, predecessor_count; /* each once */
+        uint32_t dominator;                        /* immediate */
+    } * blocks;                                    /* in reverse postorder */
+    uint32_t count;
+    struct tn__map numbers; /* of blocks */
+};
+
+/* Every block of the function must be reachable. */
+struct tn__cfg *tn__cfg_build(struct tn__gc *gc, LLVMValueRef function);
+uint32_t tn__cfg_number(const struct tn__cfg *cfg, LLVMBasicBlockRef block);
+/* Whether the call lies in the region of this gc_preserve_begin: the call's block must be reachable. */
+bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueRef call);
+
+/* ---- the reference that each derived pointer was derived from (bases.c) ---- */
+
+struct tn__bases;
+
+struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder);
+
+/* The reference, a value in 10, of the object that a managed pointer points into. NULL: none in the heap, or one that
+ * this function has no reference to. May insert phis, selects and casts. */
+LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
+
+/* The instruction where the way from a pointer in 11 or 13 to its base ends, if it yields a pointer that may point into
+ * any object: assembly, for example. NULL: the base is known, or there is no object, or the caller keeps it. */
+LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value);
+
+/* Removes phis and selects that choose one value only, or the same as another one; earlier results of tn__base_of become
+ * invalid. */
+void tn__bases_simplify(struct tn__bases *bases);
+
+/* True for bases that were chosen among several, of which one may be none. */
+bool tn__bases_may_be_null(const struct tn__bases *bases, LLVMValueRef base);
+
+/* The one value that a phi or select chooses, or NULL. */
+LLVMValueRef tn__only_choice(LLVMValueRef choice);
+
+/* Derived pointers in 10: each getelementptr there, and what passes them on. */
+void tn__find_interior(struct tn__gc *gc, LLVMValueRef function, struct tn__values *found);
+
+/* To be told of what others erase. */
+void tn__bases_forget(struct tn__bases *bases, LLVMValueRef value);
+
+/* Erases what was inserted and is not used. */
+void tn__bases_end(struct tn__bases *bases);
+
+/* ---- what LLVM's C API lacks (llvm_gc.cpp) ---- */
+
+/* How many bytes an address is from `base`; false unless only casts and constant steps lead from there to it. */
+bool tn__constant_distance(LLVMValueRef address, LLVMValueRef base, int64_t *distance);
+
+/* How many bytes a getelementptr adds, also one that is a constant: `bytes`, and any number of times `stride`; 0: just
+ * that. */
+void tn__llvm_gep_steps(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *bytes, uint64_t *stride);
+
+/* Gives an alloca another type, of which there is one. */
+void tn__llvm_set_allocated_type(LLVMValueRef alloca, LLVMTypeRef type, unsigned alignment);
+
+/* Keeps those calls of a function, moved to the front, whose results the target returns in memory, and returns their
+ * number. */
+size_t tn__llvm_select_returned_in_memory(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMValueRef *calls,
+                                          size_t count);
+
+/* Whether a result that the function returns, or a call in it, is returned in registers of the x87, for which LLVM's
+ * statepoints are wrong. */
+bool tn__llvm_is_returned_in_x87(LLVMTargetMachineRef machine, LLVMValueRef function, LLVMTypeRef type);
+
+/* What is known of the alignment of an argument's memory. */
+unsigned tn__llvm_alignment(LLVMValueRef argument);
+
+/* Writes the quoted name of the member at this offset of a C struct, from debug information; false if there is none. */
+bool tn__llvm_member_name(LLVMModuleRef module, const char *name, uint64_t offset, char *out, size_t size);
+
+/* Moves the instruction and all behind it to a new block, which follows; the old one ends in a branch to it. */
+LLVMBasicBlockRef tn__llvm_split(LLVMValueRef before);
+
+/* Makes an alloca of a constant number of elements one of an array, among those at the beginning of its function. */
+void tn__llvm_hoist(LLVMValueRef alloca);
+
+/* A select by the condition of another one, in front of it; both choices are `placeholder`. */
+LLVMValueRef tn__llvm_select(LLVMValueRef like, LLVMValueRef placeholder);
+
+/* Puts a new block between a terminator and one of its successors. */
+LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator, unsigned successor);
+
+/* Uses of one function become uses of another, but for addresses of its blocks. */
+void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
+
+/* A call without the operand bundles of the contract takes the place of one with them. */
+void tn__llvm_drop_bundles(LLVMValueRef call);
+
+/* A call, and a branch to where the invoke goes on, take its place. */
+void tn__llvm_call_instead(LLVMValueRef invoke);
+
+/* Changes the address space of a pointer that an instruction computes; its operands and users are the caller's. */
+void tn__llvm_set_type(LLVMValueRef instruction, LLVMTypeRef type);
+
+/* Local variables of managed pointer type become values, where their address is not taken. */
+void tn__llvm_promote(LLVMValueRef function);
+/* Not 0 for an alloca that is only loaded and stored, always as what its type says. */
+int tn__llvm_is_promotable(LLVMValueRef variable);
+
+/* Calls `visit` for each declared function that LLVM knows the C library to have, with this name and type. */
+void tn__llvm_each_library_function(LLVMModuleRef module, void (*visit)(void *context, LLVMValueRef function),
+                                    void *context);
+
+/* Takes blocks away that no way leads to. */
+void tn__llvm_remove_unreachable(LLVMValueRef function);
+
+/* Does nothing, but whoever calls it has the GC strategy and the printer of stack maps linked in. */
+void tn__llvm_use_strategy(void);
+
+/* True if objects made of the module are ELF files. */
+bool tn__llvm_is_elf(LLVMModuleRef module);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,6 @@
  * that. */
 
 #include "codegen/managed/ir/gc.h"
-#include "codegen/managed/ir/llvm_gc.h"
 
 /* Signatures: result, then parameters in parentheses. P T D L: pointers in 0, 10, 11, 13; M: in 10 or 11; i: integers
  * of 64 bits; k: token; v: void. At the end variable arguments: * all in 10, ? of any type. */

@@ -28,7 +28,6 @@
 #include "codegen/llvm/llvm_compat.h"
 
 #include "codegen/managed/ir/gc.h"
-#include "codegen/managed/ir/llvm_gc.h"
 
 using namespace llvm;
 

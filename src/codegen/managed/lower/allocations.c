@@ -3,8 +3,6 @@
 /* Allocation inline, as doc/GC.md says: bump, compare, header, and null for the references. Only the slow side calls,
  * and only that call is a safepoint. What the program stores at once need not be null before. */
 
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 

@@ -4,9 +4,6 @@
  * is to a young object (doc/GC.md). Explicit julia.write_barrier calls follow the store and name no slot, so they are
  * dropped in favour of these. */
 
-#include "codegen/managed/ir/bases.h"
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 

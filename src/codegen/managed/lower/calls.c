@@ -3,9 +3,6 @@
 /* The contract's other intrinsics. Before roots are placed: calls with an array of arguments, typeof, polls. Behind:
  * those that root placement itself wanted to see. */
 
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/cfg.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 

@@ -7,8 +7,6 @@
 
 #include <llvm-c/Comdat.h>
 
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 

@@ -3,7 +3,6 @@
 /* Functions that are called without a transition, as they neither wait nor call back: those that C annotates so, and
  * those of the C library, known by name. */
 
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 
 /* ---- functions of the C library ---- */

@@ -8,9 +8,6 @@
  *   - getelementptr in 10, and phis and selects of such, are derived pointers: they move to 11. One that would be
  *     stored, passed or returned as a reference is an error. */
 
-#include "codegen/managed/ir/bases.h"
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 
 enum { MAX_PARTS = 256 };

@@ -9,8 +9,6 @@
  * copy-arguments: arguments in memory that hold references are copied to variables before the first safepoint: they lie
  * in the caller's frame, which does not name them. */
 
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/verify/memory.h"
 

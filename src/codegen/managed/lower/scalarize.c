@@ -4,9 +4,6 @@
  * variable of root placement with a base of its own. What comes whole (results, loads, arguments) is taken apart where
  * it comes; who wants a whole (calls, stores, returns) gets one put together right before. */
 
-#include "codegen/managed/ir/blocks.h"
-#include "codegen/managed/ir/cfg.h"
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/lower/lower.h"
 
 enum { MAX_PARTS = 1024, MAX_DEPTH = 8 };

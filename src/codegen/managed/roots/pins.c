@@ -4,7 +4,6 @@
  * gc_preserve_begin and of "jl_roots"; objects that an argument of the call points into; owners of loaded pointers.
  * References to it are put into variables of their own before the call, which the stack map lists as pinned. */
 
-#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
 
 static void pin_pointer(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef value)

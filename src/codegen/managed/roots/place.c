@@ -3,7 +3,6 @@
 /* Root placement, for every function with gc "tenon": from here on the collector can find and change each reference
  * that is live at a safepoint. No pass of LLVM's may optimise IR behind this one. */
 
-#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
 #include "codegen/managed/verify/verify.h"
 

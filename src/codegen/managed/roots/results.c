@@ -4,7 +4,6 @@
  * first argument; that memory has no name for the stack map, and gc.statepoint does not support it. Here the argument
  * is written out: the same calling convention, with a variable of the program's. */
 
-#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
 
 /* What never takes more registers than there are: most results, for which LLVM need not be asked. */

@@ -15,9 +15,7 @@
 #ifndef TENON_CODEGEN_ROOTS_H
 #define TENON_CODEGEN_ROOTS_H
 
-#include "codegen/managed/ir/bases.h"
-#include "codegen/managed/ir/cfg.h"
-#include "codegen/managed/ir/llvm_gc.h"
+#include "codegen/managed/ir/gc.h"
 
 #pragma GCC visibility push(hidden)
 #ifdef __cplusplus

@@ -7,7 +7,6 @@
  * there. They move to such variables: stored once behind their definition, loaded before every use. A derived pointer
  * is kept as a distance from its base. */
 
-#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
 #include "codegen/managed/verify/memory.h"
 

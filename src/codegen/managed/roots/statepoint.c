@@ -5,7 +5,6 @@
  * its register survives, and arguments on the stack stay where they are. The statepoint's arguments begin at index 5
  * with the callee's. */
 
-#include "codegen/managed/ir/blocks.h"
 #include "codegen/managed/roots/roots.h"
 #include "tenon_gc.h"
 

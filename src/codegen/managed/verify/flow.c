@@ -6,7 +6,6 @@
  * stored in. Each step more would multiply the work, and soon everything might lead everywhere. Variables that LLVM
  * would make values of, such as those of arguments in C, are no step. */
 
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/verify/memory.h"
 
 /* Bytes: arrays whose elements are not told apart, and types that are not looked into; LLVMPtrToAddr, which releases

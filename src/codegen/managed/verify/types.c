@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "codegen/managed/ir/llvm_gc.h"
 #include "codegen/managed/verify/verify.h"
 #include "tenon_heap.h"
 

@@ -5,7 +5,6 @@
  * loads and variables that its reference, or the struct or vector that holds the reference, may come from. It is pinned
  * if each of its sources is one of something that is pinned; this errs on the side of the program. */
 
-#include "codegen/managed/ir/cfg.h"
 #include "codegen/managed/verify/verify.h"
 
 /* ---- sources ---- */
