@@ -9,7 +9,7 @@
  *     stack.c        references in stack memory; values that a register cannot carry over a safepoint
  *     outside.c      which calls are transitions
  *     statepoint.c   a call becomes gc.statepoint, gc.result and gc.relocate
- *     repair.c       uses see the relocated values: SSA form again
+ *     repair.cpp     uses see the relocated values: SSA form again
  *     maps.cpp       stack maps */
 
 #ifndef TENON_CODEGEN_ROOTS_H

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Behind a safepoint a value is its gc.relocate: uses change to the definition that reaches them. Where different ones
+ * meet, and the value is still used, they meet in a phi, which LLVM's SSAUpdater inserts. */
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/SSAUpdater.h"
+
+#include "codegen/managed/roots/roots.h"
+
+using namespace llvm;
+
+namespace {
+
+/* One variable. */
+class repair {
+    Value *original;
+    DenseMap<BasicBlock *, SmallVector<Instruction *, 2>> relocations; /* those in a block, in order */
+    DenseMap<BasicBlock *, Value *> at_beginning;
+    SSAUpdater updater;
+
+    /* What the variable is in front of an instruction. */
+    Value *reaching(Instruction *user)
+    {
+        BasicBlock *block = user->getParent();
+        auto here = relocations.find(block);
+        if (here != relocations.end()) {
+            auto next = partition_point(here->second, [user](Instruction *each) { return each->comesBefore(user); });
+            if (next != here->second.begin())
+                return *std::prev(next);
+        }
+        if (block == defining_block())
+            return original;
+        Value *&value = at_beginning[block];
+        return value ? value : value = updater.GetValueInMiddleOfBlock(block);
+    }
+
+    BasicBlock *defining_block() const
+    {
+        auto *instruction = dyn_cast<Instruction>(original);
+        return instruction ? instruction->getParent() : &cast<Argument>(original)->getParent()->getEntryBlock();
+    }
+
+  public:
+    repair(Value *original, ArrayRef<Instruction *> relocated, SmallVectorImpl<PHINode *> *phis)
+        : original(original), updater(phis)
+    {
+        updater.Initialize(original->getType(), "");
+        updater.AddAvailableValue(defining_block(), original);
+        for (Instruction *each : relocated) {
+            relocations[each->getParent()].push_back(each);
+            updater.AddAvailableValue(each->getParent(), each); /* the last one of a block stays */
+        }
+    }
+
+    void run()
+    {
+        SmallVector<Use *, 16> uses; /* before there are phis */
+        for (Use &use : original->uses())
+            uses.push_back(&use);
+        for (Use *use : uses) {
+            auto *user = cast<Instruction>(use->getUser());
+            if (auto *phi = dyn_cast<PHINode>(user))
+                use->set(updater.GetValueAtEndOfBlock(phi->getIncomingBlock(*use)));
+            else if (user->getParent()) /* or it is a call that has become a statepoint */
+                use->set(reaching(user));
+        }
+    }
+};
+
+} // namespace
+
+/* In the order of the blocks, whatever the order in which edges were made. */
+static void order_inputs(PHINode *phi, const tn__cfg *cfg)
+{
+    SmallVector<std::pair<uint32_t, Value *>, 4> inputs;
+    for (auto [block, value] : zip(phi->blocks(), phi->incoming_values()))
+        inputs.push_back({tn__cfg_number(cfg, wrap(block)), value});
+    stable_sort(inputs, less_first());
+    for (auto [i, input] : enumerate(inputs)) {
+        phi->setIncomingBlock(i, unwrap(cfg->blocks[input.first].block));
+        phi->setIncomingValue(i, input.second);
+    }
+}
+
+/* A phi that chooses one value only, which removing another one may make of it. */
+static void remove_needless(SmallVectorImpl<PHINode *> &phis)
+{
+    auto is_needless = [](PHINode *phi) {
+        Value *only = phi->hasConstantValue();
+        if (!only && !phi->use_empty())
+            return false;
+        if (only)
+            phi->replaceAllUsesWith(only);
+        phi->eraseFromParent();
+        return true;
+    };
+    for (size_t before = 0; before != phis.size();) {
+        before = phis.size();
+        erase_if(phis, is_needless);
+    }
+}
+
+void tn__repair(tn__roots *roots)
+{
+    SmallVector<PHINode *, 16> phis;
+    std::vector<SmallVector<Instruction *, 4>> relocated(roots->variable_count);
+    for (const tn__safepoint &safepoint : ArrayRef(roots->safepoints, roots->safepoint_count))
+        for (uint32_t i = 0; i < safepoint.live_count; i++)
+            relocated[safepoint.live[i]].push_back(cast<Instruction>(unwrap(safepoint.relocated[i])));
+    for (uint32_t variable = 0; variable < roots->variable_count; variable++)
+        if (!relocated[variable].empty())
+            repair(unwrap(roots->variables[variable].value), relocated[variable], &phis).run();
+    remove_needless(phis);
+    for (PHINode *phi : phis)
+        order_inputs(phi, roots->cfg);
+}
