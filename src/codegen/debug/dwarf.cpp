@@ -19,7 +19,7 @@ static void ignore(Error error)
     consumeError(std::move(error));
 }
 
-tn__dwarf *tn__dwarf_open(const void *bytes, size_t size, bool relocate)
+tn__dwarf *tn__dwarf_open(const void *bytes, size_t size)
 {
     StringRef text(static_cast<const char *>(bytes), size);
     auto file = object::ObjectFile::createELFObjectFile(MemoryBufferRef(text, ""));
@@ -28,8 +28,7 @@ tn__dwarf *tn__dwarf_open(const void *bytes, size_t size, bool relocate)
         return nullptr;
     }
     using Relocations = DWARFContext::ProcessDebugRelocations;
-    auto context = DWARFContext::create(**file, relocate ? Relocations::Process : Relocations::Ignore, nullptr, "",
-                                        ignore, ignore);
+    auto context = DWARFContext::create(**file, Relocations::Ignore, nullptr, "", ignore, ignore);
     return new tn__dwarf{std::move(*file), std::move(context)};
 }
 
@@ -44,11 +43,12 @@ static const char *known(const std::string &text)
     return text.empty() || text == DILineInfo::BadString ? nullptr : text.c_str();
 }
 
-bool tn__dwarf_find(tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user)
+bool tn__dwarf_find(tn__dwarf *dwarf, uint64_t address, tn__frame_fn *frame, void *user)
 {
     using Kind = DILineInfoSpecifier::FileLineInfoKind;
-    DIInliningInfo frames = dwarf->context->getInliningInfoForAddress(
-        {address, section}, DILineInfoSpecifier(Kind::AbsoluteFilePath, DINameKind::LinkageName));
+    DIInliningInfo frames =
+        dwarf->context->getInliningInfoForAddress({address, object::SectionedAddress::UndefSection},
+                                                  DILineInfoSpecifier(Kind::AbsoluteFilePath, DINameKind::LinkageName));
     bool found = false;
     for (uint32_t i = 0; i < frames.getNumberOfFrames(); i++) {
         const DILineInfo &info = frames.getFrame(i);

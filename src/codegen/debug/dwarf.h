@@ -14,17 +14,15 @@
 extern "C" {
 #endif
 
-/* A file's debug information; its bytes are borrowed. `relocate`: its debug sections have relocations, to be applied.
- * NULL if LLVM cannot read the file. */
+/* The debug information of a file at its final addresses; its bytes are borrowed. NULL if LLVM cannot read the file. */
 struct tn__dwarf;
-struct tn__dwarf *tn__dwarf_open(const void *bytes, size_t size, bool relocate);
+struct tn__dwarf *tn__dwarf_open(const void *bytes, size_t size);
 void tn__dwarf_close(struct tn__dwarf *dwarf);
 
-/* Calls `frame` for each function that is inlined at an address, innermost first, and then for the function itself. The
- * address is relative to a section, or absolute if that is UINT64_MAX. What is unknown is NULL or 0. False if nothing
- * is known. */
+/* Calls `frame` for each function that is inlined at an address, innermost first, and then for the function itself. What
+ * is unknown is NULL or 0. False if nothing is known. */
 typedef void tn__frame_fn(void *user, const char *function, const char *file, uint32_t line, uint32_t column);
-bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t section, uint64_t address, tn__frame_fn *frame, void *user);
+bool tn__dwarf_find(struct tn__dwarf *dwarf, uint64_t address, tn__frame_fn *frame, void *user);
 
 #ifdef __cplusplus
 }

@@ -161,9 +161,9 @@ static int find_frames(void *user)
     struct batch *batch = find_batch(q);
     if (batch && (!batch->dwarf || batch->generation != tn__fork_generation())) {
         batch->generation = tn__fork_generation();
-        batch->dwarf = tn__dwarf_open(batch->image.bytes, batch->image.size, false);
+        batch->dwarf = tn__dwarf_open(batch->image.bytes, batch->image.size);
     }
-    if (!batch || !batch->dwarf || !tn__dwarf_find(batch->dwarf, UINT64_MAX, q->address, pass_on, q))
+    if (!batch || !batch->dwarf || !tn__dwarf_find(batch->dwarf, q->address, pass_on, q))
         return tn__fail(q->err, TN_EUNDEF, "no debug information was kept for 0x%llx", (unsigned long long)q->address);
     return 0;
 }
