@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "base/os.h"
-#include "codegen/llvm/stack.h"
+#include "codegen/llvm/fatal.h"
 #include "lib/tool.h"
 
 /* Measured: a shard of SQLite takes 36 MB, a large function more. Of address space there is LLVM's stack as well. */

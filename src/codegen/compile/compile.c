@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* One compilation: read (unit.c), optimise, emit. Everything it creates hangs on a struct compilation and goes away
- * with it, unless LLVM gives up (see fatal.c). */
+ * with it, unless LLVM gives up (see fatal.cpp). */
+
+#include <llvm/Config/llvm-config.h>
 
 #include "base/os.h"
 #include "codegen/compile/unit.h"
@@ -306,5 +308,5 @@ int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *ob
 
 const char *tn_codegen_llvm_version(void)
 {
-    return tn__llvm_version();
+    return LLVM_VERSION_STRING;
 }

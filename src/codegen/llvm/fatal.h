@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Calls into LLVM that come back whatever happens there (fatal.c). */
+/* Calls into LLVM that come back whatever happens there (fatal.cpp). */
 
 #ifndef TENON_CODEGEN_FATAL_H
 #define TENON_CODEGEN_FATAL_H
@@ -11,8 +11,11 @@
 #include "tenon_codegen.h"
 
 #pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* Calls `body`, on a stack of its own (stack.h), and returns its result. If LLVM gives up meanwhile: TN_EFATAL with
+/* Calls `body`, on a stack of its own, and returns its result. If LLVM gives up meanwhile: TN_EFATAL with
  * LLVM's text, or TN_ENOMEM; whatever `body` had created is then abandoned, because LLVM's state is unknown. May be
  * nested, as observers may compile. */
 int tn__contain(int (*body)(void *context), void *context, struct tn_error *err);
@@ -35,5 +38,17 @@ struct tn__once {
 /* Runs the step unless it has succeeded before. False: out of memory; nothing is abandoned then. */
 bool tn__once(struct tn__once *once);
 
+/* ---- the stack that LLVM runs on (host_ARCH.c) ----
+ * LLVM's functions recurse with the nesting of the IR, and threads of programs may have little stack. */
+
+/* Calls `body` with TN__STACK bytes of stack below it; debuggers and exceptions pass through. TN_ENOMEM: there is no
+ * room for one, and `body` was not called. A stack belongs to no thread. Idle ones are kept for later calls; their
+ * memory is given back, except for the little that every call uses. */
+enum { TN__STACK = 64 << 20 };
+int tn__stack_call(void (*body)(void *context), void *context, struct tn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
 #pragma GCC visibility pop
 #endif

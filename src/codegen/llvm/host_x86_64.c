@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stacks for LLVM, see stack.h. Only built for x86-64. */
+/* Stacks for LLVM, see fatal.h. Only built for x86-64. */
 
 #include <stdatomic.h>
 
 #include "base/os.h"
-#include "codegen/llvm/stack.h"
+#include "codegen/llvm/fatal.h"
 
 /* Stacks that nobody uses; 0: none. As many as the cores of a large machine, which each need one at a time. Without a
  * lock, so forks need not wait: the child keeps the idle ones, and what other threads were using stays mapped, like

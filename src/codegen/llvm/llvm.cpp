@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline.cpp): positions of diagnostics, the
- * names a target knows, and ways out of a failing LLVM. */
+ * names a target knows. */
 
 #include "codegen/llvm/llvm_compat.h"
 
@@ -14,7 +14,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/AArch64TargetParser.h"
@@ -27,11 +26,6 @@ using namespace llvm;
 static TargetMachine &unwrap(LLVMTargetMachineRef machine)
 {
     return *reinterpret_cast<TargetMachine *>(machine);
-}
-
-const char *tn__llvm_version()
-{
-    return LLVM_VERSION_STRING;
 }
 
 /* ---- modules ---- */
@@ -217,44 +211,7 @@ void tn__llvm_set_sections(LLVMTargetMachineRef machine, bool one_each)
 
 /* ---- failing ---- */
 
-bool tn__llvm_call(void (*body)(void *context), void *context)
-{
-    try {
-        body(context);
-        return true;
-    } catch (const std::bad_alloc &) {
-        return false;
-    }
-}
-
-void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash))
-{
-    install_bad_alloc_error_handler(handler);
-}
-
-void tn__llvm_throw_bad_alloc()
-{
-    throw std::bad_alloc();
-}
-
 void tn__llvm_out_of_memory()
 {
     report_bad_alloc_error("out of memory in a pass over managed code");
-}
-
-bool tn__llvm_has_room(size_t bytes)
-{
-    void *volatile room = ::operator new(bytes, std::nothrow); /* volatile: or the pair is optimised away */
-    ::operator delete(room);
-    return room != nullptr;
-}
-
-const void *tn__llvm_save_frames()
-{
-    return SavePrettyStackState();
-}
-
-void tn__llvm_restore_frames(const void *frames)
-{
-    RestorePrettyStackState(frames);
 }

@@ -7,8 +7,8 @@
  *     nesting.cpp    limits of nesting, which LLVM recurses with
  *     cpu_features.cpp  intrinsics that ask about the CPU that code is compiled for
  *     diagnostics.c  LLVM's diagnostics as struct tn_error (diagnostics.h)
- *     fatal.c        what would end the process, as an error code (fatal.h)
- *     host_x86_64.c  the stack that LLVM runs on (stack.h)
+ *     fatal.cpp      what would end the process, as an error code (fatal.h)
+ *     host_x86_64.c  the stack that LLVM runs on (fatal.h)
  *     watch.cpp      reports passes to an observer (watch.h)
  *     arguments.cpp  LLVM's own options (arguments.h) */
 
@@ -26,8 +26,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-const char *tn__llvm_version(void); /* "22.1.8", static */
 
 /* ---- reading (read.cpp) ---- */
 
@@ -85,22 +83,8 @@ bool tn__llvm_write_bitcode(LLVMModuleRef module, struct tn_buffer *out);
 
 /* ---- failing ---- */
 
-/* Calls `body`. False: it was left by std::bad_alloc. */
-bool tn__llvm_call(void (*body)(void *context), void *context);
-
-/* Where LLVM reports that memory ran out for a caller of malloc. LLVM aborts if `handler` returns. */
-void tn__llvm_on_bad_alloc(void (*handler)(void *user, const char *reason, bool crash));
-void tn__llvm_throw_bad_alloc(void);
-
 /* Reports through LLVM's handler that memory is out; does not return. */
 __attribute__((noreturn)) void tn__llvm_out_of_memory(void);
-
-/* True if the heap that LLVM allocates from has that many bytes left. */
-bool tn__llvm_has_room(size_t bytes);
-
-/* LLVM keeps a list of stack frames per thread; whoever leaves frames by longjmp has to restore it. */
-const void *tn__llvm_save_frames(void);
-void tn__llvm_restore_frames(const void *frames);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Limits of nesting. LLVM's functions recurse into types, constants and metadata, and work on nested types grows with
- * the square of their depth. So IR that is nested deeper than the stack (stack.h) holds is refused before LLVM
+ * the square of their depth. So IR that is nested deeper than the stack (fatal.h) holds is refused before LLVM
  * recurses. */
 
 #ifndef TENON_CODEGEN_NESTING_H

@@ -139,7 +139,7 @@ static void refuse_requests(int (*make)(int level), int level, unsigned step, un
 }
 
 /* Any request of a compilation may be refused, with a target and passes that were used before (level 2) and with new ones.
- * Setting up LLVM is over before: it is not that robust (fatal.c). */
+ * Setting up LLVM is over before: it is not that robust (fatal.cpp). */
 static void each_request_refused(void **state)
 {
     (void)state;

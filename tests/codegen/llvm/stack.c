@@ -8,7 +8,7 @@
 
 #include "abandon.h"
 #include "base/os.h"
-#include "codegen/llvm/stack.h"
+#include "codegen/llvm/fatal.h"
 #include "support.h"
 
 enum { SMALL_STACK = 256 << 10, INSTRUCTIONS = 5000, LEVELS = 900 };
