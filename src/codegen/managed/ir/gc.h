@@ -41,6 +41,8 @@ struct tn__gc {
 
 enum tn__space { TRACKED = 10, DERIVED = 11, CALLEE_ROOTED = 12, LOADED = 13 };
 
+enum { PTR_TO_ADDR = 69 }; /* LLVMPtrToAddr, which releases before 22 do not have */
+
 enum { IN_TRACKED = 1, IN_DERIVED = 2, IN_CALLEE_ROOTED = 4, IN_LOADED = 8, IN_MANAGED = 15 };
 
 /* ---- types (support.c) ---- */
@@ -74,6 +76,15 @@ static inline LLVMValueRef tn__function_of(LLVMValueRef instruction)
     return LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
 }
 
+/* ---- accesses (support.c) ---- */
+
+/* The operand of a load, store or atomic access that is the address; -1 for other instructions. */
+int tn__address_operand(LLVMValueRef i);
+/* What such an instruction loads or stores; of a comparison and exchange what it compares with. */
+LLVMValueRef tn__accessed_value(LLVMValueRef i);
+/* True if it uses this operand as its address, and for nothing else. */
+bool tn__is_only_address(LLVMValueRef user, LLVMValueRef address);
+
 /* ---- attributes (support.c) ---- */
 
 #define TN__ON_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
@@ -87,7 +98,6 @@ LLVMAttributeRef tn__attribute(LLVMValueRef of, LLVMAttributeIndex index, const 
 LLVMAttributeRef tn__call_attribute(LLVMValueRef call, LLVMAttributeIndex index, const char *name);
 /* True if the call, or the function that it names, has this text. */
 bool tn__call_has_text(LLVMValueRef call, const char *key);
-bool tn__has_bundle(LLVMValueRef call, const char *tag);
 
 /* ---- errors (support.c) ---- */
 
@@ -366,6 +376,7 @@ LLVMBasicBlockRef tn__llvm_split_edge(LLVMValueRef terminator, unsigned successo
 /* Uses of one function become uses of another, but for addresses of its blocks. */
 void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by);
 
+bool tn__has_bundle(LLVMValueRef call, const char *tag);
 /* A call without the operand bundles of the contract takes the place of one with them. */
 void tn__llvm_drop_bundles(LLVMValueRef call);
 

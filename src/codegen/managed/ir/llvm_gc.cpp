@@ -250,6 +250,11 @@ void tn__llvm_replace_function(LLVMValueRef old, LLVMValueRef by)
     unwrap(old)->replaceUsesWithIf(unwrap(by), [](Use &use) { return !isa<BlockAddress>(use.getUser()); });
 }
 
+bool tn__has_bundle(LLVMValueRef call, const char *tag)
+{
+    return cast<CallBase>(unwrap(call))->countOperandBundlesOfType(tag);
+}
+
 void tn__llvm_drop_bundles(LLVMValueRef call)
 {
     auto *old = cast<CallBase>(unwrap(call));

@@ -128,6 +128,29 @@ bool tn__is_local(LLVMValueRef global)
     return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
 }
 
+/* ---- accesses ---- */
+
+int tn__address_operand(LLVMValueRef i)
+{
+    if (LLVMIsALoadInst(i) || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i))
+        return 0;
+    return LLVMIsAStoreInst(i) ? 1 : -1;
+}
+
+LLVMValueRef tn__accessed_value(LLVMValueRef i)
+{
+    return LLVMIsALoadInst(i) ? i : LLVMGetOperand(i, tn__address_operand(i) == 0);
+}
+
+bool tn__is_only_address(LLVMValueRef user, LLVMValueRef address)
+{
+    int operand = tn__address_operand(user);
+    for (int i = 0; operand >= 0 && i < LLVMGetNumOperands(user); i++)
+        if (LLVMGetOperand(user, (unsigned)i) == address && i != operand)
+            return false;
+    return operand >= 0;
+}
+
 /* ---- attributes ---- */
 
 bool tn__has_text(LLVMValueRef function, const char *key)
@@ -162,18 +185,6 @@ bool tn__call_has_text(LLVMValueRef call, const char *key)
     LLVMValueRef callee = LLVMGetCalledValue(call);
     return LLVMGetCallSiteStringAttribute(call, TN__ON_FUNCTION, key, (unsigned)strlen(key)) ||
            (LLVMIsAFunction(callee) && tn__has_text(callee, key));
-}
-
-bool tn__has_bundle(LLVMValueRef call, const char *tag)
-{
-    bool found = false;
-    for (unsigned b = 0; b < LLVMGetNumOperandBundles(call); b++) {
-        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
-        size_t length;
-        found |= strcmp(LLVMGetOperandBundleTag(bundle, &length), tag) == 0;
-        LLVMDisposeOperandBundle(bundle);
-    }
-    return found;
 }
 
 /* ---- errors ---- */

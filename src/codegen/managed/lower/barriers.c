@@ -20,26 +20,11 @@ struct barriers {
 /* The address and the value of what stores a reference; false for other instructions. */
 static bool stores_reference(LLVMValueRef i, LLVMValueRef *address, LLVMValueRef *value)
 {
-    switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMCall:
-        if (!tn__is_vector_store(i))
-            return false;
-        /* fallthrough */
-    case LLVMStore:
-        *address = LLVMGetOperand(i, 1);
-        *value = LLVMGetOperand(i, 0);
-        break;
-    case LLVMAtomicRMW:
-        *address = LLVMGetOperand(i, 0);
-        *value = LLVMGetOperand(i, 1);
-        break;
-    case LLVMAtomicCmpXchg:
-        *address = LLVMGetOperand(i, 0);
-        *value = LLVMGetOperand(i, 2);
-        break;
-    default:
+    int operand = tn__is_vector_store(i) ? 1 : tn__address_operand(i);
+    if (operand < 0 || LLVMIsALoadInst(i))
         return false;
-    }
+    *address = LLVMGetOperand(i, (unsigned)operand);
+    *value = LLVMGetOperand(i, operand ? 0 : LLVMIsAAtomicCmpXchgInst(i) ? 2 : 1);
     return tn__space_of(*address) >= TRACKED && tn__type_holds(LLVMTypeOf(*value), IN_TRACKED);
 }
 

@@ -173,22 +173,6 @@ static void cast_operand(struct interior *in, LLVMValueRef user, unsigned operan
     LLVMSetOperand(user, operand, LLVMBuildAddrSpaceCast(in->builder, value, in->derived, ""));
 }
 
-static bool is_address(LLVMValueRef user, LLVMValueRef value)
-{
-    switch (LLVMGetInstructionOpcode(user)) {
-    case LLVMLoad:
-        return true;
-    case LLVMStore:
-        return LLVMGetOperand(user, 0) != value;
-    case LLVMAtomicRMW:
-        return LLVMGetOperand(user, 1) != value;
-    case LLVMAtomicCmpXchg:
-        return LLVMGetOperand(user, 1) != value && LLVMGetOperand(user, 2) != value;
-    default:
-        return false;
-    }
-}
-
 /* Calls of LLVM's whose names say what they take: they are declared anew. */
 static bool replace_access(struct interior *in, LLVMValueRef call)
 {
@@ -209,7 +193,7 @@ static bool replace_access(struct interior *in, LLVMValueRef call)
 
 static void settle_user(struct interior *in, LLVMValueRef value, LLVMValueRef user)
 {
-    if (tn__map_find(&in->values.known, user) || is_address(user, value))
+    if (tn__map_find(&in->values.known, user) || tn__is_only_address(user, value))
         return;
     if (LLVMIsAICmpInst(user)) {
         cast_operand(in, user, 0);

@@ -228,22 +228,13 @@ static void split_by_part(struct scalars *s, LLVMValueRef i)
         w->parts[k] = compute_part(s, i, k);
 }
 
-static void add_types(LLVMTypeRef type, LLVMTypeRef **next)
-{
-    if (!is_whole_type(type))
-        *(*next)++ = type;
-    for (unsigned i = 0; is_whole_type(type) && i < tn__element_count(type); i++)
-        add_types(tn__element_type(type, i), next);
-}
-
 /* The inputs come later, when all of them are known. */
 static void split_phi(struct scalars *s, LLVMValueRef i)
 {
     struct whole *w = add_whole(s, i);
-    LLVMTypeRef *types = tn__gc_array(s->gc, w->count, sizeof(LLVMTypeRef)), *next = types;
-    add_types(LLVMTypeOf(i), &next);
+    LLVMValueRef *models = parts_of(s, LLVMGetPoison(LLVMTypeOf(i)));
     for (uint32_t k = 0; k < w->count; k++)
-        w->parts[k] = LLVMBuildPhi(s->builder, types[k], "");
+        w->parts[k] = LLVMBuildPhi(s->builder, LLVMTypeOf(models[k]), "");
 }
 
 static void fill_phi(struct scalars *s, LLVMValueRef phi)

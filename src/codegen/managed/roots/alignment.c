@@ -5,29 +5,9 @@
 
 #include "codegen/managed/roots/roots.h"
 
-/* The operand of a load or store that is the address; -1 for other instructions. */
-static int address_operand(LLVMValueRef user)
-{
-    return LLVMIsALoadInst(user) || LLVMIsAAtomicRMWInst(user) || LLVMIsAAtomicCmpXchgInst(user) ? 0
-           : LLVMIsAStoreInst(user)                                                              ? 1
-                                                                                                 : -1;
-}
-
 static bool is_memory_intrinsic(LLVMValueRef user)
 {
     return tn__calls_llvm(user, "memcpy.", "memmove.", "memset.", "lifetime.", "masked.load.", "masked.store.");
-}
-
-/* True if the address is used for what says how it is aligned, and for nothing else. */
-static bool is_access(LLVMValueRef user, LLVMValueRef address)
-{
-    int operand = address_operand(user);
-    if (operand < 0)
-        return is_memory_intrinsic(user);
-    for (int i = 0; i < LLVMGetNumOperands(user); i++)
-        if (LLVMGetOperand(user, (unsigned)i) == address && i != operand)
-            return false;
-    return true;
 }
 
 bool tn__lower_alignment(struct tn__gc *gc, LLVMValueRef variable)
@@ -39,7 +19,8 @@ bool tn__lower_alignment(struct tn__gc *gc, LLVMValueRef variable)
             LLVMValueRef user = LLVMGetUser(use);
             if (LLVMIsAGetElementPtrInst(user) || LLVMIsAPHINode(user) || LLVMIsASelectInst(user))
                 tn__values_add(gc, &addresses, user);
-            else if (!LLVMIsAICmpInst(user) && !is_access(user, addresses.list[i]))
+            else if (!LLVMIsAICmpInst(user) && !is_memory_intrinsic(user) &&
+                     !tn__is_only_address(user, addresses.list[i]))
                 return false;
         }
     unsigned align = LLVMGetEnumAttributeKindForName("align", strlen("align"));
@@ -50,7 +31,7 @@ bool tn__lower_alignment(struct tn__gc *gc, LLVMValueRef variable)
             for (unsigned k = 0; is_memory_intrinsic(user) && k < LLVMGetNumArgOperands(user); k++)
                 if (LLVMGetOperand(user, k) == addresses.list[i])
                     LLVMRemoveCallSiteEnumAttribute(user, k + 1, align);
-            if (address_operand(user) >= 0 && LLVMGetAlignment(user) > TN__GC_STACK_ALIGNMENT)
+            if (tn__address_operand(user) >= 0 && LLVMGetAlignment(user) > TN__GC_STACK_ALIGNMENT)
                 LLVMSetAlignment(user, TN__GC_STACK_ALIGNMENT);
         }
     LLVMSetAlignment(variable, TN__GC_STACK_ALIGNMENT);

@@ -8,9 +8,8 @@
 
 #include "codegen/managed/verify/memory.h"
 
-/* Bytes: arrays whose elements are not told apart, and types that are not looked into; LLVMPtrToAddr, which releases
- * before 22 do not have. */
-enum { LARGE = 8192, HUGE = 512 << 10, PTR_TO_ADDR = 69 };
+/* Bytes: arrays whose elements are not told apart, and types that are not looked into. */
+enum { LARGE = 8192, HUGE = 512 << 10 };
 
 /* ---- objects ---- */
 

@@ -286,40 +286,18 @@ static void check_part(struct access *a, uint64_t offset, LLVMTypeRef type, int 
         check_part(a, offset + tn__element_offset(layout, type, i), tn__element_type(type, i), depth + 1);
 }
 
-/* The memory that an instruction accesses, and as which type; NULL: none. `value`: what it stores. */
-static LLVMValueRef accessed(LLVMValueRef i, LLVMTypeRef *type, LLVMValueRef *value)
-{
-    unsigned address = 0, stored = 1;
-    switch (LLVMGetInstructionOpcode(i)) {
-    case LLVMLoad:
-        *value = NULL;
-        *type = LLVMTypeOf(i);
-        return LLVMGetOperand(i, 0);
-    case LLVMStore:
-        address = 1;
-        stored = 0;
-        break;
-    case LLVMAtomicRMW:
-    case LLVMAtomicCmpXchg:
-        break;
-    default:
-        return NULL;
-    }
-    *value = LLVMGetOperand(i, stored);
-    *type = LLVMTypeOf(*value);
-    return LLVMGetOperand(i, address);
-}
-
 static void check_access(struct types *types, LLVMValueRef instruction)
 {
     struct tn__gc *gc = types->gc;
     struct access a = {.gc = gc, .types = types, .instruction = instruction};
-    LLVMTypeRef type;
-    LLVMValueRef value, address = accessed(instruction, &type, &value);
+    int operand = tn__address_operand(instruction);
+    if (operand < 0)
+        return;
+    LLVMValueRef value = tn__accessed_value(instruction), address = LLVMGetOperand(instruction, (unsigned)operand);
+    LLVMTypeRef type = LLVMTypeOf(value);
     /* Null, whatever its type, and permanent objects, which do not move. */
-    bool is_harmless =
-        address && value && (LLVMIsNull(value) || (LLVMIsConstant(value) && tn__space_of(value) == TRACKED));
-    if (address && LLVMTypeIsSized(type) && !is_harmless && find_descriptor(gc, address, &a.place, &a.descriptor))
+    bool is_harmless = LLVMIsNull(value) || (LLVMIsConstant(value) && tn__space_of(value) == TRACKED);
+    if (LLVMTypeIsSized(type) && !is_harmless && find_descriptor(gc, address, &a.place, &a.descriptor))
         check_part(&a, (uint64_t)a.place.offset, type, 0);
 }
 

@@ -44,9 +44,6 @@ static const struct {
 #undef ROW
 };
 
-/* LLVMPtrToAddr, which releases before 22 do not have. */
-enum { PTR_TO_ADDR = 69 };
-
 struct verifier {
     struct tn__gc *gc;
     bool strong;
@@ -194,14 +191,11 @@ static void check_instruction(struct verifier *v, LLVMValueRef i)
         check_conversion(v, i, opcode, i);
         break;
     case LLVMLoad:
-        check_access(v, i, LLVMGetOperand(i, 0), LLVMTypeOf(i), LOAD);
-        break;
     case LLVMStore:
-        check_access(v, i, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), STORE);
-        break;
     case LLVMAtomicCmpXchg:
     case LLVMAtomicRMW:
-        check_access(v, i, LLVMGetOperand(i, 0), LLVMTypeOf(LLVMGetOperand(i, 1)), STORE);
+        check_access(v, i, LLVMGetOperand(i, (unsigned)tn__address_operand(i)), LLVMTypeOf(tn__accessed_value(i)),
+                     opcode == LLVMLoad ? LOAD : STORE);
         break;
     case LLVMAlloca:
         if (is_managed(tn__space_of(i)))
