@@ -274,7 +274,7 @@ static void define_note(const struct module *m)
     LLVMSetAlignment(note, 4);
     LLVMSetGlobalConstant(note, 1);
     LLVMTypeRef list_type = LLVMArrayType2(m->pointer, 1);
-    LLVMValueRef used = LLVMAddGlobal(m->module, list_type, "llvm.used"); /* nobody refers to it */
+    LLVMValueRef used = LLVMAddGlobal(m->module, list_type, "llvm.used"); /* no code refers to it */
     LLVMSetLinkage(used, LLVMAppendingLinkage);
     LLVMSetSection(used, "llvm.metadata");
     LLVMSetInitializer(used, LLVMConstArray2(m->pointer, &note, 1));

@@ -181,7 +181,7 @@ void multiplication::multiply(Function &function)
     families.push_back(std::move(family));
 }
 
-/* Functions with one body. Who looks them up needs a name that nobody else may define. */
+/* Functions with one body. Lookups need a name that no other file may define. */
 void multiplication::settle(Function &function)
 {
     bool whole = function.hasFnAttribute("tenon.mv.clones");

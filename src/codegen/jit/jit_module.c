@@ -153,7 +153,7 @@ static int promise(struct adding *a, size_t part)
         if (!s->of)
             promised[used++] = s->body ? (struct tn_promised){s->body, 0} : (struct tn_promised){s->name, flags_of(s)};
     bool has_initializers = part == 0 && tn__split_has_initializers(tn__module_split(a->m->module));
-    /* What nobody could ask for by name, or the linker has to see, is compiled now. */
+    /* What no lookup could name, or the linker has to see, is compiled now. */
     if (tn__split_is_opaque(tn__module_split(a->m->module)) || (!used && has_initializers))
         return compile(a->m, part, &(struct destination){NULL, a->library, a->owner}, a->err);
     if (!used)

@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "codegen/llvm/fatal.h"
 
-/* Stacks that nobody uses; 0: none. As many as the cores of a large machine, which each need one at a time. Without a
+/* Stacks not in use; 0: none. As many as the cores of a large machine, which each need one at a time. Without a
  * lock, so forks need not wait: the child keeps the idle ones, and what other threads were using stays mapped, like
  * these threads' own stacks. */
 enum { MOST_IDLE = 32 };

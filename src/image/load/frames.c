@@ -48,7 +48,7 @@ static bool has_end(const struct tn__image_mapping *m, uint64_t entry)
         uint64_t length = tn__get32(bytes + at);
         if (!length)
             return true;
-        if (length >= 0xfffffff0) /* 64-bit entries: nobody makes them */
+        if (length >= 0xfffffff0) /* 64-bit entries: no compiler makes them */
             return false;
         at += 4 + length;
     }

@@ -214,7 +214,7 @@ void tn__stub_move_tls(struct tn__stub *stub, uint64_t address, uint64_t offset,
             move_relocations(stub, old, address + offset);
         if (!(old->flags & SHF_TLS))
             continue;
-        old->name = ".tdata.stub"; /* what is left there is read by nobody */
+        old->name = ".tdata.stub"; /* the program does not read what is left there */
         old->flags &= ~(uint64_t)SHF_TLS;
         if (!old->bytes)
             old->size = 0;

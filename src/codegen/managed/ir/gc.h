@@ -66,7 +66,7 @@ LLVMTypeRef tn__element_type(LLVMTypeRef type, uint64_t i);
 uint64_t tn__element_offset(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t i); /* in bytes */
 
 bool tn__is_managed_function(LLVMValueRef value);
-/* True if the function consists of inline assembly without a frame. Nobody knows where it leads (an image's entries
+/* True if the function consists of inline assembly without a frame. Where it leads is unknown (an image's entries
  * jump to versions of functions), so it is native code, and called like that. Its parameters must have no use. */
 bool tn__is_naked(LLVMValueRef function);
 bool tn__is_local(LLVMValueRef global); /* its name means nothing to other modules */
@@ -315,8 +315,8 @@ LLVMValueRef tn__base_of(struct tn__bases *bases, LLVMValueRef value);
  * any object: assembly, for example. NULL: the base is known, or there is no object, or the caller keeps it. */
 LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value);
 
-/* Removes phis and selects that choose one value only, or the same as another one; earlier results of tn__base_of become
- * invalid. */
+/* Removes phis and selects that choose one value only, or the same as another one; earlier results of tn__base_of
+ * become invalid. */
 void tn__bases_simplify(struct tn__bases *bases);
 
 /* True for bases that were chosen among several, of which one may be none. */
