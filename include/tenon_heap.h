@@ -82,7 +82,7 @@ enum {
 /* Collectors (doc/GC.md). A program contains those that it names, and the default one. It may define
  * tn_default_collector itself, and then contains only those that it names. */
 struct tn_collector; /* opaque */
-TN_API extern const struct tn_collector tn_collector_copying;
+TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational;
 extern const struct tn_collector *const tn_default_collector;
 
 struct tn_collection {
@@ -131,7 +131,8 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
  * from then on. */
 TN_API void tn_heap_detach(void);
 
-/* Fills in options from the environment: TENON_GC names the collector (copy), TENON_GC_STRESS=1 and TENON_GC_VERIFY=1
+/* Fills in options from the environment: TENON_GC names the collector (copy or
+ * generational), TENON_GC_STRESS=1 and TENON_GC_VERIFY=1
  * set flags, TENON_GC_LIMIT is a number of bytes. TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does
  * not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);

@@ -38,9 +38,9 @@ int main(void)
 }
 END
 sed 's/@main/@second/' "$input" >"$work/second.ll"
-"$tenon" compile "$work/second.ll" -o "$work/second.o" && "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -lpthread -o "$work/program" || exit 1
+"$tenon" compile "$work/second.ll" -o "$work/second.o" && "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/program" || exit 1
 succeeds "a program of this version" "$work/program"
-objcopy --update-section tenon_abi="$work/99" "$work/second.o" && "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -lpthread -o "$work/program" || exit 1
+objcopy --update-section tenon_abi="$work/99" "$work/second.o" && "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/program" || exit 1
 refused "a program" "this program" "$work/program"
 
 sed 's/@build/@first_build/; s/@sum/@first_sum/; s/@node/@first_node/; s/@name/@first_name/; s/@format/@first_format/' "$input" >"$work/first.ll"
@@ -48,7 +48,7 @@ for kind in exe shared image; do
     refused "build --kind=$kind" "$work/second.o" "$tenon" build --kind=$kind -o "$work/out" "$work/first.ll" "$work/second.o"
 done
 
-"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -lpthread -o "$work/loading" || exit 1
+"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/loading" || exit 1
 for kind in shared image; do
     succeeds "build --kind=$kind of this version" "$tenon" build --kind=$kind -o "$work/out" "$input"
     succeeds "$kind of this version" "$work/loading" "$work/out"

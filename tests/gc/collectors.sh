@@ -5,6 +5,7 @@
 . tests/build/check
 
 : "${BUILD:=build}" "${CC:=gcc}"
+unset TENON_GC
 out=$BUILD/tests/gc/collectors
 mkdir -p "$out"
 for own in "" -DOWN; do
@@ -25,5 +26,5 @@ says "named" collected env TENON_GC=copy "$out/host"
 some "it is in the program" "$(copying "$out/host")"
 says "the program's choice" own "$out/host-DOWN"
 says "not in the program" "1 TENON_GC=copy: the program does not contain this collector" env TENON_GC=copy "$out/host-DOWN"
-says "no collector" "0 TENON_GC names no collector: 'other'; there is: copy" env TENON_GC=other "$out/host-DOWN"
+says "no collector" "0 TENON_GC names no collector: 'other'; there are: copy, generational" env TENON_GC=other "$out/host-DOWN"
 none "it is not in the program" "$(copying "$out/host-DOWN")"

@@ -18,7 +18,7 @@ build() {
     local name=$1
     shift
     "$CC" -c "$@" tests/gc/registers/destroy_x86_64.s -o "$out/$name.o" &&
-        "$CC" -static -Wl,--wrap=tn__gc_log "$out/managed.o" "$out/$name.o" "$BUILD/libtenon.a" -lpthread -o "$out/$name"
+        "$CC" -static -Wl,--wrap=tn__gc_log "$out/managed.o" "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$out/$name"
 }
 
 # right NAME: it prints what the plain program does

@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tenon=$PWD/$BUILD/tenon
 stress='TENON_GC_STRESS=1 TENON_GC_VERIFY=1'
-"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -lpthread -o "$work/loading" || exit 1
+"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/loading" || exit 1
 
 # prints NAME WANTED COMMAND...
 prints() {
@@ -36,7 +36,7 @@ objects() { "$tenon" compile $1 "$work/first.ll" -o "$work/first.o" && "$tenon" 
 link() {
     local out=$1
     shift
-    "$@" "$BUILD/libtenon.a" -lpthread -o "$out"
+    "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$out"
 }
 
 # built NAME KIND INPUT...
@@ -45,7 +45,7 @@ built() {
     shift 2
     succeeds "$name: it is built" "$tenon" build --kind="$kind" -o "$work/out" "$@"
     case $kind in
-    exe) prints "$name" "$once" "$work/out" ;;
+    exe) prints "$name" "$once" env -u TENON_GC "$work/out" ;; # it contains the default collector
     archive)
         succeeds "$name: it is linked" link "$work/linked" "$CC" -static -Wl,--whole-archive "$work/out" -Wl,--no-whole-archive
         prints "$name" "$once" "$work/linked"

@@ -19,4 +19,6 @@ typedef bool tool_name_function(const void *address, char *name, size_t size);
  * threads may run managed code until then. The errors of tn_heap_options_from_environment and tn_heap_create. */
 int tool_make_default_heap(const char *name, tool_name_function *functions, struct tn_error *err);
 
+extern const struct tn_collector *const tool_collectors[2];
+
 #endif

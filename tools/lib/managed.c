@@ -8,6 +8,9 @@
 #include "lib/default_heap.h"
 #include "lib/tool.h"
 
+/* The command contains all collectors, for TENON_GC. */
+const struct tn_collector *const tool_collectors[] = {&tn_collector_copying, &tn_collector_generational};
+
 static bool name_function(const void *address, char *name, size_t size)
 {
     struct tn_place place = {.size = sizeof place};

@@ -44,14 +44,14 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         heap->options.limit = default_limit();
     if (!options.minimum)
         heap->options.minimum = 32ull << 20;
+    tn__list_init(&heap->mutators);
+    tn__list_init(&heap->handles);
     code = start(heap, err);
     if (code) {
         tn__free(NULL, heap);
         return code;
     }
     heap->waiting_end = &heap->waiting;
-    tn__list_init(&heap->mutators);
-    tn__list_init(&heap->handles);
     pthread_mutex_init(&heap->lock, NULL);
     pthread_mutex_init(&heap->roots_lock, NULL);
     heap->fences = tn__os_fence_threads() != 0;

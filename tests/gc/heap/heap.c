@@ -235,7 +235,7 @@ static void memory_runs_out(void **state)
     assert_int_equal(code, TN_ENOMEM);
     assert_int_equal(tn_handle_new(heap, &bytes_type, 1 << 19, &handle, &err), TN_ENOMEM);
     uint64_t kept = take_census(heap).count;
-    assert_in_range(kept, 60, 125);
+    assert_in_range(kept, 60, 130);
     tn_handle_free(head);
     assert_int_equal(tn_handle_new(heap, &bytes_type, 1 << 19, &handle, &err), 0);
     assert_int_equal(tn_handle_new(heap, &bytes_type, UINT64_MAX, &head, &err), TN_ENOMEM);

@@ -18,6 +18,9 @@ const struct tn_type bytes_type = {.kind = TN_KIND_LEAF, .alignment = 8, .size =
 
 _Thread_local struct tn_error err;
 
+/* The tests contain all. */
+const struct tn_collector *const tests_collectors[] = {&tn_collector_copying, &tn_collector_generational};
+
 const struct tn_collector *chosen_collector(void)
 {
     struct tn_heap_options options;

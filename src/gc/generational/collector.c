@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The generational collector as heaps and threads know it: where threads allocate, and when what is collected. */
+
+#include "base/os.h"
+#include "gc/generational/generational.h"
+
+enum { NURSERY = 2 << 20, DIRECT = 1u << 31, LEAST_HOLE = 8 * TN__LINE };
+
+/* ---- a heap ---- */
+
+static void publish(struct tn_heap *heap)
+{
+    const struct tn__generational *g = tn__generational_of(heap);
+    heap->in_use = g->used + (uint64_t)g->pieces_young * TN__PIECE;
+    heap->large = g->large;
+}
+
+/* What counts as young. If the heap is verified, every value does. The world is stopped, or has no threads. */
+static void set_young(struct tn_heap *heap)
+{
+    const struct tn__generational *g = tn__generational_of(heap);
+    bool verify = heap->options.flags & TN_HEAP_VERIFY;
+    heap->young = verify ? 0 : g->base;
+    heap->young_size = verify ? UINT64_MAX : g->is_direct ? 0 : TN__YOUNG_SIZE;
+    for (TN__EACH_MUTATOR(at, heap)) {
+        tn__mutator_at(at)->block->young = heap->young;
+        tn__mutator_at(at)->block->young_size = heap->young_size;
+    }
+}
+
+static int open(struct tn_heap *heap, struct tn_error *err)
+{
+    struct tn__generational *g = tn__alloc_zeroed(NULL, 1, sizeof *g);
+    if (!g)
+        return tn__no_memory(err, NULL);
+    if (!tn__gen_open(g, heap->options.limit)) {
+        tn__free(NULL, g);
+        return tn__fail(err, TN_ENOMEM, "no address space for a heap");
+    }
+    pthread_mutex_init(&g->log_lock, NULL);
+    heap->options.limit = tn__min64(heap->options.limit, g->size); /* no size within the limit overflows then */
+    g->budget = tn__min64(heap->options.minimum, heap->options.limit);
+    g->last_full = tn__os_now_ns();
+    heap->own = g;
+    heap->start = g->base;
+    heap->size = g->size;
+    set_young(heap);
+    return 0;
+}
+
+static void forget(void *context, uintptr_t entry)
+{
+    (void)context, (void)entry;
+}
+
+static void close(struct tn_heap *heap)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    tn__gen_take_logs(g, forget, NULL);
+    pthread_mutex_destroy(&g->log_lock);
+    tn__free(NULL, g->spans);
+    tn__gen_close(g);
+    tn__free(NULL, g);
+}
+
+/* ---- small objects ---- */
+
+static void *bump(struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
+{
+    struct tn_gc_block *block = mutator->block;
+    uint64_t most = size + (type->alignment == 16 ? 8 : 0);
+    if (!mutator->limit || most > (uint64_t)(mutator->limit - block->bump))
+        return NULL;
+    if (type->alignment == 16 && ((uintptr_t)block->bump + TN_GC_HEADER_SIZE) % 16) {
+        *(uint64_t *)(void *)block->bump = 0;
+        block->bump += 8;
+    }
+    void *object = block->bump + TN_GC_HEADER_SIZE;
+    block->bump += size;
+    return object;
+}
+
+static void retire(struct tn__mutator *mutator)
+{
+    struct tn__generational *g = tn__generational_of(mutator->heap);
+    tn__gen_hand_over(g, mutator);
+    if (!mutator->chunk)
+        return;
+    if (mutator->chunk & DIRECT)
+        g->spans[mutator->chunk & ~DIRECT].end = mutator->block->bump;
+    else
+        g->piece_used[mutator->chunk - 1] =
+            (uint32_t)((uintptr_t)mutator->block->bump - g->base - (mutator->chunk - 1) * (uint64_t)TN__PIECE);
+    mutator->chunk = 0;
+    mutator->limit = mutator->block->bump = NULL;
+    __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_RELAXED);
+}
+
+static bool give_piece(struct tn_heap *heap, struct tn__mutator *mutator)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    enum { ENTRIES = TN__PIECE / 16 }; /* survivors of one piece */
+    if (!tn__gen_grow_stack(g, (g->pieces_young + 1) * (uint64_t)ENTRIES))
+        return false;
+    uint32_t piece = tn__gen_take_piece(g, heap->options.flags & TN_HEAP_STRESS);
+    if (piece == TN__PIECES)
+        return false;
+    mutator->chunk = piece + 1;
+    mutator->block->bump = (char *)g->base + piece * (uint64_t)TN__PIECE;
+    mutator->limit = mutator->block->bump + TN__PIECE;
+    return true;
+}
+
+static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, uint64_t size)
+{
+    char *end, *start;
+    if (!tn__grow(NULL, &g->spans, &g->span_capacity, g->span_count + 1, sizeof *g->spans))
+        return false;
+    start = tn__gen_take_hole(g, tn__max64(size, LEAST_HOLE), &end);
+    if (!start)
+        return false;
+    mutator->chunk = DIRECT | (uint32_t)g->span_count;
+    g->spans[g->span_count++] = (struct tn__span){start, start};
+    mutator->block->bump = start;
+    mutator->limit = end;
+    return true;
+}
+
+static bool refill(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    retire(mutator);
+    if (!(g->is_direct ? give_hole(g, mutator, size + 8) : give_piece(heap, mutator)))
+        return false;
+    /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
+    bool stress = heap->options.flags & TN_HEAP_STRESS;
+    __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* ---- objects that are old at once ---- */
+
+/* They are looked at by the next collection, as what is stored into them first has no barrier. */
+static void *take_old(struct tn__generational *g, uint64_t size, const struct tn_type *type)
+{
+    void *object = tn__gen_room(g, size, type);
+    if (object && type->kind != TN_KIND_LEAF)
+        tn__gen_log(g, NULL, (uintptr_t)object | 1);
+    return object;
+}
+
+static bool is_within_limit(const struct tn_heap *heap, uint64_t bytes)
+{
+    return heap->in_use <= heap->options.limit && bytes <= heap->options.limit - heap->in_use;
+}
+
+/* A thread that is not attached to this heap has no piece in it. */
+static bool is_young_size(const struct tn__mutator *mutator, uint64_t size)
+{
+    return mutator && size <= TN_GC_LARGEST_INLINE + TN_GC_HEADER_SIZE;
+}
+
+static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
+{
+    void *object = NULL;
+    if (!is_young_size(mutator, size)) {
+        if (is_within_limit(heap, size))
+            object = take_old(tn__generational_of(heap), size, type);
+    } else {
+        object = bump(mutator, size, type);
+        uint64_t least = tn__generational_of(heap)->is_direct ? size : TN__PIECE;
+        if (!object && is_within_limit(heap, least) && refill(heap, mutator, size))
+            object = bump(mutator, size, type);
+    }
+    publish(heap);
+    return object;
+}
+
+/* ---- when ---- */
+
+static enum tn__extent due(const struct tn_heap *heap, const struct tn__mutator *mutator, uint64_t size)
+{
+    const struct tn__generational *g = tn__generational_of(heap);
+    if (heap->options.flags & TN_HEAP_STRESS)
+        return TN__FULL;
+    bool is_old = !is_young_size(mutator, size);
+    if (!is_old && mutator->limit && size + 8 <= (uint64_t)(mutator->limit - mutator->block->bump))
+        return TN__NOTHING;
+    if (is_old || g->is_direct)
+        return g->used + (is_old ? size : 0) > g->budget ? TN__FULL : TN__NOTHING;
+    if (g->pieces_young < NURSERY / TN__PIECE)
+        return TN__NOTHING;
+    return g->used > g->budget ? TN__FULL : TN__PARTIAL;
+}
+
+static double square_root(double x)
+{
+    double root = x > 1 ? x : 1;
+    for (int i = 0; i < 64; i++)
+        root = (root + x / root) / 2;
+    return root;
+}
+
+/* M. Kirisame et al., "Optimal heap limits for reducing browser memory use", OOPSLA 2022: beyond what is live, a heap
+ * takes the root of live bytes times the rate at which they grow, divided by the rate at which they are marked. */
+static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    const double UNIT = 324e6; /* bytes: trades time for memory */
+    uint64_t now = tn__os_now_ns(), live = g->used;
+    double growth =
+        (double)(before > g->live_before ? before - g->live_before : 1) / (double)(start - g->last_full + 1);
+    double marking = (double)(live + 1) / (double)(now - start + 1);
+    g->growth_rate = g->growth_rate > 0 ? (g->growth_rate + growth) / 2 : growth;
+    g->mark_rate = g->mark_rate > 0 ? (g->mark_rate + marking) / 2 : marking;
+    double extra = square_root((double)live * UNIT * (g->growth_rate / g->mark_rate));
+    uint64_t most = tn__max64(10 * live, heap->options.minimum);
+    uint64_t bytes = extra < (double)most ? (uint64_t)extra : most;
+    g->budget = live + tn__max64(bytes, heap->options.minimum / 2);
+    g->budget = tn__max64(tn__min64(g->budget, heap->options.limit), live + live / 8);
+    g->live_before = live;
+    g->last_full = now;
+}
+
+/* ---- collections ---- */
+
+/* If nearly everything survives, it is better allocated where it stays, until a full collection has found out what has
+ * become of it. */
+static void choose_mode(struct tn_heap *heap, uint64_t nursery, uint64_t survived, bool is_full)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    bool was_direct = g->is_direct;
+    g->full_nurseries = nursery && survived > nursery / 100 * 60 ? g->full_nurseries + 1 : 0;
+    g->is_direct = !is_full && (was_direct || g->full_nurseries >= 2) && !(heap->options.flags & TN_HEAP_STRESS);
+    if (is_full)
+        g->full_nurseries = 0;
+    set_young(heap);
+}
+
+static bool is_object(const struct tn_heap *heap, const void *address)
+{
+    return tn__gen_is_object(tn__generational_of(heap), address);
+}
+
+static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    uint64_t start = tn__os_now_ns(), before = g->used, nursery = (uint64_t)g->pieces_young * TN__PIECE;
+    bool is_full = extent == TN__FULL;
+    if (heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_barriers(heap);
+    tn__sift_results(heap, is_object);
+    tn__gen_minor(heap, done);
+    uint64_t survived = g->promoted;
+    if (is_full && heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_heap(heap); /* the remembered words were complete */
+    if (is_full) {
+        tn__gen_major(heap, heap->options.flags & TN_HEAP_STRESS, done);
+        set_budget(heap, before, start);
+    }
+    choose_mode(heap, nursery, survived, is_full);
+    publish(heap);
+    if (heap->options.flags & TN_HEAP_VERIFY)
+        tn__verify_heap(heap);
+}
+
+static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+{
+    tn__gen_each_object(tn__generational_of(heap), visit, context);
+}
+
+/* Also of stores that are verified only. */
+static void log_store(struct tn_heap *heap, void *object, void *slot, void *value)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    struct tn__mutator *self = tn__self() && tn__self()->heap == heap ? tn__self() : NULL;
+    bool verify = heap->options.flags & TN_HEAP_VERIFY;
+    if (verify)
+        tn__verify_log(heap, object, slot, value);
+    if (!slot) {
+        __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
+        tn__gen_log(g, self, (uintptr_t)object | 1);
+    } else if (tn__has_young_address(g, value)) {
+        tn__gen_log(g, self, (uintptr_t)slot);
+    }
+}
+
+const struct tn_collector tn_collector_generational = {
+    .name = "generational",
+    .open = open,
+    .close = close,
+    .due = due,
+    .take = take,
+    .retire = retire,
+    .log = log_store,
+    .collect = collect,
+    .each_object = each_object,
+};

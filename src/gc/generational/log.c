@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What barriers remember: words of old objects that references to young ones were stored into, and old objects. Each
+ * thread fills a buffer of its own, and hands it over when it is full. Then it is sorted, because programs store into
+ * few words often; and when there are many buffers, all that were handed over are sorted together, so that the memory
+ * that they take is bounded by the number of words. */
+
+#include <stdlib.h>
+
+#include "gc/generational/generational.h"
+
+enum { MOST = sizeof((struct tn__log *)0)->entries / sizeof(uintptr_t), FIRST_LIMIT = 256 };
+
+static int compare(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts entries and leaves each once; their number. */
+static size_t sort(uintptr_t *entries, size_t count)
+{
+    size_t kept = 0;
+    qsort(entries, count, sizeof *entries, compare);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || entries[kept - 1] != entries[i])
+            entries[kept++] = entries[i];
+    return kept;
+}
+
+/* Under the lock. */
+static void merge_all(struct tn__generational *g)
+{
+    uintptr_t *all = tn__alloc(NULL, g->log_count * sizeof(struct tn__log)), *from;
+    size_t count = 0;
+    if (!all)
+        return;
+    for (const struct tn__log *log = g->logs; log; log = log->next) {
+        memcpy(all + count, log->entries, log->count * sizeof *all);
+        count += log->count;
+    }
+    count = sort(all, count);
+    from = all;
+    for (struct tn__log **at = &g->logs, *log; (log = *at);) {
+        log->count = (uint32_t)tn__min64(count, MOST);
+        memcpy(log->entries, from, log->count * sizeof *from);
+        from += log->count;
+        count -= log->count;
+        if (log->count) {
+            at = &log->next;
+            continue;
+        }
+        *at = log->next;
+        g->log_count--;
+        tn__free(NULL, log);
+    }
+    tn__free(NULL, all);
+}
+
+static struct tn__log *make_log(struct tn__generational *g)
+{
+    struct tn__log *log = tn__alloc(NULL, sizeof *log);
+    if (log)
+        log->count = 0;
+    else
+        __atomic_store_n(&g->log_is_lost, true, __ATOMIC_RELAXED);
+    return log;
+}
+
+/* Under the lock. */
+static void add(struct tn__generational *g, struct tn__log *log)
+{
+    log->next = g->logs;
+    g->logs = log;
+    if (++g->log_count < tn__max64(g->log_limit, FIRST_LIMIT))
+        return;
+    merge_all(g);
+    g->log_limit = 2 * g->log_count;
+}
+
+void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
+{
+    struct tn__log *log = mutator->log;
+    mutator->log = NULL;
+    if (!log)
+        return;
+    pthread_mutex_lock(&g->log_lock);
+    add(g, log);
+    pthread_mutex_unlock(&g->log_lock);
+}
+
+static struct tn__log *buffer_of(struct tn__generational *g, struct tn__mutator *mutator)
+{
+    struct tn__log *log = mutator->log;
+    if (log && log->count == MOST) {
+        log->count = (uint32_t)sort(log->entries, log->count);
+        if (log->count > MOST / 4 * 3)
+            tn__gen_hand_over(g, mutator);
+    }
+    if (!mutator->log)
+        mutator->log = make_log(g);
+    return mutator->log;
+}
+
+void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintptr_t entry)
+{
+    if (mutator) {
+        struct tn__log *log = buffer_of(g, mutator);
+        if (log)
+            log->entries[log->count++] = entry;
+        return;
+    }
+    pthread_mutex_lock(&g->log_lock);
+    struct tn__log *log = g->logs;
+    bool is_new = !log || log->count == MOST;
+    if (is_new)
+        log = make_log(g);
+    if (log)
+        log->entries[log->count++] = entry;
+    if (log && is_new) /* may merge it with others */
+        add(g, log);
+    pthread_mutex_unlock(&g->log_lock);
+}
+
+void tn__gen_take_logs(struct tn__generational *g, void (*visit)(void *context, uintptr_t entry), void *context)
+{
+    struct tn__log *log = g->logs;
+    g->logs = NULL;
+    g->log_count = g->log_limit = 0;
+    for (struct tn__log *next; log; log = next) {
+        next = log->next;
+        for (uint32_t i = 0; i < log->count; i++)
+            visit(context, log->entries[i]);
+        tn__free(NULL, log);
+    }
+}
