@@ -28,7 +28,7 @@ extern TN_API const struct tn_format tn_format_macho_x86_64;
 /* COFF objects, as compilers for Windows make them, with 32-bit section numbers or without (Microsoft, "PE Format").
  * Their code keeps to the calling convention of Windows: on x86-64 call it through pointers to functions with
  * __attribute__((ms_abi)), and give it functions of that kind. */
-extern TN_API const struct tn_format tn_format_coff_x86_64;
+extern TN_API const struct tn_format tn_format_coff_x86_64, tn_format_coff_aarch64;
 
 /* "elf-x86-64"; static. Any thread may call it. */
 TN_API const char *tn_format_name(const struct tn_format *format);

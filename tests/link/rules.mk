@@ -222,7 +222,7 @@ $(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexcept
 windows_target.msvc := x86_64-pc-windows-msvc
 windows_target.gnu := x86_64-w64-mingw32
 windows := $(if $(with_llvm),$(foreach kind,msvc gnu,$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
-	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small other_size other_contents other_once weak) \
+	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once weak) \
 	$(link_data)/windows/imports.lib $(link_data)/windows/more.lib)
 windows_flags := -ffreestanding -fno-stack-check -w
 define windows_rule

@@ -10,7 +10,7 @@
 
 #define FORMATS                                                                                                        \
     &tn_format_elf_x86_64, &tn_format_elf_aarch64, &tn_format_elf_riscv64, &tn_format_macho_x86_64,                    \
-        &tn_format_coff_x86_64
+        &tn_format_coff_x86_64, &tn_format_coff_aarch64
 
 const struct tn_format *const tool_formats[] = {FORMATS, NULL};
 const struct tn_format *const tool_seen_formats[] = {FORMATS, &tn__format_elf_any, NULL};

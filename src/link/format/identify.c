@@ -103,7 +103,7 @@ static const struct coff_machine {
     const char *name, *format; /* NULL: there is no reader */
 } coff_machines[] = {
     {0x8664, "x86-64 and Windows (COFF)", "coff_x86_64"},
-    {0xaa64, "AArch64 and Windows (COFF)", NULL},
+    {0xaa64, "AArch64 and Windows (COFF)", "coff_aarch64"},
     {0x014c, "32-bit x86 and Windows (COFF)", NULL},
     {0x01c4, "32-bit ARM and Windows (COFF)", NULL},
     {0xa641, "x86-64 and AArch64 and Windows (ARM64EC)", NULL},

@@ -101,6 +101,18 @@ static void test_big_object(void **state)
     free(code.at);
 }
 
+static void test_many_relocations(void **state)
+{
+    (void)state;
+    struct fixture f = open_windows();
+    add_windows(&f, "many", "msvc");
+    int *const *words = lookup(&f, "words");
+    for (int i = 0; i < 65535; i++)
+        assert_int_equal(*words[i], 1);
+    assert_int_equal(*words[65535], 2);
+    close_fixture(&f);
+}
+
 /* ---- sections ---- */
 
 typedef WINDOWS int of_nothing(void);
@@ -322,11 +334,17 @@ static void test_import_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_code),           cmocka_unit_test(test_big_object),
-        cmocka_unit_test(test_sections),       cmocka_unit_test(test_base_of_the_client),
-        cmocka_unit_test(test_groups),         cmocka_unit_test(test_copies_that_differ),
-        cmocka_unit_test(test_larger_copies),  cmocka_unit_test(test_larger_copy_that_is_refused),
-        cmocka_unit_test(test_weak_names),     cmocka_unit_test(test_libraries),
+        cmocka_unit_test(test_code),
+        cmocka_unit_test(test_big_object),
+        cmocka_unit_test(test_many_relocations),
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_base_of_the_client),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_copies_that_differ),
+        cmocka_unit_test(test_larger_copies),
+        cmocka_unit_test(test_larger_copy_that_is_refused),
+        cmocka_unit_test(test_weak_names),
+        cmocka_unit_test(test_libraries),
         cmocka_unit_test(test_import_library),
     };
     return cmocka_run_group_tests_name("link/coff", tests, NULL, NULL);

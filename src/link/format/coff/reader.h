@@ -69,6 +69,7 @@ struct tn__coff_reader {
 
 /* What the reader has to know of an architecture: the details of its struct tn_format. */
 struct tn__coff_details {
+    uint32_t types; /* numbers of types from here on do not occur in files */
     /* Sets the addend of a relocation, which stands in the field. Changes its type, which is that of the file, where
      * several rows share one. The field may lie outside of the section. */
     void (*take_addend)(const struct tn__section *section, struct tn__reloc *reloc);

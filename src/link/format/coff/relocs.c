@@ -39,6 +39,9 @@ static int read_reloc(struct tn__coff_reader *r, uint32_t index, const uint8_t *
     reloc->offset -= base;
     reloc->symbol = tn__coff_symbol(reloc->symbol);
     const struct tn__coff_details *details = object->format->details;
+    if (reloc->type >= details->types)
+        return TN__COFF_FAIL(r, "%s(%s+0x%llx): relocation type %u does not exist on %s", object->name, section->name,
+                             (unsigned long long)reloc->offset, reloc->type, object->arch->name);
     details->take_addend(section, reloc);
     r->uses_base |=
         reloc->type < object->format->row_count && object->format->rows[reloc->type].value == TN__V_S_A_BASE;

@@ -10,7 +10,7 @@
 #include "link/arch/reloc.h"
 #include "link/format/coff/reader.h"
 
-enum { ADDR64 = 1, REL32 = 4, REL32_5 = 9, SSPAN32 = 16, BRANCH };
+enum { ADDR64 = 1, REL32 = 4, REL32_5 = 9, BRANCH = 17 };
 
 #define ROW(no, name, value, field, bits, flags)                                                                       \
     [no] = TN__ROW("IMAGE_REL_AMD64_" #name, TN__V_##value, TN__F_##field, 1 << TN__F_##field, bits, flags,            \
@@ -39,7 +39,7 @@ static const struct tn__row rows[] = {
     ROW(13, TOKEN, UNSUPPORTED, LE64, 64, 0),
     ROW(14, SREL32, UNSUPPORTED, LE32, 32, 0),
     ROW(15, PAIR, UNSUPPORTED, LE32, 32, 0),
-    ROW(SSPAN32, SSPAN32, UNSUPPORTED, LE32, 32, 0),
+    ROW(16, SSPAN32, UNSUPPORTED, LE32, 32, 0),
     [BRANCH] =
         TN__ROW("IMAGE_REL_AMD64_REL32 of a branch", TN__V_S_A_P, TN__F_LE32, 4, 32, SIGNED | STUB, TN__SLOT_NONE, 0),
 };
@@ -55,10 +55,6 @@ static bool is_branch(const struct tn__section *section, uint64_t field)
 
 static void take_addend(const struct tn__section *section, struct tn__reloc *reloc)
 {
-    if (reloc->type > SSPAN32) { /* not to be taken for a number of ours */
-        reloc->type += TN_COUNT(rows);
-        return;
-    }
     const struct tn__row *row = &rows[reloc->type];
     if (row->value <= TN__V_NONE || !tn__inside(reloc->offset, row->size, section->size))
         return;
@@ -80,5 +76,5 @@ const struct tn_format tn_format_coff_x86_64 = {
     .machine = 0x8664,
     .rows = rows,
     .row_count = TN_COUNT(rows),
-    .details = &(const struct tn__coff_details){.take_addend = take_addend},
+    .details = &(const struct tn__coff_details){.types = BRANCH, .take_addend = take_addend},
 };
