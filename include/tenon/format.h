@@ -23,7 +23,7 @@ extern TN_API const struct tn_format tn_format_elf_x86_64, tn_format_elf_aarch64
 /* Mach-O objects (Apple's "OS X ABI Mach-O File Format Reference"), and the part of a universal file that is for the
  * architecture. Names of C are looked up as in C: `puts` finds _puts, and main is found as `main`. A name that does not
  * begin with an underscore in the file has the prefix "\1" here. arm64e is refused. */
-extern TN_API const struct tn_format tn_format_macho_x86_64;
+extern TN_API const struct tn_format tn_format_macho_x86_64, tn_format_macho_aarch64;
 
 /* COFF objects, as compilers for Windows make them, with 32-bit section numbers or without (Microsoft, "PE Format").
  * Their code keeps to the calling convention of Windows: on x86-64 call it through pointers to functions with

@@ -174,9 +174,18 @@ $(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
 macho_flags := -w -ffreestanding -std=c11
 macho_cpp_flags := -w -ffreestanding
-macho := program_O0 program_O2 other weak_1 weak_2 throws
+macho := program_O0 program_O2 other weak_1 weak_2 throws bounds_1 bounds_2
 macho_objects := $(if $(with_llvm),$(macho:%=$(link_data)/macho/%.o))
-$(BUILD)/tests/link/format/macho: | $(macho_objects)
+macho_archives := $(if $(with_llvm),$(link_data)/macho/darwin.a $(link_data)/macho/gnu.a $(link_data)/macho/universal.o)
+$(BUILD)/tests/link/format/macho: | $(macho_objects) $(macho_archives)
+$(link_data)/macho/darwin.a $(link_data)/macho/gnu.a: $(link_data)/macho/other.o $(link_data)/macho/weak_1.o
+	@rm -f $@
+	$(call step,AR)$(llvm_bin)/llvm-ar --format=$(basename $(@F)) rcsD $@ $^
+$(link_data)/macho/universal.o: $(link_data)/macho/other.o $(link_data)/macho/arm64.o
+	$(call step,LIPO)$(llvm_bin)/llvm-lipo -create $^ -output $@
+$(link_data)/macho/arm64.o: tests/link/data/macho/other.c
+	@mkdir -p $(@D)
+	$(call step,CC)$(llvm_bin)/clang --target=arm64-apple-macos13 -O2 $(macho_flags) -c $< -o $@
 
 compile_macho = $(call step,CC)$(llvm_bin)/clang --target=x86_64-apple-macos13
 $(link_data)/macho/program_%.o: tests/link/data/macho/program.c

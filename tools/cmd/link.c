@@ -182,27 +182,33 @@ static bool start_libraries(void)
 
 /* ---- definitions and inputs, in the order given ---- */
 
+/* Without running anything, names are those of the files. */
+static const char *name_of(const struct settings *settings, const char *given)
+{
+    char *copy; /* kept */
+    const char *name = tn__session_name(settings->noexec ? tool_c_prefix(settings) : 0, given, NULL, &copy);
+    return name ? name : given;
+}
+
 static bool define_absolute(const struct settings *settings, const struct item *item)
 {
-    (void)settings;
     char *name, *text;
     uint64_t value;
     struct tn_error error;
     if (!cut(item, '=', &name, &text) || !number(item->option, text, &value))
         return false;
-    if (tn_define(tool_program.library, name, (void *)(uintptr_t)value, &error))
+    if (tn_define(tool_program.library, name_of(settings, name), (void *)(uintptr_t)value, &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     return true;
 }
 
 static bool define_alias(const struct settings *settings, const struct item *item)
 {
-    (void)settings;
     char *name, *of;
     struct tn_error error;
     if (!cut(item, '=', &name, &of))
         return false;
-    if (tn_define_alias(tool_program.library, name, of, &error))
+    if (tn_define_alias(tool_program.library, name_of(settings, name), name_of(settings, of), &error))
         return tool_fail(STATUS_FAILURE, "%s", error.text), false;
     return true;
 }
@@ -349,7 +355,7 @@ int command_link(struct settings *settings)
 {
     struct dump *dump = NULL;
     void *entry;
-    const char *wanted = settings->entry || settings->noexec ? settings->entry : "main";
+    const char *wanted = settings->entry ? name_of(settings, settings->entry) : settings->noexec ? NULL : "main";
     tool_program.stats.command = "link";
     if (!read_places(settings))
         return STATUS_USAGE;

@@ -23,6 +23,7 @@ enum list { SECTIONS, LOCALS, GLOBALS, GOT, STUBS, IFUNCS, LISTS };
 
 struct dump {
     const char *triple; /* of the first object */
+    char c_prefix;      /* what the names of C begin with in the files */
     struct {
         char *text;
         size_t size;
@@ -63,12 +64,15 @@ static void put_file(FILE *out, const char *name)
     put_field(out, "file", name + end, strlen(name + end));
 }
 
-/* Opens an item of a list. */
+/* Opens an item of a list. Symbols are called as in their files. */
 static FILE *begin(struct dump *dump, enum list list, const char *key, const char *name, const char *file)
 {
     FILE *out = dump->lists[list].stream;
     fputs(ftell(out) ? ",\n  {" : "\n  {", out);
-    put_field(out, key, name, strlen(name));
+    char in_file[strlen(name) + 2];
+    bool exact = *name == '\1', symbol = list != SECTIONS && dump->c_prefix && *name;
+    snprintf(in_file, sizeof in_file, "%.*s%s", symbol && !exact, &dump->c_prefix, name + (symbol && exact));
+    put_field(out, key, in_file, strlen(in_file));
     put_file(out, file);
     return out;
 }
@@ -175,6 +179,7 @@ static void dump_object(struct dump *dump, const struct tn__object *object)
 {
     if (!dump->triple)
         dump->triple = object->data->arch->triple;
+    dump->c_prefix = object->data->format->reader->c_prefix;
     dump_sections(dump, object);
     dump_symbols(dump, object);
     dump_got(dump, object);

@@ -18,6 +18,8 @@ struct settings;
 const struct tn_format *const *tool_formats_for(const struct settings *settings);
 /* The same for the first object in these bytes, which may be those of an archive. */
 const struct tn_format *const *tool_formats_in(const void *bytes, size_t size);
+/* What the names of C begin with in the files that are given; 0: nothing. */
+char tool_c_prefix(const struct settings *settings);
 
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 

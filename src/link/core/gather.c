@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld,
- * "Source Code Reference"). Programs build tables this way: each file adds entries, and one loop runs over all of them.
+ * "Source Code Reference"); for Mach-O, section$start$SEGMENT$SECTION and section$end$SEGMENT$SECTION. Programs build
+ * tables this way: each file adds entries, and one loop runs over all of them.
  *
  * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid:
  * so these symbols belong to a single link. If something in it refers to them, the sections of that name in all objects
@@ -43,18 +44,31 @@ static bool is_identifier(const char *name)
     return true;
 }
 
+/* What follows the beginning of a name; NULL if it begins otherwise. */
+static const char *behind(const char *name, const char *beginning)
+{
+    size_t length = strlen(beginning);
+    return strncmp(name, beginning, length) ? NULL : name + length;
+}
+
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
 {
-    static const char start[] = "__start_", stop[] = "__stop_";
-    bool is_start = !strncmp(entry->name, start, sizeof start - 1);
-    const char *section = entry->name + (is_start ? sizeof start : sizeof stop) - 1;
+    bool of_segment = *entry->name == '\1';
+    const char *start = behind(entry->name, of_segment ? "\1section$start$" : "__start_");
+    const char *stop = behind(entry->name, of_segment ? "\1section$end$" : "__stop_"), *section = start ? start : stop;
     *noted = false;
-    if ((!is_start && strncmp(entry->name, stop, sizeof stop - 1) != 0) || !is_identifier(section))
+    if (!section || !(of_segment ? strchr(section, '$') != NULL : is_identifier(section)))
         return 0;
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
-    if (!bound)
+    if (bound && of_segment) { /* sections are called "__DATA,__data" */
+        char *copy = tn__arena_text(&link->arena, section, strlen(section));
+        section = copy;
+        if (copy)
+            *strchr(copy, '$') = ',';
+    }
+    if (!bound || !section)
         return tn__no_memory(link->err, NULL);
-    *bound = (struct tn__bound){link->bounds, library, entry, section, !is_start, 0, false};
+    *bound = (struct tn__bound){link->bounds, library, entry, section, !start, 0, false};
     link->bounds = bound;
     link->bound_count++;
     entry->kind = TN__ENTRY_BOUND;

@@ -320,8 +320,11 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
     if (code || end)
         return code;
     for (size_t i = 0; i < TN_COUNT(indexes); i++)
-        if (is_named(&member, indexes[i].name))
-            return indexes[i].read(archive, &member, indexes[i].width, define, context, err);
+        if (is_named(&member, indexes[i].name)) {
+            struct tn__archive_renaming renaming;
+            code = tn__archive_rename(archive, &renaming, &define, &context, err);
+            return code ? code : indexes[i].read(archive, &member, indexes[i].width, define, context, err);
+        }
     return read_members(archive, define, context, err);
 }
 

@@ -21,7 +21,7 @@ struct tn__archive {
     struct tn__archive *next;
     struct tn_input input;
     struct tn__source source;
-    const struct tn_format *const *formats; /* of its members; asked only if it has no index */
+    const struct tn_format *const *formats; /* of its members */
     char *name;
     bool thin;
     uint64_t link, loaded; /* the last link that has loaded members, and their bytes */
@@ -51,6 +51,16 @@ bool tn__archive_is_table(const struct tn__member *member);
 typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
                         struct tn_error *err);
+/* For the names of an index: if the members' format has others than a session, makes *define and *context those that
+ * turn them into the session's first (archive_names.c). `renaming` is their context. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
+struct tn__archive_renaming {
+    char c_prefix;
+    const struct tn_allocator *from;
+    tn__archive_define *define;
+    void *context;
+};
+int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming,
+                       tn__archive_define **define, void **context, struct tn_error *err);
 /* "archive.a(member.o)", which belongs to the caller; NULL when memory is out. */
 char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member);
 /* Loads the bytes and full name of a member. `input->release`, if set, unmaps the bytes; the name belongs to the

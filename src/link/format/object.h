@@ -253,6 +253,10 @@ static inline const struct tn__reloc *tn__relocs_next(struct tn__relocs *relocs)
 /* The form of the relocation `next`, which follows `reloc`, for struct tn__sequence. */
 uint32_t tn__form_behind(const struct tn_format *format, const struct tn__reloc *reloc, const struct tn__reloc *next);
 
+/* The name that a session has for one of a file whose reader has this c_prefix: a part of it, or *copy, which is the
+ * caller's. NULL when memory is out (archive_names.c). */
+const char *tn__session_name(char c_prefix, const char *name, const struct tn_allocator *from, char **copy);
+
 /* That of the formats, up to NULL, which the bytes are of; NULL: none. */
 const struct tn_format *tn__format_of(const struct tn_format *const *formats, const uint8_t *bytes, size_t size);
 

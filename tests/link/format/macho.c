@@ -192,6 +192,105 @@ static void test_other_copy(void **state)
     free(first.at);
 }
 
+/* ---- containers ---- */
+
+/* The index has the names of the files. */
+static void archive_of(const char *name)
+{
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    struct tn_error err;
+    char path[64];
+    snprintf(path, sizeof path, "macho/%s.a", name);
+    add(&f, "program_O2");
+    assert_ok(tn_add_file(f.library, data_file(path), &err), &err);
+    check_program(&f);
+    assert_int_equal(call(&f, "only_first"), 1);
+    close_fixture(&f);
+}
+
+static void test_darwin_archive(void **state)
+{
+    (void)state;
+    archive_of("darwin");
+}
+
+static void test_gnu_archive(void **state)
+{
+    (void)state;
+    archive_of("gnu");
+}
+
+static void test_universal(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    add(&f, "program_O2");
+    add(&f, "universal");
+    check_program(&f);
+    close_fixture(&f);
+}
+
+static void test_not_named(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(NULL);
+    struct tn_error err;
+    assert_error(tn_add_file(f.library, file_of("other"), &err), TN_ENOTSUP, &err, "tn_format_macho_x86_64");
+    assert_error(tn_add_file(f.library, file_of("universal"), &err), TN_ENOTSUP, &err, "universal");
+    close_fixture(&f);
+    f = open_fixture(&options);
+    assert_error(tn_add_file(f.library, file_of("arm64"), &err), TN_ENOTSUP, &err, "tn_format_macho_aarch64");
+    close_fixture(&f);
+}
+
+/* ---- bounds, observers ---- */
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    add(&f, "bounds_1");
+    add(&f, "bounds_2");
+    link_all(&f);
+    assert_int_equal(call(&f, "sum"), 433);
+    close_fixture(&f);
+    f = open_fixture(&options);
+    struct tn_error err;
+    static const char *const roots[] = {"sum"};
+    add(&f, "bounds_1");
+    add(&f, "bounds_2");
+    assert_ok(tn_link_roots(f.library, roots, COUNT(roots), &err), &err);
+    assert_int_equal(call(&f, "sum"), 433);
+    close_fixture(&f);
+}
+
+static void test_observers(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    struct tn_error err;
+    struct tn_place place = {.size = sizeof place};
+    assert_ok(tn_observe_functions(f.session, &err), &err);
+    assert_ok(tn_observe_gdb(f.session, &err), &err);
+    add(&f, "program_O0");
+    add(&f, "other");
+    const char *data = lookup(&f, "data");
+    assert_ok(tn_symbolize(f.session, data + 1, &place, &err), &err);
+    assert_string_equal(place.function, "data");
+    assert_int_equal(place.offset, 1);
+    close_fixture(&f);
+}
+
 /* ---- C++ ---- */
 
 static char notes[256];
@@ -231,9 +330,11 @@ static void test_exceptions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c_unoptimised), cmocka_unit_test(test_c_optimised), cmocka_unit_test(test_stripping),
-        cmocka_unit_test(test_undefined),     cmocka_unit_test(test_one_copy),    cmocka_unit_test(test_other_copy),
-        cmocka_unit_test(test_exceptions),
+        cmocka_unit_test(test_c_unoptimised), cmocka_unit_test(test_c_optimised),    cmocka_unit_test(test_stripping),
+        cmocka_unit_test(test_undefined),     cmocka_unit_test(test_one_copy),       cmocka_unit_test(test_other_copy),
+        cmocka_unit_test(test_exceptions),    cmocka_unit_test(test_darwin_archive), cmocka_unit_test(test_gnu_archive),
+        cmocka_unit_test(test_universal),     cmocka_unit_test(test_not_named),      cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_observers),
     };
     return cmocka_run_group_tests_name("link/macho", tests, NULL, NULL);
 }

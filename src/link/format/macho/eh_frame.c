@@ -152,8 +152,11 @@ enum { LENGTH = 4, FUNCTION = 8, SMALLEST = FUNCTION + LENGTH };
 static int relate_entry(struct frames *f, uint64_t start, uint64_t size)
 {
     uint32_t distance = tn__get32(f->section->bytes + start + LENGTH);
-    if (!distance || distance > start + LENGTH)
-        return 0; /* a common entry, or a malformed one */
+    if (!distance)
+        return 0; /* a common entry */
+    if (distance > start + LENGTH)
+        return TN__MACHO_FAIL(f->r, "%s: section %s: the entry at %#llx belongs to one that lies before the section",
+                              f->r->object->name, f->section->name, (unsigned long long)start);
     uint64_t common_at = start + LENGTH - distance;
     if (!f->common.known || f->common.start != common_at)
         f->common = read_common(f, common_at);

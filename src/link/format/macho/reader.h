@@ -32,7 +32,7 @@
 enum tn__macho_form {
     TN__MACHO_UNKNOWN = 0,
     TN__MACHO_IN_PLACE,       /* the field holds the addend */
-    TN__MACHO_IN_INSTRUCTION, /* the addend is 0, or in the record before */
+    TN__MACHO_IN_INSTRUCTION, /* what the field holds does not matter: the addend is 0, or in the record before */
     TN__MACHO_MINUS,          /* subtracts its symbol from what the next record adds */
     TN__MACHO_ADDEND,         /* is the addend of the next record */
 };

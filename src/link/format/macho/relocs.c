@@ -76,6 +76,9 @@ static uint64_t field_of(const struct output *out, const struct record *record)
     }
 }
 
+/* An address may lie a little outside of the section that it is in: "the label - 8" is stored as one number. */
+enum { SLACK = 1 << 16 };
+
 /* The symbol for an address in the section that the record names, and the distance from it. */
 static int find_local(const struct output *out, const struct record *record, uint64_t address, uint32_t *symbol,
                       uint64_t *distance)
@@ -85,9 +88,10 @@ static int find_local(const struct output *out, const struct record *record, uin
         return fail_record(out, record, "its target is a section that does not exist");
     const struct tn__macho_section *section = &r->sections[record->symbol];
     uint64_t offset = address - section->address;
-    if (offset > section->size)
+    bool before = -offset <= SLACK, behind = offset > section->size && offset - section->size <= SLACK;
+    if (offset > section->size && !before && !behind)
         return fail_record(out, record, "its target lies outside of the section that it names");
-    uint32_t atom = tn__macho_atom_at(r, section, offset);
+    uint32_t atom = tn__macho_atom_at(r, section, before ? 0 : tn__min64(offset, section->size));
     *symbol = tn__macho_section_symbol(r, atom);
     *distance = offset - r->starts[atom];
     return 0;

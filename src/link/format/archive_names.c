@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The index of an archive has the names that files have. Those of some formats are not the ones that a session knows
+ * (struct tn__reader, c_prefix); which format it is, the first member tells. */
+
+#include "link/format/archive.h"
+#include "link/format/object.h"
+
+const char *tn__session_name(char c_prefix, const char *name, const struct tn_allocator *from, char **copy)
+{
+    *copy = NULL;
+    if (!c_prefix || !*name)
+        return name;
+    if (*name == c_prefix && name[1])
+        return name + 1;
+    size_t size = strlen(name) + 1;
+    *copy = tn__alloc(from, size + 1);
+    if (*copy) {
+        **copy = '\1';
+        memcpy(*copy + 1, name, size);
+    }
+    return *copy;
+}
+
+static bool may_have_prefix(const struct tn_format *const *formats)
+{
+    for (; formats && *formats; formats++)
+        if ((*formats)->reader->c_prefix)
+            return true;
+    return false;
+}
+
+/* Of the first member that is an object; 0: there is none, or names are the same in both. */
+static int find_prefix(const struct tn__archive *archive, char *c_prefix, struct tn_error *err)
+{
+    struct tn__member member;
+    bool end;
+    *c_prefix = 0;
+    for (uint64_t offset = 0;; offset = member.next) {
+        int code = tn__archive_member(archive, offset, &member, &end, err);
+        if (code || end)
+            return code;
+        if (tn__archive_is_table(&member))
+            continue;
+        struct tn_input input;
+        char *name;
+        code = tn__archive_load(archive, member.offset, &input, &name, err);
+        if (code)
+            return code;
+        const struct tn_format *format = tn__format_of(archive->formats, input.bytes, input.length);
+        tn__free(archive->from, name);
+        if (input.release)
+            input.release(input.context, input.bytes, input.length);
+        if (format) {
+            *c_prefix = format->reader->c_prefix;
+            return 0;
+        }
+    }
+}
+
+static int define(void *context, const char *symbol, uint64_t member, struct tn_error *err)
+{
+    const struct tn__archive_renaming *renaming = context;
+    char *copy;
+    const char *name = tn__session_name(renaming->c_prefix, symbol, renaming->from, &copy);
+    int code = name ? renaming->define(renaming->context, name, member, err) : tn__no_memory(err, NULL);
+    tn__free(renaming->from, copy);
+    return code;
+}
+
+int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming,
+                       tn__archive_define **definer, void **context, struct tn_error *err)
+{
+    if (!may_have_prefix(archive->formats))
+        return 0;
+    *renaming = (struct tn__archive_renaming){.from = archive->from, .define = *definer, .context = *context};
+    int code = find_prefix(archive, &renaming->c_prefix, err);
+    if (!code && renaming->c_prefix) {
+        *definer = define;
+        *context = renaming;
+    }
+    return code;
+}

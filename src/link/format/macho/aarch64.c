@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Mach-O for AArch64 (arm64): the relocation types that Apple's <mach-o/arm64/reloc.h> describes.
+ *
+ * Addends of instructions are in records of their own. PAGEOFF12 does not say how many bytes a load or store moves; the
+ * instruction does. Fields of pointers to the GOT hold what assemblers leave there. Thread-local variables have
+ * descriptors, whose addresses are loaded from the GOT. */
+
+#include "link/arch/aarch64/aarch64.h"
+#include "link/format/macho/reader.h"
+
+enum {
+    UNSIGNED,
+    SUBTRACTOR,
+    BRANCH26,
+    PAGE21,
+    PAGEOFF12,
+    GOT_LOAD_PAGE21,
+    GOT_LOAD_PAGEOFF12,
+    POINTER_TO_GOT,
+    TLVP_LOAD_PAGE21,
+    TLVP_LOAD_PAGEOFF12,
+    ADDEND,
+    AUTHENTICATED_POINTER,
+};
+
+#define ROW(type, length, relative, value, field, bits, flags, slot)                                                   \
+    [TN__MACHO_ROW(type, length, relative)] =                                                                          \
+        TN__ROW("ARM64_RELOC_" #type, TN__V_##value, field, 1 << (length), bits, flags, TN__SLOT_##slot, 0)
+#define D(type, length, relative, value, field, flags, slot)                                                           \
+    ROW(type, length, relative, value, TN__F_##field, 8 << (length), flags, slot)
+#define I(type, relative, value, field, bits, flags, slot)                                                             \
+    ROW(type, 2, relative, value, TN__AARCH64_##field, bits, flags, slot)
+
+/* type; length as a power of two (of instructions: 4 bytes); PC-relative; value, field, bits (of data: all), flags, GOT
+ * slot; D: in data, I: in an instruction */
+static const struct tn__row rows[] = {
+    D(UNSIGNED, 2, 0, S_A, LE32, TN__R_UNSIGNED | TN__R_LOW, NONE),
+    D(UNSIGNED, 3, 0, S_A, LE64, 0, NONE),
+    D(SUBTRACTOR, 2, 0, F_MINUS, LE32, 0, NONE),
+    D(SUBTRACTOR, 3, 0, F_MINUS, LE64, 0, NONE),
+    I(BRANCH26, 1, BRANCH, BRANCH26, 28, TN__R_SIGNED | TN__R_STUB, NONE),
+    I(PAGE21, 1, PAGE_S_A_P, ADRP, 33, TN__R_SIGNED, NONE),
+    I(PAGEOFF12, 0, S_A, LO12_ANY, 12, 0, NONE),
+    I(GOT_LOAD_PAGE21, 1, PAGE_G_A_P, ADRP, 33, TN__R_SIGNED, ADDRESS),
+    I(GOT_LOAD_PAGEOFF12, 0, G_A, LO12_8, 12, 0, ADDRESS),
+    D(POINTER_TO_GOT, 2, 1, G_A_P, LE32, TN__R_SIGNED, ADDRESS),
+    D(POINTER_TO_GOT, 3, 0, G_A, LE64, 0, ADDRESS),
+    I(TLVP_LOAD_PAGE21, 1, PAGE_G_A_P, ADRP, 33, TN__R_SIGNED, ADDRESS),
+    I(TLVP_LOAD_PAGEOFF12, 0, G_A, LO12_8, 12, 0, ADDRESS),
+    D(AUTHENTICATED_POINTER, 3, 0, UNSUPPORTED, LE64, 0, NONE),
+    TN__MACHO_OWN_ROWS,
+};
+
+static const struct tn__macho_machine machine = {
+    .kinds = {[UNSIGNED] = {TN__MACHO_IN_PLACE, 0, 0},
+              [SUBTRACTOR] = {TN__MACHO_MINUS, 0, 0},
+              [BRANCH26] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [PAGE21] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [PAGEOFF12] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [GOT_LOAD_PAGE21] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [GOT_LOAD_PAGEOFF12] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [POINTER_TO_GOT] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [TLVP_LOAD_PAGE21] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [TLVP_LOAD_PAGEOFF12] = {TN__MACHO_IN_INSTRUCTION, 0, 0},
+              [ADDEND] = {TN__MACHO_ADDEND, 0, 0},
+              [AUTHENTICATED_POINTER] = {TN__MACHO_IN_PLACE, 0, 0}},
+    .plain = UNSIGNED,
+};
+
+const struct tn_format tn_format_macho_aarch64 = {
+    .name = "macho-aarch64",
+    .reader = &tn__reader_macho,
+    .arch = &tn__arch_aarch64,
+    .machine = TN__MACHO_ARM64,
+    .rows = rows,
+    .row_count = TN_COUNT(rows),
+    .details = &machine,
+};
