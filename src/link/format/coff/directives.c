@@ -69,7 +69,9 @@ static int add_alias(struct tn__coff_reader *r, struct text name, struct text ta
     if (!name.length || !target.length || (name.length == target.length && !memcmp(name.at, target.at, name.length)))
         return 0;
     uint32_t number = 0;
-    int code = add_named(r, target, (struct tn__symbol){.binding = TN__BIND_GLOBAL}, &number);
+    int code = r->counting ? tn__coff_count_alias(r) : 0;
+    if (!code)
+        code = add_named(r, target, (struct tn__symbol){.binding = TN__BIND_GLOBAL}, &number);
     struct tn__symbol alias = {.binding = TN__BIND_WEAK, .place = TN__PLACE_ALIAS, .value = number};
     return code ? code : add_named(r, name, alias, NULL);
 }

@@ -246,6 +246,15 @@ static int read_symbol(struct tn__coff_reader *r, uint32_t index, const struct r
     return code;
 }
 
+int tn__coff_count_alias(struct tn__coff_reader *r)
+{
+    enum { MOST = 2048 };
+    if (++r->alias_count <= MOST)
+        return 0;
+    return tn__fail(r->err, TN_ENOTSUP, "%s: more than %d names are other names of undefined symbols", r->object->name,
+                    MOST);
+}
+
 /* ---- weak externals ---- */
 
 /* A symbol that is another one, which the record after it names, unless something else is defined: Format 3. */
@@ -268,6 +277,7 @@ static int read_weak(struct tn__coff_reader *r, uint32_t index)
     if (target->place == TN__PLACE_UNDEFINED || target->place == TN__PLACE_ALIAS) {
         symbol->place = TN__PLACE_ALIAS;
         symbol->value = tn__coff_symbol(other);
+        return tn__coff_count_alias(r);
     } else if (how == WEAK_NO_LIBRARY) { /* others do not see it */
         symbol->stand_in = TN__STAND_IN_SYMBOL;
         symbol->section = tn__coff_symbol(other);
