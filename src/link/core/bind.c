@@ -172,7 +172,9 @@ void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
 
 static uint64_t place_address(const struct tn__object *object, uint32_t index);
 
-static uint64_t stand_in_address(const struct tn__object *object, const struct tn__symbol *symbol)
+/* Not inlined, for nearly no symbol is one, and the path of all others needs no registers to be saved. */
+__attribute__((noinline)) static uint64_t stand_in_address(const struct tn__object *object,
+                                                           const struct tn__symbol *symbol)
 {
     switch (symbol->stand_in) {
     case TN__STAND_IN_SLOT:
@@ -187,11 +189,12 @@ static uint64_t stand_in_address(const struct tn__object *object, const struct t
 static uint64_t place_address(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
-    switch (symbol->place) {
-    case TN__PLACE_SECTION:
+    if (__builtin_expect(symbol->place == TN__PLACE_SECTION, 1)) {
         if (object->plan->ifunc_index && object->plan->ifunc_index[index])
             return tn__stub_address(object, index);
         return object->data->sections[symbol->section].address + symbol->value;
+    }
+    switch (symbol->place) {
     case TN__PLACE_COMMON:
         return object->plan->data_address + object->plan->common_offset[index];
     case TN__PLACE_ABSOLUTE:

@@ -208,32 +208,33 @@ static bool drop_discarded(const struct tn__object_data *data, struct tn__symbol
     return true;
 }
 
+/* Aliases come last, when all names are entered that they may stand for. */
 static int enter_symbols(struct tn_library *library, struct tn__object *object, const struct tn__promise *keeps,
                          struct tn__journal *journal, struct tn_error *err)
 {
-    uint32_t first_alias = 0;
-    int code = 0;
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
-        struct tn__symbol *symbol = &object->data->symbols[i];
-        if (symbol->binding == TN__BIND_LOCAL)
-            continue;
-        symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
-        if (!symbol->entry)
-            return tn__no_memory(err, object->name);
-        drop_discarded(object->data, symbol);
-        if (symbol->place == TN__PLACE_ALIAS && !first_alias)
-            first_alias = i;
-        if (symbol->place == TN__PLACE_UNDEFINED || symbol->place == TN__PLACE_ALIAS)
-            continue;
-        code = define(object, i, keeps, journal, err);
-        if (code)
-            return code;
-    }
-    /* When all names are entered that they may stand for. */
-    for (uint32_t i = first_alias; first_alias && !code && i < object->data->symbol_count; i++)
-        if (object->data->symbols[i].place == TN__PLACE_ALIAS)
-            code = define(object, i, keeps, journal, err);
-    return code;
+    bool has_aliases = false, aliases = false;
+    do {
+        for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+            struct tn__symbol *symbol = &object->data->symbols[i];
+            if (symbol->binding == TN__BIND_LOCAL)
+                continue;
+            if (!aliases) {
+                symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
+                if (!symbol->entry)
+                    return tn__no_memory(err, object->name);
+                drop_discarded(object->data, symbol);
+            }
+            bool alias = symbol->place == TN__PLACE_ALIAS;
+            has_aliases |= alias;
+            if (symbol->place == TN__PLACE_UNDEFINED || alias != aliases)
+                continue;
+            int code = define(object, i, keeps, journal, err);
+            if (code)
+                return code;
+        }
+        aliases = !aliases;
+    } while (aliases && has_aliases);
+    return 0;
 }
 
 /* ---- objects ---- */
