@@ -83,7 +83,7 @@ enum {
  * tn_default_collector itself, and then contains only those that it names. */
 struct tn_collector; /* opaque */
 TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational;
-extern const struct tn_collector *const tn_default_collector;
+TN_API extern const struct tn_collector *const tn_default_collector;
 
 struct tn_collection {
     size_t size;                   /* of this struct */

@@ -158,7 +158,8 @@ static int compare_addresses(const void *a, const void *b)
 static void sort_stored(struct tn__snapshot *snapshot)
 {
     size_t kept = 0;
-    qsort(snapshot->stored, snapshot->stored_count, sizeof *snapshot->stored, compare_addresses);
+    if (snapshot->stored_count)
+        qsort(snapshot->stored, snapshot->stored_count, sizeof *snapshot->stored, compare_addresses);
     for (size_t i = 0; i < snapshot->stored_count; i++)
         if (!kept || snapshot->stored[kept - 1] != snapshot->stored[i])
             snapshot->stored[kept++] = snapshot->stored[i];

@@ -28,7 +28,7 @@ static bool open_space(struct tn_heap *heap, struct tn__space *space)
     return false;
 }
 
-static int open(struct tn_heap *heap, struct tn_error *err)
+static int open_copying(struct tn_heap *heap, struct tn_error *err)
 {
     struct tn__copying *own = tn__alloc_zeroed(NULL, 1, sizeof *own);
     if (!own)
@@ -45,7 +45,7 @@ static int open(struct tn_heap *heap, struct tn_error *err)
     return 0;
 }
 
-static void close(struct tn_heap *heap)
+static void close_copying(struct tn_heap *heap)
 {
     tn__space_close(&tn__copying_of(heap)->space);
     tn__free(NULL, heap->own);
@@ -179,8 +179,8 @@ static void each_object(const struct tn_heap *heap, void (*visit)(void *context,
 
 const struct tn_collector tn_collector_copying = {
     .name = "copy",
-    .open = open,
-    .close = close,
+    .open = open_copying,
+    .close = close_copying,
     .due = due,
     .take = take,
     .retire = retire,

@@ -29,7 +29,7 @@ static void set_young(struct tn_heap *heap)
     }
 }
 
-static int open(struct tn_heap *heap, struct tn_error *err)
+static int open_generational(struct tn_heap *heap, struct tn_error *err)
 {
     struct tn__generational *g = tn__alloc_zeroed(NULL, 1, sizeof *g);
     if (!g)
@@ -54,7 +54,7 @@ static void forget(void *context, uintptr_t entry)
     (void)context, (void)entry;
 }
 
-static void close(struct tn_heap *heap)
+static void close_generational(struct tn_heap *heap)
 {
     struct tn__generational *g = tn__generational_of(heap);
     tn__gen_take_logs(g, forget, NULL);
@@ -288,8 +288,8 @@ static void log_store(struct tn_heap *heap, void *object, void *slot, void *valu
 
 const struct tn_collector tn_collector_generational = {
     .name = "generational",
-    .open = open,
-    .close = close,
+    .open = open_generational,
+    .close = close_generational,
     .due = due,
     .take = take,
     .retire = retire,
