@@ -68,7 +68,7 @@ bool has_room()
 void spring(void *user)
 {
     trap *trap = static_cast<struct trap *>(user), *outer = current; /* an observer may compile */
-    const void *frames = llvm::SavePrettyStackState(); /* which whoever leaves them by longjmp has to restore */
+    const void *frames = llvm::SavePrettyStackState(); /* to be restored by code that leaves them by longjmp */
     current = trap;
     volatile bool whole = false;
     if (setjmp(trap->return_point) == 0)

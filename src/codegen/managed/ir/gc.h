@@ -398,7 +398,7 @@ void tn__llvm_each_library_function(LLVMModuleRef module, void (*visit)(void *co
 /* Takes blocks away that no way leads to. */
 void tn__llvm_remove_unreachable(LLVMValueRef function);
 
-/* Does nothing, but whoever calls it has the GC strategy and the printer of stack maps linked in. */
+/* Does nothing, but a program that calls it has the GC strategy and the printer of stack maps linked in. */
 void tn__llvm_use_strategy(void);
 
 /* True if objects made of the module are ELF files. */
