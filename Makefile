@@ -18,7 +18,8 @@
 #                 make fuzz-corpus keeps useful inputs
 #   make test-qemu  the runtime on AArch64 and RISC-V, and CPU detection on models of three architectures, under qemu-user
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file lengths, cppcheck
-#   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them
+#   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them.
+#                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh install peers
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86 BUILD=build/x86
 #   make clean    removes what was built but keeps downloads; make distclean removes both
 #

@@ -11,7 +11,7 @@ llvm_prefix := $(patsubst %/,%,$(dir $(LLVM_BIN)))
 compile := $(CC) -std=c11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude
 
 objects := sqlite3.o sqlite3-sections.o X86ISelLowering.cpp.o X86ISelLowering.symbol small_function.o throw_through.o
-.PHONY: all start link lazy jit gc image exe size
+.PHONY: peers all start link lazy jit gc image exe size
 all: start link lazy jit gc image exe size
 start: $(addprefix $(out)/,spawn one)
 link: $(addprefix $(out)/,spawn copy link throw lljit $(objects))
@@ -19,10 +19,10 @@ lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 gc_names := bt gcbench lru young latency
-gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin))
+gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
-$(shell mkdir -p $(out)/gc)
+$(shell mkdir -p $(out)/gc/peers)
 
 $(out)/%: bench/%.c bench/measure.c bench/measure.h
 	$(compile) -static $< bench/measure.c -o $@
@@ -131,7 +131,32 @@ $(out)/gc/%.bare.o: $(out)/gc/%.bare.ll
 $(out)/gc/%.twin.o: $(out)/gc/%.twin.bc $(BUILD)/tenon
 	$(native) $< -o $@
 $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
-	$(CC) -static $^ -lpthread -o $@
+	$(CC) -static $^ -Wl,-u,tn_collector_generational -lpthread -o $@
+
+# ---- the workloads with other memory managers (bench/gc/compare); those that are not installed are left out ----
+
+MIMALLOC_DIR ?= build/deps/mimalloc
+found = $(if $(shell command -v $1),$2)
+peers := $(foreach name,$(gc_names),$(out)/gc/$(name).mimalloc) \
+	$(if $(wildcard /usr/include/gc.h),$(foreach name,$(gc_names),$(out)/gc/$(name).boehm)) \
+	$(call found,javac,$(out)/gc/peers/Workloads.class) $(call found,ocamlopt,$(out)/gc/peers/ocaml) $(call found,go,$(out)/gc/peers/go)
+peers: $(out)/rusage $(peers) $(foreach name,$(gc_names),$(out)/gc/$(name).managed)
+plain = $(LLVM_BIN)/clang -O2 -Iinclude -include bench/gc/peers/malloc.h
+
+$(out)/gc/mimalloc.o: $(MIMALLOC_DIR)/src/static.c
+	$(CC) -O2 -w -DNDEBUG -I$(MIMALLOC_DIR)/include -c $< -o $@
+$(out)/gc/%.mimalloc: bench/gc/%.c $(out)/gc/mimalloc.o bench/gc/workload.h bench/gc/peers/malloc.h
+	$(plain) -I$(MIMALLOC_DIR)/include -static $< $(out)/gc/mimalloc.o -lpthread -o $@
+$(out)/gc/%.boehm: bench/gc/%.c bench/gc/workload.h bench/gc/peers/malloc.h
+	$(plain) -DBOEHM $< -lgc -o $@
+$(out)/gc/peers/Workloads.class: bench/gc/peers/Workloads.java
+	javac -d $(@D) $<
+# The compiler leaves its files beside the source.
+$(out)/gc/peers/ocaml: bench/gc/peers/workloads.ml
+	cp $< $(@D)/ocaml.ml && ocamlopt -O3 -unsafe -inline 100 unix.cmxa $(@D)/ocaml.ml -o $@
+$(out)/gc/peers/go: bench/gc/peers/workloads.go
+	go build -o $@ $<
+
 # ---- executables that are written without a linker ----
 
 $(out)/one.exe: bench/one.ll

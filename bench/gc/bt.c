@@ -27,16 +27,32 @@ static int count(tree t)
     return t->left ? 1 + count(t->left) + count(t->right) : 1;
 }
 
+static void drop(tree t)
+{
+    if (!FREES || !t)
+        return;
+    drop(t->left);
+    drop(t->right);
+    FREE(t);
+}
+
+static int count_once(tree t)
+{
+    int n = count(t);
+    drop(t);
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     enum { SMALLEST = 4 };
     int depth = (int)argument(argc, argv, 1, 18);
-    printf("stretch tree of depth %d\t check: %d\n", depth + 1, count(make(depth + 1)));
+    printf("stretch tree of depth %d\t check: %d\n", depth + 1, count_once(make(depth + 1)));
     tree lasting = make(depth);
     for (int d = SMALLEST; d <= depth; d += 2) {
         int rounds = 1 << (depth - d + SMALLEST), sum = 0;
         for (int i = 0; i < rounds; i++)
-            sum += count(make(d));
+            sum += count_once(make(d));
         printf("%d\t trees of depth %d\t check: %d\n", rounds, d, sum);
     }
     printf("long lived tree of depth %d\t check: %d\n", depth, count(lasting));

@@ -39,6 +39,15 @@ static node grow_up(int depth)
     return n;
 }
 
+static void drop(node n)
+{
+    if (!FREES || !n)
+        return;
+    drop(n->left);
+    drop(n->right);
+    FREE(n);
+}
+
 static int64_t size_of_tree(int depth)
 {
     return (2ll << depth) - 1;
@@ -48,7 +57,7 @@ int main(int argc, char **argv)
 {
     enum { ARRAY = 500000, SMALLEST = 4 };
     int lasting_depth = (int)argument(argc, argv, 1, 16), largest = (int)argument(argc, argv, 2, 16);
-    grow_up(largest + 2);
+    drop(grow_up(largest + 2));
     node lasting = tn_new(struct node);
     grow_down(lasting_depth, lasting);
     struct doubles tn_ref *array = tn_new_array(struct doubles, items, ARRAY);
@@ -56,10 +65,13 @@ int main(int argc, char **argv)
         array->items[i] = 1.0 / (i + 1);
     for (int d = SMALLEST; d <= largest; d += 2) {
         int64_t rounds = 2 * size_of_tree(largest + 2) / size_of_tree(d);
+        for (int64_t i = 0; i < rounds; i++) {
+            node n = tn_new(struct node);
+            grow_down(d, n);
+            drop(n);
+        }
         for (int64_t i = 0; i < rounds; i++)
-            grow_down(d, tn_new(struct node));
-        for (int64_t i = 0; i < rounds; i++)
-            grow_up(d);
+            drop(grow_up(d));
     }
     if (!lasting->left || array->items[1000] != 1.0 / 1001)
         puts("failed");

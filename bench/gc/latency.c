@@ -32,6 +32,15 @@ static tree make(int depth, uint64_t key)
     return t;
 }
 
+static void drop(tree t)
+{
+    if (!FREES || !t)
+        return;
+    drop(t->left);
+    drop(t->right);
+    FREE(t);
+}
+
 static uint64_t add_up(tree t)
 {
     return t->left ? t->words[0] + add_up(t->left) + add_up(t->right) : t->words[0];
@@ -63,10 +72,14 @@ int main(int argc, char **argv)
     uint64_t start = now_ns();
     for (uint64_t i = 0; i < requests; i++) {
         uint64_t begin = now_ns();
-        for (int j = 0; j < GARBAGE; j++)
-            sum += add_up(make(DEPTH, i));
+        for (int j = 0; j < GARBAGE; j++) {
+            tree t = make(DEPTH, i);
+            sum += add_up(t);
+            drop(t);
+        }
         if (i % REPLACED == 0) {
             uint64_t index = next_random(&state) % trees;
+            drop(store->items[index]);
             store->items[index] = make(DEPTH, i);
         }
         for (int j = 0; j < LOOKS; j++)

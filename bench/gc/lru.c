@@ -71,6 +71,8 @@ static void evict(void)
     }
     unlink_entry(e);
     live--;
+    FREE(e->value);
+    FREE(e);
 }
 
 static struct value tn_ref *make_value(uint64_t key)
@@ -91,8 +93,10 @@ static void request(uint64_t key)
         sum += e->value->words[0];
         unlink_entry(e);
         make_newest(e);
-        if (hits % 4 == 0)
+        if (hits % 4 == 0) {
+            FREE(e->value);
             e->value = make_value(key);
+        }
         return;
     }
     if (live == capacity)

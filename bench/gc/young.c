@@ -32,6 +32,15 @@ static struct small tn_ref *make_small(uint64_t word)
     return s;
 }
 
+/* All of them begin with the same member. */
+static void drop(void tn_ref *object)
+{
+    if (!FREES || !object)
+        return;
+    FREE(((struct middle tn_ref *)object)->next);
+    FREE(object);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t count = argument(argc, argv, 1, 100) * 1000000, sum = 0, start = now_ns();
@@ -45,6 +54,8 @@ int main(int argc, char **argv)
         struct large tn_ref *l = tn_new(struct large);
         l->next = second;
         l->words[0] = i;
+        drop(ring[slot]);
+        drop(ring[slot + 1]);
         ring[slot] = m;
         ring[slot + 1] = l;
         sum += m->next->words[0];

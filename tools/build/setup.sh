@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# setup.sh check|install GROUP...     GROUP: build cross musl demo test slow models lint bench fuzz qemu
+# setup.sh check|install GROUP...     GROUP: build cross musl demo test slow models lint bench peers fuzz qemu
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
 # `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
@@ -47,6 +47,7 @@ packages_of() {
     slow-*) echo "$(packages_of models)" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl valgrind "$(llvm_packages 'clang-%s')" ;;
+    peers-*) echo libgc-dev openjdk-17-jdk-headless ocaml-nox golang-go ;;
     musl-*) echo musl-tools ;;
     fuzz-*) echo "$(llvm_packages 'clang-%s')" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
     cross-*) echo "g++-$HOST" ;;
