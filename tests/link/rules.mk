@@ -174,7 +174,8 @@ $(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
 macho_flags := -w -ffreestanding -std=c11
 macho_cpp_flags := -w -ffreestanding
-macho := program_O0 program_O2 other weak_1 weak_2 throws bounds_1 bounds_2
+macho := program_O0 program_O2 other weak_1 weak_2 throws bounds_1 bounds_2 frames \
+	throws_compact_O0 throws_compact_O2 throws_compact_omit
 macho_objects := $(if $(with_llvm),$(macho:%=$(link_data)/macho/%.o))
 macho_archives := $(if $(with_llvm),$(link_data)/macho/darwin.a $(link_data)/macho/gnu.a $(link_data)/macho/universal.o)
 $(BUILD)/tests/link/format/macho: | $(macho_objects) $(macho_archives)
@@ -197,6 +198,15 @@ $(link_data)/macho/%.o: tests/link/data/macho/%.c
 $(link_data)/macho/%.o: tests/link/data/macho/%.cpp
 	@mkdir -p $(@D)
 	$(compile_macho) -O2 $(macho_cpp_flags) -c $< -o $@
+# Without __eh_frame, as compilers for AArch64 do it: compact unwind describes each function.
+compact := -femit-dwarf-unwind=no-compact-unwind
+flags_of_omit := -O2 -fomit-frame-pointer
+$(link_data)/macho/throws_compact_%.o: tests/link/data/macho/throws.cpp
+	@mkdir -p $(@D)
+	$(compile_macho) $(or $(flags_of_$*),-$*) $(macho_cpp_flags) $(compact) -c $< -o $@
+$(link_data)/macho/%.o: tests/link/data/macho/%.s
+	@mkdir -p $(@D)
+	$(compile_macho) $(compact) -c $< -o $@
 
 # ---- lazy stubs ----
 

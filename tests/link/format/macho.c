@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unwind.h>
 
 #include "support.h"
 
@@ -300,9 +301,8 @@ static void note(const char *text)
     strcat(strcat(notes, *notes ? " " : ""), text);
 }
 
-static void test_exceptions(void **state)
+static void check_exceptions(const char *file)
 {
-    (void)state;
     if (skips())
         return;
     void *cxx = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL);
@@ -311,7 +311,7 @@ static void test_exceptions(void **state)
     struct fixture f = open_fixture(&options);
     struct tn_error err;
     define(&f, "note", (const void *)note);
-    add(&f, "throws");
+    add(&f, file);
     *notes = '\0';
     lookup(&f, "run");
     assert_ok(tn_run_initializers(f.library, 0, NULL, NULL, &err), &err);
@@ -327,14 +327,115 @@ static void test_exceptions(void **state)
     close_fixture(&f);
 }
 
+static void test_exceptions(void **state)
+{
+    (void)state;
+    check_exceptions("throws");
+}
+
+/* The same without __eh_frame. */
+static void test_exceptions_compact(void **state)
+{
+    (void)state;
+    check_exceptions("throws_compact_O0");
+    check_exceptions("throws_compact_O2");
+    check_exceptions("throws_compact_omit");
+}
+
+/* ---- compact unwind: every order of saved registers ---- */
+
+enum { RBX = 3, R12 = 12, R15 = 15, FRAMES = 4 };
+
+/* The frames of `probe`, the function, call_with_values, and call_one. */
+struct frames {
+    void *functions[FRAMES];
+    uintptr_t values[5]; /* rbx, r12 to r15 in the third */
+    unsigned count;
+};
+
+static struct frames seen;
+
+static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *unused)
+{
+    (void)unused;
+    if (seen.count == 2) {
+        seen.values[0] = _Unwind_GetGR(context, RBX);
+        for (int number = R12; number <= R15; number++)
+            seen.values[1 + number - R12] = _Unwind_GetGR(context, number);
+    }
+    seen.functions[seen.count++] = _Unwind_FindEnclosingFunction((void *)(uintptr_t)_Unwind_GetIP(context));
+    return seen.count == FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+__attribute__((noinline)) static int probe(void)
+{
+    seen = (struct frames){.count = 0};
+    _Unwind_Backtrace(on_frame, NULL);
+    return (int)seen.count;
+}
+
+typedef void call_with_values(const void *function);
+
+__attribute__((noinline)) static int call_one(call_with_values *caller, const void *function)
+{
+    caller(function);
+    return 1; /* so that the call is not the last instruction */
+}
+
+static void test_compact_frames(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    call_with_values *caller;
+    define(&f, "probe", (const void *)probe);
+    add(&f, "frames");
+    void *const *functions = lookup(&f, "functions"), *address = lookup(&f, "call_with_values");
+    memcpy(&caller, &address, sizeof caller);
+    unsigned count = 0;
+    for (; functions[count]; count++) {
+        assert_int_equal(call_one(caller, functions[count]), 1);
+        assert_int_equal(seen.count, FRAMES);
+        assert_ptr_equal(seen.functions[1], functions[count]);
+        assert_ptr_equal(seen.functions[2], address);
+        assert_ptr_equal(seen.functions[3], (void *)call_one);
+        for (unsigned i = 0; i < COUNT(seen.values); i++)
+            assert_int_equal(seen.values[i], i + 1);
+    }
+    enum { ORDERS = 6 + 30 + 120 + 360 + 720 + 720, LARGE = 4, FRAMED = 7 };
+    assert_int_equal(count, ORDERS + LARGE + FRAMED);
+    close_fixture(&f);
+}
+
+/* A function that the roots do not lead to takes its entry along, and nothing that only the entry refers to is kept. */
+static void test_compact_stripping(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    static const char *const roots[] = {"_ZN5NotedD1Ev"};
+    struct fixture f = open_fixture(&options);
+    struct tn_error err;
+    define(&f, "note", (const void *)note);
+    add(&f, "throws_compact_O2");
+    assert_ok(tn_link_roots(f.library, roots, COUNT(roots), &err), &err);
+    assert_false(is_there(&f, "run"));
+    assert_true(is_there(&f, "_ZN5NotedD1Ev"));
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c_unoptimised), cmocka_unit_test(test_c_optimised),    cmocka_unit_test(test_stripping),
-        cmocka_unit_test(test_undefined),     cmocka_unit_test(test_one_copy),       cmocka_unit_test(test_other_copy),
-        cmocka_unit_test(test_exceptions),    cmocka_unit_test(test_darwin_archive), cmocka_unit_test(test_gnu_archive),
-        cmocka_unit_test(test_universal),     cmocka_unit_test(test_not_named),      cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_observers),
+        cmocka_unit_test(test_c_unoptimised),  cmocka_unit_test(test_c_optimised),
+        cmocka_unit_test(test_stripping),      cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_one_copy),       cmocka_unit_test(test_other_copy),
+        cmocka_unit_test(test_exceptions),     cmocka_unit_test(test_darwin_archive),
+        cmocka_unit_test(test_gnu_archive),    cmocka_unit_test(test_universal),
+        cmocka_unit_test(test_not_named),      cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_observers),      cmocka_unit_test(test_exceptions_compact),
+        cmocka_unit_test(test_compact_frames), cmocka_unit_test(test_compact_stripping),
     };
     return cmocka_run_group_tests_name("link/macho", tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const struct tn_format *const formats[] = {&tn_format_elf_x86_64, &tn_for
 /* ---- a small object with everything ---- */
 
 enum { UNSIGNED, SIGNED, BRANCH, GOT_LOAD, GOT, SUBTRACTOR, SIGNED_1, SIGNED_2, SIGNED_4, TLV };
-enum { TEXT = 1, DATA, STRINGS, VARIABLES, TLS, ZEROS, INIT, FRAMES, DEBUG };
+enum { TEXT = 1, DATA, STRINGS, VARIABLES, TLS, ZEROS, INIT, FRAMES, COMPACT, DEBUG };
 enum { EXTERNAL = TN__MACHO_IN_SECTION | TN__MACHO_EXTERNAL };
 
 /* Functions return immediately. */
@@ -23,6 +23,8 @@ static const uint8_t functions[48] = {[0] = 0xc3, [8] = 0xe8, [16] = 0x48, 0x8b,
 static const uint8_t words[64] = {[0] = 8};
 static const uint8_t texts[8] = "abc\0def";
 static const uint8_t variable[24];
+/* Of the second function, with a frame pointer. */
+static const uint8_t compact[32] = {[8] = 16, [15] = 1};
 /* A common entry "zR" and one for the first function, at the distances that the builder gives these sections. */
 static uint8_t frames[56];
 
@@ -49,6 +51,7 @@ static struct bytes built(void)
     macho_section(&macho, "__DATA", "__bss", TN__MACHO_ZEROFILL, NULL, 16);
     macho_section(&macho, "__DATA", "__mod_init_func", TN__MACHO_INITIALIZERS, words + 8, 8);
     macho_section(&macho, "__TEXT", "__eh_frame", TN__MACHO_COALESCED, frames, sizeof frames);
+    macho_section(&macho, "__LD", "__compact_unwind", TN__MACHO_DEBUG, compact, sizeof compact);
     macho_section(&macho, "__DWARF", "__debug_info", TN__MACHO_DEBUG, words, 16);
     fill_frames(&macho);
     unsigned first = macho_function(&macho, "_first", TEXT, 0); /* also `first` of the rows below */
@@ -71,6 +74,9 @@ static struct bytes built(void)
     macho_reloc(&macho, VARIABLES, 0, bootstrap, UNSIGNED, 3, false, true);
     macho_reloc(&macho, VARIABLES, 16, tls, UNSIGNED, 3, false, true);
     macho_reloc(&macho, INIT, 0, first, UNSIGNED, 3, false, true);
+    macho_reloc(&macho, COMPACT, 0, second, UNSIGNED, 3, false, true);
+    macho_reloc(&macho, COMPACT, 16, host, UNSIGNED, 3, false, true);
+    macho_reloc(&macho, COMPACT, 24, first, UNSIGNED, 3, false, true);
     struct bytes file = macho_finish(&macho);
     /* What the field of a local relocation holds: the distance in the file. */
     uint8_t *text = file.at + tn__get32(macho_section_header(file, TEXT) + TN__MACHO_SECTION_OFFSET);
@@ -164,7 +170,7 @@ static const struct row {
     {"name beyond the table", SYMBOL, 0, 0, TN__MACHO_SYMBOL_NAME, 4, 1 << 20, TN_EFORMAT, "outside the string table"},
     {"no name", SYMBOL, 0, 0, TN__MACHO_SYMBOL_NAME, 4, 0, TN_EFORMAT, "global and has no name"},
     {"section 0", SYMBOL, 0, 0, TN__MACHO_SYMBOL_SECTION, 1, 0, TN_EFORMAT, "section 0"},
-    {"section behind the last", SYMBOL, 0, 0, TN__MACHO_SYMBOL_SECTION, 1, DEBUG + 1, TN_EFORMAT, "section 10"},
+    {"section behind the last", SYMBOL, 0, 0, TN__MACHO_SYMBOL_SECTION, 1, DEBUG + 1, TN_EFORMAT, "section 11"},
     {"before its section", SYMBOL, 2, 0, TN__MACHO_SYMBOL_VALUE, 8, 47, TN_EFORMAT, "outside section __DATA,__data"},
     {"at its section's beginning", SYMBOL, 2, 0, TN__MACHO_SYMBOL_VALUE, 8, 48, 0, NULL},
     {"at its section's end", SYMBOL, 2, 0, TN__MACHO_SYMBOL_VALUE, 8, 48 + 64, 0, NULL},

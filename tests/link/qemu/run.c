@@ -25,6 +25,19 @@ TN_EXPORT(pthread_join);
 
 static struct tn_library *library;
 
+/* ELF, and Mach-O where there is one for the machine. */
+static const struct tn_format *const formats[] = {
+#if defined __aarch64__
+    &tn_format_elf_aarch64,
+    &tn_format_macho_aarch64,
+#elif defined __riscv
+    &tn_format_elf_riscv64,
+#else
+    &tn_format_elf_x86_64,
+#endif
+    NULL,
+};
+
 static void finish(void)
 {
     tn_run_finalizers(library);
@@ -40,7 +53,8 @@ static void check(int code, const struct tn_error *err)
 
 int main(int argc, char **argv)
 {
-    const struct tn_session_options options = {.size = sizeof options, .strategy = TN_STRATEGY_MPROTECT};
+    const struct tn_session_options options = {
+        .size = sizeof options, .formats = formats, .strategy = TN_STRATEGY_MPROTECT};
     struct tn_session *session;
     struct tn_error err;
     int (*start)(int, char **, char **);

@@ -52,6 +52,49 @@ static const struct tn__row rows[] = {
     TN__MACHO_OWN_ROWS,
 };
 
+/* ---- compact unwind encodings, as Apple's <mach-o/compact_unwind_encoding.h> describes them ---- */
+
+enum { NONE = 0, FRAMELESS = 2, DWARF, FRAME };
+enum { X19 = 19, FP = 29, LR, SP, D8 = 64 + 8 };
+
+/* Pairs of registers, by the bit that says that they are saved. */
+static const uint8_t pairs[] = {X19, X19 + 2, X19 + 4, X19 + 6, X19 + 8, 0, 0, 0, D8, D8 + 2, D8 + 4, D8 + 6};
+
+static void save(struct tn__macho_frame *frame, unsigned number, unsigned depth)
+{
+    frame->saved[frame->count].number = (uint8_t)number;
+    frame->saved[frame->count++].depth = (uint16_t)depth;
+}
+
+/* With a frame pointer, it and the return address are the first pair. Without one the return address is in its
+ * register. Pairs follow downwards, as compilers store them. */
+static enum tn__macho_encoded decode(uint32_t encoding, const uint8_t *code, uint64_t size,
+                                     struct tn__macho_frame *frame)
+{
+    (void)code, (void)size;
+    unsigned mode = encoding >> 24 & 15, depth = 0;
+    if (mode == NONE || mode == DWARF)
+        return TN__MACHO_NOTHING;
+    if (mode != FRAME && mode != FRAMELESS)
+        return TN__MACHO_UNDEFINED_ENCODING;
+    frame->base = mode == FRAME ? FP : SP;
+    frame->distance = mode == FRAME ? 16 : 16 * (uint64_t)(encoding >> 12 & 0xfff);
+    if (mode == FRAME) {
+        save(frame, LR, ++depth);
+        save(frame, FP, ++depth);
+    }
+    for (unsigned bit = 0; bit < TN_COUNT(pairs); bit++) {
+        if (!(encoding >> bit & 1))
+            continue;
+        if (!pairs[bit])
+            return TN__MACHO_UNDEFINED_ENCODING;
+        save(frame, pairs[bit], ++depth);
+        save(frame, pairs[bit] + 1U, ++depth);
+    }
+    bool fits = mode == FRAME || 8 * (uint64_t)depth <= frame->distance;
+    return fits ? TN__MACHO_FRAME : TN__MACHO_UNDEFINED_ENCODING;
+}
+
 static const struct tn__macho_machine machine = {
     .kinds = {[UNSIGNED] = {TN__MACHO_IN_PLACE, 0, 0},
               [SUBTRACTOR] = {TN__MACHO_MINUS, 0, 0},
@@ -66,6 +109,9 @@ static const struct tn__macho_machine machine = {
               [ADDEND] = {TN__MACHO_ADDEND, 0, 0},
               [AUTHENTICATED_POINTER] = {TN__MACHO_IN_PLACE, 0, 0}},
     .plain = UNSIGNED,
+    .slot = TN__MACHO_ROW(POINTER_TO_GOT, 2, 1),
+    .return_register = LR,
+    .decode = decode,
 };
 
 const struct tn_format tn_format_macho_aarch64 = {

@@ -145,7 +145,8 @@ static void divide_section(struct tn__macho_reader *r, struct tn__macho_section 
 static bool allocate(struct tn__macho_reader *r, uint32_t **members)
 {
     struct tn__object_data *object = r->object;
-    size_t sections = 1 + (size_t)r->section_count + r->label_count, weak = 0;
+    enum { OF_COMPACT = 1 }; /* compact.c adds one */
+    size_t sections = 1 + (size_t)r->section_count + r->label_count + OF_COMPACT, weak = 0;
     for (uint32_t i = 0; i < r->label_count; i++)
         weak += symbol_of(r, &r->labels[i])->binding == TN__BIND_WEAK;
     object->sections = tn__arena_alloc(&object->arena, sections * sizeof *object->sections);

@@ -227,7 +227,7 @@ static int read(struct tn__object_data *object, struct tn_error *err)
         code = tn__macho_divide(&r);
     for (uint32_t i = 1; !code && i < r.section_count; i++)
         code = tn__macho_read_relocs(&r, &r.sections[i]);
-    return code;
+    return code ? code : tn__macho_read_compact(&r);
 }
 
 const struct tn__reader tn__reader_macho = {.name = "Mach-O", .c_prefix = '_', .claims = claims, .read = read};

@@ -8,6 +8,7 @@
  *     symbols.c   symbols
  *     relocs.c    relocations
  *     eh_frame.c  the references of unwind tables that have no relocations
+ *     compact.c   compact unwind entries become an unwind table
  *
  * A file's section becomes one section of the neutral object or, if the file permits that (MH_SUBSECTIONS_VIA_SYMBOLS),
  * one for each atom: the bytes from one symbol to the next. So stripping removes single functions, and of two weak
@@ -43,10 +44,35 @@ struct tn__macho_kind {
     uint8_t after; /* and, if the target is given as a section, from so many bytes more */
 };
 
-/* The `details` of a format: by relocation type. */
+/* How a function is unwound: registers have DWARF's numbers. */
+struct tn__macho_frame {
+    uint64_t distance; /* of the canonical frame address (CFA) from a register: */
+    uint8_t base;
+    uint8_t count;
+    struct {
+        uint8_t number;
+        uint16_t depth; /* it is saved at CFA - 8 * depth */
+    } saved[20];
+};
+
+/* What a compact encoding says: */
+enum tn__macho_encoded {
+    TN__MACHO_NOTHING = 0, /* that nothing describes the function, or that __eh_frame does */
+    TN__MACHO_FRAME,
+    TN__MACHO_UNDEFINED_ENCODING,
+};
+
+/* The `details` of a format. */
 struct tn__macho_machine {
-    struct tn__macho_kind kinds[16];
-    uint8_t plain; /* the type that stores an address */
+    struct tn__macho_kind kinds[16]; /* by relocation type */
+    uint8_t plain;                   /* the type that stores an address */
+    uint8_t slot;                    /* the row for the distance of a GOT slot, in 4 bytes */
+    uint8_t return_register;         /* the number that DWARF gives to the return address */
+    bool pushes_return;              /* it lies at CFA - 8 */
+    /* Fills in the frame that a compact encoding describes, of a function that has `size` bytes left at `code` (NULL:
+     * it has none in the file). */
+    enum tn__macho_encoded (*decode)(uint32_t encoding, const uint8_t *code, uint64_t size,
+                                     struct tn__macho_frame *frame);
 };
 
 /* The numbers of rows: made from the type, the length as a power of two, and whether it is PC-relative. */
@@ -133,13 +159,19 @@ uint32_t tn__macho_atom_at(const struct tn__macho_reader *r, const struct tn__ma
 /* The symbol that stands for such a section, made if it is not there yet. */
 uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom);
 
-/* TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
+/* Converts the relocations of a section into an array in the arena, sorted. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
+int tn__macho_convert_relocs(struct tn__macho_reader *r, const struct tn__macho_section *section,
+                             struct tn__reloc **relocs, uint64_t *count);
 int tn__macho_read_relocs(struct tn__macho_reader *r, struct tn__macho_section *section);
 
 /* Adds relocations for what an unwind table refers to without any, to the `count` at `relocs`, which are sorted. The
  * result is in the arena. TN_EFORMAT, TN_ENOMEM. */
 int tn__macho_frame_relocs(struct tn__macho_reader *r, const struct tn__macho_section *section,
                            struct tn__reloc **relocs, uint64_t *count);
+
+/* Adds an unwind table for functions that only have compact unwind entries. Comes after all relocations have been read.
+ * TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
+int tn__macho_read_compact(struct tn__macho_reader *r);
 
 #pragma GCC visibility pop
 #endif

@@ -273,15 +273,26 @@ static void distribute(struct tn__macho_reader *r, const struct tn__macho_sectio
     }
 }
 
-int tn__macho_read_relocs(struct tn__macho_reader *r, struct tn__macho_section *section)
+int tn__macho_convert_relocs(struct tn__macho_reader *r, const struct tn__macho_section *section,
+                             struct tn__reloc **relocs, uint64_t *count)
 {
     struct output out = {.r = r, .section = section};
+    int code = convert_all(&out);
+    *relocs = out.relocs;
+    *count = out.count;
+    return code;
+}
+
+int tn__macho_read_relocs(struct tn__macho_reader *r, struct tn__macho_section *section)
+{
+    struct tn__reloc *relocs;
+    uint64_t count;
     if (!section->kind || (!section->reloc_count && section->role != TN__ROLE_UNWIND))
         return 0;
-    int code = convert_all(&out);
+    int code = tn__macho_convert_relocs(r, section, &relocs, &count);
     if (!code && section->role == TN__ROLE_UNWIND)
-        code = tn__macho_frame_relocs(r, section, &out.relocs, &out.count);
+        code = tn__macho_frame_relocs(r, section, &relocs, &count);
     if (!code)
-        distribute(r, section, out.relocs, out.count);
+        distribute(r, section, relocs, count);
     return code;
 }
