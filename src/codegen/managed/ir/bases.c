@@ -10,8 +10,6 @@
 
 struct tn__bases {
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
-    LLVMTypeRef reference;
     struct tn__values interior; /* values in 10 that are derived nevertheless */
     struct tn__map known;       /* phis, selects and others, and their bases: number in `bases`, + 1 */
     struct tn__map forwarded;   /* twins that were needless: number in `targets`, + 1 */
@@ -53,11 +51,11 @@ static LLVMValueRef remember(struct tn__bases *bases, LLVMValueRef value, LLVMVa
 static LLVMValueRef make_twin(struct tn__bases *bases, LLVMValueRef value)
 {
     LLVMValueRef twin;
-    LLVMPositionBuilderBefore(bases->builder, value);
+    LLVMPositionBuilderBefore(bases->gc->builder, value);
     if (LLVMIsAPHINode(value))
-        twin = LLVMBuildPhi(bases->builder, bases->reference, "base");
+        twin = LLVMBuildPhi(bases->gc->builder, bases->gc->reference, "base");
     else /* the builder would fold it */
-        twin = tn__llvm_select(value, LLVMConstNull(bases->reference));
+        twin = tn__llvm_select(value, LLVMConstNull(bases->gc->reference));
     TN__APPEND(bases->gc, bases->twins, bases->twin_count, (struct twin){twin, value});
     bases->gc->stats->base_phis++;
     remember(bases, twin, twin);
@@ -106,10 +104,10 @@ static LLVMValueRef base_of_element(struct tn__bases *bases, LLVMValueRef extrac
     }
     if (!count)
         return NULL;
-    LLVMPositionBuilderBefore(bases->builder, extract);
+    LLVMPositionBuilderBefore(bases->gc->builder, extract);
     base = count == 1 && part == LLVMGetOperand(extract, 0) ? extracted_before(extract, indices[0]) : NULL;
     for (unsigned i = 0; !base && i < count; i++)
-        part = LLVMBuildExtractValue(bases->builder, part, indices[i], "base");
+        part = LLVMBuildExtractValue(bases->gc->builder, part, indices[i], "base");
     return remember(bases, extract, base ? base : part);
 }
 
@@ -197,8 +195,9 @@ static LLVMValueRef find_base(struct tn__bases *bases, LLVMValueRef value)
         if (LLVMIsAPHINode(value) || LLVMIsASelectInst(value))
             return make_twin(bases, value);
         if (space == CALLEE_ROOTED) { /* a parameter or result is a reference; its twin in 10 is what is seen */
-            LLVMPositionBuilderBefore(bases->builder, tn__place_behind(value));
-            return remember(bases, value, LLVMBuildAddrSpaceCast(bases->builder, value, bases->reference, "base"));
+            LLVMPositionBuilderBefore(bases->gc->builder, tn__place_behind(value));
+            return remember(bases, value,
+                            LLVMBuildAddrSpaceCast(bases->gc->builder, value, bases->gc->reference, "base"));
         }
         return LLVMIsAExtractValueInst(value) ? base_of_element(bases, value) : NULL;
     }
@@ -221,7 +220,7 @@ LLVMValueRef tn__unknown_origin(struct tn__bases *bases, LLVMValueRef value)
 
 static LLVMValueRef or_null(const struct tn__bases *bases, LLVMValueRef base)
 {
-    return base ? base : LLVMConstNull(bases->reference);
+    return base ? base : LLVMConstNull(bases->gc->reference);
 }
 
 static void fill_twins(struct tn__bases *bases)
@@ -375,12 +374,10 @@ void tn__bases_end(struct tn__bases *bases)
     }
 }
 
-struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder)
+struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function)
 {
     struct tn__bases *bases = tn__gc_array(gc, 1, sizeof *bases);
     bases->gc = gc;
-    bases->builder = builder;
-    bases->reference = LLVMPointerTypeInContext(gc->context, TRACKED);
     tn__find_interior(gc, function, &bases->interior);
     return bases;
 }

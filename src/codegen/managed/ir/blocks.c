@@ -64,18 +64,18 @@ static void declare(struct tn__gc *gc, LLVMValueRef global)
         LLVMSetVisibility(global, LLVMHiddenVisibility);
 }
 
-LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder)
+LLVMValueRef tn__thread_block(struct tn__gc *gc)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), type;
+    LLVMTypeRef type;
     LLVMValueRef block = LLVMGetNamedGlobal(gc->module, BLOCK);
     if (!block) {
-        block = LLVMAddGlobal(gc->module, LLVMInt64TypeInContext(gc->context), BLOCK);
+        block = LLVMAddGlobal(gc->module, gc->i64, BLOCK);
         LLVMSetThreadLocalMode(block, LLVMInitialExecTLSModel);
         LLVMSetAlignment(block, 64);
         declare(gc, block);
     }
-    LLVMValueRef function = tn__llvm_intrinsic(gc, THREAD_LOCAL, pointer, &type);
-    return LLVMBuildCall2(builder, type, function, &block, 1, "block");
+    LLVMValueRef function = tn__llvm_intrinsic(gc, THREAD_LOCAL, gc->pointer, &type);
+    return LLVMBuildCall2(gc->builder, type, function, &block, 1, "block");
 }
 
 LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type)
@@ -96,22 +96,22 @@ static bool is_block_address(LLVMValueRef i)
            strncmp(LLVMGetValueName2(callee, &length), THREAD_LOCAL, strlen(THREAD_LOCAL)) == 0;
 }
 
-LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function)
 {
     LLVMValueRef first = tn__behind_variables(function), i = first;
     for (int n = 0; i && n < LOOK_AHEAD; n++, i = LLVMGetNextInstruction(i))
         if (is_block_address(i))
             return i;
-    LLVMPositionBuilderBefore(builder, first);
-    return tn__thread_block(gc, builder);
+    LLVMPositionBuilderBefore(gc->builder, first);
+    return tn__thread_block(gc);
 }
 
-LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder)
+LLVMValueRef tn__frame_address(struct tn__gc *gc)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), type;
-    LLVMValueRef function = tn__llvm_intrinsic(gc, "llvm.frameaddress", pointer, &type);
-    LLVMValueRef own = LLVMConstNull(LLVMInt32TypeInContext(gc->context));
-    return LLVMBuildCall2(builder, type, function, &own, 1, "");
+    LLVMTypeRef type;
+    LLVMValueRef function = tn__llvm_intrinsic(gc, "llvm.frameaddress", gc->pointer, &type);
+    LLVMValueRef own = LLVMConstNull(gc->i32);
+    return LLVMBuildCall2(gc->builder, type, function, &own, 1, "");
 }
 
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type)
@@ -125,8 +125,8 @@ LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeR
     return function;
 }
 
-LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is_leaf, const char *name,
-                              LLVMTypeRef result, LLVMValueRef *arguments, unsigned count)
+LLVMValueRef tn__call_runtime(struct tn__gc *gc, bool is_leaf, const char *name, LLVMTypeRef result,
+                              LLVMValueRef *arguments, unsigned count)
 {
     LLVMTypeRef types[4];
     for (unsigned i = 0; i < count; i++)
@@ -135,15 +135,15 @@ LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is
     LLVMValueRef function = tn__runtime_function(gc, name, type);
     if (is_leaf)
         tn__set_text(function, TN__LEAF, "");
-    return LLVMBuildCall2(builder, type, function, arguments, count, "");
+    return LLVMBuildCall2(gc->builder, type, function, arguments, count, "");
 }
 
 /* ---- pieces of IR ---- */
 
-LLVMValueRef tn__make_variable(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, const char *name)
+LLVMValueRef tn__make_variable(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type, const char *name)
 {
-    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
-    return LLVMBuildAlloca(builder, type, name);
+    LLVMPositionBuilderBefore(gc->builder, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(function)));
+    return LLVMBuildAlloca(gc->builder, type, name);
 }
 
 void tn__mark(LLVMValueRef instruction, const char *name)
@@ -153,22 +153,21 @@ void tn__mark(LLVMValueRef instruction, const char *name)
                     LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, NULL, 0)));
 }
 
-LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset)
+LLVMValueRef tn__field(struct tn__gc *gc, LLVMValueRef base, int64_t offset)
 {
-    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(gc->context), (uint64_t)offset, 1);
-    return offset ? LLVMBuildGEP2(builder, LLVMInt8TypeInContext(gc->context), base, &index, 1, "") : base;
+    LLVMValueRef index = LLVMConstInt(gc->i64, (uint64_t)offset, 1);
+    return offset ? LLVMBuildGEP2(gc->builder, gc->i8, base, &index, 1, "") : base;
 }
 
-LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference)
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMValueRef reference)
 {
-    LLVMTypeRef derived = LLVMPointerTypeInContext(gc->context, DERIVED);
-    return tn__field(gc, builder, LLVMBuildAddrSpaceCast(builder, reference, derived, ""), -TN_GC_HEADER_SIZE);
+    return tn__field(gc, LLVMBuildAddrSpaceCast(gc->builder, reference, gc->derived, ""), -TN_GC_HEADER_SIZE);
 }
 
 static LLVMMetadataRef tbaa_node(struct tn__gc *gc, const char *name, LLVMMetadataRef parent)
 {
     LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, name, strlen(name)), parent,
-                               LLVMValueAsMetadata(LLVMConstNull(LLVMInt64TypeInContext(gc->context)))};
+                               LLVMValueAsMetadata(LLVMConstNull(gc->i64))};
     return LLVMMDNodeInContext2(gc->context, parts, parent ? 3 : 1);
 }
 
@@ -177,31 +176,29 @@ LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory mem
     LLVMMetadataRef root = tbaa_node(gc, "jtbaa", NULL);
     LLVMMetadataRef type = memory == TN__HEADER_MEMORY ? tbaa_node(gc, "jtbaa_tag", tbaa_node(gc, "jtbaa_data", root))
                                                        : tbaa_node(gc, "jtbaa_gcframe", root);
-    LLVMMetadataRef zero = LLVMValueAsMetadata(LLVMConstNull(LLVMInt64TypeInContext(gc->context)));
+    LLVMMetadataRef zero = LLVMValueAsMetadata(LLVMConstNull(gc->i64));
     LLVMMetadataRef parts[] = {type, type, zero};
     LLVMSetMetadata(access, LLVMGetMDKindIDInContext(gc->context, "tbaa", strlen("tbaa")),
                     LLVMMetadataAsValue(gc->context, LLVMMDNodeInContext2(gc->context, parts, 3)));
     return access;
 }
 
-LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef before, const char *name,
-                                  LLVMBasicBlockRef *rest)
+LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMValueRef before, const char *name, LLVMBasicBlockRef *rest)
 {
     LLVMBasicBlockRef first = LLVMGetInstructionParent(before);
     *rest = tn__llvm_split(before);
     LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(first));
-    LLVMPositionBuilderAtEnd(builder, first);
+    LLVMPositionBuilderAtEnd(gc->builder, first);
     /* The builder keeps its location, which may be one of another function: LLVM crashes on those. */
-    LLVMSetCurrentDebugLocation2(builder, LLVMInstructionGetDebugLoc(before));
+    LLVMSetCurrentDebugLocation2(gc->builder, LLVMInstructionGetDebugLoc(before));
     return LLVMInsertBasicBlockInContext(gc->context, *rest, name);
 }
 
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
     LLVMMetadataRef parts[] = {LLVMMDStringInContext2(gc->context, "branch_weights", strlen("branch_weights")),
-                               LLVMValueAsMetadata(LLVMConstInt(i32, 2000, 0)),
-                               LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0))};
+                               LLVMValueAsMetadata(LLVMConstInt(gc->i32, 2000, 0)),
+                               LLVMValueAsMetadata(LLVMConstInt(gc->i32, 1, 0))};
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(gc->context, "prof", 4),
                     LLVMMetadataAsValue(gc->context, LLVMMDNodeInContext2(gc->context, parts, 3)));
 }
@@ -219,19 +216,19 @@ void tn__copy_abi_attributes(LLVMValueRef from, unsigned count, LLVMValueRef to,
         }
 }
 
-LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
-                              LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift)
+LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMValueRef call, LLVMTypeRef type, LLVMValueRef callee,
+                              LLVMValueRef *arguments, unsigned count, unsigned shift)
 {
     unsigned bundle_count = LLVMGetNumOperandBundles(call);
     LLVMOperandBundleRef *bundles = tn__gc_array(gc, bundle_count, sizeof *bundles);
     for (unsigned i = 0; i < bundle_count; i++)
         bundles[i] = LLVMGetOperandBundleAtIndex(call, i);
-    LLVMPositionBuilderBefore(builder, call);
+    LLVMPositionBuilderBefore(gc->builder, call);
     LLVMValueRef made =
         LLVMIsAInvokeInst(call)
-            ? LLVMBuildInvokeWithOperandBundles(builder, type, callee, arguments, count, LLVMGetNormalDest(call),
+            ? LLVMBuildInvokeWithOperandBundles(gc->builder, type, callee, arguments, count, LLVMGetNormalDest(call),
                                                 LLVMGetUnwindDest(call), bundles, bundle_count, "")
-            : LLVMBuildCallWithOperandBundles(builder, type, callee, arguments, count, bundles, bundle_count, "");
+            : LLVMBuildCallWithOperandBundles(gc->builder, type, callee, arguments, count, bundles, bundle_count, "");
     for (unsigned i = 0; i < bundle_count; i++)
         LLVMDisposeOperandBundle(bundles[i]);
     if (shift < count && shift + LLVMGetNumArgOperands(call) <= count)
@@ -243,7 +240,7 @@ LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMVal
 }
 
 void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMValueRef instruction),
-                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call))
+                   void (*change)(struct tn__gc *gc, LLVMValueRef call))
 {
     LLVMValueRef *calls = NULL;
     size_t count = 0;
@@ -254,8 +251,6 @@ void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMVa
                 if (tn__is_call(i) && ((called >= 0 && intrinsics >> called & 1) || (wanted && wanted(i))))
                     TN__APPEND(gc, calls, count, i);
             }
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (size_t i = 0; i < count; i++)
-        change(gc, builder, calls[i]);
-    LLVMDisposeBuilder(builder);
+        change(gc, calls[i]);
 }

@@ -35,6 +35,9 @@ struct tn__gc {
     struct tn__arena arena;       /* of the running pass; freed by the owner of the struct */
     bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
     LLVMTargetMachineRef machine; /* for passes that run after LLVM's */
+    /* While passes run (tn__gc_run): */
+    LLVMBuilderRef builder; /* one for all of them, each of which places it before use */
+    LLVMTypeRef nothing, i8, i32, i64, pointer, reference, derived; /* the pointers are in 0, TRACKED and DERIVED */
 };
 
 /* ---- address spaces ---- */
@@ -233,13 +236,13 @@ void tn__split_invokes(LLVMValueRef function);
 /* ---- pieces of IR that several passes build (blocks.c) ---- */
 
 /* The address of the thread's block. */
-LLVMValueRef tn__thread_block(struct tn__gc *gc, LLVMBuilderRef builder);
+LLVMValueRef tn__thread_block(struct tn__gc *gc);
 /* The same, computed once for the function. */
-LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function);
-LLVMValueRef tn__frame_address(struct tn__gc *gc, LLVMBuilderRef builder);
+LLVMValueRef tn__function_block(struct tn__gc *gc, LLVMValueRef function);
+LLVMValueRef tn__frame_address(struct tn__gc *gc);
 
 /* A variable at the beginning of the function. */
-LLVMValueRef tn__make_variable(LLVMBuilderRef builder, LLVMValueRef function, LLVMTypeRef type, const char *name);
+LLVMValueRef tn__make_variable(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type, const char *name);
 /* Metadata without contents. */
 void tn__mark(LLVMValueRef instruction, const char *name);
 
@@ -247,20 +250,20 @@ void tn__mark(LLVMValueRef instruction, const char *name);
 LLVMValueRef tn__llvm_intrinsic(struct tn__gc *gc, const char *name, LLVMTypeRef overload, LLVMTypeRef *type);
 
 /* `base` plus a number of bytes. */
-LLVMValueRef tn__field(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef base, int64_t offset);
+LLVMValueRef tn__field(struct tn__gc *gc, LLVMValueRef base, int64_t offset);
 
 /* The address of a reference's header. */
-LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef reference);
+LLVMValueRef tn__header_of(struct tn__gc *gc, LLVMValueRef reference);
 
 /* Collects the calls in defined functions of these intrinsics (1 << TN__..., ...), or that `wanted` picks, then changes
  * one after the other; the builder's place is free to choose. */
 void tn__each_call(struct tn__gc *gc, uint32_t intrinsics, bool (*wanted)(LLVMValueRef instruction),
-                   void (*change)(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call));
+                   void (*change)(struct tn__gc *gc, LLVMValueRef call));
 
 LLVMValueRef tn__runtime_function(struct tn__gc *gc, const char *name, LLVMTypeRef type);
 /* Calls one with at most 4 arguments; no collection happens in it if it is a leaf. */
-LLVMValueRef tn__call_runtime(struct tn__gc *gc, LLVMBuilderRef builder, bool is_leaf, const char *name,
-                              LLVMTypeRef result, LLVMValueRef *arguments, unsigned count);
+LLVMValueRef tn__call_runtime(struct tn__gc *gc, bool is_leaf, const char *name, LLVMTypeRef result,
+                              LLVMValueRef *arguments, unsigned count);
 
 /* Says what an access touches, as nodes of the tree in doc/IR.md: headers of objects, or the runtime's own memory. */
 enum tn__memory { TN__HEADER_MEMORY, TN__RUNTIME_MEMORY };
@@ -268,8 +271,7 @@ LLVMValueRef tn__tag(struct tn__gc *gc, LLVMValueRef access, enum tn__memory mem
 
 /* Splits the block before an instruction, and puts a new block between the halves. The builder is at the end of the
  * first half, which has no terminator yet; `*rest` is the second one. */
-LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef before, const char *name,
-                                  LLVMBasicBlockRef *rest);
+LLVMBasicBlockRef tn__make_detour(struct tn__gc *gc, LLVMValueRef before, const char *name, LLVMBasicBlockRef *rest);
 
 /* The first way of a conditional branch is taken nearly always. */
 void tn__likely(struct tn__gc *gc, LLVMValueRef branch);
@@ -280,8 +282,8 @@ void tn__copy_abi_attributes(LLVMValueRef from, unsigned count, LLVMValueRef to,
 
 /* Puts a call (or invoke, if the old one is) with other arguments in the place of one; its own begin at `shift` in the
  * new one. Bundles stay. If the result has another type, the old one must have no uses. */
-LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call, LLVMTypeRef type,
-                              LLVMValueRef callee, LLVMValueRef *arguments, unsigned count, unsigned shift);
+LLVMValueRef tn__replace_call(struct tn__gc *gc, LLVMValueRef call, LLVMTypeRef type, LLVMValueRef callee,
+                              LLVMValueRef *arguments, unsigned count, unsigned shift);
 
 /* ---- blocks, and which lie on every way to others (cfg.c) ---- */
 
@@ -305,7 +307,7 @@ bool tn__region_covers(const struct tn__cfg *cfg, LLVMValueRef begin, LLVMValueR
 
 struct tn__bases;
 
-struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function, LLVMBuilderRef builder);
+struct tn__bases *tn__bases_begin(struct tn__gc *gc, LLVMValueRef function);
 
 /* The reference, a value in 10, of the object that a managed pointer points into. NULL: none in the heap, or one that
  * this function has no reference to. May insert phis, selects and casts. */

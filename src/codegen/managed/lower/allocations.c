@@ -10,7 +10,6 @@ enum { WORD = 8, MAX_WORDS = 64, LARGE_ALIGNMENT = 16 };
 
 struct allocation {
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
     LLVMValueRef call, type; /* the type's address */
     LLVMValueRef asked;      /* of the payload, in bytes */
     LLVMValueRef size;       /* the same rounded up, to a multiple of 8 that is not 0; for inline allocation only */
@@ -19,14 +18,9 @@ struct allocation {
     unsigned alignment;
 };
 
-static LLVMTypeRef i64_type(const struct allocation *a)
-{
-    return LLVMInt64TypeInContext(a->gc->context);
-}
-
 static LLVMValueRef constant(const struct allocation *a, uint64_t value)
 {
-    return LLVMConstInt(i64_type(a), value, 0);
+    return LLVMConstInt(a->gc->i64, value, 0);
 }
 
 /* ---- what has to be null ---- */
@@ -80,9 +74,8 @@ static void read_bundles(struct allocation *a)
 
 static void null_words(struct allocation *a, LLVMValueRef object)
 {
-    LLVMTypeRef byte = LLVMInt8TypeInContext(a->gc->context);
     if (!a->words || a->words > MAX_WORDS) {
-        LLVMBuildMemSet(a->builder, object, LLVMConstNull(byte), a->size, WORD);
+        LLVMBuildMemSet(a->gc->builder, object, LLVMConstNull(a->gc->i8), a->size, WORD);
         return;
     }
     for (uint64_t w = 0; w < a->words; w++) {
@@ -91,7 +84,7 @@ static void null_words(struct allocation *a, LLVMValueRef object)
             end++;
         if (end == w)
             continue;
-        LLVMBuildMemSet(a->builder, tn__field(a->gc, a->builder, object, (int64_t)(w * WORD)), LLVMConstNull(byte),
+        LLVMBuildMemSet(a->gc->builder, tn__field(a->gc, object, (int64_t)(w * WORD)), LLVMConstNull(a->gc->i8),
                         constant(a, (end - w) * WORD), WORD);
         w = end;
     }
@@ -104,36 +97,35 @@ static LLVMValueRef align_header(struct allocation *a, LLVMValueRef bump)
 {
     if (a->alignment < LARGE_ALIGNMENT)
         return bump;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0);
-    LLVMValueRef at = LLVMBuildPtrToInt(a->builder, bump, i64_type(a), "");
-    at = LLVMBuildAdd(a->builder, at, constant(a, WORD + LARGE_ALIGNMENT - 1), "");
-    at = LLVMBuildAnd(a->builder, at, constant(a, (uint64_t)-LARGE_ALIGNMENT), "");
-    return LLVMBuildIntToPtr(a->builder, LLVMBuildSub(a->builder, at, constant(a, WORD), ""), pointer, "");
+    LLVMValueRef at = LLVMBuildPtrToInt(a->gc->builder, bump, a->gc->i64, "");
+    at = LLVMBuildAdd(a->gc->builder, at, constant(a, WORD + LARGE_ALIGNMENT - 1), "");
+    at = LLVMBuildAnd(a->gc->builder, at, constant(a, (uint64_t)-LARGE_ALIGNMENT), "");
+    return LLVMBuildIntToPtr(a->gc->builder, LLVMBuildSub(a->gc->builder, at, constant(a, WORD), ""), a->gc->pointer,
+                             "");
 }
 
 /* The new object's address in space 0, in a block of its own; leaves for `slow` if there is no room. */
 static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LLVMBasicBlockRef slow,
                                     LLVMBasicBlockRef room)
 {
-    LLVMBuilderRef builder = a->builder;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0), byte = LLVMInt8TypeInContext(a->gc->context);
-    LLVMValueRef bump_field = tn__field(a->gc, builder, block, TN_GC_BLOCK_BUMP);
-    LLVMValueRef bump = tn__tag(a->gc, LLVMBuildLoad2(builder, pointer, bump_field, "bump"), TN__RUNTIME_MEMORY);
+    struct tn__gc *gc = a->gc;
+    LLVMValueRef bump_field = tn__field(gc, block, TN_GC_BLOCK_BUMP);
+    LLVMValueRef bump = tn__tag(gc, LLVMBuildLoad2(gc->builder, gc->pointer, bump_field, "bump"), TN__RUNTIME_MEMORY);
     LLVMValueRef header = align_header(a, bump);
-    LLVMValueRef total = LLVMBuildAdd(builder, a->size, constant(a, TN_GC_HEADER_SIZE), "");
-    LLVMValueRef end = LLVMBuildGEP2(builder, byte, header, &total, 1, "end");
-    LLVMValueRef limit = LLVMBuildLoad2(builder, pointer, tn__field(a->gc, builder, block, TN_GC_BLOCK_LIMIT), "");
+    LLVMValueRef total = LLVMBuildAdd(gc->builder, a->size, constant(a, TN_GC_HEADER_SIZE), "");
+    LLVMValueRef end = LLVMBuildGEP2(gc->builder, gc->i8, header, &total, 1, "end");
+    LLVMValueRef limit = LLVMBuildLoad2(gc->builder, gc->pointer, tn__field(gc, block, TN_GC_BLOCK_LIMIT), "");
     LLVMSetOrdering(limit, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(limit, WORD);
-    tn__tag(a->gc, limit, TN__RUNTIME_MEMORY);
-    tn__likely(a->gc, LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULE, end, limit, ""), room, slow));
+    tn__tag(gc, limit, TN__RUNTIME_MEMORY);
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntULE, end, limit, ""), room, slow));
 
-    LLVMPositionBuilderAtEnd(builder, room);
-    tn__tag(a->gc, LLVMBuildStore(builder, end, bump_field), TN__RUNTIME_MEMORY);
+    LLVMPositionBuilderAtEnd(gc->builder, room);
+    tn__tag(gc, LLVMBuildStore(gc->builder, end, bump_field), TN__RUNTIME_MEMORY);
     if (header != bump)
-        LLVMBuildStore(builder, constant(a, 0), bump);
-    tn__tag(a->gc, LLVMBuildStore(builder, a->type, header), TN__HEADER_MEMORY);
-    LLVMValueRef object = tn__field(a->gc, builder, header, TN_GC_HEADER_SIZE);
+        LLVMBuildStore(gc->builder, constant(a, 0), bump);
+    tn__tag(gc, LLVMBuildStore(gc->builder, a->type, header), TN__HEADER_MEMORY);
+    LLVMValueRef object = tn__field(gc, header, TN_GC_HEADER_SIZE);
     null_words(a, object);
     return object;
 }
@@ -141,22 +133,20 @@ static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LL
 static LLVMValueRef allocate_slowly(struct allocation *a)
 {
     LLVMValueRef arguments[] = {a->asked, a->type};
-    return tn__call_runtime(a->gc, a->builder, false, "tn__gc_allocate",
-                            LLVMPointerTypeInContext(a->gc->context, TRACKED), arguments, 2);
+    return tn__call_runtime(a->gc, false, "tn__gc_allocate", a->gc->reference, arguments, 2);
 }
 
 /* ---- one allocation ---- */
 
 static void describe(struct allocation *a)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(a->gc->context, 0);
     LLVMValueRef size = LLVMGetOperand(a->call, 1), type = LLVMGetOperand(a->call, 2);
     LLVMAttributeRef align = tn__attribute(a->call, LLVMAttributeReturnIndex, "align");
     a->alignment = align ? (unsigned)LLVMGetEnumAttributeValue(align) : WORD;
     a->asked = size;
-    LLVMPositionBuilderBefore(a->builder, a->call);
-    a->type = tn__space_of(type) == TRACKED ? LLVMBuildAddrSpaceCast(a->builder, type, pointer, "type")
-                                            : LLVMBuildIntToPtr(a->builder, type, pointer, "type");
+    LLVMPositionBuilderBefore(a->gc->builder, a->call);
+    a->type = tn__space_of(type) == TRACKED ? LLVMBuildAddrSpaceCast(a->gc->builder, type, a->gc->pointer, "type")
+                                            : LLVMBuildIntToPtr(a->gc->builder, type, a->gc->pointer, "type");
     if (LLVMIsAConstantInt(size)) {
         uint64_t bytes = LLVMConstIntGetZExtValue(size);
         a->words = bytes / WORD + (bytes % WORD != 0);
@@ -166,39 +156,39 @@ static void describe(struct allocation *a)
         leave_out_stored(a);
         return;
     }
-    LLVMValueRef none = LLVMBuildICmp(a->builder, LLVMIntEQ, size, constant(a, 0), "");
-    LLVMValueRef rounded = LLVMBuildAdd(a->builder, size, constant(a, WORD - 1), "");
-    rounded = LLVMBuildAdd(a->builder, rounded, LLVMBuildZExt(a->builder, none, i64_type(a), ""), "");
-    a->size = LLVMBuildAnd(a->builder, rounded, constant(a, (uint64_t)-WORD), "");
+    LLVMValueRef none = LLVMBuildICmp(a->gc->builder, LLVMIntEQ, size, constant(a, 0), "");
+    LLVMValueRef rounded = LLVMBuildAdd(a->gc->builder, size, constant(a, WORD - 1), "");
+    rounded = LLVMBuildAdd(a->gc->builder, rounded, LLVMBuildZExt(a->gc->builder, none, a->gc->i64, ""), "");
+    a->size = LLVMBuildAnd(a->gc->builder, rounded, constant(a, (uint64_t)-WORD), "");
 }
 
-static void lower_allocation(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void lower_allocation(struct tn__gc *gc, LLVMValueRef call)
 {
-    struct allocation a = {.gc = gc, .builder = builder, .call = call};
+    struct allocation a = {.gc = gc, .call = call};
     describe(&a);
     if (a.words > TN_GC_LARGEST_INLINE / WORD || a.alignment > LARGE_ALIGNMENT) {
         LLVMReplaceAllUsesWith(call, allocate_slowly(&a));
         LLVMInstructionEraseFromParent(call);
         return;
     }
-    LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(call));
-    LLVMBasicBlockRef done, slow = tn__make_detour(gc, builder, call, "slow", &done);
+    LLVMValueRef block = tn__function_block(gc, tn__function_of(call));
+    LLVMBasicBlockRef done, slow = tn__make_detour(gc, call, "slow", &done);
     LLVMBasicBlockRef room = LLVMInsertBasicBlockInContext(gc->context, slow, "room");
     if (!a.words) { /* of unknown size: perhaps too large */
         LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, room, "small");
-        LLVMValueRef fits = LLVMBuildICmp(builder, LLVMIntULE, a.asked, constant(&a, TN_GC_LARGEST_INLINE), "");
-        tn__likely(gc, LLVMBuildCondBr(builder, fits, small, slow));
-        LLVMPositionBuilderAtEnd(builder, small);
+        LLVMValueRef fits = LLVMBuildICmp(gc->builder, LLVMIntULE, a.asked, constant(&a, TN_GC_LARGEST_INLINE), "");
+        tn__likely(gc, LLVMBuildCondBr(gc->builder, fits, small, slow));
+        LLVMPositionBuilderAtEnd(gc->builder, small);
     }
     LLVMValueRef quick = allocate_inline(&a, block, slow, room);
-    quick = LLVMBuildAddrSpaceCast(builder, quick, LLVMTypeOf(call), "");
-    LLVMBuildBr(builder, done);
-    LLVMPositionBuilderAtEnd(builder, slow);
+    quick = LLVMBuildAddrSpaceCast(gc->builder, quick, LLVMTypeOf(call), "");
+    LLVMBuildBr(gc->builder, done);
+    LLVMPositionBuilderAtEnd(gc->builder, slow);
     LLVMValueRef values[] = {quick, allocate_slowly(&a)};
     LLVMBasicBlockRef blocks[] = {room, slow};
-    LLVMBuildBr(builder, done);
-    LLVMPositionBuilderBeforeInstrAndDbgRecords(builder, call);
-    LLVMValueRef object = LLVMBuildPhi(builder, LLVMTypeOf(call), "object");
+    LLVMBuildBr(gc->builder, done);
+    LLVMPositionBuilderBeforeInstrAndDbgRecords(gc->builder, call);
+    LLVMValueRef object = LLVMBuildPhi(gc->builder, LLVMTypeOf(call), "object");
     LLVMAddIncoming(object, values, blocks, 2);
     LLVMReplaceAllUsesWith(call, object);
     LLVMInstructionEraseFromParent(call);

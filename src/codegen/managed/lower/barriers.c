@@ -11,7 +11,6 @@ enum { FAR = 64, PRESERVE_MOST = 14 }; /* instructions to look back; LLVM's numb
 
 struct barriers {
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
     struct tn__bases *bases;
 };
 
@@ -69,8 +68,7 @@ static bool is_fresh(LLVMValueRef store, LLVMValueRef parent)
 
 static LLVMValueRef in_space_0(struct barriers *b, LLVMValueRef pointer)
 {
-    LLVMTypeRef type = LLVMPointerTypeInContext(b->gc->context, 0);
-    return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->builder, pointer, type, "") : pointer;
+    return tn__space_of(pointer) ? LLVMBuildAddrSpaceCast(b->gc->builder, pointer, b->gc->pointer, "") : pointer;
 }
 
 /* What the runtime is told of a store. `slot`: the word that is stored to. Null: it is one of several; or the value is
@@ -82,7 +80,7 @@ struct report {
 
 static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
-    LLVMValueRef address, value, null = LLVMConstNull(LLVMPointerTypeInContext(b->gc->context, 0));
+    LLVMValueRef address, value, null = LLVMConstNull(b->gc->pointer);
     stores_reference(store, &address, &value);
     bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind;
     bool has_slot = is_plain && !LLVMIsConstant(value) && tn__space_of(address) != LOADED;
@@ -94,23 +92,21 @@ static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValue
 static void test_value(struct barriers *b, LLVMValueRef value, LLVMBasicBlockRef behind)
 {
     struct tn__gc *gc = b->gc;
-    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
     LLVMBasicBlockRef young = LLVMInsertBasicBlockInContext(gc->context, behind, "young");
-    LLVMValueRef block = tn__thread_block(gc, b->builder);
-    LLVMValueRef start = LLVMBuildLoad2(b->builder, word, tn__field(gc, b->builder, block, TN_GC_BLOCK_YOUNG), "");
-    LLVMValueRef size = LLVMBuildLoad2(b->builder, word, tn__field(gc, b->builder, block, TN_GC_BLOCK_YOUNG_SIZE), "");
+    LLVMValueRef block = tn__thread_block(gc);
+    LLVMValueRef start = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_YOUNG), "");
+    LLVMValueRef size = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_YOUNG_SIZE), "");
     tn__tag(gc, start, TN__RUNTIME_MEMORY);
     tn__tag(gc, size, TN__RUNTIME_MEMORY);
-    LLVMValueRef distance = LLVMBuildXor(b->builder, LLVMBuildPtrToInt(b->builder, value, word, ""), start, "");
-    LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntUGE, distance, size, "old"), behind, young);
-    LLVMPositionBuilderAtEnd(b->builder, young);
+    LLVMValueRef distance = LLVMBuildXor(gc->builder, LLVMBuildPtrToInt(gc->builder, value, gc->i64, ""), start, "");
+    LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntUGE, distance, size, "old"), behind, young);
+    LLVMPositionBuilderAtEnd(gc->builder, young);
 }
 
 static void log_store(struct barriers *b, const struct report *report)
 {
     LLVMValueRef arguments[] = {report->object, report->slot, report->value};
-    LLVMTypeRef none = LLVMVoidTypeInContext(b->gc->context);
-    LLVMValueRef call = tn__call_runtime(b->gc, b->builder, true, "tn__gc_log", none, arguments, 3);
+    LLVMValueRef call = tn__call_runtime(b->gc, true, "tn__gc_log", b->gc->nothing, arguments, 3);
     LLVMSetFunctionCallConv(LLVMGetCalledValue(call), PRESERVE_MOST);
     LLVMSetInstructionCallConv(call, PRESERVE_MOST);
 }
@@ -118,25 +114,24 @@ static void log_store(struct barriers *b, const struct report *report)
 static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
     struct tn__gc *gc = b->gc;
-    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
-    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, b->builder, store, "log", &behind);
+    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, store, "log", &behind);
     if (tn__bases_may_be_null(b->bases, parent)) {
         LLVMBasicBlockRef test = LLVMInsertBasicBlockInContext(gc->context, slow, "object");
         LLVMValueRef null = LLVMConstNull(LLVMTypeOf(parent));
-        LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntEQ, parent, null, ""), behind, test);
-        LLVMPositionBuilderAtEnd(b->builder, test);
+        LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntEQ, parent, null, ""), behind, test);
+        LLVMPositionBuilderAtEnd(gc->builder, test);
     }
-    LLVMValueRef header = LLVMBuildLoad2(b->builder, word, tn__header_of(gc, b->builder, parent), "header");
+    LLVMValueRef header = LLVMBuildLoad2(gc->builder, gc->i64, tn__header_of(gc, parent), "header");
     tn__tag(gc, header, TN__HEADER_MEMORY);
-    LLVMValueRef bit = LLVMBuildAnd(b->builder, header, LLVMConstInt(word, TN_GC_UNLOGGED, 0), "");
-    LLVMValueRef quiet = LLVMBuildICmp(b->builder, LLVMIntEQ, bit, LLVMConstNull(word), "");
-    tn__likely(gc, LLVMBuildCondBr(b->builder, quiet, behind, slow));
-    LLVMPositionBuilderAtEnd(b->builder, slow);
+    LLVMValueRef bit = LLVMBuildAnd(gc->builder, header, LLVMConstInt(gc->i64, TN_GC_UNLOGGED, 0), "");
+    LLVMValueRef quiet = LLVMBuildICmp(gc->builder, LLVMIntEQ, bit, LLVMConstNull(gc->i64), "");
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, quiet, behind, slow));
+    LLVMPositionBuilderAtEnd(gc->builder, slow);
     struct report report = report_of(b, store, parent);
     if (!LLVMIsAConstantPointerNull(report.value))
         test_value(b, report.value, behind);
     log_store(b, &report);
-    LLVMBuildBr(b->builder, behind);
+    LLVMBuildBr(gc->builder, behind);
     gc->stats->barriers++;
 }
 
@@ -165,13 +160,12 @@ static bool is_move(LLVMValueRef i)
 static void replace_move(struct barriers *b, LLVMValueRef call)
 {
     struct tn__gc *gc = b->gc;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), word = LLVMInt64TypeInContext(gc->context);
     LLVMValueRef to = LLVMGetOperand(call, 0), parent = tn__base_of(b->bases, to);
-    LLVMPositionBuilderBefore(b->builder, call);
-    LLVMValueRef arguments[] = {parent ? in_space_0(b, parent) : LLVMConstNull(pointer), in_space_0(b, to),
+    LLVMPositionBuilderBefore(gc->builder, call);
+    LLVMValueRef arguments[] = {parent ? in_space_0(b, parent) : LLVMConstNull(gc->pointer), in_space_0(b, to),
                                 in_space_0(b, LLVMGetOperand(call, 1)),
-                                LLVMBuildZExtOrBitCast(b->builder, LLVMGetOperand(call, 2), word, "")};
-    tn__call_runtime(gc, b->builder, true, "tn__gc_move", LLVMVoidTypeInContext(gc->context), arguments, 4);
+                                LLVMBuildZExtOrBitCast(gc->builder, LLVMGetOperand(call, 2), gc->i64, "")};
+    tn__call_runtime(gc, true, "tn__gc_move", gc->nothing, arguments, 4);
     LLVMInstructionEraseFromParent(call);
     gc->stats->barriers++;
 }
@@ -213,13 +207,12 @@ static void guard_function(struct barriers *b, LLVMValueRef function)
 
 void tn__insert_barriers(struct tn__gc *gc)
 {
-    struct barriers b = {.gc = gc, .builder = LLVMCreateBuilderInContext(gc->context)};
+    struct barriers b = {.gc = gc};
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f))
             continue;
-        b.bases = tn__bases_begin(gc, f, b.builder);
+        b.bases = tn__bases_begin(gc, f);
         guard_function(&b, f);
         tn__bases_end(b.bases);
     }
-    LLVMDisposeBuilder(b.builder);
 }

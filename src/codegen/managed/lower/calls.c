@@ -20,7 +20,7 @@ static unsigned fixed_arguments(LLVMValueRef call)
 }
 
 /* One array of arguments for all calls of a function, as large as the largest needs it; NULL if none needs any. */
-static LLVMValueRef argument_array(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+static LLVMValueRef argument_array(struct tn__gc *gc, LLVMValueRef function)
 {
     static const char name[] = "arguments.array";
     size_t length;
@@ -35,39 +35,38 @@ static LLVMValueRef argument_array(struct tn__gc *gc, LLVMBuilderRef builder, LL
                 most = LLVMGetNumArgOperands(i) - fixed_arguments(i);
     if (!most)
         return NULL;
-    LLVMTypeRef type = LLVMArrayType2(LLVMPointerTypeInContext(gc->context, TRACKED), most);
-    return tn__make_variable(builder, function, type, name);
+    LLVMTypeRef type = LLVMArrayType2(gc->reference, most);
+    return tn__make_variable(gc, function, type, name);
 }
 
-static void lower_array_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void lower_array_call(struct tn__gc *gc, LLVMValueRef call)
 {
-    LLVMValueRef array = argument_array(gc, builder, tn__function_of(call));
+    LLVMValueRef array = argument_array(gc, tn__function_of(call));
     bool extra = tn__intrinsic_called(call) == TN__CALL2;
     unsigned fixed = fixed_arguments(call), count = LLVMGetNumArgOperands(call) - fixed;
-    LLVMPositionBuilderBefore(builder, call);
+    LLVMPositionBuilderBefore(gc->builder, call);
     for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef place = tn__field(gc, builder, array, 8 * (int64_t)i);
-        tn__tag(gc, LLVMBuildStore(builder, LLVMGetOperand(call, fixed + i), place), TN__RUNTIME_MEMORY);
+        LLVMValueRef place = tn__field(gc, array, 8 * (int64_t)i);
+        tn__tag(gc, LLVMBuildStore(gc->builder, LLVMGetOperand(call, fixed + i), place), TN__RUNTIME_MEMORY);
     }
     LLVMValueRef callee = LLVMGetOperand(call, 0), self = LLVMGetOperand(call, fixed - 1);
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0), i32 = LLVMInt32TypeInContext(gc->context);
-    LLVMValueRef arguments[] = {self, count ? array : LLVMConstNull(pointer), LLVMConstInt(i32, count, 0),
+    LLVMValueRef arguments[] = {self, count ? array : LLVMConstNull(gc->pointer), LLVMConstInt(gc->i32, count, 0),
                                 LLVMGetOperand(call, 1)};
-    LLVMTypeRef types[] = {LLVMTypeOf(self), pointer, i32, LLVMTypeOf(arguments[3])};
+    LLVMTypeRef types[] = {LLVMTypeOf(self), gc->pointer, gc->i32, LLVMTypeOf(arguments[3])};
     LLVMTypeRef type = LLVMFunctionType(LLVMTypeOf(call), types, extra ? 4 : 3, 0);
-    tn__replace_call(gc, builder, call, type, callee, arguments, extra ? 4 : 3, UINT32_MAX);
+    tn__replace_call(gc, call, type, callee, arguments, extra ? 4 : 3, UINT32_MAX);
 }
 
 /* ---- typeof ---- */
 
-static void lower_typeof(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void lower_typeof(struct tn__gc *gc, LLVMValueRef call)
 {
-    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context), pointer = LLVMPointerTypeInContext(gc->context, 0);
-    LLVMPositionBuilderBefore(builder, call);
-    LLVMValueRef header = LLVMBuildLoad2(builder, word, tn__header_of(gc, builder, LLVMGetOperand(call, 0)), "header");
+    LLVMPositionBuilderBefore(gc->builder, call);
+    LLVMValueRef header = LLVMBuildLoad2(gc->builder, gc->i64, tn__header_of(gc, LLVMGetOperand(call, 0)), "header");
     tn__tag(gc, header, TN__HEADER_MEMORY);
-    LLVMValueRef type = LLVMBuildAnd(builder, header, LLVMConstInt(word, TN_GC_TYPE_MASK, 0), "");
-    type = LLVMBuildAddrSpaceCast(builder, LLVMBuildIntToPtr(builder, type, pointer, ""), LLVMTypeOf(call), "type");
+    LLVMValueRef type = LLVMBuildAnd(gc->builder, header, LLVMConstInt(gc->i64, TN_GC_TYPE_MASK, 0), "");
+    type = LLVMBuildAddrSpaceCast(gc->builder, LLVMBuildIntToPtr(gc->builder, type, gc->pointer, ""), LLVMTypeOf(call),
+                                  "type");
     LLVMReplaceAllUsesWith(call, type);
     LLVMInstructionEraseFromParent(call);
 }
@@ -80,27 +79,25 @@ void tn__lower_calls(struct tn__gc *gc)
 
 /* ---- polls ---- */
 
-static void poll_before(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef instruction)
+static void poll_before(struct tn__gc *gc, LLVMValueRef instruction)
 {
-    LLVMContextRef context = gc->context;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
-    LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(instruction));
-    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, builder, instruction, "poll", &behind);
-    LLVMValueRef flag = LLVMBuildLoad2(builder, i32, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "");
+    LLVMValueRef block = tn__function_block(gc, tn__function_of(instruction));
+    LLVMBasicBlockRef behind, slow = tn__make_detour(gc, instruction, "poll", &behind);
+    LLVMValueRef flag = LLVMBuildLoad2(gc->builder, gc->i32, tn__field(gc, block, TN_GC_BLOCK_POLL), "");
     LLVMSetOrdering(flag, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(flag, 4);
     tn__tag(gc, flag, TN__RUNTIME_MEMORY);
-    LLVMValueRef quiet = LLVMBuildICmp(builder, LLVMIntEQ, flag, LLVMConstNull(i32), "");
-    tn__likely(gc, LLVMBuildCondBr(builder, quiet, behind, slow));
-    LLVMPositionBuilderAtEnd(builder, slow);
-    tn__call_runtime(gc, builder, false, "tn__gc_poll", LLVMVoidTypeInContext(context), NULL, 0);
-    LLVMBuildBr(builder, behind);
+    LLVMValueRef quiet = LLVMBuildICmp(gc->builder, LLVMIntEQ, flag, LLVMConstNull(gc->i32), "");
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, quiet, behind, slow));
+    LLVMPositionBuilderAtEnd(gc->builder, slow);
+    tn__call_runtime(gc, false, "tn__gc_poll", gc->nothing, NULL, 0);
+    LLVMBuildBr(gc->builder, behind);
     gc->stats->polls++;
 }
 
-static void lower_safepoint(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void lower_safepoint(struct tn__gc *gc, LLVMValueRef call)
 {
-    poll_before(gc, builder, call);
+    poll_before(gc, call);
     LLVMInstructionEraseFromParent(call);
 }
 
@@ -113,7 +110,7 @@ static bool allocates(LLVMBasicBlockRef block)
 }
 
 /* The ends of the blocks from which loops go on; a loop that allocates each time round looks for requests there. */
-static void poll_in_loops(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function)
+static void poll_in_loops(struct tn__gc *gc, LLVMValueRef function)
 {
     const struct tn__cfg *cfg = tn__cfg_build(gc, function);
     for (uint32_t b = 0; b < cfg->count; b++) {
@@ -124,52 +121,50 @@ static void poll_in_loops(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRe
             goes_on |= tn__cfg_number(cfg, to) <= b && !allocates(to);
         }
         if (goes_on && !allocates(cfg->blocks[b].block))
-            poll_before(gc, builder, end);
+            poll_before(gc, end);
     }
 }
 
 void tn__insert_polls(struct tn__gc *gc)
 {
     tn__each_call(gc, 1u << TN__SAFEPOINT, NULL, lower_safepoint);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f) || tn__has_text(f, TN__LEAF))
             continue;
         tn__llvm_remove_unreachable(f);
         bool at_entry = (gc->options->polls & TN_POLL_ENTRIES) && tn__find_safepoint(f);
         if (gc->options->polls & TN_POLL_LOOPS)
-            poll_in_loops(gc, builder, f);
+            poll_in_loops(gc, f);
         if (at_entry)
-            poll_before(gc, builder, LLVMGetNextInstruction(tn__function_block(gc, builder, f)));
+            poll_before(gc, LLVMGetNextInstruction(tn__function_block(gc, f)));
     }
-    LLVMDisposeBuilder(builder);
 }
 
 /* ---- behind root placement ---- */
 
-static LLVMValueRef value_of(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static LLVMValueRef value_of(struct tn__gc *gc, LLVMValueRef call)
 {
     LLVMTypeRef type = LLVMTypeOf(call);
     switch (tn__intrinsic_called(call)) {
     case TN__POINTER_FROM_OBJREF:
-        return LLVMBuildAddrSpaceCast(builder, LLVMGetOperand(call, 0), type, "");
+        return LLVMBuildAddrSpaceCast(gc->builder, LLVMGetOperand(call, 0), type, "");
     case TN__LOADED_FROM:
-        return LLVMBuildAddrSpaceCast(builder, LLVMGetOperand(call, 1), type, "");
+        return LLVMBuildAddrSpaceCast(gc->builder, LLVMGetOperand(call, 1), type, "");
     case TN__GET_PGCSTACK:
     case TN__GET_PGCSTACK_OR_NEW: {
-        LLVMValueRef block = tn__function_block(gc, builder, tn__function_of(call));
-        LLVMPositionBuilderBefore(builder, call);
-        return tn__field(gc, builder, block, TN_GC_BLOCK_PGCSTACK);
+        LLVMValueRef block = tn__function_block(gc, tn__function_of(call));
+        LLVMPositionBuilderBefore(gc->builder, call);
+        return tn__field(gc, block, TN_GC_BLOCK_PGCSTACK);
     }
     default:
         return NULL;
     }
 }
 
-static void finish_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void finish_call(struct tn__gc *gc, LLVMValueRef call)
 {
-    LLVMPositionBuilderBefore(builder, call);
-    LLVMValueRef value = value_of(gc, builder, call);
+    LLVMPositionBuilderBefore(gc->builder, call);
+    LLVMValueRef value = value_of(gc, call);
     if (!value && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind) {
         tn__gc_reject(gc, call, NULL, "not-lowered", "no pass has lowered this intrinsic");
         return;
@@ -179,10 +174,9 @@ static void finish_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef 
     LLVMInstructionEraseFromParent(call);
 }
 
-static void erase_call(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void erase_call(struct tn__gc *gc, LLVMValueRef call)
 {
     (void)gc;
-    (void)builder;
     LLVMInstructionEraseFromParent(call);
 }
 
@@ -192,10 +186,9 @@ static bool has_own_bundle(LLVMValueRef i)
     return LLVMIsACallInst(i) && (tn__has_bundle(i, "jl_roots") || tn__has_bundle(i, "gc-transition"));
 }
 
-static void drop_bundles(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void drop_bundles(struct tn__gc *gc, LLVMValueRef call)
 {
     (void)gc;
-    (void)builder;
     tn__llvm_drop_bundles(call);
 }
 

@@ -70,22 +70,21 @@ void tn__manage_functions(struct tn__gc *gc)
 /* ---- unwinding ---- */
 
 /* `resume` would become a call that no pass of ours sees; it is one out of managed code like any other. */
-static void lower_resumes(struct tn__gc *gc, LLVMBuilderRef builder)
+static void lower_resumes(struct tn__gc *gc)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(gc->context, 0);
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), &pointer, 1, 0);
+    LLVMTypeRef type = LLVMFunctionType(gc->nothing, &gc->pointer, 1, 0);
     for (TN__EACH_FUNCTION(f, gc))
         for (TN__EACH_BLOCK(b, f)) {
             LLVMValueRef resume = LLVMGetBasicBlockTerminator(b);
             if (!tn__is_managed_function(f) || !LLVMIsAResumeInst(resume))
                 continue;
-            LLVMPositionBuilderBefore(builder, resume);
-            LLVMValueRef exception = LLVMBuildExtractValue(builder, LLVMGetOperand(resume, 0), 0, "");
+            LLVMPositionBuilderBefore(gc->builder, resume);
+            LLVMValueRef exception = LLVMBuildExtractValue(gc->builder, LLVMGetOperand(resume, 0), 0, "");
             LLVMValueRef unwinder = LLVMGetNamedFunction(gc->module, "_Unwind_Resume");
             if (!unwinder)
                 unwinder = LLVMAddFunction(gc->module, "_Unwind_Resume", type);
-            LLVMBuildCall2(builder, type, unwinder, &exception, 1, "");
-            LLVMBuildUnreachable(builder);
+            LLVMBuildCall2(gc->builder, type, unwinder, &exception, 1, "");
+            LLVMBuildUnreachable(gc->builder);
             LLVMInstructionEraseFromParent(resume);
         }
 }
@@ -110,39 +109,44 @@ static bool is_in_x87(struct tn__gc *gc, LLVMValueRef function, LLVMTypeRef type
     return holds_extended(type) || (has_parts && tn__llvm_is_returned_in_x87(gc->machine, function, type));
 }
 
+/* The builder keeps its location, which may be one of another function. */
+static void begin_function(struct tn__gc *gc, LLVMValueRef function)
+{
+    LLVMPositionBuilderAtEnd(gc->builder, LLVMAppendBasicBlockInContext(gc->context, function, "entry"));
+    LLVMSetCurrentDebugLocation2(gc->builder, NULL);
+}
+
 /* A function of ours with a fixed number of arguments makes the call: the callee comes first. If `out`, it stores the
  * result at its last argument. */
 static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool out)
 {
-    LLVMTypeRef type = LLVMGetCalledFunctionType(call), pointer = LLVMPointerTypeInContext(gc->context, 0);
+    LLVMTypeRef type = LLVMGetCalledFunctionType(call);
     unsigned count = LLVMGetNumArgOperands(call);
     LLVMTypeRef *types = tn__gc_array(gc, count + 2, sizeof(LLVMTypeRef));
     LLVMValueRef *parameters = tn__gc_array(gc, count + 2, sizeof(LLVMValueRef));
-    types[0] = types[count + 1] = pointer;
+    types[0] = types[count + 1] = gc->pointer;
     for (unsigned i = 0; i < count; i++)
         types[i + 1] = LLVMTypeOf(LLVMGetOperand(call, i));
-    LLVMTypeRef result_type = out ? LLVMVoidTypeInContext(gc->context) : LLVMGetReturnType(type);
+    LLVMTypeRef result_type = out ? gc->nothing : LLVMGetReturnType(type);
     LLVMValueRef f = LLVMAddFunction(gc->module, out ? "tn.extended_result" : "tn.variable_arguments",
                                      LLVMFunctionType(result_type, types, count + 1 + out, 0));
     LLVMSetLinkage(f, LLVMInternalLinkage);
     tn__set_text(f, TN__MODULE_NAME, "");
     LLVMGetParams(f, parameters);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
-    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, f, ""));
-    LLVMValueRef result = LLVMBuildCall2(builder, type, parameters[0], parameters + 1, count, "");
+    begin_function(gc, f);
+    LLVMValueRef result = LLVMBuildCall2(gc->builder, type, parameters[0], parameters + 1, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetInstructionCallConv(call));
     tn__copy_abi_attributes(call, count, result, 0);
     if (out)
-        LLVMBuildStore(builder, result, parameters[count + 1]);
+        LLVMBuildStore(gc->builder, result, parameters[count + 1]);
     if (LLVMGetTypeKind(result_type) == LLVMVoidTypeKind)
-        LLVMBuildRetVoid(builder);
+        LLVMBuildRetVoid(gc->builder);
     else
-        LLVMBuildRet(builder, result);
-    LLVMDisposeBuilder(builder);
+        LLVMBuildRet(gc->builder, result);
     return f;
 }
 
-static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void forward(struct tn__gc *gc, LLVMValueRef call)
 {
     bool out = is_in_x87(gc, tn__function_of(call), LLVMTypeOf(call));
     LLVMValueRef forwarder = make_forwarder(gc, call, out);
@@ -153,16 +157,16 @@ static void forward(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call
         arguments[i + 1] = LLVMGetOperand(call, i);
     if (out) {
         tn__split_invokes(tn__function_of(call));
-        arguments[count + 1] = tn__make_variable(builder, tn__function_of(call), LLVMTypeOf(call), "result");
-        LLVMPositionBuilderBefore(builder, tn__place_behind(call));
-        LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(builder, LLVMTypeOf(call), arguments[count + 1], ""));
+        arguments[count + 1] = tn__make_variable(gc, tn__function_of(call), LLVMTypeOf(call), "result");
+        LLVMPositionBuilderBefore(gc->builder, tn__place_behind(call));
+        LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(gc->builder, LLVMTypeOf(call), arguments[count + 1], ""));
     }
-    tn__replace_call(gc, builder, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1 + out, 1);
+    tn__replace_call(gc, call, LLVMGlobalGetValueType(forwarder), forwarder, arguments, count + 1 + out, 1);
 }
 
 /* LLVM has no statepoint that calls with variable arguments and returns something; after one that returns a value in an
  * x87 register, it emits another call. */
-static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
+static void forward_calls(struct tn__gc *gc)
 {
     for (TN__EACH_FUNCTION(f, gc)) {
         if (!tn__is_managed_function(f))
@@ -178,7 +182,7 @@ static void forward_calls(struct tn__gc *gc, LLVMBuilderRef builder)
                 next = LLVMGetNextInstruction(i);
                 if (tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
                     (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i))))
-                    forward(gc, builder, i);
+                    forward(gc, i);
             }
     }
 }
@@ -191,11 +195,10 @@ static bool is_second_return(LLVMValueRef i)
 }
 
 /* A longjmp may have come out of a transition. The runtime's function is called like a managed one: directly. */
-static void come_back(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void come_back(struct tn__gc *gc, LLVMValueRef call)
 {
-    LLVMPositionBuilderBefore(builder, tn__place_behind(call));
-    LLVMValueRef made =
-        tn__call_runtime(gc, builder, false, "tn__gc_return_twice", LLVMVoidTypeInContext(gc->context), NULL, 0);
+    LLVMPositionBuilderBefore(gc->builder, tn__place_behind(call));
+    LLVMValueRef made = tn__call_runtime(gc, false, "tn__gc_return_twice", gc->nothing, NULL, 0);
     LLVMSetGC(LLVMGetCalledValue(made), TN__GC_STRATEGY);
 }
 
@@ -276,19 +279,18 @@ static LLVMValueRef declare_entry(struct tn__gc *gc, LLVMValueRef body)
 }
 
 /* Whether the level that called is as it was left: doc/GC.md says why these two comparisons tell. */
-static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef anchor, LLVMValueRef frame)
+static LLVMValueRef level_is_good(struct tn__gc *gc, LLVMValueRef anchor, LLVMValueRef frame)
 {
-    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
-    LLVMValueRef sp = LLVMBuildLoad2(builder, word, tn__field(gc, builder, anchor, TN_GC_ANCHOR_SP), "sp");
+    LLVMValueRef sp = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, anchor, TN_GC_ANCHOR_SP), "sp");
     LLVMValueRef outer =
-        LLVMBuildLoad2(builder, word, tn__field(gc, builder, anchor, TN_GC_ANCHOR_SP - TN_GC_ANCHOR_SIZE), "outer_sp");
-    return LLVMBuildAnd(builder, LLVMBuildICmp(builder, LLVMIntUGT, sp, frame, ""),
-                        LLVMBuildICmp(builder, LLVMIntUGT, outer, sp, ""), "");
+        LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, anchor, TN_GC_ANCHOR_SP - TN_GC_ANCHOR_SIZE), "outer_sp");
+    return LLVMBuildAnd(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntUGT, sp, frame, ""),
+                        LLVMBuildICmp(gc->builder, LLVMIntUGT, outer, sp, ""), "");
 }
 
-static void set_top(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef level)
+static void set_top(struct tn__gc *gc, LLVMValueRef block, LLVMValueRef level)
 {
-    LLVMValueRef store = LLVMBuildStore(builder, level, tn__field(gc, builder, block, TN_GC_BLOCK_TOP));
+    LLVMValueRef store = LLVMBuildStore(gc->builder, level, tn__field(gc, block, TN_GC_BLOCK_TOP));
     LLVMSetOrdering(store, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(store, 8);
 }
@@ -296,64 +298,61 @@ static void set_top(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef bloc
 /* A new level on top of `anchor`. If the caller was outside managed code, this ends a transition: so the store comes
  * before the load of `poll`, for the compiler at least; `fences`, the second half of the word, says that the runtime
  * has to order the processor too. Returns a condition: nothing is wanted of this thread. */
-static LLVMValueRef push_level(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef block, LLVMValueRef anchor,
-                               LLVMValueRef frame)
+static LLVMValueRef push_level(struct tn__gc *gc, LLVMValueRef block, LLVMValueRef anchor, LLVMValueRef frame)
 {
     _Static_assert(TN_GC_BLOCK_FENCES == TN_GC_BLOCK_POLL + 4 && TN_GC_BLOCK_POLL % 8 == 0, "one word");
-    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
-    LLVMValueRef next = tn__field(gc, builder, anchor, TN_GC_ANCHOR_SIZE);
-    LLVMBuildStore(builder, LLVMConstNull(word), next);
-    LLVMBuildStore(builder, frame, tn__field(gc, builder, next, TN_GC_ANCHOR_FP));
-    set_top(gc, builder, block, next);
-    LLVMBuildFence(builder, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
-    LLVMValueRef wanted = LLVMBuildLoad2(builder, word, tn__field(gc, builder, block, TN_GC_BLOCK_POLL), "wanted");
+    LLVMValueRef next = tn__field(gc, anchor, TN_GC_ANCHOR_SIZE);
+    LLVMBuildStore(gc->builder, LLVMConstNull(gc->i64), next);
+    LLVMBuildStore(gc->builder, frame, tn__field(gc, next, TN_GC_ANCHOR_FP));
+    set_top(gc, block, next);
+    LLVMBuildFence(gc->builder, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+    LLVMValueRef wanted = LLVMBuildLoad2(gc->builder, gc->i64, tn__field(gc, block, TN_GC_BLOCK_POLL), "wanted");
     LLVMSetOrdering(wanted, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(wanted, 8);
-    return LLVMBuildICmp(builder, LLVMIntEQ, wanted, LLVMConstNull(word), "");
+    return LLVMBuildICmp(gc->builder, LLVMIntEQ, wanted, LLVMConstNull(gc->i64), "");
 }
 
 /* Returns the anchor of the calling level. The slow path begins where the fast one did. */
-static LLVMValueRef enter(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef block)
+static LLVMValueRef enter(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef block)
 {
     LLVMContextRef context = gc->context;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), word = LLVMInt64TypeInContext(context);
     LLVMBasicBlockRef good = LLVMAppendBasicBlockInContext(context, entry, "good");
     LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(context, entry, "slow");
     LLVMBasicBlockRef go = LLVMAppendBasicBlockInContext(context, entry, "go");
-    LLVMValueRef anchor = LLVMBuildLoad2(builder, pointer, tn__field(gc, builder, block, TN_GC_BLOCK_TOP), "top");
-    LLVMValueRef frame = LLVMBuildPtrToInt(builder, tn__frame_address(gc, builder), word, "frame");
-    tn__likely(gc, LLVMBuildCondBr(builder, level_is_good(gc, builder, anchor, frame), good, slow));
-    LLVMPositionBuilderAtEnd(builder, good);
-    tn__likely(gc, LLVMBuildCondBr(builder, push_level(gc, builder, block, anchor, frame), go, slow));
-    LLVMPositionBuilderAtEnd(builder, slow);
-    set_top(gc, builder, block, anchor);
-    LLVMValueRef found = tn__call_runtime(gc, builder, true, "tn__gc_enter", pointer, &frame, 1);
-    LLVMBuildBr(builder, go);
-    LLVMPositionBuilderAtEnd(builder, go);
-    LLVMValueRef level = LLVMBuildPhi(builder, pointer, "level"), values[] = {anchor, found};
+    LLVMValueRef anchor = LLVMBuildLoad2(gc->builder, gc->pointer, tn__field(gc, block, TN_GC_BLOCK_TOP), "top");
+    LLVMValueRef frame = LLVMBuildPtrToInt(gc->builder, tn__frame_address(gc), gc->i64, "frame");
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, level_is_good(gc, anchor, frame), good, slow));
+    LLVMPositionBuilderAtEnd(gc->builder, good);
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, push_level(gc, block, anchor, frame), go, slow));
+    LLVMPositionBuilderAtEnd(gc->builder, slow);
+    set_top(gc, block, anchor);
+    LLVMValueRef found = tn__call_runtime(gc, true, "tn__gc_enter", gc->pointer, &frame, 1);
+    LLVMBuildBr(gc->builder, go);
+    LLVMPositionBuilderAtEnd(gc->builder, go);
+    LLVMValueRef level = LLVMBuildPhi(gc->builder, gc->pointer, "level"), values[] = {anchor, found};
     LLVMBasicBlockRef blocks[] = {good, slow};
     LLVMAddIncoming(level, values, blocks, 2);
     return level;
 }
 
-static void define_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef entry, LLVMValueRef body)
+static void define_entry(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef body)
 {
     unsigned count = LLVMCountParams(body);
     LLVMValueRef *parameters = tn__gc_array(gc, count, sizeof(LLVMValueRef));
     LLVMGetParams(entry, parameters);
-    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gc->context, entry, "entry"));
-    LLVMValueRef block = tn__thread_block(gc, builder);
-    LLVMValueRef level = enter(gc, builder, entry, block);
-    LLVMValueRef result = LLVMBuildCall2(builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
+    begin_function(gc, entry);
+    LLVMValueRef block = tn__thread_block(gc);
+    LLVMValueRef level = enter(gc, entry, block);
+    LLVMValueRef result = LLVMBuildCall2(gc->builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetFunctionCallConv(body));
     tn__copy_abi_attributes(body, count, result, 0);
     LLVMAddCallSiteAttribute(result, TN__ON_FUNCTION,
                              LLVMCreateStringAttribute(gc->context, TN__ENTRY_CALL, sizeof TN__ENTRY_CALL - 1, "", 0));
-    set_top(gc, builder, block, level);
+    set_top(gc, block, level);
     if (LLVMGetTypeKind(LLVMTypeOf(result)) == LLVMVoidTypeKind)
-        LLVMBuildRetVoid(builder);
+        LLVMBuildRetVoid(gc->builder);
     else
-        LLVMBuildRet(builder, result);
+        LLVMBuildRet(gc->builder, result);
 }
 
 /* Managed calls go to the body, everything else to the entry. So do calls of what another definition may replace, which
@@ -384,23 +383,22 @@ static void declare_body(struct tn__gc *gc, LLVMValueRef entry)
         LLVMDeleteFunction(body);
 }
 
-static void make_entry(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef body)
+static void make_entry(struct tn__gc *gc, LLVMValueRef body)
 {
     LLVMValueRef entry = declare_entry(gc, body);
     tn__llvm_replace_function(body, entry);
     redirect_calls(entry, body);
     if (!tn__is_local(body) || LLVMGetFirstUse(entry))
-        define_entry(gc, builder, entry, body);
+        define_entry(gc, entry, body);
 }
 
 void tn__make_transitions(struct tn__gc *gc)
 {
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     LLVMValueRef *functions = NULL;
     size_t count = 0;
     tn__mark_native_functions(gc);
-    lower_resumes(gc, builder);
-    forward_calls(gc, builder);
+    lower_resumes(gc);
+    forward_calls(gc);
     for (TN__EACH_FUNCTION(f, gc))
         TN__APPEND(gc, functions, count, f);
     for (size_t i = 0; i < count; i++) {
@@ -408,11 +406,10 @@ void tn__make_transitions(struct tn__gc *gc)
         if (LLVMIsDeclaration(f) && tn__is_managed_function(f))
             declare_body(gc, f);
         else if (tn__is_managed_function(f) && needs_entry(f))
-            make_entry(gc, builder, f);
+            make_entry(gc, f);
         else if (!LLVMIsDeclaration(f) && tn__has_text(f, TN__LEAF) && !tn__is_local(f) && !may_be_replaced(f))
             LLVMSetVisibility(LLVMAddAlias2(gc->module, LLVMGlobalGetValueType(f), 0, f, copy_name(gc, f, BODY)),
                               LLVMHiddenVisibility); /* other modules may know the function as a managed one */
     }
     tn__each_call(gc, 0, is_second_return, come_back);
-    LLVMDisposeBuilder(builder);
 }

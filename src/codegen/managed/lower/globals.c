@@ -39,19 +39,17 @@ static void add_word(void *context, uint64_t offset)
 
 static LLVMValueRef address(struct tn__gc *gc, LLVMValueRef global, uint64_t offset)
 {
-    LLVMTypeRef word = LLVMInt64TypeInContext(gc->context);
-    LLVMValueRef step = LLVMConstInt(word, offset, 0);
-    LLVMValueRef place = LLVMConstInBoundsGEP2(LLVMInt8TypeInContext(gc->context), global, &step, 1);
-    return LLVMConstPtrToInt(offset ? place : global, word);
+    LLVMValueRef step = LLVMConstInt(gc->i64, offset, 0);
+    LLVMValueRef place = LLVMConstInBoundsGEP2(gc->i8, global, &step, 1);
+    return LLVMConstPtrToInt(offset ? place : global, gc->i64);
 }
 
 /* {the range's address minus that of this field, its length} */
 static LLVMValueRef entry(struct tn__gc *gc, LLVMValueRef table, size_t number, LLVMValueRef global,
                           const struct range *range)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
     LLVMValueRef distance = LLVMConstSub(address(gc, global, range->offset), address(gc, table, 8 * number));
-    LLVMValueRef fields[] = {LLVMConstTrunc(distance, i32), LLVMConstInt(i32, range->count, 0)};
+    LLVMValueRef fields[] = {LLVMConstTrunc(distance, gc->i32), LLVMConstInt(gc->i32, range->count, 0)};
     return LLVMConstStructInContext(gc->context, fields, 2, 0);
 }
 
@@ -67,7 +65,7 @@ static LLVMValueRef local_name(struct tn__gc *gc, LLVMValueRef global)
 
 static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct ranges *r)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context), fields[] = {i32, i32};
+    LLVMTypeRef fields[] = {gc->i32, gc->i32};
     LLVMTypeRef type = LLVMStructTypeInContext(gc->context, fields, 2, 0);
     LLVMValueRef table = LLVMAddGlobal(gc->module, LLVMArrayType2(type, r->count), "tn.roots");
     LLVMValueRef *entries = tn__gc_array(gc, r->count, sizeof(LLVMValueRef)), target = local_name(gc, global);
@@ -88,9 +86,8 @@ static void make_table(struct tn__gc *gc, LLVMValueRef global, const struct rang
 /* What the module is compiled for: the runtime and linkers of images compare it with theirs. */
 static void write_abi(struct tn__gc *gc)
 {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(gc->context);
-    LLVMValueRef abi = LLVMAddGlobal(gc->module, i32, "tn.abi");
-    LLVMSetInitializer(abi, LLVMConstInt(i32, TN_GC_ABI, 0));
+    LLVMValueRef abi = LLVMAddGlobal(gc->module, gc->i32, "tn.abi");
+    LLVMSetInitializer(abi, LLVMConstInt(gc->i32, TN_GC_ABI, 0));
     LLVMSetLinkage(abi, LLVMPrivateLinkage);
     LLVMSetGlobalConstant(abi, 1);
     LLVMSetSection(abi, "tenon_abi");

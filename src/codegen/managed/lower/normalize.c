@@ -16,7 +16,6 @@ enum { MAX_PARTS = 256 };
 
 struct copy {
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
     LLVMTargetDataRef layout;
     LLVMValueRef call, to, from;
     LLVMValueRef *values; /* loaded parts: all of them before the first is stored, the two may overlap */
@@ -39,13 +38,13 @@ static void add_parts(struct copy *c, LLVMTypeRef type, uint64_t offset)
 
 static LLVMValueRef part_of(struct copy *c, LLVMValueRef memory, const struct part *part)
 {
-    return tn__field(c->gc, c->builder, memory, (int64_t)part->offset);
+    return tn__field(c->gc, memory, (int64_t)part->offset);
 }
 
 static LLVMValueRef derived(struct copy *c, LLVMValueRef address)
 {
-    LLVMTypeRef type = LLVMPointerTypeInContext(c->gc->context, DERIVED);
-    return tn__space_of(address) == TRACKED ? LLVMBuildAddrSpaceCast(c->builder, address, type, "") : address;
+    return tn__space_of(address) == TRACKED ? LLVMBuildAddrSpaceCast(c->gc->builder, address, c->gc->derived, "")
+                                            : address;
 }
 
 /* Aligns the access to a part to what the copy says of its operand. References are aligned to 8 in any case. */
@@ -65,23 +64,22 @@ static void copy_parts(struct copy *c)
 {
     c->values = tn__gc_array(c->gc, c->count, sizeof *c->values);
     for (size_t i = 0; i < c->count; i++) {
-        c->values[i] = LLVMBuildLoad2(c->builder, c->parts[i].type, part_of(c, c->from, &c->parts[i]), "");
+        c->values[i] = LLVMBuildLoad2(c->gc->builder, c->parts[i].type, part_of(c, c->from, &c->parts[i]), "");
         align_part(c, c->values[i], &c->parts[i], 1);
     }
     for (size_t i = 0; i < c->count; i++)
-        align_part(c, LLVMBuildStore(c->builder, c->values[i], part_of(c, c->to, &c->parts[i])), &c->parts[i], 0);
+        align_part(c, LLVMBuildStore(c->gc->builder, c->values[i], part_of(c, c->to, &c->parts[i])), &c->parts[i], 0);
     LLVMInstructionEraseFromParent(c->call);
 }
 
 static void move(struct copy *c)
 {
-    LLVMTypeRef type = LLVMPointerTypeInContext(c->gc->context, DERIVED);
-    LLVMTypeRef function_type = LLVMFunctionType(LLVMVoidTypeInContext(c->gc->context), &type, 1, 1);
+    LLVMTypeRef function_type = LLVMFunctionType(c->gc->nothing, &c->gc->derived, 1, 1);
     LLVMValueRef function = LLVMGetNamedFunction(c->gc->module, "tenon.gc_move");
     if (!function)
         function = LLVMAddFunction(c->gc->module, "tenon.gc_move", function_type);
     LLVMValueRef arguments[] = {c->to, c->from, LLVMGetOperand(c->call, 2)};
-    LLVMBuildCall2(c->builder, function_type, function, arguments, 3, "");
+    LLVMBuildCall2(c->gc->builder, function_type, function, arguments, 3, "");
     LLVMInstructionEraseFromParent(c->call);
 }
 
@@ -130,9 +128,9 @@ static LLVMTypeRef copied_type(const struct copy *c, uint64_t size)
     return NULL;
 }
 
-static void normalize_copy(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef call)
+static void normalize_copy(struct tn__gc *gc, LLVMValueRef call)
 {
-    struct copy c = {.gc = gc, .builder = builder, .call = call};
+    struct copy c = {.gc = gc, .call = call};
     LLVMValueRef to = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1), length = LLVMGetOperand(call, 2);
     c.layout = LLVMGetModuleDataLayout(gc->module);
     uint64_t size = LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : UINT64_MAX;
@@ -142,7 +140,7 @@ static void normalize_copy(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueR
         add_parts(&c, type, 0);
     if ((!type && (!managed || size < 8)) || c.count > MAX_PARTS)
         return;
-    LLVMPositionBuilderBefore(builder, call);
+    LLVMPositionBuilderBefore(gc->builder, call);
     c.to = derived(&c, to);
     c.from = derived(&c, from);
     if (type)
@@ -155,8 +153,6 @@ static void normalize_copy(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueR
 
 struct interior {
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
-    LLVMTypeRef derived;
     struct tn__values values; /* getelementptr in 10, and what passes them on */
 };
 
@@ -167,10 +163,10 @@ static void cast_operand(struct interior *in, LLVMValueRef user, unsigned operan
     if (tn__space_of(value) != TRACKED || tn__map_find(&in->values.known, value))
         return;
     if (LLVMIsAPHINode(user))
-        LLVMPositionBuilderBefore(in->builder, LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, operand)));
+        LLVMPositionBuilderBefore(in->gc->builder, LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, operand)));
     else
-        LLVMPositionBuilderBefore(in->builder, user);
-    LLVMSetOperand(user, operand, LLVMBuildAddrSpaceCast(in->builder, value, in->derived, ""));
+        LLVMPositionBuilderBefore(in->gc->builder, user);
+    LLVMSetOperand(user, operand, LLVMBuildAddrSpaceCast(in->gc->builder, value, in->gc->derived, ""));
 }
 
 /* Calls of LLVM's whose names say what they take: they are declared anew. */
@@ -180,13 +176,13 @@ static bool replace_access(struct interior *in, LLVMValueRef call)
     if (!fills && !tn__is_copy(call))
         return false;
     LLVMValueRef to = LLVMGetOperand(call, 0), what = LLVMGetOperand(call, 1), size = LLVMGetOperand(call, 2);
-    LLVMPositionBuilderBefore(in->builder, call);
+    LLVMPositionBuilderBefore(in->gc->builder, call);
     if (fills)
-        LLVMBuildMemSet(in->builder, to, what, size, 1);
+        LLVMBuildMemSet(in->gc->builder, to, what, size, 1);
     else if (moves)
-        LLVMBuildMemMove(in->builder, to, 1, what, 1, size);
+        LLVMBuildMemMove(in->gc->builder, to, 1, what, 1, size);
     else
-        LLVMBuildMemCpy(in->builder, to, 1, what, 1, size);
+        LLVMBuildMemCpy(in->gc->builder, to, 1, what, 1, size);
     LLVMInstructionEraseFromParent(call);
     return true;
 }
@@ -219,7 +215,7 @@ static void settle(struct interior *in, LLVMValueRef value)
 static void derive(struct interior *in)
 {
     for (size_t n = 0; n < in->values.count; n++)
-        tn__llvm_set_type(in->values.list[n], in->derived);
+        tn__llvm_set_type(in->values.list[n], in->gc->derived);
     for (size_t n = 0; n < in->values.count; n++) {
         bool choice = LLVMIsASelectInst(in->values.list[n]) != NULL;
         unsigned operands =
@@ -236,17 +232,14 @@ static void derive(struct interior *in)
 void tn__normalize(struct tn__gc *gc)
 {
     tn__each_call(gc, 0, tn__is_copy, normalize_copy);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f))
             continue;
         tn__llvm_promote(f);
-        struct interior in = {.gc = gc, .builder = builder};
-        in.derived = LLVMPointerTypeInContext(gc->context, DERIVED);
+        struct interior in = {.gc = gc};
         tn__find_interior(gc, f, &in.values);
         derive(&in);
     }
-    LLVMDisposeBuilder(builder);
 }
 
 /* Clang names itself in its modules (!llvm.ident). A module that several compilers contributed to has a name for

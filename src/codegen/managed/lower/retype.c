@@ -15,8 +15,6 @@
 struct retyping {
     struct tn__flow memory;
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
-    LLVMTypeRef reference;
 };
 
 /* ---- types ---- */
@@ -24,18 +22,17 @@ struct retyping {
 /* A packed struct with an array for each run of equal words. */
 static LLVMTypeRef type_of_words(struct retyping *r, const struct tn__object *object)
 {
-    LLVMTypeRef word = LLVMInt64TypeInContext(r->gc->context), byte = LLVMInt8TypeInContext(r->gc->context);
     uint32_t count = (uint32_t)(object->size / WORD_BYTES), runs = 0;
     LLVMTypeRef *fields = tn__gc_array(r->gc, count + 1, sizeof(LLVMTypeRef));
     for (uint32_t w = 0, end; w < count; w = end) {
         bool reference = tn__word_holds_reference(&r->memory, object, w);
         for (end = w + 1; end < count && tn__word_holds_reference(&r->memory, object, end) == reference;)
             end++;
-        LLVMTypeRef type = reference ? r->reference : word;
+        LLVMTypeRef type = reference ? r->gc->reference : r->gc->i64;
         fields[runs++] = end == w + 1 ? type : LLVMArrayType2(type, end - w);
     }
     if (object->size % WORD_BYTES)
-        fields[runs++] = LLVMArrayType2(byte, object->size % WORD_BYTES);
+        fields[runs++] = LLVMArrayType2(r->gc->i8, object->size % WORD_BYTES);
     return runs == 1 ? fields[0] : LLVMStructTypeInContext(r->gc->context, fields, runs, 1);
 }
 
@@ -98,15 +95,15 @@ static unsigned alignment_at(LLVMValueRef whole, uint64_t at)
 
 static void copy_part(struct retyping *r, LLVMValueRef load, uint64_t at, LLVMTypeRef type)
 {
-    LLVMPositionBuilderBefore(r->builder, load);
-    LLVMValueRef from = tn__field(r->gc, r->builder, LLVMGetOperand(load, 0), (int64_t)at);
-    LLVMValueRef part = LLVMBuildLoad2(r->builder, type, from, "");
+    LLVMPositionBuilderBefore(r->gc->builder, load);
+    LLVMValueRef from = tn__field(r->gc, LLVMGetOperand(load, 0), (int64_t)at);
+    LLVMValueRef part = LLVMBuildLoad2(r->gc->builder, type, from, "");
     LLVMSetAlignment(part, alignment_at(load, at));
     for (TN__EACH_USE(use, load)) {
         LLVMValueRef old = LLVMGetUser(use);
-        LLVMPositionBuilderBefore(r->builder, old);
-        LLVMValueRef to = tn__field(r->gc, r->builder, LLVMGetOperand(old, 1), (int64_t)at);
-        LLVMSetAlignment(LLVMBuildStore(r->builder, part, to), alignment_at(old, at));
+        LLVMPositionBuilderBefore(r->gc->builder, old);
+        LLVMValueRef to = tn__field(r->gc, LLVMGetOperand(old, 1), (int64_t)at);
+        LLVMSetAlignment(LLVMBuildStore(r->gc->builder, part, to), alignment_at(old, at));
     }
 }
 
@@ -118,7 +115,7 @@ static void retype_copy(struct retyping *r, LLVMValueRef load)
             bytes /= 2;
         LLVMTypeRef number = LLVMIntTypeInContext(r->gc->context, (unsigned)(8 * bytes));
         bool reference = bytes == WORD_BYTES && copies_reference_at(r, load, at);
-        copy_part(r, load, at, reference ? r->reference : number);
+        copy_part(r, load, at, reference ? r->gc->reference : number);
     }
     while (LLVMGetFirstUse(load))
         LLVMInstructionEraseFromParent(LLVMGetUser(LLVMGetFirstUse(load)));
@@ -140,38 +137,35 @@ static void retype_copies(struct retyping *r)
 
 /* ---- arguments in memory ---- */
 
-static void copy_argument(struct tn__gc *gc, LLVMBuilderRef builder, LLVMValueRef function, unsigned parameter)
+static void copy_argument(struct tn__gc *gc, LLVMValueRef function, unsigned parameter)
 {
     LLVMValueRef argument = LLVMGetParam(function, parameter);
     LLVMTypeRef type = tn__type_by_value(function, parameter);
     uint64_t size = LLVMABISizeOfType(LLVMGetModuleDataLayout(gc->module), type);
     unsigned alignment = tn__llvm_alignment(argument);
-    LLVMValueRef variable = tn__make_variable(builder, function, type, "argument");
+    LLVMValueRef variable = tn__make_variable(gc, function, type, "argument");
     LLVMReplaceAllUsesWith(argument, variable);
     tn__llvm_set_allocated_type(variable, type, alignment > WORD_BYTES ? alignment : WORD_BYTES);
-    LLVMPositionBuilderBefore(builder, tn__behind_variables(function));
-    LLVMBuildMemCpy(builder, variable, LLVMGetAlignment(variable), argument, alignment,
-                    LLVMConstInt(LLVMInt64TypeInContext(gc->context), size, 0));
+    LLVMPositionBuilderBefore(gc->builder, tn__behind_variables(function));
+    LLVMBuildMemCpy(gc->builder, variable, LLVMGetAlignment(variable), argument, alignment,
+                    LLVMConstInt(gc->i64, size, 0));
 }
 
 void tn__copy_arguments(struct tn__gc *gc)
 {
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc))
         for (unsigned p = 0; !LLVMIsDeclaration(f) && p < LLVMCountParams(f); p++) {
             LLVMTypeRef type = tn__type_by_value(f, p);
             if (type && tn__type_holds(type, IN_TRACKED) && tn__find_safepoint(f))
-                copy_argument(gc, builder, f, p);
+                copy_argument(gc, f, p);
         }
-    LLVMDisposeBuilder(builder);
 }
 
 /* ---- the pass ---- */
 
 void tn__type_stack(struct tn__gc *gc)
 {
-    struct retyping r = {.gc = gc, .builder = LLVMCreateBuilderInContext(gc->context)};
-    r.reference = LLVMPointerTypeInContext(gc->context, TRACKED);
+    struct retyping r = {.gc = gc};
     tn__find_memory(gc, &r.memory);
     tn__judge_memory(&r.memory);
     retype_copies(&r);
@@ -186,5 +180,4 @@ void tn__type_stack(struct tn__gc *gc)
         else if (!described && LLVMIsAAllocaInst(object->value))
             retype_variable(&r, object);
     }
-    LLVMDisposeBuilder(r.builder);
 }

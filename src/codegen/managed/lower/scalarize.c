@@ -16,7 +16,6 @@ struct whole {
 
 struct scalars {
     struct tn__gc *gc;
-    LLVMBuilderRef builder;
     struct tn__cfg *cfg;
     struct whole *wholes;
     uint32_t whole_count;
@@ -73,7 +72,7 @@ static uint32_t part_at(LLVMTypeRef type, const unsigned *indices, unsigned coun
 
 static LLVMValueRef lane_number(struct scalars *s, unsigned i)
 {
-    return LLVMConstInt(LLVMInt32TypeInContext(s->gc->context), i, 0);
+    return LLVMConstInt(s->gc->i32, i, 0);
 }
 
 static void take_apart(struct scalars *s, LLVMValueRef value, LLVMValueRef **next)
@@ -85,8 +84,8 @@ static void take_apart(struct scalars *s, LLVMValueRef value, LLVMValueRef **nex
     }
     for (unsigned i = 0; i < tn__element_count(type); i++)
         take_apart(s,
-                   is_vector(type) ? LLVMBuildExtractElement(s->builder, value, lane_number(s, i), "")
-                                   : LLVMBuildExtractValue(s->builder, value, i, ""),
+                   is_vector(type) ? LLVMBuildExtractElement(s->gc->builder, value, lane_number(s, i), "")
+                                   : LLVMBuildExtractValue(s->gc->builder, value, i, ""),
                    next);
 }
 
@@ -97,8 +96,8 @@ static LLVMValueRef put_together(struct scalars *s, LLVMTypeRef type, LLVMValueR
     LLVMValueRef value = LLVMGetPoison(type);
     for (unsigned i = 0; i < tn__element_count(type); i++) {
         LLVMValueRef part = put_together(s, tn__element_type(type, i), next);
-        value = is_vector(type) ? LLVMBuildInsertElement(s->builder, value, part, lane_number(s, i), "")
-                                : LLVMBuildInsertValue(s->builder, value, part, i, "");
+        value = is_vector(type) ? LLVMBuildInsertElement(s->gc->builder, value, part, lane_number(s, i), "")
+                                : LLVMBuildInsertValue(s->gc->builder, value, part, i, "");
     }
     return value;
 }
@@ -154,8 +153,8 @@ static LLVMValueRef by_lane(struct scalars *s, LLVMValueRef index, unsigned lane
 {
     if (LLVMIsAConstantInt(index))
         return LLVMConstIntGetZExtValue(index) == lane ? same : other;
-    LLVMValueRef is = LLVMBuildICmp(s->builder, LLVMIntEQ, index, LLVMConstInt(LLVMTypeOf(index), lane, 0), "");
-    return LLVMBuildSelect(s->builder, is, same, other, "");
+    LLVMValueRef is = LLVMBuildICmp(s->gc->builder, LLVMIntEQ, index, LLVMConstInt(LLVMTypeOf(index), lane, 0), "");
+    return LLVMBuildSelect(s->gc->builder, is, same, other, "");
 }
 
 static void split_insert_element(struct scalars *s, LLVMValueRef i)
@@ -201,7 +200,7 @@ static LLVMValueRef part_of_gep(struct scalars *s, LLVMValueRef i, uint32_t k)
     LLVMValueRef *indices = tn__gc_array(s->gc, count, sizeof(LLVMValueRef));
     for (unsigned n = 0; n < count; n++)
         indices[n] = lane_of(s, LLVMGetOperand(i, n + 1), k);
-    return LLVMBuildGEP2(s->builder, LLVMGetGEPSourceElementType(i), lane_of(s, LLVMGetOperand(i, 0), k), indices,
+    return LLVMBuildGEP2(s->gc->builder, LLVMGetGEPSourceElementType(i), lane_of(s, LLVMGetOperand(i, 0), k), indices,
                          count, "");
 }
 
@@ -209,12 +208,12 @@ static LLVMValueRef compute_part(struct scalars *s, LLVMValueRef i, uint32_t k)
 {
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMSelect:
-        return LLVMBuildSelect(s->builder, lane_of(s, LLVMGetOperand(i, 0), k), lane_of(s, LLVMGetOperand(i, 1), k),
+        return LLVMBuildSelect(s->gc->builder, lane_of(s, LLVMGetOperand(i, 0), k), lane_of(s, LLVMGetOperand(i, 1), k),
                                lane_of(s, LLVMGetOperand(i, 2), k), "");
     case LLVMFreeze:
-        return LLVMBuildFreeze(s->builder, lane_of(s, LLVMGetOperand(i, 0), k), "");
+        return LLVMBuildFreeze(s->gc->builder, lane_of(s, LLVMGetOperand(i, 0), k), "");
     case LLVMAddrSpaceCast:
-        return LLVMBuildAddrSpaceCast(s->builder, lane_of(s, LLVMGetOperand(i, 0), k),
+        return LLVMBuildAddrSpaceCast(s->gc->builder, lane_of(s, LLVMGetOperand(i, 0), k),
                                       LLVMGetElementType(LLVMTypeOf(i)), "");
     default:
         return part_of_gep(s, i, k);
@@ -234,7 +233,7 @@ static void split_phi(struct scalars *s, LLVMValueRef i)
     struct whole *w = add_whole(s, i);
     LLVMValueRef *models = parts_of(s, LLVMGetPoison(LLVMTypeOf(i)));
     for (uint32_t k = 0; k < w->count; k++)
-        w->parts[k] = LLVMBuildPhi(s->builder, LLVMTypeOf(models[k]), "");
+        w->parts[k] = LLVMBuildPhi(s->gc->builder, LLVMTypeOf(models[k]), "");
 }
 
 static void fill_phi(struct scalars *s, LLVMValueRef phi)
@@ -242,7 +241,7 @@ static void fill_phi(struct scalars *s, LLVMValueRef phi)
     LLVMValueRef *parts = parts_of(s, phi);
     for (unsigned n = 0; n < LLVMCountIncoming(phi); n++) {
         LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, n);
-        LLVMPositionBuilderBefore(s->builder, LLVMGetBasicBlockTerminator(from));
+        LLVMPositionBuilderBefore(s->gc->builder, LLVMGetBasicBlockTerminator(from));
         LLVMValueRef *values = parts_of(s, LLVMGetIncomingValue(phi, n));
         for (uint32_t k = 0; k < part_count(LLVMTypeOf(phi)); k++)
             LLVMAddIncoming(parts[k], &values[k], &from, 1);
@@ -255,7 +254,7 @@ static void split_result(struct scalars *s, LLVMValueRef value)
 {
     struct whole *w = add_whole(s, value);
     LLVMValueRef *next = w->parts;
-    LLVMPositionBuilderBefore(s->builder, tn__place_behind(value));
+    LLVMPositionBuilderBefore(s->gc->builder, tn__place_behind(value));
     take_apart(s, value, &next);
 }
 
@@ -267,7 +266,7 @@ static void serve_user(struct scalars *s, LLVMValueRef user)
         if (!number)
             continue;
         LLVMValueRef *next = s->wholes[*number - 1].parts;
-        LLVMPositionBuilderBefore(s->builder, user);
+        LLVMPositionBuilderBefore(s->gc->builder, user);
         LLVMSetOperand(user, n, put_together(s, LLVMTypeOf(operand), &next));
     }
 }
@@ -282,7 +281,7 @@ static void split_masked_load(struct scalars *s, LLVMValueRef i)
     struct whole *w = &s->wholes[s->whole_count - 1];
     for (uint32_t k = 0; k < w->count; k++)
         if (!LLVMIsAConstantInt(mask[k]))
-            w->parts[k] = LLVMBuildSelect(s->builder, mask[k], w->parts[k], others[k], "");
+            w->parts[k] = LLVMBuildSelect(s->gc->builder, mask[k], w->parts[k], others[k], "");
         else if (!LLVMConstIntGetZExtValue(mask[k]))
             w->parts[k] = others[k];
 }
@@ -298,15 +297,15 @@ static void split_scatter(struct scalars *s, LLVMValueRef i)
         bool always = LLVMIsAConstantInt(mask[k]) && LLVMConstIntGetZExtValue(mask[k]);
         if (LLVMIsAConstant(mask[k]) && !always)
             continue;
-        LLVMBasicBlockRef rest = NULL, lane = always ? NULL : tn__make_detour(s->gc, s->builder, i, "lane", &rest);
+        LLVMBasicBlockRef rest = NULL, lane = always ? NULL : tn__make_detour(s->gc, i, "lane", &rest);
         if (lane) {
-            LLVMBuildCondBr(s->builder, mask[k], lane, rest);
-            LLVMPositionBuilderAtEnd(s->builder, lane);
+            LLVMBuildCondBr(s->gc->builder, mask[k], lane, rest);
+            LLVMPositionBuilderAtEnd(s->gc->builder, lane);
         }
-        LLVMBuildStore(s->builder, values[k], places[k]);
+        LLVMBuildStore(s->gc->builder, values[k], places[k]);
         if (lane)
-            LLVMBuildBr(s->builder, rest);
-        LLVMPositionBuilderBefore(s->builder, i);
+            LLVMBuildBr(s->gc->builder, rest);
+        LLVMPositionBuilderBefore(s->gc->builder, i);
     }
     LLVMInstructionEraseFromParent(i);
 }
@@ -365,7 +364,7 @@ static void split_all(struct scalars *s, LLVMValueRef function)
             split_result(s, p);
     for (size_t n = 0; n < count; n++) {
         void (*split)(struct scalars *, LLVMValueRef) = splitter(list[n]);
-        LLVMPositionBuilderBefore(s->builder, list[n]);
+        LLVMPositionBuilderBefore(s->gc->builder, list[n]);
         if (split) {
             split(s, list[n]);
             TN__APPEND(s->gc, s->gone, s->gone_count, list[n]);
@@ -383,13 +382,12 @@ static void split_all(struct scalars *s, LLVMValueRef function)
 
 void tn__scalarize(struct tn__gc *gc)
 {
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f) || tn__is_naked(f) || !has_wholes(f))
             continue;
         tn__llvm_remove_unreachable(f);
         tn__split_invokes(f);
-        struct scalars s = {.gc = gc, .builder = builder, .cfg = tn__cfg_build(gc, f)};
+        struct scalars s = {.gc = gc, .cfg = tn__cfg_build(gc, f)};
         split_all(&s, f);
         for (uint32_t n = 0; n < s.gone_count; n++)
             if (LLVMIsAPHINode(s.gone[n]))
@@ -399,5 +397,4 @@ void tn__scalarize(struct tn__gc *gc)
         for (uint32_t n = 0; n < s.gone_count; n++)
             LLVMInstructionEraseFromParent(s.gone[n]);
     }
-    LLVMDisposeBuilder(builder);
 }

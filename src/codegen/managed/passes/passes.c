@@ -85,20 +85,29 @@ static int verify_module(struct tn__gc *gc)
 int tn__gc_run(struct tn__gc *gc, const char *list)
 {
     size_t length;
+    int code = TN_OK;
+    gc->builder = LLVMCreateBuilderInContext(gc->context);
+    gc->nothing = LLVMVoidTypeInContext(gc->context);
+    gc->i8 = LLVMInt8TypeInContext(gc->context);
+    gc->i32 = LLVMInt32TypeInContext(gc->context);
+    gc->i64 = LLVMInt64TypeInContext(gc->context);
+    gc->pointer = LLVMPointerTypeInContext(gc->context, 0);
+    gc->reference = LLVMPointerTypeInContext(gc->context, TRACKED);
+    gc->derived = LLVMPointerTypeInContext(gc->context, DERIVED);
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
-    for (const char *at = list; *at; at += length + (at[length] == ',')) {
+    for (const char *at = list; *at && code == TN_OK; at += length + (at[length] == ',')) {
         length = strcspn(at, ",");
         find_pass(at, length)->run(gc);
         tn__arena_free(&gc->arena);
-        if (gc->diagnostics->errors)
-            return TN_ECOMPILE;
+        code = gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
     }
+    LLVMDisposeBuilder(gc->builder);
     bool is_examined = gc->options->passes || gc->options->verify_ir;
 #ifdef TN_CHECKING
     is_examined = true;
 #endif
-    return *list && is_examined ? verify_module(gc) : TN_OK;
+    return code == TN_OK && *list && is_examined ? verify_module(gc) : code;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)

@@ -96,12 +96,12 @@ void tn__store_pins(struct tn__roots *roots)
         struct tn__safepoint *safepoint = &roots->safepoints[s];
         for (uint32_t i = 0; i < safepoint->pinned_count; i++) {
             if (i == roots->pin_slot_count) {
-                LLVMValueRef slot = tn__make_variable(roots->builder, roots->function, roots->reference, "pinned");
+                LLVMValueRef slot = tn__make_variable(roots->gc, roots->function, roots->gc->reference, "pinned");
                 tn__mark(slot, TN__PINNED);
                 TN__APPEND(roots->gc, roots->pin_slots, roots->pin_slot_count, slot);
             }
-            LLVMPositionBuilderBefore(roots->builder, safepoint->call);
-            LLVMBuildStore(roots->builder, safepoint->pinned[i], roots->pin_slots[i]);
+            LLVMPositionBuilderBefore(roots->gc->builder, safepoint->call);
+            LLVMBuildStore(roots->gc->builder, safepoint->pinned[i], roots->pin_slots[i]);
         }
         roots->gc->stats->pinned += safepoint->pinned_count;
     }

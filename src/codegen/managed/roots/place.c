@@ -87,7 +87,7 @@ static bool prepare(struct tn__roots *roots)
 static void find_all(struct tn__roots *roots)
 {
     roots->cfg = tn__cfg_build(roots->gc, roots->function);
-    roots->bases = tn__bases_begin(roots->gc, roots->function, roots->builder);
+    roots->bases = tn__bases_begin(roots->gc, roots->function);
     tn__find_variables(roots);
     roots->safepoint_count = 0;
     for (uint32_t b = 0; b < roots->cfg->count; b++)
@@ -160,14 +160,11 @@ static void place_in_function(struct tn__roots *roots)
 void tn__place_roots(struct tn__gc *gc)
 {
     tn__llvm_use_strategy();
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(gc->context);
     for (TN__EACH_FUNCTION(f, gc)) {
         if (LLVMIsDeclaration(f) || !tn__is_managed_function(f))
             continue;
-        struct tn__roots roots = {.gc = gc, .function = f, .builder = builder};
-        roots.reference = LLVMPointerTypeInContext(gc->context, TRACKED);
+        struct tn__roots roots = {.gc = gc, .function = f};
         place_in_function(&roots);
         tn__arena_free(&gc->arena);
     }
-    LLVMDisposeBuilder(builder);
 }

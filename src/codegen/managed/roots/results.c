@@ -47,17 +47,17 @@ static void pass_result(struct tn__roots *roots, LLVMValueRef call)
     unsigned count = LLVMGetNumArgOperands(call), parameters = LLVMCountParamTypes(old);
     LLVMTypeRef *types = tn__gc_array(gc, parameters + 1, sizeof(LLVMTypeRef));
     LLVMValueRef *arguments = tn__gc_array(gc, count + 1, sizeof(LLVMValueRef));
-    LLVMValueRef variable = arguments[0] = tn__make_variable(roots->builder, roots->function, result, "result");
+    LLVMValueRef variable = arguments[0] = tn__make_variable(roots->gc, roots->function, result, "result");
     types[0] = LLVMTypeOf(variable);
     LLVMGetParamTypes(old, types + 1);
     for (unsigned i = 0; i < count; i++)
         arguments[i + 1] = LLVMGetOperand(call, i);
-    LLVMPositionBuilderBefore(roots->builder, tn__place_behind(call));
-    LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(roots->builder, result, variable, ""));
+    LLVMPositionBuilderBefore(roots->gc->builder, tn__place_behind(call));
+    LLVMReplaceAllUsesWith(call, LLVMBuildLoad2(roots->gc->builder, result, variable, ""));
     /* What the old call says of itself is copied from a call that is gone otherwise. */
     LLVMValueRef callee = LLVMGetCalledValue(call), twin = LLVMInstructionClone(call);
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gc->context), types, parameters + 1, 0);
-    LLVMValueRef made = tn__replace_call(gc, roots->builder, call, type, callee, arguments, count + 1, 1);
+    LLVMTypeRef type = LLVMFunctionType(gc->nothing, types, parameters + 1, 0);
+    LLVMValueRef made = tn__replace_call(gc, call, type, callee, arguments, count + 1, 1);
     LLVMSetInstructionCallConv(made, LLVMGetInstructionCallConv(twin));
     copy_call_attributes(twin, made);
     LLVMDeleteInstruction(twin);

@@ -61,8 +61,6 @@ struct tn__safepoint {
 struct tn__roots {
     struct tn__gc *gc;
     LLVMValueRef function;
-    LLVMBuilderRef builder;
-    LLVMTypeRef reference; /* ptr addrspace(10) */
     struct tn__cfg *cfg;
     struct tn__bases *bases;
     struct tn__variable *variables;

@@ -30,14 +30,13 @@ enum { WORD = 8, FEW = 4 };
 static void clear_run(struct clearing *c)
 {
     struct tn__roots *roots = c->roots;
-    LLVMTypeRef byte = LLVMInt8TypeInContext(roots->gc->context), i64 = LLVMInt64TypeInContext(roots->gc->context);
     if (c->end - c->start > FEW * WORD)
-        LLVMBuildMemSet(roots->builder, tn__field(roots->gc, roots->builder, c->variable, (int64_t)c->start),
-                        LLVMConstNull(byte), LLVMConstInt(i64, c->end - c->start, 0), WORD);
+        LLVMBuildMemSet(roots->gc->builder, tn__field(roots->gc, c->variable, (int64_t)c->start),
+                        LLVMConstNull(roots->gc->i8), LLVMConstInt(roots->gc->i64, c->end - c->start, 0), WORD);
     else
         for (uint64_t at = c->start; at < c->end; at += WORD)
-            LLVMBuildStore(roots->builder, LLVMConstNull(roots->reference),
-                           tn__field(roots->gc, roots->builder, c->variable, (int64_t)at));
+            LLVMBuildStore(roots->gc->builder, LLVMConstNull(roots->gc->reference),
+                           tn__field(roots->gc, c->variable, (int64_t)at));
     c->start = c->end;
 }
 
@@ -109,7 +108,7 @@ void tn__find_stack_roots(struct tn__roots *roots)
 void tn__clear_stack_roots(struct tn__roots *roots)
 {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(roots->gc->module);
-    LLVMPositionBuilderBefore(roots->builder, tn__behind_variables(roots->function));
+    LLVMPositionBuilderBefore(roots->gc->builder, tn__behind_variables(roots->function));
     for (uint32_t i = 0; i < roots->stack_root_count; i++) {
         struct clearing c = {.roots = roots, .variable = roots->stack_roots[i]};
         tn__each_reference(layout, LLVMGetAllocatedType(c.variable), 0, add_word, &c);
@@ -163,45 +162,40 @@ static bool choose_all(struct moving *m)
     return false;
 }
 
-static LLVMTypeRef i64_type(const struct moving *m)
-{
-    return LLVMInt64TypeInContext(m->roots->gc->context);
-}
-
 static LLVMValueRef address_of(struct moving *m, LLVMValueRef value)
 {
-    return LLVMBuildPtrToInt(m->roots->builder, value, i64_type(m), "");
+    return LLVMBuildPtrToInt(m->roots->gc->builder, value, m->roots->gc->i64, "");
 }
 
 static LLVMValueRef load_variable(struct moving *m, uint32_t variable)
 {
     struct tn__roots *roots = m->roots;
-    LLVMBuilderRef builder = roots->builder;
+    struct tn__gc *gc = roots->gc;
     const struct tn__variable *v = &roots->variables[variable];
     LLVMTypeRef type = LLVMTypeOf(v->value);
     if (m->slots[variable])
-        return LLVMBuildLoad2(builder, type, m->slots[variable], "");
-    LLVMValueRef base = LLVMBuildLoad2(builder, roots->reference, m->slots[v->base], "");
-    LLVMValueRef distance = LLVMBuildLoad2(builder, i64_type(m), m->distances[variable], "");
-    if (type != roots->reference)
-        base = LLVMBuildAddrSpaceCast(builder, base, type, "");
-    return LLVMBuildGEP2(builder, LLVMInt8TypeInContext(roots->gc->context), base, &distance, 1, "");
+        return LLVMBuildLoad2(gc->builder, type, m->slots[variable], "");
+    LLVMValueRef base = LLVMBuildLoad2(gc->builder, gc->reference, m->slots[v->base], "");
+    LLVMValueRef distance = LLVMBuildLoad2(gc->builder, gc->i64, m->distances[variable], "");
+    if (type != gc->reference)
+        base = LLVMBuildAddrSpaceCast(gc->builder, base, type, "");
+    return LLVMBuildGEP2(gc->builder, gc->i8, base, &distance, 1, "");
 }
 
 /* A derived pointer's distance from `base`, NULL if it has none. */
 static LLVMValueRef measure(struct moving *m, LLVMValueRef derived, LLVMValueRef base)
 {
-    LLVMValueRef from = base ? address_of(m, base) : LLVMConstNull(i64_type(m));
-    return LLVMBuildSub(m->roots->builder, address_of(m, derived), from, "");
+    LLVMValueRef from = base ? address_of(m, base) : LLVMConstNull(m->roots->gc->i64);
+    return LLVMBuildSub(m->roots->gc->builder, address_of(m, derived), from, "");
 }
 
 static void make_memory(struct moving *m, uint32_t variable)
 {
     struct tn__roots *roots = m->roots;
     if (tn__is_reference(roots, variable))
-        m->slots[variable] = tn__make_variable(roots->builder, roots->function, roots->reference, "root");
+        m->slots[variable] = tn__make_variable(roots->gc, roots->function, roots->gc->reference, "root");
     else
-        m->distances[variable] = tn__make_variable(roots->builder, roots->function, i64_type(m), "distance");
+        m->distances[variable] = tn__make_variable(roots->gc, roots->function, m->roots->gc->i64, "distance");
 }
 
 static bool is_pad_phi(LLVMValueRef value)
@@ -215,7 +209,7 @@ static bool is_pad_phi(LLVMValueRef value)
 /* A phi of a landing pad is stored by those who come there: what they bring is stale when they have arrived. */
 static void store_incoming(struct moving *m, uint32_t variable)
 {
-    LLVMBuilderRef builder = m->roots->builder;
+    struct tn__gc *gc = m->roots->gc;
     LLVMValueRef phi = m->roots->variables[variable].value, slot = m->slots[variable];
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMValueRef value = LLVMGetIncomingValue(phi, i), base = slot ? NULL : tn__base_of(m->roots->bases, value);
@@ -223,11 +217,11 @@ static void store_incoming(struct moving *m, uint32_t variable)
         /* In front of the stores for other phis: all of them take what was there before any of them. */
         while ((before = LLVMGetPreviousInstruction(at)) && tn__map_find(&m->arriving, before))
             at = before;
-        LLVMPositionBuilderBefore(builder, at);
-        value = slot ? LLVMBuildFreeze(builder, value, "") : measure(m, value, base);
-        LLVMPositionBuilderBefore(builder, end); /* an invoke there has not happened yet */
-        LLVMValueRef store = LLVMBuildStore(builder, value, slot ? slot : m->distances[variable]);
-        *tn__map_add(m->roots->gc, &m->arriving, store) = 1;
+        LLVMPositionBuilderBefore(gc->builder, at);
+        value = slot ? LLVMBuildFreeze(gc->builder, value, "") : measure(m, value, base);
+        LLVMPositionBuilderBefore(gc->builder, end); /* an invoke there has not happened yet */
+        LLVMValueRef store = LLVMBuildStore(gc->builder, value, slot ? slot : m->distances[variable]);
+        *tn__map_add(gc, &m->arriving, store) = 1;
     }
 }
 
@@ -235,8 +229,8 @@ static void store_incoming(struct moving *m, uint32_t variable)
  * among them first: a distance is computed from the reference that is stored. */
 static void store_value(struct moving *m, uint32_t variable)
 {
+    struct tn__gc *gc = m->roots->gc;
     const struct tn__variable *v = &m->roots->variables[variable];
-    LLVMBuilderRef builder = m->roots->builder;
     LLVMValueRef slot = m->slots[variable];
     if (is_pad_phi(v->value)) {
         store_incoming(m, variable);
@@ -245,15 +239,15 @@ static void store_value(struct moving *m, uint32_t variable)
     LLVMValueRef at = tn__place_behind(v->value), own;
     while (!slot && tn__map_find(&m->own, at))
         at = LLVMGetNextInstruction(at);
-    LLVMPositionBuilderBefore(builder, at);
+    LLVMPositionBuilderBefore(gc->builder, at);
     if (slot) {
-        own = LLVMBuildStore(builder, v->value, slot);
+        own = LLVMBuildStore(gc->builder, v->value, slot);
     } else {
         LLVMValueRef distance = measure(m, v->value, load_variable(m, v->base));
         own = LLVMGetOperand(distance, 0);
-        LLVMBuildStore(builder, distance, m->distances[variable]);
+        LLVMBuildStore(gc->builder, distance, m->distances[variable]);
     }
-    *tn__map_add(m->roots->gc, &m->own, own) = 1;
+    *tn__map_add(gc, &m->own, own) = 1;
 }
 
 static void load_everywhere(struct moving *m, uint32_t variable)
@@ -274,7 +268,7 @@ static void load_everywhere(struct moving *m, uint32_t variable)
                 continue;
             if (LLVMIsAPHINode(user))
                 at = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(user, i));
-            LLVMPositionBuilderBefore(m->roots->builder, at);
+            LLVMPositionBuilderBefore(m->roots->gc->builder, at);
             LLVMSetOperand(user, i, load_variable(m, variable));
         }
 }

@@ -12,7 +12,7 @@ enum { FIRST_ARGUMENT = 5 };
 
 static LLVMValueRef number(struct tn__roots *roots, uint64_t value)
 {
-    return LLVMConstInt(LLVMInt32TypeInContext(roots->gc->context), value, 0);
+    return LLVMConstInt(roots->gc->i32, value, 0);
 }
 
 static LLVMAttributeRef flag(struct tn__roots *roots, const char *name)
@@ -34,7 +34,7 @@ static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
 {
     unsigned count = LLVMCountParamTypes(type);
     LLVMTypeRef *parameters = tn__gc_array(gc, count + 1, sizeof(LLVMTypeRef));
-    parameters[0] = LLVMPointerTypeInContext(gc->context, 0);
+    parameters[0] = gc->pointer;
     LLVMGetParamTypes(type, parameters + 1);
     return LLVMFunctionType(LLVMGetReturnType(type), parameters, count + 1, LLVMIsFunctionVarArg(type));
 }
@@ -49,8 +49,7 @@ static struct call describe(struct tn__roots *roots, const struct tn__safepoint 
     if (!safepoint->through)
         return call;
     call.native = call.callee;
-    call.callee = tn__runtime_function(roots->gc, safepoint->through,
-                                       LLVMFunctionType(LLVMVoidTypeInContext(roots->gc->context), NULL, 0, 0));
+    call.callee = tn__runtime_function(roots->gc, safepoint->through, LLVMFunctionType(roots->gc->nothing, NULL, 0, 0));
     call.type = with_pointer(roots->gc, call.type);
     return call;
 }
@@ -63,7 +62,7 @@ static LLVMValueRef *arguments_of(struct tn__roots *roots, const struct call *ca
     unsigned n = 0;
     bool entry = LLVMGetCallSiteStringAttribute(call->original, TN__ON_FUNCTION, TN__ENTRY_CALL,
                                                 sizeof TN__ENTRY_CALL - 1) != NULL;
-    list[n++] = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), entry ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
+    list[n++] = LLVMConstInt(roots->gc->i64, entry ? TN__GC_ENTRY : TN__GC_ORDINARY, 0);
     list[n++] = number(roots, 0); /* no bytes to patch */
     list[n++] = call->callee;
     list[n++] = number(roots, call->argument_count + (call->native ? 1 : 0));
@@ -97,8 +96,8 @@ static LLVMOperandBundleRef live_bundle(struct tn__roots *roots, const struct tn
 static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *call,
                                     const struct tn__safepoint *safepoint)
 {
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(roots->gc->context, 0), type;
-    LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.statepoint", pointer, &type),
+    LLVMTypeRef type;
+    LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.statepoint", roots->gc->pointer, &type),
                  statepoint;
     unsigned count;
     LLVMValueRef *arguments = arguments_of(roots, call, &count);
@@ -115,11 +114,11 @@ static LLVMValueRef emit_statepoint(struct tn__roots *roots, const struct call *
             LLVMDisposeOperandBundle(bundle);
     }
     if (LLVMIsAInvokeInst(call->original))
-        statepoint = LLVMBuildInvokeWithOperandBundles(roots->builder, type, function, arguments, count,
+        statepoint = LLVMBuildInvokeWithOperandBundles(roots->gc->builder, type, function, arguments, count,
                                                        LLVMGetNormalDest(call->original),
                                                        LLVMGetUnwindDest(call->original), bundles, bundle_count, "");
     else
-        statepoint = LLVMBuildCallWithOperandBundles(roots->builder, type, function, arguments, count, bundles,
+        statepoint = LLVMBuildCallWithOperandBundles(roots->gc->builder, type, function, arguments, count, bundles,
                                                      bundle_count, "");
     while (bundle_count)
         LLVMDisposeOperandBundle(bundles[--bundle_count]);
@@ -147,7 +146,7 @@ static void emit_result(struct tn__roots *roots, const struct call *call, struct
     if (LLVMGetTypeKind(type) == LLVMVoidTypeKind)
         return;
     LLVMValueRef function = tn__llvm_intrinsic(roots->gc, "llvm.experimental.gc.result", type, &function_type);
-    safepoint->result = LLVMBuildCall2(roots->builder, function_type, function, &statepoint, 1, "");
+    safepoint->result = LLVMBuildCall2(roots->gc->builder, function_type, function, &statepoint, 1, "");
     uint32_t variable = tn__variable_of(roots, call->original);
     if (variable != NO_VARIABLE) {
         roots->variables[variable].value = safepoint->result;
@@ -171,20 +170,20 @@ static LLVMValueRef emit_relocate(struct tn__roots *roots, uint32_t variable, LL
     bool derived = v->base != variable;
     roots->gc->stats->live_references += !derived;
     roots->gc->stats->live_derived += derived;
-    return LLVMBuildCall2(roots->builder, function_type, function, arguments, 3, "");
+    return LLVMBuildCall2(roots->gc->builder, function_type, function, arguments, 3, "");
 }
 
 /* The relocated base, and the distance that the derived pointer always has. */
 static LLVMValueRef compute_anew(struct tn__roots *roots, const struct tn__variable *variable, LLVMValueRef relocated)
 {
     LLVMValueRef base = relocated;
-    LLVMTypeRef type = LLVMTypeOf(variable->value), byte = LLVMInt8TypeInContext(roots->gc->context);
+    LLVMTypeRef type = LLVMTypeOf(variable->value);
     if (LLVMTypeOf(base) != type)
-        base = LLVMBuildAddrSpaceCast(roots->builder, base, type, "");
+        base = LLVMBuildAddrSpaceCast(roots->gc->builder, base, type, "");
     if (!variable->distance && base != relocated)
         return base;
-    LLVMValueRef step = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), (uint64_t)variable->distance, 1);
-    return LLVMBuildGEP2(roots->builder, byte, base, &step, 1, "");
+    LLVMValueRef step = LLVMConstInt(roots->gc->i64, (uint64_t)variable->distance, 1);
+    return LLVMBuildGEP2(roots->gc->builder, roots->gc->i8, base, &step, 1, "");
 }
 
 static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepoint, LLVMValueRef statepoint)
@@ -210,17 +209,17 @@ static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepo
 static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint)
 {
     struct call call = describe(roots, safepoint);
-    LLVMPositionBuilderBefore(roots->builder, call.original);
+    LLVMPositionBuilderBefore(roots->gc->builder, call.original);
     if (safepoint->memory) { /* which the runtime has to copy */
-        LLVMValueRef block = tn__thread_block(roots->gc, roots->builder);
-        LLVMValueRef bytes = LLVMConstInt(LLVMInt64TypeInContext(roots->gc->context), safepoint->memory, 0);
-        LLVMBuildStore(roots->builder, bytes, tn__field(roots->gc, roots->builder, block, TN_GC_BLOCK_MEMORY));
+        LLVMValueRef block = tn__thread_block(roots->gc);
+        LLVMValueRef bytes = LLVMConstInt(roots->gc->i64, safepoint->memory, 0);
+        LLVMBuildStore(roots->gc->builder, bytes, tn__field(roots->gc, block, TN_GC_BLOCK_MEMORY));
     }
     LLVMBasicBlockRef normal = LLVMIsAInvokeInst(call.original) ? LLVMGetNormalDest(call.original) : NULL;
     LLVMValueRef statepoint = emit_statepoint(roots, &call, safepoint);
     annotate(roots, &call, statepoint);
     if (normal)
-        LLVMPositionBuilderBefore(roots->builder, tn__first_insertion_point(normal));
+        LLVMPositionBuilderBefore(roots->gc->builder, tn__first_insertion_point(normal));
     emit_result(roots, &call, safepoint, statepoint);
     emit_relocates(roots, safepoint, statepoint);
     LLVMInstructionRemoveFromParent(call.original); /* erased when no map holds its address any more */
