@@ -67,6 +67,12 @@ static bool can_clone(const Function &function)
            none_of(function.users(), [](const User *user) { return isa<GlobalIFunc>(user); });
 }
 
+/* What linkers know it by: the IR may say that its name is to be taken as it stands. */
+static StringRef symbol_of(const Function &function)
+{
+    return GlobalValue::dropLLVMManglingEscape(function.getName());
+}
+
 namespace {
 
 struct candidate {
@@ -88,120 +94,108 @@ struct annotation {
     uint64_t partial = 0; /* the targets that are not clone_all */
     std::vector<Function *> slotted{};
 
-    void collect();
-    void clone_for(size_t target);
-    bool is_entry(const candidate &candidate) const;
-    void attach(candidate &candidate);
-    size_t run();
-};
-
-} // namespace
-
-/* Finds the candidates, and which of them call which. */
-void annotation::collect()
-{
-    for (Function &function : module)
-        if (tn__is_defined(function) && can_clone(function)) {
-            index[&function] = candidates.size();
-            candidates.emplace_back(function);
-        }
-    for (size_t caller = 0; caller < candidates.size(); caller++) {
-        SmallSet<size_t, 16> seen;
-        for (const Instruction &instruction : instructions(*candidates[caller].function)) {
-            const Function *callee = tn__callee(instruction);
-            auto found = callee ? index.find(callee) : index.end();
-            if (found == index.end() || !seen.insert(found->second).second)
-                continue;
-            candidates[caller].callees.push_back(found->second);
-            candidates[found->second].callers.push_back(caller);
-        }
-    }
-}
-
-/* To a fixpoint: whoever gets a clone may complete the condition for its neighbours. */
-void annotation::clone_for(size_t target)
-{
-    const uint64_t bit = UINT64_C(1) << target;
-    auto is_cloned = [&](size_t i) { return (candidates[i].clones & bit) != 0; };
-    SmallVector<size_t, 0> work;
-    for (size_t i = 0; i < candidates.size(); i++)
-        if (mv.targets[target].clone_all || target == 0 || (candidates[i].flags & mv.targets[target].wanted)) {
-            candidates[i].clones |= bit;
-            work.push_back(i);
-        }
-    auto consider = [&](size_t i) {
-        if (is_cloned(i) || none_of(candidates[i].callers, is_cloned) || none_of(candidates[i].callees, is_cloned))
-            return;
-        candidates[i].clones |= bit;
-        work.push_back(i);
-    };
-    while (!work.empty()) {
-        size_t i = work.pop_back_val();
-        for_each(candidates[i].callees, consider);
-        for_each(candidates[i].callers, consider);
-    }
-}
-
-/* Anything but calls from functions that are multiplied themselves needs one address that all versions share. */
-bool annotation::is_entry(const candidate &candidate) const
-{
-    return !candidate.function->hasLocalLinkage() || any_of(candidate.function->uses(), [&](const Use &use) {
-        auto *call = dyn_cast<CallBase>(use.getUser());
-        return !isa<BlockAddress>(use.getUser()) &&
-               (!call || !call->isCallee(&use) || !index.count(call->getFunction()));
-    });
-}
-
-void annotation::attach(candidate &candidate)
-{
-    Function &function = *candidate.function;
-    function.addFnAttr("tenon.mv.clones", utohexstr(candidate.clones, true));
-    if (!isPowerOf2_64(candidate.clones)) {
-        bool entry = is_entry(candidate);
-        if (entry)
-            function.addFnAttr("tenon.mv.entry");
-        if (entry || (candidate.clones & partial)) {
-            slotted.push_back(&function);
-            if (function.hasLocalLinkage()) { /* the tables name it */
-                function.setName(function.getName() + "." + mv.image);
-                function.setLinkage(GlobalValue::ExternalLinkage);
-                function.setVisibility(GlobalValue::HiddenVisibility);
+    /* Finds the candidates, and which of them call which. */
+    void collect()
+    {
+        for (Function &function : module)
+            if (tn__is_defined(function) && can_clone(function)) {
+                index[&function] = candidates.size();
+                candidates.emplace_back(function);
+            }
+        for (size_t caller = 0; caller < candidates.size(); caller++) {
+            SmallSet<size_t, 16> seen;
+            for (const Instruction &instruction : instructions(*candidates[caller].function)) {
+                const Function *callee = tn__callee(instruction);
+                auto found = callee ? index.find(callee) : index.end();
+                if (found == index.end() || !seen.insert(found->second).second)
+                    continue;
+                candidates[caller].callees.push_back(found->second);
+                candidates[found->second].callers.push_back(caller);
             }
         }
     }
-    if (function.isInterposable())
-        function.addFnAttr("tenon.mv.weak");
-}
 
-/* What linkers know it by: the IR may say that its name is to be taken as it stands. */
-static StringRef symbol_of(const Function &function)
-{
-    return GlobalValue::dropLLVMManglingEscape(function.getName());
-}
-
-size_t annotation::run()
-{
-    /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
-    for (GlobalValue &global : module.global_values())
-        if (!global.hasLocalLinkage() && global.hasDefaultVisibility())
-            global.setDSOLocal(false);
-    collect();
-    for (size_t target = 0; target < mv.count; target++) {
-        if (target && !mv.targets[target].clone_all)
-            partial |= UINT64_C(1) << target;
-        clone_for(target);
+    /* To a fixpoint: whoever gets a clone may complete the condition for its neighbours. */
+    void clone_for(size_t target)
+    {
+        const uint64_t bit = UINT64_C(1) << target;
+        auto is_cloned = [&](size_t i) { return (candidates[i].clones & bit) != 0; };
+        SmallVector<size_t, 0> work;
+        for (size_t i = 0; i < candidates.size(); i++)
+            if (mv.targets[target].clone_all || target == 0 || (candidates[i].flags & mv.targets[target].wanted)) {
+                candidates[i].clones |= bit;
+                work.push_back(i);
+            }
+        auto consider = [&](size_t i) {
+            if (is_cloned(i) || none_of(candidates[i].callers, is_cloned) || none_of(candidates[i].callees, is_cloned))
+                return;
+            candidates[i].clones |= bit;
+            work.push_back(i);
+        };
+        while (!work.empty()) {
+            size_t i = work.pop_back_val();
+            for_each(candidates[i].callees, consider);
+            for_each(candidates[i].callers, consider);
+        }
     }
-    for (candidate &candidate : candidates)
-        attach(candidate);
-    /* Slots are in the order of the names, as the table of functions is. */
-    sort(slotted, [](const Function *a, const Function *b) { return symbol_of(*a) < symbol_of(*b); });
-    for (size_t slot = 0; slot < slotted.size(); slot++)
-        slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
-    for (Function &function : module)
-        if (tn__is_defined(function) && !function.hasLocalLinkage() && !function.hasHiddenVisibility())
-            function.addFnAttr("tenon.mv.public");
-    return slotted.size();
-}
+
+    /* Anything but calls from functions that are multiplied themselves needs one address that all versions share. */
+    bool is_entry(const candidate &candidate) const
+    {
+        return !candidate.function->hasLocalLinkage() || any_of(candidate.function->uses(), [&](const Use &use) {
+            auto *call = dyn_cast<CallBase>(use.getUser());
+            return !isa<BlockAddress>(use.getUser()) &&
+                   (!call || !call->isCallee(&use) || !index.count(call->getFunction()));
+        });
+    }
+
+    void attach(candidate &candidate)
+    {
+        Function &function = *candidate.function;
+        function.addFnAttr("tenon.mv.clones", utohexstr(candidate.clones, true));
+        if (!isPowerOf2_64(candidate.clones)) {
+            bool entry = is_entry(candidate);
+            if (entry)
+                function.addFnAttr("tenon.mv.entry");
+            if (entry || (candidate.clones & partial)) {
+                slotted.push_back(&function);
+                if (function.hasLocalLinkage()) { /* the tables name it */
+                    function.setName(function.getName() + "." + mv.image);
+                    function.setLinkage(GlobalValue::ExternalLinkage);
+                    function.setVisibility(GlobalValue::HiddenVisibility);
+                }
+            }
+        }
+        if (function.isInterposable())
+            function.addFnAttr("tenon.mv.weak");
+    }
+
+    size_t run()
+    {
+        /* Front ends without -fPIC take for granted that nothing lies in a shared library; an image may. */
+        for (GlobalValue &global : module.global_values())
+            if (!global.hasLocalLinkage() && global.hasDefaultVisibility())
+                global.setDSOLocal(false);
+        collect();
+        for (size_t target = 0; target < mv.count; target++) {
+            if (target && !mv.targets[target].clone_all)
+                partial |= UINT64_C(1) << target;
+            clone_for(target);
+        }
+        for (candidate &candidate : candidates)
+            attach(candidate);
+        /* Slots are in the order of the names, as the table of functions is. */
+        sort(slotted, [](const Function *a, const Function *b) { return symbol_of(*a) < symbol_of(*b); });
+        for (size_t slot = 0; slot < slotted.size(); slot++)
+            slotted[slot]->addFnAttr("tenon.mv.slot", utostr(slot));
+        for (Function &function : module)
+            if (tn__is_defined(function) && !function.hasLocalLinkage() && !function.hasHiddenVisibility())
+                function.addFnAttr("tenon.mv.public");
+        return slotted.size();
+    }
+};
+
+} // namespace
 
 size_t tn__mv_annotate(LLVMModuleRef module, const tn__mv *mv)
 {

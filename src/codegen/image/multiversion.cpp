@@ -25,6 +25,37 @@
 
 using namespace llvm;
 
+/* What the function itself asks for comes behind the target's features: it was written to be called where they are. */
+static void compile_for(Function &function, const tn__mv_target &target)
+{
+    std::string features = target.features;
+    SmallVector<StringRef, 32> own;
+    function.getFnAttribute("target-features").getValueAsString().split(own, ',', -1, false);
+    for (StringRef feature : own)
+        if (feature.starts_with("+"))
+            features += "," + feature.str();
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", StringRef(features).ltrim(','));
+    function.removeFnAttr("tune-cpu");
+    if (target.opt_size || target.min_size)
+        function.addFnAttr(Attribute::OptimizeForSize);
+    if (target.min_size)
+        function.addFnAttr(Attribute::MinSize);
+}
+
+/* A jump through a slot that changes nothing but a register which calls may change, whatever the signature is. */
+static std::string jump_text(const Module &module, const std::string &slot)
+{
+    switch (TN_MODULE_TRIPLE(module).getArch()) {
+    case Triple::aarch64:
+        return "adrp x16, " + slot + "\n\tldr x16, [x16, :lo12:" + slot + "]\n\tbr x16";
+    case Triple::riscv64:
+        return ".Lentry${:uid}:\n\tauipc t3, %pcrel_hi(" + slot + ")\n\tld t3, %pcrel_lo(.Lentry${:uid})(t3)\n\tjr t3";
+    default:
+        return "jmpq *" + slot + "(%rip)";
+    }
+}
+
 namespace {
 
 /* A function with all its versions. */
@@ -48,227 +79,183 @@ struct multiplication {
     {
         return family.name + "." + mv.image + "." + utostr(target);
     }
-    void settle(Function &function);
-    void multiply(Function &function);
-    Function *make_entry(Function &body, family &family);
-    void clone(Function &body, family &family, size_t target);
-    Function *version(family &family, size_t target);
-    GlobalVariable *slot_array();
-    void call_through_slot(CallBase &call, const family &family);
-    void redirect(CallBase &call, size_t target);
-    void run();
+
+    /* ---- versions ---- */
+
+    /* Takes the place of `body`, which gets another name. */
+    Function *make_entry(Function &body, family &family)
+    {
+        LLVMContext &context = module.getContext();
+        auto *entry = Function::Create(body.getFunctionType(), body.getLinkage(), body.getAddressSpace(), "", &module);
+        entry->takeName(&body);
+        entry->setAttributes(body.getAttributes().removeFnAttributes(context));
+        if (body.hasFnAttribute("gc-leaf-function")) /* which others that are marked may call */
+            entry->addFnAttr("gc-leaf-function");
+        entry->setCallingConv(body.getCallingConv());
+        entry->setVisibility(body.getVisibility());
+        entry->setDSOLocal(body.isDSOLocal());
+        entry->setUnnamedAddr(body.getUnnamedAddr());
+        body.replaceUsesWithIf(entry, [](const Use &use) { return !isa<BlockAddress>(use.getUser()); });
+        body.setName(version_name(family, 0));
+        if (tn__is_defined(body)) {
+            entry->addFnAttr(Attribute::Naked);
+            entry->addFnAttr(Attribute::NoInline);
+            if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
+                entry->addFnAttr(Attribute::NoUnwind);
+            compile_for(*entry, mv.common);
+            slot_array(); /* the text names it */
+            std::string jump = jump_text(module, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
+            IRBuilder<> builder(BasicBlock::Create(context, "", entry));
+            auto *type = FunctionType::get(Type::getVoidTy(context), false);
+            builder.CreateCall(InlineAsm::get(type, jump, "", /*hasSideEffects=*/true));
+            builder.CreateUnreachable();
+            body.setLinkage(GlobalValue::ExternalLinkage);
+        } else if (body.hasAvailableExternallyLinkage()) {
+            entry->setLinkage(GlobalValue::ExternalLinkage);
+        }
+        body.setVisibility(GlobalValue::HiddenVisibility);
+        body.setDSOLocal(true);
+        return entry;
+    }
+
+    void clone(Function &body, family &family, size_t target)
+    {
+        ValueToValueMapTy map;
+        Function *copy = CloneFunction(&body, map);
+        copy->setName(version_name(family, target));
+        if (tn__is_defined(body))
+            copy->setLinkage(GlobalValue::ExternalLinkage);
+        copy->setVisibility(GlobalValue::HiddenVisibility);
+        copy->setDSOLocal(true);
+        family.versions[target] = copy;
+        bodies.push_back({copy, target});
+    }
+
+    /* The version for a target that has one; declared if it is not here. */
+    Function *version(family &family, size_t target)
+    {
+        Function *&version = family.versions[target];
+        if (!version) {
+            Function *model = family.versions[0];
+            version = Function::Create(model->getFunctionType(), GlobalValue::ExternalLinkage, model->getAddressSpace(),
+                                       version_name(family, target), &module);
+            version->setAttributes(model->getAttributes());
+            version->setCallingConv(model->getCallingConv());
+            version->setVisibility(GlobalValue::HiddenVisibility);
+            version->setDSOLocal(true);
+        }
+        return version;
+    }
+
+    void multiply(Function &function)
+    {
+        family family = {function.getName().str(), 1, 0, false, function.hasFnAttribute("tenon.mv.weak"), {}};
+        tn__attribute_number(function, "tenon.mv.clones", 16, family.clones);
+        family.has_slot = tn__attribute_number(function, "tenon.mv.slot", 10, family.slot);
+        family.versions.resize(mv.count);
+        family.versions[0] = &function;
+        Function *named = function.hasFnAttribute("tenon.mv.entry") ? make_entry(function, family) : &function;
+        if (!function.isDeclaration()) {
+            for (size_t target = 1; target < mv.count; target++)
+                if (family.clones >> target & 1)
+                    clone(function, family, target);
+            bodies.push_back({&function, 0});
+        }
+        family_of[named] = families.size();
+        families.push_back(std::move(family));
+    }
+
+    /* Functions with one body. Lookups need a name that no other file may define. */
+    void settle(Function &function)
+    {
+        bool whole = function.hasFnAttribute("tenon.mv.clones");
+        if (!function.isDeclaration() && !whole)
+            compile_for(function, mv.common);
+        else if (!function.isDeclaration())
+            bodies.push_back({&function, 0});
+        if (!tn__is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
+            return;
+        auto *alias =
+            GlobalAlias::create(GlobalValue::ExternalLinkage, function.getName() + "." + mv.image + ".0", &function);
+        alias->setVisibility(GlobalValue::HiddenVisibility);
+    }
+
+    /* ---- calls ---- */
+
+    GlobalVariable *slot_array()
+    {
+        if (!slots) {
+            auto *type = ArrayType::get(PointerType::get(module.getContext(), 0), 0);
+            slots = new GlobalVariable(module, type, false, GlobalValue::ExternalLinkage, nullptr,
+                                       std::string(mv.image) + ".slots");
+            slots->setVisibility(GlobalValue::HiddenVisibility);
+            slots->setDSOLocal(true);
+            slots->setAlignment(Align(8));
+        }
+        return slots;
+    }
+
+    /* The call does not name the function any more, so it says itself what matters of it to others than optimisers. */
+    void call_through_slot(CallBase &call, const family &family)
+    {
+        Function &function = *family.versions[0];
+        if (function.hasFnAttribute("gc-leaf-function"))
+            call.addFnAttr(Attribute::get(module.getContext(), "gc-leaf-function"));
+        if (function.hasFnAttribute(Attribute::ReturnsTwice))
+            call.addFnAttr(Attribute::ReturnsTwice);
+        IRBuilder<> builder(&call);
+        Value *place = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), slot_array(), family.slot);
+        LoadInst *load = builder.CreateLoad(builder.getPtrTy(), place, family.name + ".version");
+        load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(module.getContext(), {}));
+        call.setCalledOperand(load);
+    }
+
+    /* Lets a call in a body for `target` lead to the right version. */
+    void redirect(CallBase &call, size_t target)
+    {
+        auto found = family_of.find(call.getCalledOperand());
+        if (found == family_of.end() || families[found->second].weak)
+            return;
+        family &family = families[found->second];
+        if (target && !mv.targets[target].clone_all) { /* only this target runs it */
+            bool own = family.clones >> target & 1;
+            call.setCalledOperand(version(family, own ? target : mv.targets[target].base));
+            return;
+        }
+        uint64_t others = 0; /* targets that run this body, but not that version */
+        for (size_t i = 1; i < mv.count; i++)
+            if (!mv.targets[i].clone_all && mv.targets[i].base == target)
+                others |= family.clones & UINT64_C(1) << i;
+        if (others)
+            call_through_slot(call, family);
+        else
+            call.setCalledOperand(version(family, target));
+    }
+
+    void run()
+    {
+        std::vector<Function *> functions;
+        for (Function &function : module)
+            if (!function.isIntrinsic())
+                functions.push_back(&function);
+        for (Function *function : functions) {
+            uint64_t clones = 0;
+            tn__attribute_number(*function, "tenon.mv.clones", 16, clones);
+            if (clones > 1)
+                multiply(*function);
+            else
+                settle(*function);
+        }
+        for (auto &[body, target] : bodies) {
+            compile_for(*body, mv.targets[target]);
+            for (Instruction &instruction : instructions(*body))
+                if (auto *call = dyn_cast<CallBase>(&instruction))
+                    redirect(*call, target);
+        }
+    }
 };
 
 } // namespace
-
-/* ---- what a body is compiled for ---- */
-
-/* What the function itself asks for comes behind the target's features: it was written to be called where they are. */
-static void compile_for(Function &function, const tn__mv_target &target)
-{
-    std::string features = target.features;
-    SmallVector<StringRef, 32> own;
-    function.getFnAttribute("target-features").getValueAsString().split(own, ',', -1, false);
-    for (StringRef feature : own)
-        if (feature.starts_with("+"))
-            features += "," + feature.str();
-    function.addFnAttr("target-cpu", target.cpu);
-    function.addFnAttr("target-features", StringRef(features).ltrim(','));
-    function.removeFnAttr("tune-cpu");
-    if (target.opt_size || target.min_size)
-        function.addFnAttr(Attribute::OptimizeForSize);
-    if (target.min_size)
-        function.addFnAttr(Attribute::MinSize);
-}
-
-/* ---- entries ---- */
-
-/* A jump through a slot that changes nothing but a register which calls may change, whatever the signature is. */
-static std::string jump_text(const Module &module, const std::string &slot)
-{
-    switch (TN_MODULE_TRIPLE(module).getArch()) {
-    case Triple::aarch64:
-        return "adrp x16, " + slot + "\n\tldr x16, [x16, :lo12:" + slot + "]\n\tbr x16";
-    case Triple::riscv64:
-        return ".Lentry${:uid}:\n\tauipc t3, %pcrel_hi(" + slot + ")\n\tld t3, %pcrel_lo(.Lentry${:uid})(t3)\n\tjr t3";
-    default:
-        return "jmpq *" + slot + "(%rip)";
-    }
-}
-
-/* Takes the place of `body`, which gets another name. */
-Function *multiplication::make_entry(Function &body, family &family)
-{
-    LLVMContext &context = module.getContext();
-    auto *entry = Function::Create(body.getFunctionType(), body.getLinkage(), body.getAddressSpace(), "", &module);
-    entry->takeName(&body);
-    entry->setAttributes(body.getAttributes().removeFnAttributes(context));
-    if (body.hasFnAttribute("gc-leaf-function")) /* which others that are marked may call */
-        entry->addFnAttr("gc-leaf-function");
-    entry->setCallingConv(body.getCallingConv());
-    entry->setVisibility(body.getVisibility());
-    entry->setDSOLocal(body.isDSOLocal());
-    entry->setUnnamedAddr(body.getUnnamedAddr());
-    body.replaceUsesWithIf(entry, [](const Use &use) { return !isa<BlockAddress>(use.getUser()); });
-    body.setName(version_name(family, 0));
-    if (tn__is_defined(body)) {
-        entry->addFnAttr(Attribute::Naked);
-        entry->addFnAttr(Attribute::NoInline);
-        if (body.doesNotThrow()) /* or calls of the entry lose their landing pads */
-            entry->addFnAttr(Attribute::NoUnwind);
-        compile_for(*entry, mv.common);
-        slot_array(); /* the text names it */
-        std::string jump = jump_text(module, std::string(mv.image) + ".slots+" + utostr(8 * family.slot));
-        IRBuilder<> builder(BasicBlock::Create(context, "", entry));
-        auto *type = FunctionType::get(Type::getVoidTy(context), false);
-        builder.CreateCall(InlineAsm::get(type, jump, "", /*hasSideEffects=*/true));
-        builder.CreateUnreachable();
-        body.setLinkage(GlobalValue::ExternalLinkage);
-    } else if (body.hasAvailableExternallyLinkage()) {
-        entry->setLinkage(GlobalValue::ExternalLinkage);
-    }
-    body.setVisibility(GlobalValue::HiddenVisibility);
-    body.setDSOLocal(true);
-    return entry;
-}
-
-/* ---- versions ---- */
-
-void multiplication::clone(Function &body, family &family, size_t target)
-{
-    ValueToValueMapTy map;
-    Function *copy = CloneFunction(&body, map);
-    copy->setName(version_name(family, target));
-    if (tn__is_defined(body))
-        copy->setLinkage(GlobalValue::ExternalLinkage);
-    copy->setVisibility(GlobalValue::HiddenVisibility);
-    copy->setDSOLocal(true);
-    family.versions[target] = copy;
-    bodies.push_back({copy, target});
-}
-
-/* The version for a target that has one; declared if it is not here. */
-Function *multiplication::version(family &family, size_t target)
-{
-    Function *&version = family.versions[target];
-    if (!version) {
-        Function *model = family.versions[0];
-        version = Function::Create(model->getFunctionType(), GlobalValue::ExternalLinkage, model->getAddressSpace(),
-                                   version_name(family, target), &module);
-        version->setAttributes(model->getAttributes());
-        version->setCallingConv(model->getCallingConv());
-        version->setVisibility(GlobalValue::HiddenVisibility);
-        version->setDSOLocal(true);
-    }
-    return version;
-}
-
-void multiplication::multiply(Function &function)
-{
-    family family = {function.getName().str(), 1, 0, false, function.hasFnAttribute("tenon.mv.weak"), {}};
-    tn__attribute_number(function, "tenon.mv.clones", 16, family.clones);
-    family.has_slot = tn__attribute_number(function, "tenon.mv.slot", 10, family.slot);
-    family.versions.resize(mv.count);
-    family.versions[0] = &function;
-    Function *named = function.hasFnAttribute("tenon.mv.entry") ? make_entry(function, family) : &function;
-    if (!function.isDeclaration()) {
-        for (size_t target = 1; target < mv.count; target++)
-            if (family.clones >> target & 1)
-                clone(function, family, target);
-        bodies.push_back({&function, 0});
-    }
-    family_of[named] = families.size();
-    families.push_back(std::move(family));
-}
-
-/* Functions with one body. Lookups need a name that no other file may define. */
-void multiplication::settle(Function &function)
-{
-    bool whole = function.hasFnAttribute("tenon.mv.clones");
-    if (!function.isDeclaration() && !whole)
-        compile_for(function, mv.common);
-    else if (!function.isDeclaration())
-        bodies.push_back({&function, 0});
-    if (!tn__is_defined(function) || !function.hasFnAttribute("tenon.mv.public"))
-        return;
-    auto *alias =
-        GlobalAlias::create(GlobalValue::ExternalLinkage, function.getName() + "." + mv.image + ".0", &function);
-    alias->setVisibility(GlobalValue::HiddenVisibility);
-}
-
-/* ---- calls ---- */
-
-GlobalVariable *multiplication::slot_array()
-{
-    if (!slots) {
-        auto *type = ArrayType::get(PointerType::get(module.getContext(), 0), 0);
-        slots = new GlobalVariable(module, type, false, GlobalValue::ExternalLinkage, nullptr,
-                                   std::string(mv.image) + ".slots");
-        slots->setVisibility(GlobalValue::HiddenVisibility);
-        slots->setDSOLocal(true);
-        slots->setAlignment(Align(8));
-    }
-    return slots;
-}
-
-/* The call does not name the function any more, so it says itself what matters of it to others than optimisers. */
-void multiplication::call_through_slot(CallBase &call, const family &family)
-{
-    Function &function = *family.versions[0];
-    if (function.hasFnAttribute("gc-leaf-function"))
-        call.addFnAttr(Attribute::get(module.getContext(), "gc-leaf-function"));
-    if (function.hasFnAttribute(Attribute::ReturnsTwice))
-        call.addFnAttr(Attribute::ReturnsTwice);
-    IRBuilder<> builder(&call);
-    Value *place = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), slot_array(), family.slot);
-    LoadInst *load = builder.CreateLoad(builder.getPtrTy(), place, family.name + ".version");
-    load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(module.getContext(), {}));
-    call.setCalledOperand(load);
-}
-
-/* Lets a call in a body for `target` lead to the right version. */
-void multiplication::redirect(CallBase &call, size_t target)
-{
-    auto found = family_of.find(call.getCalledOperand());
-    if (found == family_of.end() || families[found->second].weak)
-        return;
-    family &family = families[found->second];
-    if (target && !mv.targets[target].clone_all) { /* only this target runs it */
-        bool own = family.clones >> target & 1;
-        call.setCalledOperand(version(family, own ? target : mv.targets[target].base));
-        return;
-    }
-    uint64_t others = 0; /* targets that run this body, but not that version */
-    for (size_t i = 1; i < mv.count; i++)
-        if (!mv.targets[i].clone_all && mv.targets[i].base == target)
-            others |= family.clones & UINT64_C(1) << i;
-    if (others)
-        call_through_slot(call, family);
-    else
-        call.setCalledOperand(version(family, target));
-}
-
-void multiplication::run()
-{
-    std::vector<Function *> functions;
-    for (Function &function : module)
-        if (!function.isIntrinsic())
-            functions.push_back(&function);
-    for (Function *function : functions) {
-        uint64_t clones = 0;
-        tn__attribute_number(*function, "tenon.mv.clones", 16, clones);
-        if (clones > 1)
-            multiply(*function);
-        else
-            settle(*function);
-    }
-    for (auto &[body, target] : bodies) {
-        compile_for(*body, mv.targets[target]);
-        for (Instruction &instruction : instructions(*body))
-            if (auto *call = dyn_cast<CallBase>(&instruction))
-                redirect(*call, target);
-    }
-}
 
 void tn__mv_multiply(LLVMModuleRef module, const tn__mv *mv)
 {

@@ -419,25 +419,6 @@ bool tn__nesting_of_bitcode(StringRef bytes, std::string &message)
 
 namespace {
 
-class visitor {
-  public:
-    bool visit(const Module &module);
-    std::string message;
-
-  private:
-    paths<const Constant *> constants{TN__NESTING}, aliases{TN__ALIAS_NESTING};
-    paths<const MDNode *> nodes{TN__METADATA_NESTING};
-
-    bool visit(const Value *value);
-    bool visit(const Metadata *metadata);
-    bool visit(const Function &function);
-    bool visit(const Instruction &instruction);
-    bool visit(const DbgRecord &record);
-    bool visit_alias(const GlobalValue &alias);
-    bool visit_operands(const User &user);
-    template <typename Owner> bool visit_attached(const Owner &owner);
-};
-
 /* Functions and variables end a constant, but aliases continue it. */
 const Constant *as_nested(const Value *value)
 {
@@ -454,94 +435,101 @@ bool constant_edge(const Constant *from, unsigned number, const Constant *&to)
     return true;
 }
 
-bool visitor::visit(const Value *value)
-{
-    if (auto *wrapped = dyn_cast<MetadataAsValue>(value))
-        return visit(wrapped->getMetadata());
-    const Constant *root = as_nested(value);
-    auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &) {
-        return constant_edge(from, i, to);
-    };
-    return !root || constants.visit(root, edge) || refuse(message, "constants are nested", TN__NESTING);
-}
+struct visitor {
+    std::string message;
+    paths<const Constant *> constants{TN__NESTING}, aliases{TN__ALIAS_NESTING};
+    paths<const MDNode *> nodes{TN__METADATA_NESTING};
 
-bool visitor::visit_alias(const GlobalValue &alias)
-{
-    auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &levels) {
-        levels = isa<GlobalValue>(from);
-        return constant_edge(from, i, to);
-    };
-    return visit(&alias) && (aliases.visit(&alias, edge) || refuse(message, "aliases are nested", TN__ALIAS_NESTING));
-}
+    bool visit(const Value *value)
+    {
+        if (auto *wrapped = dyn_cast<MetadataAsValue>(value))
+            return visit(wrapped->getMetadata());
+        const Constant *root = as_nested(value);
+        auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &) {
+            return constant_edge(from, i, to);
+        };
+        return !root || constants.visit(root, edge) || refuse(message, "constants are nested", TN__NESTING);
+    }
 
-bool visitor::visit(const Metadata *metadata)
-{
-    if (auto *value = dyn_cast_or_null<ValueAsMetadata>(metadata))
-        return visit(value->getValue());
-    if (auto *list = dyn_cast_or_null<DIArgList>(metadata))
-        return all_of(list->getArgs(), [this](const Metadata *argument) { return visit(argument); });
-    auto *root = dyn_cast_or_null<MDNode>(metadata);
-    bool good = true;
-    auto edge = [&](const MDNode *from, unsigned i, const MDNode *&to, unsigned &) {
-        if (i >= from->getNumOperands())
+    bool visit_alias(const GlobalValue &alias)
+    {
+        auto edge = [](const Constant *from, unsigned i, const Constant *&to, unsigned &levels) {
+            levels = isa<GlobalValue>(from);
+            return constant_edge(from, i, to);
+        };
+        return visit(&alias) &&
+               (aliases.visit(&alias, edge) || refuse(message, "aliases are nested", TN__ALIAS_NESTING));
+    }
+
+    bool visit(const Metadata *metadata)
+    {
+        if (auto *value = dyn_cast_or_null<ValueAsMetadata>(metadata))
+            return visit(value->getValue());
+        if (auto *list = dyn_cast_or_null<DIArgList>(metadata))
+            return all_of(list->getArgs(), [this](const Metadata *argument) { return visit(argument); });
+        auto *root = dyn_cast_or_null<MDNode>(metadata);
+        bool good = true;
+        auto edge = [&](const MDNode *from, unsigned i, const MDNode *&to, unsigned &) {
+            if (i >= from->getNumOperands())
+                return false;
+            const Metadata *operand = from->getOperand(i).get();
+            if (auto *node = dyn_cast_or_null<MDNode>(operand))
+                to = node;
+            else if (operand && !isa<MDString>(operand))
+                good = good && visit(operand);
+            return true;
+        };
+        return !root || (nodes.visit(root, edge) ? good : refuse(message, "metadata is nested", TN__METADATA_NESTING));
+    }
+
+    bool visit_operands(const User &user)
+    {
+        return all_of(user.operand_values(), [this](const Value *value) { return visit(value); });
+    }
+
+    template <typename Owner> bool visit_attached(const Owner &owner)
+    {
+        if (!owner.hasMetadata())
+            return true;
+        SmallVector<std::pair<unsigned, MDNode *>, 8> attached;
+        owner.getAllMetadata(attached);
+        return all_of(attached, [this](const auto &pair) { return visit(pair.second); });
+    }
+
+    bool visit(const DbgRecord &record)
+    {
+        if (!visit(record.getDebugLoc().getAsMDNode()))
             return false;
-        const Metadata *operand = from->getOperand(i).get();
-        if (auto *node = dyn_cast_or_null<MDNode>(operand))
-            to = node;
-        else if (operand && !isa<MDString>(operand))
-            good = good && visit(operand);
-        return true;
-    };
-    return !root || (nodes.visit(root, edge) ? good : refuse(message, "metadata is nested", TN__METADATA_NESTING));
-}
+        auto *variable = dyn_cast<DbgVariableRecord>(&record);
+        return !variable || (visit(variable->getRawLocation()) && visit(variable->getRawVariable()));
+    }
 
-bool visitor::visit_operands(const User &user)
-{
-    return all_of(user.operand_values(), [this](const Value *value) { return visit(value); });
-}
+    bool visit(const Instruction &instruction)
+    {
+        return visit_operands(instruction) && visit_attached(instruction) &&
+               all_of(instruction.getDbgRecordRange(), [this](const DbgRecord &record) { return visit(record); });
+    }
 
-template <typename Owner> bool visitor::visit_attached(const Owner &owner)
-{
-    if (!owner.hasMetadata())
-        return true;
-    SmallVector<std::pair<unsigned, MDNode *>, 8> attached;
-    owner.getAllMetadata(attached);
-    return all_of(attached, [this](const auto &pair) { return visit(pair.second); });
-}
+    bool visit(const Function &function)
+    {
+        return visit_operands(function) && visit_attached(function) &&
+               all_of(instructions(function), [this](const Instruction &instruction) { return visit(instruction); });
+    }
 
-bool visitor::visit(const DbgRecord &record)
-{
-    if (!visit(record.getDebugLoc().getAsMDNode()))
-        return false;
-    auto *variable = dyn_cast<DbgVariableRecord>(&record);
-    return !variable || (visit(variable->getRawLocation()) && visit(variable->getRawVariable()));
-}
-
-bool visitor::visit(const Instruction &instruction)
-{
-    return visit_operands(instruction) && visit_attached(instruction) &&
-           all_of(instruction.getDbgRecordRange(), [this](const DbgRecord &record) { return visit(record); });
-}
-
-bool visitor::visit(const Function &function)
-{
-    return visit_operands(function) && visit_attached(function) &&
-           all_of(instructions(function), [this](const Instruction &instruction) { return visit(instruction); });
-}
-
-bool visitor::visit(const Module &module)
-{
-    auto visit_variable = [this](const GlobalVariable &variable) {
-        return visit_operands(variable) && visit_attached(variable);
-    };
-    auto visit_named = [this](const NamedMDNode &named) {
-        return all_of(named.operands(), [this](const MDNode *node) { return visit(node); });
-    };
-    auto visit_one = [this](const GlobalValue &value) { return visit_alias(value); };
-    return all_of(module.globals(), visit_variable) && all_of(module.aliases(), visit_one) &&
-           all_of(module.ifuncs(), visit_one) && all_of(module.named_metadata(), visit_named) &&
-           all_of(module, [this](const Function &function) { return visit(function); });
-}
+    bool visit(const Module &module)
+    {
+        auto visit_variable = [this](const GlobalVariable &variable) {
+            return visit_operands(variable) && visit_attached(variable);
+        };
+        auto visit_named = [this](const NamedMDNode &named) {
+            return all_of(named.operands(), [this](const MDNode *node) { return visit(node); });
+        };
+        auto visit_one = [this](const GlobalValue &value) { return visit_alias(value); };
+        return all_of(module.globals(), visit_variable) && all_of(module.aliases(), visit_one) &&
+               all_of(module.ifuncs(), visit_one) && all_of(module.named_metadata(), visit_named) &&
+               all_of(module, [this](const Function &function) { return visit(function); });
+    }
+};
 
 } // namespace
 

@@ -26,9 +26,17 @@ static bool is_shared(const Metadata *metadata)
            isa<DIGlobalVariableExpression>(metadata);
 }
 
+/* Definitions that a part does not refer to itself are still needed by other parts. */
+static GlobalValue::LinkageTypes kept(GlobalValue::LinkageTypes linkage)
+{
+    if (linkage == GlobalValue::LinkOnceAnyLinkage)
+        return GlobalValue::WeakAnyLinkage;
+    return linkage == GlobalValue::LinkOnceODRLinkage ? GlobalValue::WeakODRLinkage : linkage;
+}
+
 namespace {
 
-class extraction final : public ValueMaterializer {
+struct extraction final : public ValueMaterializer {
     tn__split &split;
     const size_t part;
     const tn__extraction &how;
@@ -42,7 +50,6 @@ class extraction final : public ValueMaterializer {
     DenseSet<const DICompileUnit *> units;
     uint64_t budget; /* instructions that may come along for inlining */
 
-  public:
     extraction(tn__split &split, size_t part, const tn__extraction &how)
         : split(split), part(part), how(how), stubs(part && how.stubs),
           made(std::make_unique<Module>(split.module->getName(), split.module->getContext())), small(*made),
@@ -53,30 +60,11 @@ class extraction final : public ValueMaterializer {
         small.setTargetTriple(split.module->getTargetTriple());
     }
 
-    /* Called for every global that is mentioned but does not exist yet. */
-    Value *materialize(Value *value) override;
-    /* The caller's. */
-    LLVMModuleRef run();
-
-  private:
     bool is_here(const GlobalValue &global) const
     {
         auto found = split.part_of.find(&global);
         return found != split.part_of.end() && found->second == part;
     }
-    Function *declare(const Function &function, const Twine &name);
-    GlobalVariable *declare(const GlobalVariable &variable, const Twine &name);
-    void define(const Function &function);
-    void copy_body(Function &to, const Function &from);
-    void define(const GlobalVariable &variable);
-    void define_indirect(const GlobalValue &global);
-    void take_initializers();
-    void go_past_stubs(Function &function);
-    bool may_inline(const Function &callee) const;
-    void bring_along(const Function &caller, SmallVectorImpl<const Function *> &work);
-    void bring_inlinable();
-    void take_flags();
-    void list_units();
     /* The function of the large module that a call names, or NULL. */
     const Function *origin(const Instruction &call) const
     {
@@ -91,291 +79,286 @@ class extraction final : public ValueMaterializer {
         for (auto &[kind, node] : attachments)
             to.addMetadata(kind, *mapper.mapMDNode(*node));
     }
-};
 
-} // namespace
+    /* ---- declarations ---- */
 
-/* ---- declarations ---- */
-
-Function *extraction::declare(const Function &function, const Twine &name)
-{
-    auto *copy = Function::Create(function.getFunctionType(), GlobalValue::ExternalLinkage, function.getAddressSpace(),
-                                  name, &small);
-    copy->setCallingConv(function.getCallingConv());
-    copy->setAttributes(function.getAttributes());
-    copy->setVisibility(function.getVisibility());
-    copy->setUnnamedAddr(function.getUnnamedAddr());
-    copy->setDSOLocal(function.isDSOLocal());
-    if (function.hasExternalWeakLinkage())
-        copy->setLinkage(GlobalValue::ExternalWeakLinkage);
-    origins[copy] = &function;
-    return copy;
-}
-
-GlobalVariable *extraction::declare(const GlobalVariable &variable, const Twine &name)
-{
-    auto *copy = new GlobalVariable(small, variable.getValueType(), variable.isConstant(), GlobalValue::ExternalLinkage,
-                                    nullptr, name, nullptr, variable.getThreadLocalMode(), variable.getAddressSpace());
-    copy->copyAttributesFrom(&variable);
-    if (variable.hasExternalWeakLinkage())
-        copy->setLinkage(GlobalValue::ExternalWeakLinkage);
-    return copy;
-}
-
-Value *extraction::materialize(Value *value)
-{
-    auto *global = dyn_cast<GlobalValue>(value);
-    if (!global || global->getParent() != split.module)
-        return nullptr;
-    if (auto *function = dyn_cast<Function>(global))
-        return declare(*function, function->getName());
-    if (auto *variable = dyn_cast<GlobalVariable>(global)) {
-        GlobalVariable *copy = declare(*variable, variable->getName());
-        if (split.is_copied(*variable)) {
-            copy->setLinkage(GlobalValue::PrivateLinkage);
-            copy->setVisibility(GlobalValue::DefaultVisibility);
-            copy->setInitializer(variable->getInitializer()); /* names no other global */
-        }
+    Function *declare(const Function &function, const Twine &name)
+    {
+        auto *copy = Function::Create(function.getFunctionType(), GlobalValue::ExternalLinkage,
+                                      function.getAddressSpace(), name, &small);
+        copy->setCallingConv(function.getCallingConv());
+        copy->setAttributes(function.getAttributes());
+        copy->setVisibility(function.getVisibility());
+        copy->setUnnamedAddr(function.getUnnamedAddr());
+        copy->setDSOLocal(function.isDSOLocal());
+        if (function.hasExternalWeakLinkage())
+            copy->setLinkage(GlobalValue::ExternalWeakLinkage);
+        origins[copy] = &function;
         return copy;
     }
-    /* An alias or indirect function; only its own part knows of what. */
-    if (auto *type = dyn_cast<FunctionType>(global->getValueType())) {
+
+    GlobalVariable *declare(const GlobalVariable &variable, const Twine &name)
+    {
         auto *copy =
-            Function::Create(type, GlobalValue::ExternalLinkage, global->getAddressSpace(), global->getName(), &small);
+            new GlobalVariable(small, variable.getValueType(), variable.isConstant(), GlobalValue::ExternalLinkage,
+                               nullptr, name, nullptr, variable.getThreadLocalMode(), variable.getAddressSpace());
+        copy->copyAttributesFrom(&variable);
+        if (variable.hasExternalWeakLinkage())
+            copy->setLinkage(GlobalValue::ExternalWeakLinkage);
+        return copy;
+    }
+
+    /* Called for every global that is mentioned but does not exist yet. */
+    Value *materialize(Value *value) override
+    {
+        auto *global = dyn_cast<GlobalValue>(value);
+        if (!global || global->getParent() != split.module)
+            return nullptr;
+        if (auto *function = dyn_cast<Function>(global))
+            return declare(*function, function->getName());
+        if (auto *variable = dyn_cast<GlobalVariable>(global)) {
+            GlobalVariable *copy = declare(*variable, variable->getName());
+            if (split.is_copied(*variable)) {
+                copy->setLinkage(GlobalValue::PrivateLinkage);
+                copy->setVisibility(GlobalValue::DefaultVisibility);
+                copy->setInitializer(variable->getInitializer()); /* names no other global */
+            }
+            return copy;
+        }
+        /* An alias or indirect function; only its own part knows of what. */
+        if (auto *type = dyn_cast<FunctionType>(global->getValueType())) {
+            auto *copy = Function::Create(type, GlobalValue::ExternalLinkage, global->getAddressSpace(),
+                                          global->getName(), &small);
+            copy->setVisibility(global->getVisibility());
+            return copy;
+        }
+        auto *copy =
+            new GlobalVariable(small, global->getValueType(), false, GlobalValue::ExternalLinkage, nullptr,
+                               global->getName(), nullptr, global->getThreadLocalMode(), global->getAddressSpace());
         copy->setVisibility(global->getVisibility());
         return copy;
     }
-    auto *copy =
-        new GlobalVariable(small, global->getValueType(), false, GlobalValue::ExternalLinkage, nullptr,
-                           global->getName(), nullptr, global->getThreadLocalMode(), global->getAddressSpace());
-    copy->setVisibility(global->getVisibility());
-    return copy;
-}
 
-/* ---- definitions ---- */
+    /* ---- definitions ---- */
 
-/* Definitions that a part does not refer to itself are still needed by other parts. */
-static GlobalValue::LinkageTypes kept(GlobalValue::LinkageTypes linkage)
-{
-    if (linkage == GlobalValue::LinkOnceAnyLinkage)
-        return GlobalValue::WeakAnyLinkage;
-    return linkage == GlobalValue::LinkOnceODRLinkage ? GlobalValue::WeakODRLinkage : linkage;
-}
-
-void extraction::copy_body(Function &to, const Function &from)
-{
-    to.copyAttributesFrom(&from);
-    to.setPersonalityFn(from.hasPersonalityFn() ? mapper.mapConstant(*from.getPersonalityFn()) : nullptr);
-    to.setPrefixData(from.hasPrefixData() ? mapper.mapConstant(*from.getPrefixData()) : nullptr);
-    to.setPrologueData(from.hasPrologueData() ? mapper.mapConstant(*from.getPrologueData()) : nullptr);
-    take_metadata(to, from);
-    for (auto [argument, copy] : zip(from.args(), to.args())) {
-        copy.setName(argument.getName());
-        map[&argument] = &copy;
-    }
-    for (const BasicBlock &block : from) {
-        BasicBlock *copy = CloneBasicBlock(&block, map, "", &to, nullptr, /*MapAtoms=*/false);
-        map[&block] = copy;
-        if (block.hasAddressTaken())
-            map[BlockAddress::lookup(&block)] = BlockAddress::get(&to, copy);
-    }
-    for (BasicBlock &block : to)
-        for (Instruction &instruction : block) {
-            mapper.remapDbgRecordRange(&small, instruction.getDbgRecordRange());
-            mapper.remapInstruction(instruction);
+    void copy_body(Function &to, const Function &from)
+    {
+        to.copyAttributesFrom(&from);
+        to.setPersonalityFn(from.hasPersonalityFn() ? mapper.mapConstant(*from.getPersonalityFn()) : nullptr);
+        to.setPrefixData(from.hasPrefixData() ? mapper.mapConstant(*from.getPrefixData()) : nullptr);
+        to.setPrologueData(from.hasPrologueData() ? mapper.mapConstant(*from.getPrologueData()) : nullptr);
+        take_metadata(to, from);
+        for (auto [argument, copy] : zip(from.args(), to.args())) {
+            copy.setName(argument.getName());
+            map[&argument] = &copy;
         }
-    if (DISubprogram *program = to.getSubprogram())
-        units.insert(program->getUnit());
-}
-
-void extraction::define(const Function &function)
-{
-    Function *copy;
-    if (stubs) {
-        copy = declare(function, split.bodies.lookup(&function));
-        origins.erase(copy);
-    } else {
-        copy = cast<Function>(mapper.mapValue(function));
-    }
-    copy_body(*copy, function);
-    copy->setLinkage(stubs ? GlobalValue::ExternalLinkage : kept(function.getLinkage()));
-    if (stubs)
-        copy->setVisibility(GlobalValue::DefaultVisibility); /* its stub looks it up */
-}
-
-void extraction::define(const GlobalVariable &variable)
-{
-    auto *copy = cast<GlobalVariable>(mapper.mapValue(variable));
-    copy->setLinkage(kept(variable.getLinkage()));
-    copy->setInitializer(mapper.mapConstant(*variable.getInitializer()));
-    take_metadata(*copy, variable);
-}
-
-/* Aliases and indirect functions replace the declarations that stood in for them. */
-void extraction::define_indirect(const GlobalValue &global)
-{
-    GlobalValue *copy;
-    if (auto *alias = dyn_cast<GlobalAlias>(&global))
-        copy = GlobalAlias::create(alias->getValueType(), alias->getAddressSpace(), kept(alias->getLinkage()), "",
-                                   mapper.mapConstant(*alias->getAliasee()), &small);
-    else
-        copy = GlobalIFunc::create(global.getValueType(), global.getAddressSpace(), kept(global.getLinkage()), "",
-                                   mapper.mapConstant(*cast<GlobalIFunc>(global).getResolver()), &small);
-    copy->setVisibility(global.getVisibility());
-    copy->setUnnamedAddr(global.getUnnamedAddr());
-    copy->setThreadLocalMode(global.getThreadLocalMode());
-    copy->setDSOLocal(global.isDSOLocal());
-    auto *stand_in = cast<GlobalValue>(mapper.mapValue(global));
-    copy->takeName(stand_in);
-    stand_in->replaceAllUsesWith(copy);
-    stand_in->eraseFromParent();
-}
-
-/* llvm.global_ctors and the like; of llvm.used only members that are in this part. */
-void extraction::take_initializers()
-{
-    for (const GlobalVariable &variable : split.module->globals()) {
-        if (!variable.hasAppendingLinkage())
-            continue;
-        auto *list = dyn_cast<ConstantArray>(variable.getInitializer());
-        if (!list)
-            continue;
-        SmallVector<Constant *, 16> members;
-        for (const Use &use : list->operands()) {
-            auto *named = dyn_cast<GlobalValue>(use->stripPointerCasts());
-            if (variable.getSection() != "llvm.metadata" || (named && is_here(*named)))
-                members.push_back(mapper.mapConstant(*cast<Constant>(use)));
+        for (const BasicBlock &block : from) {
+            BasicBlock *copy = CloneBasicBlock(&block, map, "", &to, nullptr, /*MapAtoms=*/false);
+            map[&block] = copy;
+            if (block.hasAddressTaken())
+                map[BlockAddress::lookup(&block)] = BlockAddress::get(&to, copy);
         }
-        if (members.empty())
-            continue;
-        auto *type = ArrayType::get(list->getType()->getElementType(), members.size());
-        auto *copy = new GlobalVariable(small, type, variable.isConstant(), GlobalValue::AppendingLinkage,
-                                        ConstantArray::get(type, members), variable.getName());
-        copy->setSection(variable.getSection());
-    }
-}
-
-/* ---- calls ---- */
-
-/* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a function's
- * address refer to its stub, which is the same everywhere. */
-void extraction::go_past_stubs(Function &function)
-{
-    for (BasicBlock &block : function)
-        for (Instruction &instruction : block) {
-            const Function *callee = origin(instruction);
-            auto found = callee ? split.part_of.find(callee) : split.part_of.end();
-            if (found == split.part_of.end() || found->second == 0 || callee->isWeakForLinker() ||
-                !(found->second == part || split.parts[found->second].compiled))
-                continue;
-            const char *name = split.bodies.lookup(callee);
-            Function *body = small.getFunction(name);
-            if (!body) {
-                body = declare(*callee, name);
-                body->setVisibility(GlobalValue::DefaultVisibility);
-                body->setDSOLocal(true);
+        for (BasicBlock &block : to)
+            for (Instruction &instruction : block) {
+                mapper.remapDbgRecordRange(&small, instruction.getDbgRecordRange());
+                mapper.remapInstruction(instruction);
             }
-            cast<CallBase>(instruction).setCalledOperand(body);
+        if (DISubprogram *program = to.getSubprogram())
+            units.insert(program->getUnit());
+    }
+
+    void define(const Function &function)
+    {
+        Function *copy;
+        if (stubs) {
+            copy = declare(function, split.bodies.lookup(&function));
+            origins.erase(copy);
+        } else {
+            copy = cast<Function>(mapper.mapValue(function));
         }
-}
+        copy_body(*copy, function);
+        copy->setLinkage(stubs ? GlobalValue::ExternalLinkage : kept(function.getLinkage()));
+        if (stubs)
+            copy->setVisibility(GlobalValue::DefaultVisibility); /* its stub looks it up */
+    }
 
-bool extraction::may_inline(const Function &callee) const
-{
-    if (callee.isDeclaration() || callee.isInterposable() || callee.hasFnAttribute(Attribute::NoInline) ||
-        callee.hasOptNone())
-        return false;
-    auto found = split.part_of.find(&callee);
-    if (found != split.part_of.end() && (found->second == part || split.entangled.contains(&callee)))
-        return false;
-    if (any_of(callee, [](const BasicBlock &block) { return block.hasAddressTaken(); }))
-        return false;
-    if (callee.hasFnAttribute(Attribute::AlwaysInline))
-        return true;
-    unsigned count = 0;
-    for (const BasicBlock &block : callee)
-        if ((count += block.size()) > how.inline_size)
+    void define(const GlobalVariable &variable)
+    {
+        auto *copy = cast<GlobalVariable>(mapper.mapValue(variable));
+        copy->setLinkage(kept(variable.getLinkage()));
+        copy->setInitializer(mapper.mapConstant(*variable.getInitializer()));
+        take_metadata(*copy, variable);
+    }
+
+    /* Aliases and indirect functions replace the declarations that stood in for them. */
+    void define_indirect(const GlobalValue &global)
+    {
+        GlobalValue *copy;
+        if (auto *alias = dyn_cast<GlobalAlias>(&global))
+            copy = GlobalAlias::create(alias->getValueType(), alias->getAddressSpace(), kept(alias->getLinkage()), "",
+                                       mapper.mapConstant(*alias->getAliasee()), &small);
+        else
+            copy = GlobalIFunc::create(global.getValueType(), global.getAddressSpace(), kept(global.getLinkage()), "",
+                                       mapper.mapConstant(*cast<GlobalIFunc>(global).getResolver()), &small);
+        copy->setVisibility(global.getVisibility());
+        copy->setUnnamedAddr(global.getUnnamedAddr());
+        copy->setThreadLocalMode(global.getThreadLocalMode());
+        copy->setDSOLocal(global.isDSOLocal());
+        auto *stand_in = cast<GlobalValue>(mapper.mapValue(global));
+        copy->takeName(stand_in);
+        stand_in->replaceAllUsesWith(copy);
+        stand_in->eraseFromParent();
+    }
+
+    /* llvm.global_ctors and the like; of llvm.used only members that are in this part. */
+    void take_initializers()
+    {
+        for (const GlobalVariable &variable : split.module->globals()) {
+            if (!variable.hasAppendingLinkage())
+                continue;
+            auto *list = dyn_cast<ConstantArray>(variable.getInitializer());
+            if (!list)
+                continue;
+            SmallVector<Constant *, 16> members;
+            for (const Use &use : list->operands()) {
+                auto *named = dyn_cast<GlobalValue>(use->stripPointerCasts());
+                if (variable.getSection() != "llvm.metadata" || (named && is_here(*named)))
+                    members.push_back(mapper.mapConstant(*cast<Constant>(use)));
+            }
+            if (members.empty())
+                continue;
+            auto *type = ArrayType::get(list->getType()->getElementType(), members.size());
+            auto *copy = new GlobalVariable(small, type, variable.isConstant(), GlobalValue::AppendingLinkage,
+                                            ConstantArray::get(type, members), variable.getName());
+            copy->setSection(variable.getSection());
+        }
+    }
+
+    /* ---- calls ---- */
+
+    /* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a function's
+ * address refer to its stub, which is the same everywhere. */
+    void go_past_stubs(Function &function)
+    {
+        for (BasicBlock &block : function)
+            for (Instruction &instruction : block) {
+                const Function *callee = origin(instruction);
+                auto found = callee ? split.part_of.find(callee) : split.part_of.end();
+                if (found == split.part_of.end() || found->second == 0 || callee->isWeakForLinker() ||
+                    !(found->second == part || split.parts[found->second].compiled))
+                    continue;
+                const char *name = split.bodies.lookup(callee);
+                Function *body = small.getFunction(name);
+                if (!body) {
+                    body = declare(*callee, name);
+                    body->setVisibility(GlobalValue::DefaultVisibility);
+                    body->setDSOLocal(true);
+                }
+                cast<CallBase>(instruction).setCalledOperand(body);
+            }
+    }
+
+    bool may_inline(const Function &callee) const
+    {
+        if (callee.isDeclaration() || callee.isInterposable() || callee.hasFnAttribute(Attribute::NoInline) ||
+            callee.hasOptNone())
             return false;
-    return count <= budget;
-}
-
-/* Lists the functions that the caller may inline. */
-void extraction::bring_along(const Function &caller, SmallVectorImpl<const Function *> &work)
-{
-    for (const BasicBlock &block : caller)
-        for (const Instruction &instruction : block)
-            if (const Function *callee = origin(instruction))
-                work.push_back(callee);
-}
-
-void extraction::bring_inlinable()
-{
-    SmallVector<const Function *, 16> work;
-    for (const Function &function : small)
-        bring_along(function, work);
-    while (!work.empty()) {
-        const Function *callee = work.pop_back_val();
-        auto *copy = cast<Function>(mapper.mapValue(*callee));
-        if (!copy->isDeclaration() || !may_inline(*callee))
-            continue;
-        copy_body(*copy, *callee);
-        copy->setLinkage(GlobalValue::AvailableExternallyLinkage);
-        budget -= std::min<uint64_t>(budget, copy->getInstructionCount());
-        bring_along(*copy, work);
+        auto found = split.part_of.find(&callee);
+        if (found != split.part_of.end() && (found->second == part || split.entangled.contains(&callee)))
+            return false;
+        if (any_of(callee, [](const BasicBlock &block) { return block.hasAddressTaken(); }))
+            return false;
+        if (callee.hasFnAttribute(Attribute::AlwaysInline))
+            return true;
+        unsigned count = 0;
+        for (const BasicBlock &block : callee)
+            if ((count += block.size()) > how.inline_size)
+                return false;
+        return count <= budget;
     }
-}
 
-/* ---- the module as a whole ---- */
-
-void extraction::take_flags()
-{
-    NamedMDNode *flags = split.module->getModuleFlagsMetadata();
-    if (!flags)
-        return;
-    NamedMDNode *copy = small.getOrInsertModuleFlagsMetadata();
-    for (MDNode *flag : flags->operands()) {
-        auto *key = dyn_cast_or_null<MDString>(flag->getOperand(1));
-        if (!key || key->getString() != "CG Profile") /* it names functions of the whole module */
-            copy->addOperand(flag);
+    /* Lists the functions that the caller may inline. */
+    void bring_along(const Function &caller, SmallVectorImpl<const Function *> &work)
+    {
+        for (const BasicBlock &block : caller)
+            for (const Instruction &instruction : block)
+                if (const Function *callee = origin(instruction))
+                    work.push_back(callee);
     }
-}
 
-void extraction::list_units()
-{
-    if (split.units.size() > 1) /* several, linked into one module: inlined code may come from any */
+    void bring_inlinable()
+    {
+        SmallVector<const Function *, 16> work;
         for (const Function &function : small)
-            for (const BasicBlock &block : function)
-                for (const Instruction &instruction : block)
-                    for (const DILocation *at = instruction.getDebugLoc(); at; at = at->getInlinedAt())
-                        units.insert(at->getScope()->getSubprogram()->getUnit());
-    for (const tn__split::unit_lists &lists : split.units)
-        if (part == 0 || units.contains(lists.unit))
-            small.getOrInsertNamedMetadata("llvm.dbg.cu")->addOperand(lists.unit);
-}
+            bring_along(function, work);
+        while (!work.empty()) {
+            const Function *callee = work.pop_back_val();
+            auto *copy = cast<Function>(mapper.mapValue(*callee));
+            if (!copy->isDeclaration() || !may_inline(*callee))
+                continue;
+            copy_body(*copy, *callee);
+            copy->setLinkage(GlobalValue::AvailableExternallyLinkage);
+            budget -= std::min<uint64_t>(budget, copy->getInstructionCount());
+            bring_along(*copy, work);
+        }
+    }
 
-LLVMModuleRef extraction::run()
-{
-    const auto &members = split.parts[part].members;
-    for (const GlobalValue *member : members)
-        if (auto *function = dyn_cast<Function>(member))
-            define(*function);
-    for (const GlobalValue *member : members) /* they may hold addresses of blocks, which have to be there */
-        if (auto *variable = dyn_cast<GlobalVariable>(member))
-            define(*variable);
-    for (const GlobalValue *member : members)
-        if (isa<GlobalAlias>(member) || isa<GlobalIFunc>(member))
-            define_indirect(*member);
-    if (part == 0)
-        take_initializers();
-    bring_inlinable();
-    if (how.stubs)
-        for (Function &function : small)
-            go_past_stubs(function);
-    take_flags();
-    list_units();
-    if (how.finish)
-        how.finish(how.context, wrap(&small));
-    return wrap(made.release());
-}
+    /* ---- the module as a whole ---- */
+
+    void take_flags()
+    {
+        NamedMDNode *flags = split.module->getModuleFlagsMetadata();
+        if (!flags)
+            return;
+        NamedMDNode *copy = small.getOrInsertModuleFlagsMetadata();
+        for (MDNode *flag : flags->operands()) {
+            auto *key = dyn_cast_or_null<MDString>(flag->getOperand(1));
+            if (!key || key->getString() != "CG Profile") /* it names functions of the whole module */
+                copy->addOperand(flag);
+        }
+    }
+
+    void list_units()
+    {
+        if (split.units.size() > 1) /* several, linked into one module: inlined code may come from any */
+            for (const Function &function : small)
+                for (const BasicBlock &block : function)
+                    for (const Instruction &instruction : block)
+                        for (const DILocation *at = instruction.getDebugLoc(); at; at = at->getInlinedAt())
+                            units.insert(at->getScope()->getSubprogram()->getUnit());
+        for (const tn__split::unit_lists &lists : split.units)
+            if (part == 0 || units.contains(lists.unit))
+                small.getOrInsertNamedMetadata("llvm.dbg.cu")->addOperand(lists.unit);
+    }
+
+    /* The module, which is the caller's. */
+    LLVMModuleRef run()
+    {
+        const auto &members = split.parts[part].members;
+        for (const GlobalValue *member : members)
+            if (auto *function = dyn_cast<Function>(member))
+                define(*function);
+        for (const GlobalValue *member : members) /* they may hold addresses of blocks, which have to be there */
+            if (auto *variable = dyn_cast<GlobalVariable>(member))
+                define(*variable);
+        for (const GlobalValue *member : members)
+            if (isa<GlobalAlias>(member) || isa<GlobalIFunc>(member))
+                define_indirect(*member);
+        if (part == 0)
+            take_initializers();
+        bring_inlinable();
+        if (how.stubs)
+            for (Function &function : small)
+                go_past_stubs(function);
+        take_flags();
+        list_units();
+        if (how.finish)
+            how.finish(how.context, wrap(&small));
+        return wrap(made.release());
+    }
+};
+
+} // namespace
 
 LLVMModuleRef tn__split_copy(tn__split *split, size_t part, const tn__extraction *how)
 {
