@@ -10,7 +10,7 @@
  * in the caller's frame, which does not name them. */
 
 #include "codegen/managed/lower/lower.h"
-#include "codegen/managed/verify/memory.h"
+#include "codegen/managed/verify/verify.h"
 
 struct retyping {
     struct tn__flow memory;

@@ -8,7 +8,7 @@
  * is kept as a distance from its base. */
 
 #include "codegen/managed/roots/roots.h"
-#include "codegen/managed/verify/memory.h"
+#include "codegen/managed/verify/verify.h"
 
 /* ---- the program's variables ---- */
 

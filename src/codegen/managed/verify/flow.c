@@ -6,7 +6,7 @@
  * stored in. Each step more would multiply the work, and soon everything might lead everywhere. Variables that LLVM
  * would make values of, such as those of arguments in C, are no step. */
 
-#include "codegen/managed/verify/memory.h"
+#include "codegen/managed/verify/verify.h"
 
 /* Bytes: arrays whose elements are not told apart, and types that are not looked into. */
 enum { LARGE = 8192, HUGE = 512 << 10 };

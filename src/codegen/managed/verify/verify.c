@@ -4,7 +4,6 @@
  * wrong here would be a stale pointer later. Weak: what holds at any time before roots are placed. Strong: what a front
  * end has to keep as well, and optimisation may undo. Every violation is reported. */
 
-#include "codegen/managed/verify/memory.h"
 #include "codegen/managed/verify/verify.h"
 
 /* ---- rules ---- */

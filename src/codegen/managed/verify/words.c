@@ -7,7 +7,6 @@
  * and zeroed bytes are neither. For accesses at variable offsets, and for memory that only other modules access, the
  * type decides; so it does where accesses through calls or through pointers in memory disagree. */
 
-#include "codegen/managed/verify/memory.h"
 #include "codegen/managed/verify/verify.h"
 
 #define PUN                                                                                                            \
