@@ -4,7 +4,7 @@
  *     link.c        tn_image_link
  *     elf_tables.c  what dynamic linkers read: symbols, hash table, relocations, dynamic section (gABI, chapter 5)
  *     elf_write.c   segments, sections and symbols (link/format/elf/writer.h)
- *     stub.c        what an executable begins with (stub.h)
+ *     stub.c        the stub that an executable begins with (tools/stub)
  *     program.c     what an executable is told of its image
  *     finish.c      an object that calls the destructors of a library which is unloaded */
 
@@ -13,6 +13,7 @@
 
 #include <elf.h>
 
+#include "image/format/program.h"
 #include "link/file/output.h"
 #include "link/format/elf/writer.h"
 #include "tenon_image.h"
@@ -35,7 +36,40 @@ enum { TN__ELF_DYNAMIC_MOST = 24, TN__ELF_SEGMENTS_MOST = 32, TN__ELF_ID = 16, T
 
 #define TN__ELF_DYNAMIC_SIZE (TN__ELF_DYNAMIC_MOST * sizeof(Elf64_Dyn))
 
-struct tn__stub;
+/* ---- stub.c ---- */
+
+enum { TN__STUB_SEGMENTS = 24 };
+
+struct tn__stub {
+    uint8_t *bytes; /* a copy, which is changed */
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[TN__STUB_SEGMENTS], tls;
+    size_t segment_count, room;       /* room: spare program headers */
+    struct tn__elf_section *sections; /* those that are loaded; [i] has number i + 1 */
+    size_t section_count;
+    struct tn_definition *definitions; /* the symbols that it offers, */
+    Elf64_Sym *symbols;                /* and the same as ELF symbols */
+    size_t symbol_count;
+    uint8_t *program;                 /* where its struct tn__program is */
+    uint64_t end_address, end_offset; /* of its segments, in memory and in the file */
+};
+
+/* The distance of its thread-local data from the thread pointer, which comes after it. */
+static inline uint64_t tn__stub_tls_size(const struct tn__stub *stub)
+{
+    return tn__align_up(stub->tls.p_memsz, stub->tls.p_align);
+}
+
+/* Reads a copy of a stub. TN_EFORMAT, TN_ENOMEM. */
+int tn__stub_read(const char *name, const void *bytes, size_t size, struct tn__arena *arena, struct tn__stub *stub,
+                  struct tn_error *err);
+
+/* Makes its thread-local data the end of the program's, which begins at `address`: initial values are copied, their
+ * relocations apply to the copy, and symbols belong to the section with this number. The data begins at `offset` in the
+ * program's; `values` is that place among the bytes of the file (NULL: all are zeros). */
+void tn__stub_move_tls(struct tn__stub *stub, uint64_t address, uint64_t offset, uint8_t *values, uint32_t section);
+
+/* ---- the file ---- */
 
 /* What an input says about its managed code, while it is examined. */
 struct tn__elf_managed {

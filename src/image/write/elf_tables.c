@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "image/write/stub.h"
+#include "image/write/elf.h"
 #include "image/format/format.h"
 #include "link/arch/reloc.h"
 

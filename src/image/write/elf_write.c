@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/os.h"
-#include "image/write/stub.h"
+#include "image/write/elf.h"
 #include "image/format/format.h"
 #include "link/arch/reloc.h"
 

@@ -3,7 +3,7 @@
 /* tn_image_link: objects to a shared library or an executable, without a linker of the system. */
 
 #include "base/managed_file.h"
-#include "image/write/stub.h"
+#include "image/write/elf.h"
 
 static int check(const struct tn_image_link_options *options, struct tn_error *err)
 {

@@ -3,7 +3,7 @@
 /* Programs: a stub and an image that was laid out behind it become one file, which the kernel maps as a whole. What the
  * stub has to do when it starts, it learns from a struct of its own (image/format/program.h). */
 
-#include "image/write/stub.h"
+#include "image/write/elf.h"
 
 #define FAIL(f, code, ...) tn__fail((f)->err, code, __VA_ARGS__)
 

@@ -2,7 +2,7 @@
 
 /* Reading a stub: a static PIE with program headers to spare (tools/stub), whose symbol table says what it offers. */
 
-#include "image/write/stub.h"
+#include "image/write/elf.h"
 #include "link/format/object.h"
 
 struct reader {
