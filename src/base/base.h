@@ -111,6 +111,12 @@ struct tn__list {
     &item->member != (list);                                                                                           \
     item = tn__container_of(item->member.next, type, member)
 
+/* The same, but the loop may remove the item, though no other. */
+#define TN_EACH_TO_REMOVE(type, item, list, member)                                                                    \
+    type *item = tn__container_of((list)->next, type, member), *next_##item;                                           \
+    next_##item = tn__container_of(item->member.next, type, member), &item->member != (list);                          \
+    item = next_##item
+
 static inline void tn__list_init(struct tn__list *list)
 {
     list->next = list->previous = list;

@@ -119,9 +119,7 @@ void tn__thread_end_abandon(struct tn__thread_ends *owner)
     pthread_mutex_lock(&lock);
     while (is_run_elsewhere(owner))
         pthread_cond_wait(&ended, &lock);
-    for (struct tn__list *node = all.next, *next; node != &all; node = next) {
-        struct tn__thread_end *end = tn__container_of(node, struct tn__thread_end, all);
-        next = node->next;
+    for (TN_EACH_TO_REMOVE(struct tn__thread_end, end, &all, all)) {
         if (end->owner != owner)
             continue;
         tn__list_remove(&end->all);
@@ -139,9 +137,7 @@ static void after_fork(bool in_child)
     if (!in_child)
         return;
     pthread_cond_init(&ended, NULL);
-    for (struct tn__list *node = all.next, *next; node != &all; node = next) {
-        struct tn__thread_end *end = tn__container_of(node, struct tn__thread_end, all);
-        next = node->next;
+    for (TN_EACH_TO_REMOVE(struct tn__thread_end, end, &all, all)) {
         if (end->thread == &newest)
             continue;
         tn__list_remove(&end->all);

@@ -10,8 +10,8 @@
 static void walk_stacks(struct tn__collection *c, tn_visit_slot *slot, void (*pin)(void *context, void *object))
 {
     struct tn_heap *heap = c->heap;
-    for (TN__EACH_MUTATOR(at, heap)) {
-        const char *wrong = tn__walk_stack(tn__mutator_at(at), slot, pin, c);
+    for (TN__EACH_MUTATOR(mutator, heap)) {
+        const char *wrong = tn__walk_stack(mutator, slot, pin, c);
         if (wrong)
             tn__corrupt(heap, wrong);
     }
@@ -21,9 +21,9 @@ static void walk_stacks(struct tn__collection *c, tn_visit_slot *slot, void (*pi
 void tn__find_roots(struct tn__collection *c)
 {
     const struct tn__tracing *tracing = c->tracing;
-    for (TN__EACH_MUTATOR(at, c->heap))
+    for (TN__EACH_MUTATOR(mutator, c->heap))
         for (int i = 0; i < TN__RESULTS; i++)
-            tracing->keep(c, tn__mutator_at(at)->results[i]);
+            tracing->keep(c, mutator->results[i]);
     tn__each_pin(c->heap, tracing->keep, c);
     tn__maps_lock();
     if (tn__maps_have_pins())
@@ -36,10 +36,10 @@ void tn__find_roots(struct tn__collection *c)
 
 void tn__sift_results(struct tn_heap *heap, bool (*is_object)(const struct tn_heap *heap, const void *address))
 {
-    for (TN__EACH_MUTATOR(at, heap))
+    for (TN__EACH_MUTATOR(mutator, heap))
         for (int i = 0; i < TN__RESULTS; i++)
-            if (!is_object(heap, tn__mutator_at(at)->results[i]))
-                tn__mutator_at(at)->results[i] = NULL;
+            if (!is_object(heap, mutator->results[i]))
+                mutator->results[i] = NULL;
 }
 
 void tn__scan(struct tn__collection *c, void *object)

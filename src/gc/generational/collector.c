@@ -23,9 +23,9 @@ static void set_young(struct tn_heap *heap)
     bool verify = heap->options.flags & TN_HEAP_VERIFY;
     heap->young = verify ? 0 : g->base;
     heap->young_size = verify ? UINT64_MAX : g->is_direct ? 0 : TN__YOUNG_SIZE;
-    for (TN__EACH_MUTATOR(at, heap)) {
-        tn__mutator_at(at)->block->young = heap->young;
-        tn__mutator_at(at)->block->young_size = heap->young_size;
+    for (TN__EACH_MUTATOR(mutator, heap)) {
+        mutator->block->young = heap->young;
+        mutator->block->young_size = heap->young_size;
     }
 }
 

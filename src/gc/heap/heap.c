@@ -119,7 +119,7 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
         known.finalizers++;
     known.finalizers_waiting = heap->waiting_count;
-    for (TN__EACH_MUTATOR(at, heap))
+    for (TN__EACH_MUTATOR(mutator, heap))
         known.threads++;
     tn__heap_unlock(heap);
     tn__give_stats(stats, sizeof known, &known);

@@ -21,10 +21,7 @@ static struct {
     struct tn_heap *heap;
 } chosen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-#define EACH_HEAP(heap)                                                                                                \
-    struct tn_heap *heap = tn__container_of(all.heaps.next, struct tn_heap, listed);                                   \
-    &heap->listed != &all.heaps;                                                                                       \
-    heap = tn__container_of(heap->listed.next, struct tn_heap, listed)
+#define EACH_HEAP(heap) TN_EACH(struct tn_heap, heap, &all.heaps, listed)
 
 /* ---- before ---- */
 
@@ -57,11 +54,9 @@ static void drop_threads(struct tn_heap *heap)
     struct tn__mutator *self = tn__self();
     if (self)
         self->thread = tn__os_thread_id();
-    for (struct tn__list *at = heap->mutators.next, *next; at != &heap->mutators; at = next) {
-        next = at->next;
-        if (tn__mutator_at(at) != self)
-            tn__mutator_drop(tn__mutator_at(at));
-    }
+    for (TN_EACH_TO_REMOVE(struct tn__mutator, mutator, &heap->mutators, all))
+        if (mutator != self)
+            tn__mutator_drop(mutator);
 }
 
 static void unlock_handles(bool in_child)

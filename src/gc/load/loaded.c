@@ -89,13 +89,11 @@ static bool code_of(const struct tn_linked_object *object, const struct section 
 
 static void forget(uint64_t id)
 {
-    for (struct tn__list *node = loaded.sections.next, *next; node != &loaded.sections; node = next) {
-        struct loaded *item = tn__container_of(node, struct loaded, all);
-        next = node->next;
+    for (TN_EACH_TO_REMOVE(struct loaded, item, &loaded.sections, all)) {
         if (item->id != id)
             continue;
         tn__maps_remove(item->section, item->size, item->code);
-        tn__list_remove(node);
+        tn__list_remove(&item->all);
         tn__free(NULL, item);
     }
     tn__roots_remove_owner(id);

@@ -66,9 +66,9 @@ static const void *last_seen(const struct tn__mutator *mutator)
 /* Looked for anew each time: a callback may fork, and in the child the others do not exist. */
 static const struct tn__mutator *find_running(struct tn_heap *heap)
 {
-    for (TN__EACH_MUTATOR(at, heap))
-        if (tn__mutator_at(at) != tn__self() && !tn__is_outside(tn__top_of(tn__mutator_at(at))))
-            return tn__mutator_at(at);
+    for (TN__EACH_MUTATOR(mutator, heap))
+        if (mutator != tn__self() && !tn__is_outside(tn__top_of(mutator)))
+            return mutator;
     return NULL;
 }
 

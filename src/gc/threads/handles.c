@@ -46,8 +46,8 @@ int tn_handle_is_null(const struct tn_handle *handle)
 void tn__visit_handles(struct tn_heap *heap, tn_visit_slot *visit, void *context)
 {
     pthread_mutex_lock(&heap->roots_lock);
-    for (struct tn__list *node = heap->handles.next; node != &heap->handles; node = node->next)
-        visit(context, &tn__container_of(node, struct tn_handle, all)->object);
+    for (TN_EACH(struct tn_handle, handle, &heap->handles, all))
+        visit(context, &handle->object);
     pthread_mutex_unlock(&heap->roots_lock);
 }
 

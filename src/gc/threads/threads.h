@@ -93,16 +93,7 @@ static inline struct tn__mutator *tn__self(void)
     return tn__gc_block.runtime[TN__MUTATOR];
 }
 
-/* for (TN__EACH_MUTATOR(at, heap)) visits the mutators; `at` is the struct tn__list in each, see tn__mutator_at. */
-#define TN__EACH_MUTATOR(at, heap)                                                                                     \
-    struct tn__list *at = (heap)->mutators.next;                                                                       \
-    at != &(heap)->mutators;                                                                                           \
-    at = at->next
-
-static inline struct tn__mutator *tn__mutator_at(struct tn__list *at)
-{
-    return tn__container_of(at, struct tn__mutator, all);
-}
+#define TN__EACH_MUTATOR(mutator, heap) TN_EACH(struct tn__mutator, mutator, &(heap)->mutators, all)
 
 /* Identifies the calling thread, also in the child of its forks. */
 static inline const void *tn__this_thread(void)

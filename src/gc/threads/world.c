@@ -99,17 +99,16 @@ static void fence_threads(struct tn_heap *heap)
     if (!tn__os_fence_threads())
         return;
     heap->fences = true;
-    for (TN__EACH_MUTATOR(at, heap))
-        __atomic_store_n(&tn__mutator_at(at)->block->fences, 1, __ATOMIC_SEQ_CST);
+    for (TN__EACH_MUTATOR(mutator, heap))
+        __atomic_store_n(&mutator->block->fences, 1, __ATOMIC_SEQ_CST);
     tn__os_visit_cores(do_nothing, NULL);
 }
 
 /* True if a thread is outside managed code that might come back without having seen the stop request. */
 static bool needs_fence(struct tn_heap *heap)
 {
-    for (TN__EACH_MUTATOR(at, heap))
-        if (tn__mutator_at(at) != tn__self() &&
-            !(__atomic_load_n(&tn__top_of(tn__mutator_at(at))->sp, __ATOMIC_SEQ_CST) & TN_GC_FENCED))
+    for (TN__EACH_MUTATOR(mutator, heap))
+        if (mutator != tn__self() && !(__atomic_load_n(&tn__top_of(mutator)->sp, __ATOMIC_SEQ_CST) & TN_GC_FENCED))
             return !heap->fences;
     return false;
 }
@@ -117,8 +116,8 @@ static bool needs_fence(struct tn_heap *heap)
 void tn__world_stop(struct tn_heap *heap)
 {
     heap->stops++;
-    for (TN__EACH_MUTATOR(at, heap)) {
-        struct tn_gc_block *block = tn__mutator_at(at)->block;
+    for (TN__EACH_MUTATOR(mutator, heap)) {
+        struct tn_gc_block *block = mutator->block;
         __atomic_fetch_or(&block->poll, TN__STOP, __ATOMIC_SEQ_CST);
         __atomic_store_n(&block->limit, NULL, __ATOMIC_SEQ_CST);
     }
@@ -127,14 +126,14 @@ void tn__world_stop(struct tn_heap *heap)
         fence_threads(heap);
         tn__await_stopped(heap);
     }
-    for (TN__EACH_MUTATOR(at, heap))
-        heap->collector->retire(tn__mutator_at(at));
+    for (TN__EACH_MUTATOR(mutator, heap))
+        heap->collector->retire(mutator);
 }
 
 void tn__world_start(struct tn_heap *heap)
 {
     if (--heap->stops)
         return;
-    for (TN__EACH_MUTATOR(at, heap))
-        __atomic_fetch_and(&tn__mutator_at(at)->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
+    for (TN__EACH_MUTATOR(mutator, heap))
+        __atomic_fetch_and(&mutator->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
 }

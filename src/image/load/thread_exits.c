@@ -13,11 +13,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tn__list all = {&all, &all};
 static struct tn__list left = {&left, &left}; /* in the child of a fork: without users, but not released yet */
 
-static struct tn_image *image_at(struct tn__list *node)
-{
-    return tn__container_of(node, struct tn_image, listed);
-}
-
 static void lock_all(void)
 {
     static const struct tn__fork_hooks hooks = {.lock = &lock};
@@ -43,15 +38,14 @@ static void drop_user(struct tn_image *image, struct tn__list *going)
 static void release_all(struct tn__list *going)
 {
     while (left.next != &left)
-        move(image_at(left.next), going);
-    for (struct tn__list *node = going->next; node != going; node = node->next)
-        for (size_t i = 0; i < image_at(node)->used_count; i++)
-            drop_user(image_at(node)->used[i], going);
+        move(tn__container_of(left.next, struct tn_image, listed), going);
+    for (TN_EACH(struct tn_image, image, going, listed))
+        for (size_t i = 0; i < image->used_count; i++)
+            drop_user(image->used[i], going);
     pthread_mutex_unlock(&lock);
-    for (struct tn__list *node = going->next, *next; node != going; node = next) {
-        next = node->next;
-        tn__image_release(image_at(node)->file);
-        tn__image_free(image_at(node));
+    for (TN_EACH_TO_REMOVE(struct tn_image, image, going, listed)) {
+        tn__image_release(image->file);
+        tn__image_free(image);
     }
 }
 
@@ -87,9 +81,9 @@ static bool holds(const struct tn_image *image, const void *address)
 /* Registering is rare, so all files are looked at. */
 static struct tn_image *find(const void *address)
 {
-    for (struct tn__list *node = all.next; node != &all; node = node->next)
-        if (holds(image_at(node), address))
-            return image_at(node);
+    for (TN_EACH(struct tn_image, image, &all, listed))
+        if (holds(image, address))
+            return image;
     return NULL;
 }
 

@@ -379,10 +379,8 @@ void tn__promises_after_fork(struct tn_session *session)
 {
     for (struct tn_library *library = session->libraries; library; library = library->next)
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
-            for (struct tn__list *node = tracker->promises.next, *next; node != &tracker->promises; node = next) {
-                next = node->next;
-                leave_behind(tn__container_of(node, struct tn_responsibility, owned));
-            }
+            for (TN_EACH_TO_REMOVE(struct tn_responsibility, promise, &tracker->promises, owned))
+                leave_behind(promise);
 }
 
 /* Stands in for the materializer of a delegated promise, which only the client knew how to keep. */

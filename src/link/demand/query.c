@@ -483,9 +483,7 @@ void tn__query_continue(struct tn_session *session)
 
 void tn__queries_after_fork(struct tn_session *session)
 {
-    for (struct tn__list *node = session->queries.next, *next; node != &session->queries; node = next) {
-        struct tn__query *query = tn__container_of(node, struct tn__query, listed);
-        next = node->next;
+    for (TN_EACH_TO_REMOVE(struct tn__query, query, &session->queries, listed)) {
         if (!query->settled || pthread_equal(query->asker, pthread_self()))
             continue;
         end_waiting(query, NULL);

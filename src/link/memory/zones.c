@@ -122,10 +122,8 @@ static int add_region(struct tn__window *window, struct tn__zone *zone, size_t n
 static bool release_empty(struct tn__window *window, struct tn__zone *zone)
 {
     bool any = false;
-    for (struct tn__list *at = zone->regions.next, *next; at != &zone->regions; at = next) {
-        struct tn__region *region = tn__container_of(at, struct tn__region, listed);
+    for (TN_EACH_TO_REMOVE(struct tn__region, region, &zone->regions, listed)) {
         struct tn__pages pages;
-        next = at->next;
         if (region->ranges.used)
             continue;
         while (tn__ranges_abandon(&region->ranges, window->page_size, &pages))
@@ -483,9 +481,7 @@ void tn__zone_open(struct tn__zone *zone, const struct tn__window *window, enum 
 
 static void free_regions(struct tn__zone *zone, struct tn__list *list)
 {
-    for (struct tn__list *at = list->next, *next; at != list; at = next) {
-        struct tn__region *region = tn__container_of(at, struct tn__region, listed);
-        next = at->next;
+    for (TN_EACH_TO_REMOVE(struct tn__region, region, list, listed)) {
         if (zone->strategy->packs && !region->abandoned) /* the window's end unmaps the others */
             zone->strategy->unmap(&region->chunk, zone->prot);
         tn__free(allocator_of(zone), region);

@@ -214,7 +214,7 @@ static void tell_tracker_removed(struct tn_tracker *owner)
     const struct tn_linked_object *few_objects[FEW];
     struct tn_session *session = owner->library->session;
     size_t count = 0;
-    for (struct tn__list *node = owner->objects.next; node != &owner->objects; node = node->next)
+    for (TN_EACH(const struct tn__object, object, &owner->objects, owned))
         count++;
     struct removal removal = {.session = session, .capacity = count};
     removal.all = tn__alloc_zeroed(session->allocator, count, sizeof *removal.all);

@@ -50,14 +50,11 @@ void tn__session_init_thread_exits(struct tn_session *session)
 /* Objects that are not linked are not in use anywhere, and are removed at once. */
 static void hide_objects(struct tn_tracker *going)
 {
-    for (struct tn__list *node = going->objects.next, *next; node != &going->objects; node = next) {
-        struct tn__object *object = tn__container_of(node, struct tn__object, owned);
-        next = node->next;
+    for (TN_EACH_TO_REMOVE(struct tn__object, object, &going->objects, owned))
         if (object->data)
             tn__object_remove(object);
         else
             tn__object_hide(object);
-    }
 }
 
 static void hide_stubs(struct tn_tracker *going)
