@@ -6,6 +6,8 @@
 #ifndef TENON_CPU_CPU_H
 #define TENON_CPU_CPU_H
 
+#include <stdio.h>
+
 #include "base/base.h"
 #include "tenon_cpu.h"
 
@@ -93,11 +95,32 @@ struct tn_cpu_set tn__cpu_union(const struct tn_cpu_set *a, const struct tn_cpu_
 struct tn_cpu_set tn__cpu_common(const struct tn_cpu_set *a, const struct tn_cpu_set *b);
 struct tn_cpu_set tn__cpu_without(const struct tn_cpu_set *a, const struct tn_cpu_set *b);
 
-/* close_up adds implied features; close_down removes features that lack one they imply. Both until nothing changes. */
-void tn__cpu_close_up(const struct tn_cpu_arch *arch, struct tn_cpu_set *set);
+/* close_up adds implied features, of `hidden_only` those that programs cannot detect; close_down removes features that
+ * lack one they imply. All until nothing changes. */
+void tn__cpu_add_implied(const struct tn_cpu_arch *arch, struct tn_cpu_set *set, bool hidden_only);
 void tn__cpu_close_down(const struct tn_cpu_arch *arch, struct tn_cpu_set *set);
 
+static inline void tn__cpu_close_up(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
+{
+    tn__cpu_add_implied(arch, set, false);
+}
+
 struct tn_cpu_set tn__cpu_of_kind(const struct tn_cpu_arch *arch, enum tn_cpu_kind kind);
+
+/* A text that is being written, for as long as there is room. tn__cpu_put appends to it as printf. */
+struct tn__cpu_text {
+    char *to;
+    size_t size, length; /* `length` may exceed `size`, as with snprintf */
+};
+
+#define tn__cpu_put(text, ...)                                                                                         \
+    ((text)->length +=                                                                                                 \
+     (size_t)snprintf((text)->length < (text)->size ? (text)->to + (text)->length : NULL,                              \
+                      (text)->length < (text)->size ? (text)->size - (text)->length : 0, __VA_ARGS__))
+
+/* Appends "SIGN NAME" for each feature of the set, with commas between items of the text. */
+void tn__cpu_put_set(struct tn__cpu_text *text, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set,
+                     char sign);
 
 /* Appends " a b c" to the message that `err` already has. */
 void tn__cpu_append_names(struct tn_error *err, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set);

@@ -23,23 +23,6 @@ static bool shows(const struct tn__cpu_feature *row, const struct tn__cpu_seen *
            (seen->words[row->word] & row->mask) == row->mask;
 }
 
-/* A feature that programs cannot detect is present if one that implies it is. On some architectures this holds for
- * every implied feature. */
-static void add_implied(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
-{
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t f = 1; f < arch->feature_end; f++)
-            for (const int16_t *i = arch->features[f].implies; *i && tn__cpu_has(set, f); i++) {
-                bool hidden = arch->features[*i].word == TN__CPU_NOWHERE;
-                if (!tn__cpu_has(set, (size_t)*i) && (hidden || arch->implies_what_runs)) {
-                    tn__cpu_add(set, (size_t)*i);
-                    changed = true;
-                }
-            }
-    }
-}
-
 /* A group is present if all its members are, except for those that programs cannot detect. */
 static bool has_group(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, size_t group)
 {
@@ -70,7 +53,9 @@ struct tn_cpu_set tn__cpu_detect(const struct tn_cpu_arch *arch, const struct tn
     for (size_t f = 1; f < arch->feature_end; f++)
         if (shows(&arch->features[f], seen))
             tn__cpu_add(&set, f);
-    add_implied(arch, &set);
+    /* A feature that programs cannot detect is present if one that implies it is. On some architectures this holds for
+     * every implied feature. */
+    tn__cpu_add_implied(arch, &set, !arch->implies_what_runs);
     tn__cpu_close_down(arch, &set);
     add_groups(arch, &set);
     return set;

@@ -2,26 +2,7 @@
 
 /* Formats targets as strings, the inverse of parse.c. */
 
-#include <stdio.h>
-
 #include "cpu/targets.h"
-
-struct text {
-    char *to;
-    size_t size, length; /* may exceed `size`, as with snprintf */
-};
-
-#define put(text, ...)                                                                                                 \
-    ((text)->length +=                                                                                                 \
-     (size_t)snprintf((text)->length < (text)->size ? (text)->to + (text)->length : NULL,                              \
-                      (text)->length < (text)->size ? (text)->size - (text)->length : 0, __VA_ARGS__))
-
-static void put_set(struct text *text, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char sign)
-{
-    for (size_t f = 1; f < arch->feature_end; f++)
-        if (tn__cpu_has(set, f))
-            put(text, ",%c%s", sign, arch->features[f].name);
-}
 
 size_t tn_cpu_format_target(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *to, size_t size)
 {
@@ -29,21 +10,21 @@ size_t tn_cpu_format_target(const struct tn_cpu_arch *arch, const struct tn_cpu_
         uint64_t flag;
         const char *word;
     } flags[] = {{TN_CPU_CLONE_ALL, "clone_all"}, {TN_CPU_OPT_SIZE, "opt_size"}, {TN_CPU_MIN_SIZE, "min_size"}};
-    struct text text = {to, size, 0};
+    struct tn__cpu_text text = {to, size, 0};
     struct tn__cpu_wish wish = {.cpu = tn__cpu_find_name(arch, target->name, strlen(target->name))};
     struct tn_cpu_target plain = {.size = sizeof plain};
     tn__cpu_resolve(arch, &wish, NULL, &plain); /* the features of the name alone */
     struct tn_cpu_set more = tn__cpu_without(&target->enabled, &plain.enabled);
     struct tn_cpu_set less = tn__cpu_without(&plain.enabled, &target->enabled);
-    put(&text, "%s", target->name);
-    put_set(&text, arch, &more, '+');
-    put_set(&text, arch, &less, '-');
+    tn__cpu_put(&text, "%s", target->name);
+    tn__cpu_put_set(&text, arch, &more, '+');
+    tn__cpu_put_set(&text, arch, &less, '-');
     if (*target->extra)
-        put(&text, ",%s", target->extra);
+        tn__cpu_put(&text, ",%s", target->extra);
     for (size_t i = 0; i < TN_COUNT(flags); i++)
         if (target->flags & flags[i].flag)
-            put(&text, ",%s", flags[i].word);
+            tn__cpu_put(&text, ",%s", flags[i].word);
     if (target->base)
-        put(&text, ",base(%zu)", target->base);
+        tn__cpu_put(&text, ",base(%zu)", target->base);
     return text.length;
 }

@@ -2,8 +2,6 @@
 
 /* Computes the features that code may use from a parsed target. */
 
-#include <stdio.h>
-
 #include "cpu/targets.h"
 
 /* The first feature that the string enables but that is not enabled in the result. Groups are skipped: some of their
@@ -50,27 +48,15 @@ size_t tn__cpu_resolve(const struct tn_cpu_arch *arch, const struct tn__cpu_wish
     return find_lost(arch, &wish->given, &target->enabled);
 }
 
-/* Appends "SIGN NAME" for each feature of `set`. *length may exceed the size of the text, as with snprintf. */
-static void add_signed(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char sign, char *text, size_t size,
-                       size_t *length)
-{
-    for (size_t f = 1; f < arch->feature_end; f++)
-        if (tn__cpu_has(set, f))
-            *length += (size_t)snprintf(*length < size ? text + *length : NULL, *length < size ? size - *length : 0,
-                                        "%s%c%s", *length ? "," : "", sign, arch->features[f].name);
-}
-
 /* LLVM applies items from left to right: disabling a feature also disables those that depend on it, enabling one also
  * enables those that it implies. */
 size_t tn_cpu_llvm_features(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target, char *text, size_t size)
 {
-    size_t length = 0;
-    if (size)
-        *text = 0;
-    add_signed(arch, &target->disabled, '-', text, size, &length);
-    add_signed(arch, &target->enabled, '+', text, size, &length);
+    struct tn__cpu_text out = {text, size, 0};
+    tn__cpu_put(&out, "%s", "");
+    tn__cpu_put_set(&out, arch, &target->disabled, '-');
+    tn__cpu_put_set(&out, arch, &target->enabled, '+');
     if (*target->extra)
-        length += (size_t)snprintf(length < size ? text + length : NULL, length < size ? size - length : 0, "%s%s",
-                                   length ? "," : "", target->extra);
-    return length;
+        tn__cpu_put(&out, "%s%s", out.length ? "," : "", target->extra);
+    return out.length;
 }

@@ -2,8 +2,6 @@
 
 /* Sets of features and their closure under implication. */
 
-#include <stdio.h>
-
 #include "cpu/cpu.h"
 
 bool tn__cpu_empty(const struct tn_cpu_set *set)
@@ -46,19 +44,18 @@ struct tn_cpu_set tn__cpu_without(const struct tn_cpu_set *a, const struct tn_cp
     return result;
 }
 
-void tn__cpu_close_up(const struct tn_cpu_arch *arch, struct tn_cpu_set *set)
+void tn__cpu_add_implied(const struct tn_cpu_arch *arch, struct tn_cpu_set *set, bool hidden_only)
 {
     for (bool changed = true; changed;) {
         changed = false;
-        for (size_t f = 1; f < arch->feature_end; f++) {
-            if (!tn__cpu_has(set, f))
-                continue;
-            for (const int16_t *i = arch->features[f].implies; *i; i++)
-                if (!tn__cpu_has(set, (size_t)*i)) {
+        for (size_t f = 1; f < arch->feature_end; f++)
+            for (const int16_t *i = arch->features[f].implies; *i && tn__cpu_has(set, f); i++) {
+                bool hidden = arch->features[*i].word == TN__CPU_NOWHERE;
+                if (!tn__cpu_has(set, (size_t)*i) && (hidden || !hidden_only)) {
                     tn__cpu_add(set, (size_t)*i);
                     changed = true;
                 }
-        }
+            }
     }
 }
 
@@ -95,18 +92,20 @@ static const char *name_of(const struct tn_cpu_arch *arch, size_t feature, char 
 
 size_t tn_cpu_format(const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char *text, size_t size)
 {
-    size_t length = 0;
-    if (size)
-        *text = 0;
-    for (size_t f = 0; f < 64 * TN_CPU_WORDS; f++) {
-        if (!tn__cpu_has(set, f))
-            continue;
-        char number[24];
-        const char *name = name_of(arch, f, number, sizeof number);
-        length += (size_t)snprintf(length < size ? text + length : NULL, length < size ? size - length : 0, "%s%s",
-                                   length ? " " : "", name);
-    }
-    return length;
+    char number[24];
+    struct tn__cpu_text out = {text, size, 0};
+    tn__cpu_put(&out, "%s", "");
+    for (size_t f = 0; f < 64 * TN_CPU_WORDS; f++)
+        if (tn__cpu_has(set, f))
+            tn__cpu_put(&out, "%s%s", out.length ? " " : "", name_of(arch, f, number, sizeof number));
+    return out.length;
+}
+
+void tn__cpu_put_set(struct tn__cpu_text *text, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set, char sign)
+{
+    for (size_t f = 1; f < arch->feature_end; f++)
+        if (tn__cpu_has(set, f))
+            tn__cpu_put(text, "%s%c%s", text->length ? "," : "", sign, arch->features[f].name);
 }
 
 void tn__cpu_append_names(struct tn_error *err, const struct tn_cpu_arch *arch, const struct tn_cpu_set *set)
