@@ -236,8 +236,8 @@ struct extraction final : public ValueMaterializer {
 
     /* ---- calls ---- */
 
-    /* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a function's
- * address refer to its stub, which is the same everywhere. */
+    /* Lets calls of functions that are in this part, or compiled already, lead to their bodies. Other uses of a
+     * function's address refer to its stub, which is the same everywhere. */
     void go_past_stubs(Function &function)
     {
         for (BasicBlock &block : function)
