@@ -85,13 +85,45 @@ struct tn_collector; /* opaque */
 TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational;
 TN_API extern const struct tn_collector *const tn_default_collector;
 
+/* Parts of a collection, in the order of time but for the last. Collectors without a nursery have no YOUNG ones. */
+enum tn_collection_phase {
+    TN_COLLECTION_STOP = 0,    /* until all threads had stopped */
+    TN_COLLECTION_YOUNG_ROOTS, /* copying the young objects that roots refer to, */
+    TN_COLLECTION_YOUNG,       /* those that are reachable from these, */
+    TN_COLLECTION_REMEMBERED,  /* and those that are reachable from what barriers remembered */
+    TN_COLLECTION_YOUNG_WEAK,  /* weak references, ephemerons, finalizers; emptying the nursery */
+    TN_COLLECTION_ROOTS,       /* copying or marking the objects that roots refer to, */
+    TN_COLLECTION_TRACE,       /* and all others that are reachable */
+    TN_COLLECTION_WEAK,        /* weak references, ephemerons, finalizers */
+    TN_COLLECTION_SWEEP,       /* finding free memory */
+    TN_COLLECTION_VERIFY,      /* TN_HEAP_VERIFY: before, within and after the others */
+    TN_COLLECTION_COUNT,
+};
+
 struct tn_collection {
     size_t size;                   /* of this struct */
     uint64_t number;               /* of this collection, from 1 */
     uint64_t stop_ns, pause_ns;    /* until all threads had stopped; from the request until they resumed */
     uint64_t before, after, moved; /* bytes in use by chunks and large objects; bytes copied */
     uint64_t pinned;               /* objects that could not move because of a pin */
+    uint64_t begin_ns;             /* the request, by CLOCK_MONOTONIC */
+    uint64_t full;                 /* 1: of all objects; 0: of young ones */
+    uint64_t young, survived;      /* bytes that were allocated in the nursery; bytes of these that were copied */
+    uint64_t marked, swept;        /* full ones: bytes in use by live objects after marking; bytes that became free */
+    uint64_t holes;                /* full ones: free bytes between objects, for small objects only */
+    uint64_t committed;            /* bytes that the heap has from the system */
+    uint64_t phase_ns[16];         /* by enum tn_collection_phase */
 };
+
+/* Writes the collection as a line without its end, "gc number=1 full=1 ...", all members by name, and returns the
+ * length, as snprintf does; TN_COLLECTION_TEXT bytes are enough. */
+enum { TN_COLLECTION_TEXT = 1024 };
+TN_API size_t tn_collection_write(const struct tn_collection *collection, char *text, size_t size);
+/* Reads such a line; what comes before it is skipped. Members that it does not name become 0; unknown ones are skipped.
+ * TN_EFORMAT. */
+TN_API int tn_collection_read(const char *line, struct tn_collection *collection, struct tn_error *err);
+/* "stop", "young_roots" ...; NULL: there is no such phase. */
+TN_API const char *tn_collection_phase_name(unsigned phase);
 
 struct tn_heap_options {
     size_t size; /* sizeof(struct tn_heap_options) */
@@ -148,6 +180,15 @@ TN_API struct tn_heap *tn_heap_current(void);
 /* Collects everything unreachable, then runs pending finalizers. A safepoint. */
 TN_API void tn_heap_collect(struct tn_heap *heap);
 
+/* How many times were between which bounds: 8 buckets for each power of two, from 1 us to 17 s. */
+struct tn_times {
+    uint64_t counts[192];
+};
+
+/* At least `portion` (0 to 1) of the times were not above the result, in ns, which is at most an eighth too large; what
+ * is above 17 s counts as that, what is below 1 us as 1.15 us. 0: there were none. */
+TN_API uint64_t tn_times_quantile(const struct tn_times *times, double portion);
+
 struct tn_heap_stats {
     size_t size;                             /* in: sizeof(struct tn_heap_stats) as the caller knows it */
     uint64_t collections, moved, pinned;     /* totals over all collections */
@@ -156,6 +197,12 @@ struct tn_heap_stats {
     uint64_t in_use, large;                  /* bytes; in_use includes large objects */
     uint64_t finalizers, finalizers_waiting; /* registered; pending, for dead objects */
     uint64_t threads;                        /* attached */
+    uint64_t full;                           /* collections of all objects; the others were of young ones */
+    uint64_t young, survived, marked, swept; /* sums of these members of struct tn_collection */
+    uint64_t holes;                          /* at the last full collection */
+    uint64_t committed;                      /* bytes that the heap has from the system */
+    uint64_t phase_ns[16];                   /* sums, by enum tn_collection_phase */
+    struct tn_times pauses, stops;           /* from the request until threads resumed; until all had stopped */
 };
 
 TN_API void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats);

@@ -50,6 +50,11 @@ static const struct command commands[] = {
      "FILE is LLVM IR, text or bitcode; - is standard input. Several are linked first. OUT is complete or not written\n"
      "at all, and does not depend on the number of threads. doc/IMAGE.md describes how programs use it.\n",
      FOR_BUILD, true, command_build},
+    {"gc-report", "LOG [-o OUT.html]", "make a page about the collections of a managed program",
+     "LOG is what a program wrote that ran with TENON_GC_LOG=LOG; - is standard input. The page shows pauses, the "
+     "size\n"
+     "of the heap and the phases of collections over time, and needs no other files.\n",
+     FOR_GC_REPORT, true, command_gc_report},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "lib/default_heap.h"
 
 enum { OUT_OF_MEMORY = 1 }; /* the status of the program */
@@ -25,16 +28,36 @@ static void corrupt(void *name, const char *what)
     abort();
 }
 
-static void log_collection(void *name, const struct tn_collection *c)
+/* Where lines about collections go: a descriptor, or -1. It ends with the process. */
+static int log_file = -1;
+static tool_on_collection *watch_collection;
+static tool_name_function *name_function;
+
+/* One write for a line, so that those of several processes do not mix. */
+static void after_collection(void *name, const struct tn_collection *collection)
 {
-    enum { KB = 1024, US = 1000 };
-    fprintf(stderr, "%s: gc %llu: %llu -> %llu KB, moved %llu KB, %llu pinned, stopped in %llu us, paused %llu us\n",
-            (const char *)name, (unsigned long long)c->number, (unsigned long long)c->before / KB,
-            (unsigned long long)c->after / KB, (unsigned long long)c->moved / KB, (unsigned long long)c->pinned,
-            (unsigned long long)c->stop_ns / US, (unsigned long long)c->pause_ns / US);
+    char line[200 + TN_COLLECTION_TEXT];
+    if (watch_collection)
+        watch_collection(collection);
+    if (log_file < 0)
+        return;
+    int prefix = snprintf(line, sizeof line - TN_COLLECTION_TEXT, "%.150s: ", (const char *)name);
+    size_t length = (size_t)prefix + tn_collection_write(collection, line + prefix, TN_COLLECTION_TEXT);
+    line[length++] = '\n';
+    if (write(log_file, line, length) < 0)
+        log_file = -1;
 }
 
-static tool_name_function *name_function;
+static int open_log(struct tn_error *err)
+{
+    enum { PERMISSIONS = 0666 };
+    const char *log = secure_getenv("TENON_GC_LOG");
+    if (!log || !*log || strcmp(log, "0") == 0)
+        return TN_OK;
+    bool is_file = strcmp(log, "1") != 0;
+    log_file = is_file ? open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, PERMISSIONS) : STDERR_FILENO;
+    return log_file < 0 ? tn__fail(err, TN_EIO, "TENON_GC_LOG: %s: %s", log, strerror(errno)) : TN_OK;
+}
 
 static void report_delay(void *name, const struct tn_delay *delay)
 {
@@ -64,19 +87,22 @@ static void report_overflow(void *name, const struct tn_stack_overflow *overflow
         return;
 }
 
-int tool_make_default_heap(const char *name, tool_name_function *functions, struct tn_error *err)
+int tool_make_default_heap(const char *name, tool_name_function *functions, tool_on_collection *watch,
+                           struct tn_error *err)
 {
     struct tn_heap *heap;
     struct tn_heap_options options;
     int code = tn_heap_options_from_environment(&options, err);
-    const char *log = getenv("TENON_GC_LOG");
+    if (!code)
+        code = open_log(err);
     options.context = (void *)(uintptr_t)name;
     options.out_of_memory = out_of_memory;
     options.on_corruption = corrupt;
     options.on_delay = report_delay;
     name_function = functions;
-    if (log && strcmp(log, "1") == 0)
-        options.on_collection = log_collection;
+    watch_collection = watch;
+    if (watch || log_file >= 0)
+        options.on_collection = after_collection;
     if (!code)
         code = tn_report_stack_overflow(report_overflow, options.context, err);
     if (!code)

@@ -7,6 +7,7 @@
 
 #include "lib/default_heap.h"
 #include "lib/tool.h"
+#include "lib/watch.h"
 
 /* The command contains all collectors, for TENON_GC. */
 const struct tn_collector *const tool_collectors[] = {&tn_collector_copying, &tn_collector_generational};
@@ -21,6 +22,21 @@ static bool name_function(const void *address, char *name, size_t size)
     return true;
 }
 
+/* The collection and its phases, in the order of time, on the line of the thread that collects. */
+static void trace_collection(const struct tn_collection *collection)
+{
+    enum { KB = 1024, TEXT = 80 };
+    char text[TEXT];
+    snprintf(text, sizeof text, "%llu -> %llu KB", (unsigned long long)collection->before / KB,
+             (unsigned long long)collection->after / KB);
+    uint64_t begin = collection->begin_ns;
+    tool_time_event(collection->full ? "full collection" : "young collection", text, begin,
+                    begin + collection->pause_ns);
+    for (unsigned i = 0; i < TN_COLLECTION_COUNT; begin += collection->phase_ns[i++])
+        if (collection->phase_ns[i])
+            tool_time_event(tn_collection_phase_name(i), "", begin, begin + collection->phase_ns[i]);
+}
+
 static int provide(void *context, struct tn_library *library, const char *const *names, size_t count,
                    struct tn_error *error)
 {
@@ -31,7 +47,7 @@ static int provide(void *context, struct tn_library *library, const char *const 
     if (!wanted || provided)
         return 0;
     provided = true;
-    int code = tool_make_default_heap("tenon run", name_function, error);
+    int code = tool_make_default_heap("tenon run", name_function, trace_collection, error);
     if (!code)
         code = tn_observe_functions(context, error);
     if (!code)

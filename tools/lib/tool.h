@@ -71,7 +71,8 @@ enum {
     FOR_DISASM = 256,
     FOR_CPU = 512,
     FOR_BUILD = 1024,
-    FOR_ALL = 2047
+    FOR_GC_REPORT = 2048,
+    FOR_ALL = 4095
 };
 
 struct command {
@@ -289,5 +290,6 @@ int command_opt(struct settings *settings);
 int command_verify(struct settings *settings);
 int command_cpu(struct settings *settings);
 int command_build(struct settings *settings);
+int command_gc_report(struct settings *settings);
 
 #endif

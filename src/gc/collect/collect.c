@@ -61,10 +61,37 @@ void tn__scan(struct tn__collection *c, void *object)
 
 /* ---- all of it ---- */
 
+void tn__phase_end(struct tn_heap *heap, enum tn_collection_phase phase)
+{
+    uint64_t now = tn__os_now_ns();
+    heap->current->phase_ns[phase] += now - heap->phase_start;
+    heap->phase_start = now;
+}
+
+/* The buckets of struct tn_times: eight between 2^n ns and 2^(n + 1), by the three bits after the first. */
+static void count_time(struct tn_times *times, uint64_t ns)
+{
+    enum { FIRST = 10, COUNT = TN_COUNT(times->counts) }; /* 1,024 ns */
+    unsigned log = 63 - (unsigned)__builtin_clzll(ns | 1);
+    unsigned at = log < FIRST ? 0 : (log - FIRST) * 8 + (ns >> (log - 3) & 7);
+    times->counts[at < COUNT ? at : COUNT - 1]++;
+}
+
 static void add_up(struct tn_heap *heap, const struct tn_collection *done)
 {
     struct tn_heap_stats *stats = &heap->stats;
     stats->collections++;
+    stats->full += done->full;
+    stats->young += done->young;
+    stats->survived += done->survived;
+    stats->marked += done->marked;
+    stats->swept += done->swept;
+    if (done->full)
+        stats->holes = done->holes;
+    for (int i = 0; i < TN_COLLECTION_COUNT; i++)
+        stats->phase_ns[i] += done->phase_ns[i];
+    count_time(&stats->pauses, done->pause_ns);
+    count_time(&stats->stops, done->stop_ns);
     stats->moved += done->moved;
     stats->pinned += done->pinned;
     stats->pause_ns += done->pause_ns;
@@ -74,14 +101,18 @@ static void add_up(struct tn_heap *heap, const struct tn_collection *done)
 
 void tn__collect_now(struct tn_heap *heap, enum tn__extent extent)
 {
-    struct tn_collection done = {.size = sizeof done, .before = heap->in_use};
-    uint64_t requested = tn__os_now_ns();
+    struct tn_collection done = {.size = sizeof done, .before = heap->in_use, .begin_ns = tn__os_now_ns()};
+    heap->current = &done;
+    heap->phase_start = done.begin_ns;
     tn__world_stop(heap);
-    done.stop_ns = tn__os_now_ns() - requested;
+    tn__phase_end(heap, TN_COLLECTION_STOP);
+    done.stop_ns = done.phase_ns[TN_COLLECTION_STOP];
     heap->collector->collect(heap, extent, &done);
     tn__world_start(heap);
-    done.pause_ns = tn__os_now_ns() - requested;
+    done.pause_ns = tn__os_now_ns() - done.begin_ns;
+    heap->current = NULL;
     done.after = heap->in_use;
+    done.committed = heap->committed;
     done.number = heap->stats.collections + 1;
     add_up(heap, &done);
     if (heap->options.on_collection)

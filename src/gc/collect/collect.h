@@ -20,6 +20,9 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
 /* Under the lock: a whole collection, including stopping the world. */
 void tn__collect_now(struct tn_heap *heap, enum tn__extent extent);
 
+/* The phase of the heap's collection that began when the last one ended has ended. */
+void tn__phase_end(struct tn_heap *heap, enum tn_collection_phase phase);
+
 /* A collection, or a part of one that reaches objects from roots. A collector's own struct begins with it. */
 struct tn__collection {
     const struct tn__tracing *tracing;
@@ -60,7 +63,8 @@ void tn__finalizers_drop(struct tn_heap *heap);
 /* Reports a corrupt heap through its options; does not return. */
 __attribute__((noreturn)) void tn__corrupt(struct tn_heap *heap, const char *what);
 
-/* The world is stopped. tn__verify_heap: after a collection; tn__verify_barriers: before the next one. */
+/* With TN_HEAP_VERIFY, while the world is stopped. tn__verify_heap: after a collection, or a part of one that could be
+ * the last; tn__verify_barriers: before the next one. */
 void tn__verify_heap(struct tn_heap *heap);
 void tn__verify_barriers(struct tn_heap *heap);
 void tn__verify_end(struct tn_heap *heap);

@@ -195,7 +195,7 @@ static void compare_slot(void *context, void **slot)
     comparison->words++;
 }
 
-void tn__verify_barriers(struct tn_heap *heap)
+static void compare_snapshot(struct tn_heap *heap)
 {
     struct tn__snapshot *snapshot = heap->snapshot;
     if (!snapshot || !snapshot->is_whole)
@@ -210,6 +210,14 @@ void tn__verify_barriers(struct tn_heap *heap)
         if (comparison.differs)
             tn__corrupt(heap, "a reference was stored into an object that is not logged");
     }
+}
+
+void tn__verify_barriers(struct tn_heap *heap)
+{
+    if (!(heap->options.flags & TN_HEAP_VERIFY))
+        return;
+    compare_snapshot(heap);
+    tn__phase_end(heap, TN_COLLECTION_VERIFY);
 }
 
 /* ---- words that are no references ---- */
@@ -283,6 +291,8 @@ void tn__verify_end(struct tn_heap *heap)
 void tn__verify_heap(struct tn_heap *heap)
 {
     struct check check = {.heap = heap};
+    if (!(heap->options.flags & TN_HEAP_VERIFY))
+        return;
     heap->collector->each_object(heap, count_start, &check);
     if (!check.wrong && note_starts(&check)) {
         heap->collector->each_object(heap, check_object, &check);
@@ -293,4 +303,5 @@ void tn__verify_heap(struct tn_heap *heap)
     if (check.wrong)
         tn__corrupt(heap, check.wrong);
     take_snapshot(heap);
+    tn__phase_end(heap, TN_COLLECTION_VERIFY);
 }

@@ -299,9 +299,13 @@ void tn__copy(struct tn_heap *heap, struct tn_collection *done)
     struct copying c = {.all = {.tracing = &tracing, .heap = heap}, .space = &tn__copying_of(heap)->space};
     begin(c.space);
     tn__find_roots(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_ROOTS);
     drain(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_TRACE);
     tn__settle_dead(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_WEAK);
     end(&c);
+    tn__phase_end(heap, TN_COLLECTION_SWEEP);
     done->moved = c.all.moved;
     done->pinned = c.all.pinned;
 }

@@ -12,6 +12,7 @@ static void publish(struct tn_heap *heap)
 {
     heap->in_use = tn__copying_of(heap)->space.in_use;
     heap->large = tn__copying_of(heap)->space.large;
+    heap->committed = heap->in_use + ((uint64_t)tn__copying_of(heap)->space.spare_count << TN__CHUNK_SHIFT);
 }
 
 /* Reserves twice the limit for copying, and twice that again so that freed addresses are not soon reused; less if the
@@ -161,15 +162,15 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
 {
     struct tn__copying *own = tn__copying_of(heap);
     (void)extent;
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_barriers(heap);
+    tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__copy(heap, done);
     publish(heap);
+    done->full = 1;
+    done->swept = done->before > heap->in_use ? done->before - heap->in_use : 0;
     own->allocated = 0;
     own->threshold = tn__max64(heap->options.minimum, heap->in_use);
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_heap(heap);
+    tn__verify_heap(heap);
 }
 
 static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)

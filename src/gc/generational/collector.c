@@ -14,6 +14,7 @@ static void publish(struct tn_heap *heap)
     const struct tn__generational *g = tn__generational_of(heap);
     heap->in_use = g->used + (uint64_t)g->pieces_young * TN__PIECE;
     heap->large = g->large;
+    heap->committed = g->committed;
 }
 
 /* What counts as young. If the heap is verified, every value does. The world is stopped, or has no threads. */
@@ -247,22 +248,18 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
 {
     struct tn__generational *g = tn__generational_of(heap);
     uint64_t start = tn__os_now_ns(), before = g->used, nursery = (uint64_t)g->pieces_young * TN__PIECE;
-    bool is_full = extent == TN__FULL;
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_barriers(heap);
+    done->full = extent == TN__FULL;
+    tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__gen_minor(heap, done);
-    uint64_t survived = g->promoted;
-    if (is_full && heap->options.flags & TN_HEAP_VERIFY)
+    if (done->full) {
         tn__verify_heap(heap); /* the remembered words were complete */
-    if (is_full) {
         tn__gen_major(heap, heap->options.flags & TN_HEAP_STRESS, done);
         set_budget(heap, before, start);
     }
-    choose_mode(heap, nursery, survived, is_full);
+    choose_mode(heap, nursery, done->survived, done->full);
     publish(heap);
-    if (heap->options.flags & TN_HEAP_VERIFY)
-        tn__verify_heap(heap);
+    tn__verify_heap(heap);
 }
 
 static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)

@@ -61,6 +61,7 @@ struct tn__generational {
     uint32_t block_count, block_end, first_free, next_hole; /* from `block_end` on, no block has ever been used */
     char *hole, *hole_end, *medium, *medium_end;            /* where copies go */
     uint64_t used, large, budget; /* bytes of the old space; `used` at which it is collected */
+    uint64_t holes, committed;    /* bytes: free ones in blocks of small objects when it was swept; of all units */
     bool retry;                   /* no memory was left: until the next full collection nothing is tried */
 
     uint8_t pieces[TN__PIECES];

@@ -215,13 +215,21 @@ void tn__gen_major(struct tn_heap *heap, bool all, struct tn_collection *done)
     static const struct tn__tracing tracing = {forward, keep, is_live, drain};
     struct tn__generational *g = tn__generational_of(heap);
     struct major c = {.all = {.tracing = &tracing, .heap = heap}, .g = g};
+    uint64_t before = g->used;
     g->promoted = 0;
     choose_moving(g, all);
     tn__gen_clear(g);
     tn__find_roots(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_ROOTS);
     drain(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_TRACE);
     tn__settle_dead(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_WEAK);
     tn__gen_sweep(g);
+    tn__phase_end(heap, TN_COLLECTION_SWEEP);
+    done->marked = g->used;
+    done->swept = before > g->used ? before - g->used : 0;
+    done->holes = g->holes;
     done->moved += g->promoted;
     done->pinned = c.all.pinned;
 }

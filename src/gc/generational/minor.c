@@ -116,15 +116,22 @@ void tn__gen_minor(struct tn_heap *heap, struct tn_collection *done)
     struct tn__generational *g = tn__generational_of(heap);
     struct minor c = {.all = {.tracing = &tracing, .heap = heap}, .g = g};
     g->promoted = 0;
+    for (uint32_t i = 0; i < TN__PIECES; i++)
+        done->young += g->pieces[i] == TN__PIECE_YOUNG ? g->piece_used[i] : 0;
     tn__find_roots(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_YOUNG_ROOTS);
     drain(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_YOUNG);
     if (g->log_is_lost)
         tn__gen_each_old(g, scan_old, &c);
     g->log_is_lost = false;
     tn__gen_take_logs(g, visit_entry, &c);
     drain(&c.all);
+    tn__phase_end(heap, TN_COLLECTION_REMEMBERED);
     tn__settle_dead(&c.all);
     tn__gen_free_pieces(g, heap->options.flags & TN_HEAP_STRESS);
+    tn__phase_end(heap, TN_COLLECTION_YOUNG_WEAK);
+    done->survived = g->promoted;
     done->moved += g->promoted;
     done->pinned += c.all.pinned;
 }

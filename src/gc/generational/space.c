@@ -35,6 +35,7 @@ static bool commit_unit(struct tn__generational *g, uint64_t unit)
         tn__os_commit(g->base + at, TN__UNIT, TN__PROT_RW))
         return false;
     g->units[unit] = 1;
+    g->committed += TN__UNIT;
     return true;
 }
 
@@ -370,6 +371,7 @@ static void sweep_block(struct tn__generational *g, uint32_t block, bool *is_liv
     } else {
         g->blocks[block] = count < TN__LINES ? TN__BLOCK_HOLES : TN__BLOCK_FULL;
         g->used += count * (uint64_t)TN__LINE;
+        g->holes += (TN__LINES - count) * (uint64_t)TN__LINE;
     }
 }
 
@@ -390,7 +392,7 @@ static void sweep_pieces(struct tn__generational *g)
 void tn__gen_sweep(struct tn__generational *g)
 {
     bool is_live = false; /* the object that blocks in state REST belong to */
-    g->used = g->large = 0;
+    g->used = g->large = g->holes = 0;
     sweep_pieces(g);
     for (uint32_t i = TN__FIRST_OLD; i < g->block_end; i++)
         if (g->blocks[i] != TN__BLOCK_FREE)

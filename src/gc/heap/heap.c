@@ -116,6 +116,7 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     struct tn_heap_stats known = heap->stats;
     known.in_use = heap->in_use;
     known.large = heap->large;
+    known.committed = heap->committed;
     for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
         known.finalizers++;
     known.finalizers_waiting = heap->waiting_count;

@@ -3,8 +3,9 @@
 /* The interface between collectors and everything else: heaps, threads, stack maps and roots know a collector by these
  * twelve functions only. A program contains the collectors that it names (tenon_heap.h).
  *
- * A collector has its own data in heap->own, and keeps start, size, in_use, large, young and young_size of the heap
- * up to date. It gets roots and dead objects from the room `collect`, to which it hands a struct tn__collection. */
+ * A collector has its own data in heap->own, and keeps start, size, in_use, large, committed, young and young_size of
+ * the heap up to date. It gets roots and dead objects from the room `collect`, to which it hands a struct
+ * tn__collection. */
 
 #ifndef TENON_GC_COLLECTOR_H
 #define TENON_GC_COLLECTOR_H
@@ -42,7 +43,7 @@ struct tn_collector {
 
     /* ---- the world is stopped, and every thread retired ---- */
 
-    /* Fills in `moved` and `pinned`. */
+    /* Fills in moved, pinned and all from `full` to `holes`, and says when its phases end (tn__phase_end). */
     void (*collect)(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done);
     void (*each_object)(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
 };

@@ -27,12 +27,13 @@ struct tn_heap {
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     struct tn_heap_options options;
     const struct tn_collector *collector;
-    void *own;       /* the collector's */
-    uintptr_t start; /* of the addresses that its objects are in */
-    uint64_t size;   /* bytes of these */
-    uint64_t in_use; /* bytes that objects are in, and free ones between these */
-    uint64_t large;  /* those of large objects */
-    uintptr_t young; /* as in the blocks of its threads */
+    void *own;          /* the collector's */
+    uintptr_t start;    /* of the addresses that its objects are in */
+    uint64_t size;      /* bytes of these */
+    uint64_t in_use;    /* bytes that objects are in, and free ones between these */
+    uint64_t large;     /* those of large objects */
+    uint64_t committed; /* bytes that it has from the system */
+    uintptr_t young;    /* as in the blocks of its threads */
     uint64_t young_size;
     struct tn__list mutators;
     /* Guards handles and pins. They are made for objects that must not move meanwhile, so no collection happens while a
@@ -44,6 +45,8 @@ struct tn_heap {
     struct tn__finalizer *finalizers, *waiting, **waiting_end, *running;
     uint64_t waiting_count; /* written atomically under the lock, read also without it */
     struct tn_heap_stats stats;
+    struct tn_collection *current; /* the collection that is going on */
+    uint64_t phase_start;          /* of its present phase */
     struct tn__snapshot *snapshot; /* for verification; see verify.c */
     char corruption[200];          /* what verification found, where that is not a constant text */
 };
