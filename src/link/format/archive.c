@@ -253,29 +253,13 @@ static int bsd_index(const struct tn__archive *archive, const struct tn__member 
     return 0;
 }
 
-static int define_member(const struct tn__object_data *object, uint64_t offset, tn__archive_define *define,
-                         void *context, struct tn_error *err)
-{
-    for (uint32_t i = 1; i < object->symbol_count; i++) {
-        const struct tn__symbol *symbol = &object->symbols[i];
-        if (symbol->binding == TN__BIND_LOCAL || symbol->place == TN__PLACE_UNDEFINED)
-            continue;
-        int code = define(context, symbol->name, offset, err);
-        if (code)
-            return code;
-    }
-    return 0;
-}
-
-/* Without a symbol table: reads what each object among the members defines. */
-static int read_members(const struct tn__archive *archive, tn__archive_define *define, void *context,
-                        struct tn_error *err)
+int tn__archive_each(const struct tn__archive *archive, tn__archive_visit *visit, void *context, struct tn_error *err)
 {
     struct tn__member member;
-    bool end;
+    bool enough = false;
     for (uint64_t offset = 0;; offset = member.next) {
-        int code = tn__archive_member(archive, offset, &member, &end, err);
-        if (code || end)
+        int code = tn__archive_member(archive, offset, &member, &enough, err);
+        if (code || enough)
             return code;
         if (tn__archive_is_table(&member))
             continue;
@@ -284,18 +268,39 @@ static int read_members(const struct tn__archive *archive, tn__archive_define *d
         code = tn__archive_load(archive, member.offset, &input, &name, err);
         if (code)
             return code;
-        struct tn__object_data object = {
-            .name = name, .bytes = input.bytes, .size = input.length, .arena.from = archive->from};
-        code = tn__object_is_known(object.bytes, object.size) ? tn__object_read(&object, archive->formats, err) : 0;
-        if (!code)
-            code = define_member(&object, member.offset, define, context, err);
-        tn__arena_free(&object.arena);
+        code = visit(context, &input, member.offset, &enough, err);
         tn__free(archive->from, name);
         if (input.release)
             input.release(input.context, input.bytes, input.length);
-        if (code)
+        if (code || enough)
             return code;
     }
+}
+
+struct definer {
+    const struct tn__archive *archive;
+    tn__archive_define *define;
+    void *context;
+};
+
+/* Reads what a member defines, if it is an object. */
+static int define_member(void *context, const struct tn_input *member, uint64_t offset, bool *enough,
+                         struct tn_error *err)
+{
+    const struct definer *definer = context;
+    struct tn__object_data object = {
+        .name = member->name, .bytes = member->bytes, .size = member->length, .arena.from = definer->archive->from};
+    (void)enough;
+    if (!tn__object_is_known(object.bytes, object.size))
+        return 0;
+    int code = tn__object_read(&object, definer->archive->formats, err);
+    for (uint32_t i = 1; !code && i < object.symbol_count; i++) {
+        const struct tn__symbol *symbol = &object.symbols[i];
+        if (symbol->binding != TN__BIND_LOCAL && symbol->place != TN__PLACE_UNDEFINED)
+            code = definer->define(definer->context, symbol->name, offset, err);
+    }
+    tn__arena_free(&object.arena);
+    return code;
 }
 
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
@@ -325,7 +330,8 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
             code = tn__archive_rename(archive, &renaming, &define, &context, err);
             return code ? code : indexes[i].read(archive, &member, indexes[i].width, define, context, err);
         }
-    return read_members(archive, define, context, err);
+    struct definer definer = {archive, define, context};
+    return tn__archive_each(archive, define_member, &definer, err);
 }
 
 /* ---- loading ---- */

@@ -47,6 +47,11 @@ int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struc
                        struct tn_error *err);
 /* True for the archive's own tables: symbols, long names. */
 bool tn__archive_is_table(const struct tn__member *member);
+/* Loads each member that is no table and visits it, until `visit` returns an error or sets *enough. The bytes and the
+ * name of `member` are the visitor's for the call only. */
+typedef int tn__archive_visit(void *context, const struct tn_input *member, uint64_t offset, bool *enough,
+                              struct tn_error *err);
+int tn__archive_each(const struct tn__archive *archive, tn__archive_visit *visit, void *context, struct tn_error *err);
 /* Calls `define` for every symbol of the archive's index or, without an index, for every definition of every member. */
 typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
@@ -54,7 +59,8 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
 /* For the names of an index: if the members' format has others than a session, makes *define and *context those that
  * turn them into the session's first (archive_names.c). `renaming` is their context. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
 struct tn__archive_renaming {
-    char c_prefix;
+    char c_prefix; /* 0: no member is an object, or names are the same in both */
+    const struct tn_format *const *formats;
     const struct tn_allocator *from;
     tn__archive_define *define;
     void *context;

@@ -30,32 +30,17 @@ static bool may_have_prefix(const struct tn_format *const *formats)
     return false;
 }
 
-/* Of the first member that is an object; 0: there is none, or names are the same in both. */
-static int find_prefix(const struct tn__archive *archive, char *c_prefix, struct tn_error *err)
+/* Of the first member that is an object. */
+static int read_prefix(void *context, const struct tn_input *member, uint64_t offset, bool *enough,
+                       struct tn_error *err)
 {
-    struct tn__member member;
-    bool end;
-    *c_prefix = 0;
-    for (uint64_t offset = 0;; offset = member.next) {
-        int code = tn__archive_member(archive, offset, &member, &end, err);
-        if (code || end)
-            return code;
-        if (tn__archive_is_table(&member))
-            continue;
-        struct tn_input input;
-        char *name;
-        code = tn__archive_load(archive, member.offset, &input, &name, err);
-        if (code)
-            return code;
-        const struct tn_format *format = tn__format_of(archive->formats, input.bytes, input.length);
-        tn__free(archive->from, name);
-        if (input.release)
-            input.release(input.context, input.bytes, input.length);
-        if (format) {
-            *c_prefix = format->reader->c_prefix;
-            return 0;
-        }
-    }
+    struct tn__archive_renaming *renaming = context;
+    const struct tn_format *format = tn__format_of(renaming->formats, member->bytes, member->length);
+    (void)offset, (void)err;
+    *enough = format;
+    if (format)
+        renaming->c_prefix = format->reader->c_prefix;
+    return 0;
 }
 
 static int define(void *context, const char *symbol, uint64_t member, struct tn_error *err)
@@ -73,8 +58,9 @@ int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_ren
 {
     if (!may_have_prefix(archive->formats))
         return 0;
-    *renaming = (struct tn__archive_renaming){.from = archive->from, .define = *definer, .context = *context};
-    int code = find_prefix(archive, &renaming->c_prefix, err);
+    *renaming = (struct tn__archive_renaming){
+        .from = archive->from, .formats = archive->formats, .define = *definer, .context = *context};
+    int code = tn__archive_each(archive, read_prefix, renaming, err);
     if (!code && renaming->c_prefix) {
         *definer = define;
         *context = renaming;
