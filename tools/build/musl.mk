@@ -21,4 +21,5 @@ mimalloc_options := -Os -fno-asynchronous-unwind-tables
 seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c) \
 	$(addprefix src/,base/options.c link/core/gather.c link/format/archive.c link/format/identify.c)
 $(call obj,$(seldom)): extra := -Os
+$(call obj,$(runtime_src)): $(call stamp,seldom)
 endif

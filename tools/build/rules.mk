@@ -11,6 +11,14 @@ MAKEFLAGS += --no-builtin-rules
 
 with_llvm := $(filter-out 0,$(LLVM))
 
+# $(call stamp,NAME): a file that changes when the variable NAME does, so that new flags rebuild what depends on it.
+define stamp_rule
+ifneq ($$(strip $$(file <$(BUILD)/flags/$(1))),$$(strip $$($(1))))
+$$(shell mkdir -p $(BUILD)/flags)$$(file >$(BUILD)/flags/$(1),$$(strip $$($(1))))
+endif
+endef
+stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
+
 # ---- sources ----
 
 runtime_parts := base cpu link gc image
@@ -65,14 +73,6 @@ endif
 
 # $(call step,WORD)COMMAND: runs the command and prints one short line for it; with V=1, the command itself.
 step = $(if $(V),,@printf '  %-7s %s\n' $(1) $@;)
-
-# $(call stamp,NAME): a file that changes when the variable NAME does, so that new flags rebuild what depends on it.
-define stamp_rule
-ifneq ($$(strip $$(file <$(BUILD)/flags/$(1))),$$(strip $$($(1))))
-$$(shell mkdir -p $(BUILD)/flags)$$(file >$(BUILD)/flags/$(1),$$(strip $$($(1))))
-endif
-endef
-stamp = $(eval $(call stamp_rule,$(1)))$(BUILD)/flags/$(1)
 
 # ---- what is made ----
 
