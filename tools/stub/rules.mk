@@ -38,18 +38,9 @@ $(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/nam
 	@mkdir -p $(@D)
 	$(call step,GEN)tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) -D_GNU_SOURCE >$@
 
-# What a stub offers is in its symbol table, also where libraries hide it from other objects of a program: the linker has
-# made that local. A name that is global already stays the only one (of exit, which is replaced, it is the local one that
-# is offered); a static function or variable may have it too.
 define stub_rule
-$(stub)/$(1): $(stub)/$(1).list tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o $(stub_archives)
-	$$(call step,LINK)sed 's/^/-u /' $$< >$$@.options && \
-	ld -static -pie --no-dynamic-linker --gc-sections --wrap=exit -z relro -T tools/stub/stub.ld @$$@.options $(musl_lib)/rcrt1.o \
-		$(musl_lib)/crti.o $$(filter %.o %.a,$$^) $(musl_lib)/crtn.o -o $$@.tmp && \
-	nm $$@.tmp | awk 'NF == 3 && $$$$2 ~ /[A-Z]/ && $$$$3 != "exit" { print $$$$3 }' | LC_ALL=C sort -u | LC_ALL=C comm -13 - $$< >$$@.hidden && \
-	objcopy --redefine-sym exit=tn__exit --redefine-sym __wrap_exit=exit --globalize-symbols=$$@.hidden --strip-all --keep-symbols=$$< --keep-symbol=tn__program $$@.tmp $$@ && \
-	! nm $$@ | awk '$$$$2 ~ /[A-Z]/ { print $$$$3 " is defined twice in $$@" }' | sort | uniq -d | grep .
-	@rm $$@.tmp $$@.options $$@.hidden
+$(stub)/$(1): $(stub)/$(1).list tools/stub/link tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o $(stub_archives)
+	$$(call step,LINK)tools/stub/link $$@ $$< $(musl_lib) $$(filter %.o %.a,$$^)
 endef
 $(foreach name,$(STUBS),$(eval $(call stub_rule,$(name))))
 
