@@ -7,6 +7,7 @@
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. tests/records.bash
 here=tests/programs
 out=$BUILD/tests/programs/$(basename "$0" .sh) # a folder each: the scripts run side by side
 archives=/usr/lib/$(gcc -print-multiarch)
@@ -18,29 +19,6 @@ bitcode() { # NAME [FLAG...] -> $out/NAME.bc
     shift
     "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Wall -Wextra -Werror "$@" -c -emit-llvm "$here/$name.c" \
         -o "$out/$name.bc"
-}
-
-# Runs a command (standard input passes through) and leaves output, errors and status in files that begin with $1.
-record() {
-    local stem=$1
-    shift
-    "$@" >"$stem.out" 2>"$stem.err"
-    echo $? >"$stem.status"
-}
-
-# One check: do two records agree? $1 name, $2 record of the ordinary program, $3 tenon's.
-same() {
-    local part
-    if [ ! -s "$2.out" ]; then
-        echo "not ok $1: the ordinary program printed nothing: $(head -1 "$2.err")"
-        return
-    fi
-    for part in err status out; do
-        cmp -s "$2.$part" "$3.$part" && continue
-        echo "not ok $1: $part differs: $(diff "$2.$part" "$3.$part" | grep '^[<>]' | head -4 | tr '\n' ' ')"
-        return
-    done
-    echo "ok $1"
 }
 
 # One check: was loaded code seen, and never a mapping that is writable and executable? $1 name, $2 report of watch_maps.

@@ -6,6 +6,7 @@
 # Environment as tests/run sets it: BUILD, LLVM_BIN, JOBS. MACHINES: only some of them; x86_64 tests the scripts.
 
 : "${BUILD:=build}" "${JOBS:=2}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${MACHINES:=aarch64 riscv64}"
+. "$(dirname "${BASH_SOURCE[0]}")/../../records.bash"
 out=$BUILD/tests/link/qemu/$(basename "$0" .sh)
 mkdir -p "$out"
 
@@ -36,32 +37,9 @@ compile() { # FOLDER MACHINE COMPILER FLAGS SOURCE...
         'object=$1/$(basename "$3").o; [ "$object" -nt "$3" ] || $2 -c "$3" -o "$object"' _ "$folder" "$command" {}
 }
 
-# Runs a command (standard input passes through) and leaves output, errors and status in files that begin with $1.
-record() {
-    local stem=$1
-    shift
-    "$@" >"$stem.out" 2>"$stem.err"
-    echo $? >"$stem.status"
-}
-
-# One check: do two records agree? $1 name, $2 record of the ordinary program, $3 the linker's.
-same() {
-    local part
-    if [ ! -s "$2.out" ]; then
-        echo "not ok $1: the ordinary program printed nothing: $(head -1 "$2.err")"
-        return
-    fi
-    for part in err status out; do
-        cmp -s "$2.$part" "$3.$part" && continue
-        echo "not ok $1: $part differs: $(diff "$2.$part" "$3.$part" | grep -a '^[<>]' | head -4 | tr '\n' ' ')"
-        return
-    done
-    echo "ok $1"
-}
-
 # A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the program.
-# Standard input is the file $input, if that is set; the host is $host, or run. libstdc++.a and libgcc.a are loaded where they are needed; the unwinder is
-# the host's, because it has to know the host's frames as well.
+# Standard input is the file $input, if that is set; the host is $host, or run. libstdc++.a and libgcc.a are loaded where
+# they are needed; the unwinder is the host's, because it has to know the host's frames as well.
 check_program() {
     local name=$1 compilers=$2 flags=$3 sources=$4 machine compiler
     shift 4
@@ -77,8 +55,8 @@ check_program() {
                 continue
             fi
             record "$stem.ordinary" emulate "$machine" "$stem.program" "$@" <"${input:-/dev/null}"
-            record "$stem.linked" emulate "$machine" "$BUILD/$machine-linux-gnu/tests/link/qemu/${host:-run}" "$stem"/*.o $libraries -- \
-                "$stem.program" "$@" <"${input:-/dev/null}"
+            record "$stem.linked" emulate "$machine" "$BUILD/$machine-linux-gnu/tests/link/qemu/${host:-run}" \
+                "$stem"/*.o $libraries -- "$stem.program" "$@" <"${input:-/dev/null}"
             same "$name, $machine, $compiler" "$stem.ordinary" "$stem.linked"
         done
     done
