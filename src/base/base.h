@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The ground floor: errors, allocation, arenas, reading foreign bytes. Knows nobody above it. */
+/* Errors, allocation, arenas, lists, reading foreign bytes: what all other code may use, and which uses none of it. */
 
 #ifndef TENON_BASE_H
 #define TENON_BASE_H

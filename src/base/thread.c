@@ -24,7 +24,7 @@
 #include "fork.h"
 #include "thread.h"
 
-/* Epochs advance by two: the lowest bit of a thread's word means that somebody waits for it. */
+/* Epochs advance by two: the lowest bit of a thread's word means that another thread waits for it. */
 enum { OFFLINE = 0, WAITED = 1, FIRST_EPOCH = 2, NEXT_EPOCH = 2 };
 
 static struct {

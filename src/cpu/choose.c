@@ -63,8 +63,8 @@ static const struct tn_cpu_target *find_best(const struct tn_cpu *cpu, const str
     return best;
 }
 
-/* Older hypervisors hide cx16, which every CPU name since x86-64-v2 includes. If that is what rules out all targets, it
- * is said first: nobody would see it in the lists of missing features. */
+/* Older hypervisors hide cx16, which every CPU name since x86-64-v2 includes. If that rules out all targets, the error
+ * begins with it: a reader would miss it in the lists of missing features. */
 static void explain_common(const struct tn_cpu *cpu, const struct tn_cpu_target *targets, size_t count,
                            struct tn_error *err)
 {

@@ -173,7 +173,7 @@ int tn_symbolize_source(const struct tn_session *session, const void *address,
                         struct tn_error *err)
 {
     if (!frame)
-        return tn__fail(err, TN_EINVAL, "nobody to be told of frames");
+        return tn__fail(err, TN_EINVAL, "no function to be told of frames");
     struct question question = {
         .session = session, .address = (uintptr_t)address, .frame = frame, .context = context, .err = err};
     pthread_mutex_lock(&lock);

@@ -115,7 +115,7 @@ struct annotation {
         }
     }
 
-    /* To a fixpoint: whoever gets a clone may complete the condition for its neighbours. */
+    /* To a fixpoint: a function that gets a clone may complete the condition for its neighbours. */
     void clone_for(size_t target)
     {
         const uint64_t bit = UINT64_C(1) << target;

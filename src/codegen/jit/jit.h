@@ -50,7 +50,7 @@ struct tn__jit_kept {
 
 /* A module, until the last symbol that it promised is materialized or removed. */
 struct tn__jit_module {
-    atomic_size_t users; /* materializers, and whoever adds it */
+    atomic_size_t users; /* materializers, and the thread that adds it */
     struct tn_jit *jit;
     struct tn__module *module;
     const char *name;                        /* the module's own copy */

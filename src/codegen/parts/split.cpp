@@ -78,7 +78,7 @@ void tn__split::name_everything(uint64_t number)
 
 using groups = EquivalenceClasses<const GlobalValue *>;
 
-/* Unites `function` with whoever uses `constant`. */
+/* Unites `function` with the functions that use `constant`. */
 static void unite_with_users(groups &groups, const Function *function, const Constant *constant)
 {
     for (const User *user : constant->users()) {

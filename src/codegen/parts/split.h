@@ -3,7 +3,7 @@
 /* A module divided into parts, so that its functions can be compiled one by one, when they are called, and in parallel.
  * Part 0 contains the data: variables, initializers, and functions that cannot be separated from them. Each other part
  * is one function, or several that know addresses inside each other. A part is extracted as bitcode, at a cost that
- * depends on the part and what it refers to, not on the module; whoever compiles it reads it into a context of its own.
+ * depends on the part and what it refers to, not on the module; it is compiled in a context of its own.
  *
  * Not locked: one thread at a time. */
 

@@ -3,7 +3,7 @@
 /* Binds the symbols of an object to definitions. The library's table is read once, under the lock, when the link is
  * resolved. The result is kept in the plan, so that all later phases work on memory private to the link: the flags of
  * each symbol, and the address of those that lie outside of the link. The others get theirs when the link is placed.
- * Entries of symbols that the link itself defines may be read at any time: nobody changes them meanwhile
+ * Entries of symbols that the link itself defines may be read at any time: no thread changes them meanwhile
  * (tn__library_is_held). */
 
 #include "link/core/link.h"

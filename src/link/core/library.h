@@ -181,7 +181,7 @@ int tn__entries_wait(struct tn_library *library, struct tn_library *other, struc
  * dropped. */
 void tn__library_hold(struct tn_library *library);
 void tn__library_drop(struct tn_library *library);
-/* Frees the names and generators of a library that nobody holds. */
+/* Frees the names and generators of a library that no thread holds. */
 void tn__library_free_names(struct tn_library *library);
 
 /* ---- calls.c ---- */

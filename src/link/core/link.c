@@ -381,7 +381,7 @@ enum stage { RESOLVE, BUILD, PUBLISH };
 enum method { ALWAYS, PACKED, DETACHED }; /* objects go into the window's zones; for another address space (hooks.h) */
 
 /* All phases, in order. Those without the lock touch only memory and arrays that are private to this link, and what
- * nobody changes while it is building. doc/LINKER.md has the same table (tests/build/phases.sh). */
+ * no thread changes while the library is building. doc/LINKER.md has the same table (tests/build/phases.sh). */
 static const struct phase {
     const char *name;
     enum stage stage;
@@ -441,7 +441,7 @@ static void undo(struct tn__link *link)
 {
     for (size_t i = 0; link->request->roots && i < link->count; i++)
         unstrip(link->objects[i]->data);
-    tn__journal_undo(&link->journal); /* nobody else has changed these: see tn__library_is_held */
+    tn__journal_undo(&link->journal); /* only this link has changed these: see tn__library_is_held */
     for (size_t i = 0; i < link->count; i++) {
         tn__object_give_back(link->objects[i]);
         tn__object_unbind(link->objects[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Chooses who runs materializers: the thread that needs them, the session's own threads, or the client's. A promise is
- * claimed when it is run, so it does not matter who comes first, and no thread waits for a task that nobody has
+ * claimed when it is run, so it does not matter which thread comes first, and none waits for a task that is not
  * begun. */
 
 #include "link/demand/promise.h"

@@ -95,7 +95,7 @@ static void release_entries(struct tn_responsibility *promise)
 
 /* ---- removed ---- */
 
-/* Wakes whoever waits for it. */
+/* Wakes the threads that wait for it. */
 static void remove_promise(struct tn_responsibility *promise)
 {
     struct tn_session *session = promise->library->session;

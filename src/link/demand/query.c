@@ -212,7 +212,7 @@ static void take_open(struct tn__query *query, struct tn__needs *needs)
 static int link_round(struct tn__query *query, struct tn__needs *needs, struct tn_error *err)
 {
     const struct tn_session *session = query->session;
-    if (query->revision == session->revision) { /* else they may be nobody's references any more */
+    if (query->revision == session->revision) { /* else the objects that refer to them may be gone */
         needs->resume = query->open;
         needs->resume_count = query->open_count;
     }

@@ -4,7 +4,7 @@
 
 #include "link/file/detached.h"
 
-/* ---- memory that nobody sees at its addresses ---- */
+/* ---- memory that is not mapped at its addresses ---- */
 
 static int map(void *context, enum tn_zone zone, uint64_t address, size_t size, void **bytes, struct tn_error *err)
 {

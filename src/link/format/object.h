@@ -66,7 +66,7 @@ struct tn__section {
     bool live, stripped; /* see strip.c */
     bool pinned;         /* placed at a chosen address, outside of the object's ranges */
     bool compressed;
-    bool strings; /* NUL-terminated ones, of which nobody minds who else uses them */
+    bool strings; /* NUL-terminated ones, which may be shared with other sections */
     bool note;    /* a note about the file; not loaded */
 };
 

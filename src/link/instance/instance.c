@@ -7,12 +7,12 @@
  * the leases and the lists of trackers. Because readers take no lock, the order of the writes matters all the same:
  *
  *   publish   CAS specptr NULL -> P, acquire and release; the low bit, relaxed; invoke, release; the ready bit,
- *             release. So whoever sees the ready bit sees all of it, and whoever sees invoke sees specptr.
+ *             release. So a thread that sees the ready bit sees all of it, and one that sees invoke sees specptr.
  *   update    CAS specptr P -> an equivalent P', release. A plain store could restore code that is gone; CAS fails.
  *   withdraw  the withdrawn bit, release; invoke = the generic entry, release. Both before threads pass a quiescent
  *             point. The other words stay: entries reached through the old invoke may still read them.
- *   clear     after all threads passed one: flags = 0, release; specptr = NULL, release. In this order, so that whoever
- *             finds specptr NULL, and publishes, finds no old flags.
+ *   clear     after all threads passed one: flags = 0, release; specptr = NULL, release. In this order, so that a
+ *             thread which finds specptr NULL, and publishes, finds no old flags.
  *
  * A reader that passed its quiescent point after a withdrawal began may still find the old specptr, but then also finds
  * it withdrawn or cleared: so it checks the flags first (5, 6). What it finds not withdrawn is not cleared before the

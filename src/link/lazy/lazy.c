@@ -102,7 +102,7 @@ uint64_t tn__lazy_resolve(struct tn__lazy_frame *frame)
     const struct tn__lazy_record *record = frame->slot->record;
     int kept = errno; /* the function that was called may want to know */
     int cancel;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* nobody expects the end of the thread in here */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* the caller does not expect its thread to end here */
     frame->managed_registers = record->managed_registers;
     frame->managed_stack = record->managed_stack;
     const struct tn__lazy_watch *watch = __atomic_load_n(&tn__lazy_watch, __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Bytes are written to private memory, copied into a memfd, which is sealed against writing and then mapped privately
- * in their place: nobody can change the code any more, not even through the descriptor. One mapping per range. */
+ * in their place: the code cannot be changed any more, not even through the descriptor. One mapping per range. */
 
 #include "link/memory/strategy.h"
 

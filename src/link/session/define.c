@@ -17,7 +17,7 @@ struct definition {
 
 struct definitions {
     struct tn_library *library, *source; /* source NULL: addresses */
-    struct tn_tracker *owner;            /* NULL: nobody */
+    struct tn_tracker *owner;            /* NULL: none */
     struct definition *items;
     size_t count;
 };

@@ -205,7 +205,7 @@ int tn_library_remove(struct tn_library *library, struct tn_error *err)
     tn__session_lock(session);
     int code = tn__library_check(library, err);
     if (!code) {
-        library->removed = library->is_being_removed = true; /* nobody adds to it or searches it from here on */
+        library->removed = library->is_being_removed = true; /* no thread adds to it or searches it from here on */
         withdraw_code(library);
         code = clear(library, err);
         if (code)

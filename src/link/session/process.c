@@ -28,7 +28,7 @@ static void before_fork(void)
 static void after_fork(bool in_child)
 {
     for (TN_EACH(struct tn_session, session, &all_sessions, listed)) {
-        if (in_child) { /* where nobody waits but its one thread, and that runs */
+        if (in_child) { /* which has one thread, and that does not wait */
             pthread_cond_init(&session->idle, NULL);
             tn__queries_after_fork(session);
             tn__promises_after_fork(session);

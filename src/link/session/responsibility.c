@@ -69,7 +69,7 @@ int tn_responsibility_is_wanted(const struct tn_responsibility *promise, const c
     return wanted;
 }
 
-/* Under the lock: these symbols belong to `to` from now on; whoever waits for them looks again. All or none. */
+/* Under the lock: these symbols belong to `to` from now on; threads that wait for them look again. All or none. */
 static int hand_on(struct tn_responsibility *promise, struct tn_responsibility *to, const char *const *names,
                    size_t count, struct tn_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Removing code that other threads may be running. First its names are removed, so that nobody can find it any more;
+/* Removing code that other threads may be running. First its names are removed, so that no lookup finds it any more;
  * then tn_quiesce waits until all threads that had found it have let go of it; then it is freed. In between it belongs
  * to a tracker of its own, which keeps it apart from what the client adds meanwhile.
  *

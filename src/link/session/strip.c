@@ -204,7 +204,7 @@ static void follow_all(struct marker *marker)
     }
 }
 
-/* Objects of other libraries are kept whole: nobody asked for these to be stripped. */
+/* Objects of other libraries are kept whole: only this library is to be stripped. */
 static void mark_kept(struct marker *marker, const struct tn__object *object)
 {
     bool whole = object->owner->library != marker->link->library;

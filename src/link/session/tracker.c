@@ -68,7 +68,7 @@ void tn__tracker_empty(struct tn_tracker *tracker)
 {
     struct tn_session *session = tracker->library->session;
     tn__tracker_wait(tracker);
-    if (tn__tracker_withdraw(tracker)) /* only where the session ends: nobody runs its code */
+    if (tn__tracker_withdraw(tracker)) /* only where the session ends: no thread runs its code */
         tn__instances()->clear(tracker);
     if (session->observers.removed)
         session->observers.removed(tracker);

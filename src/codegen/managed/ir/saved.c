@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Where a function's arguments lie when it is called. As far as they are references: a lazy stub saves registers while
- * the function is compiled, and the collector has to find, and may change, the references among them
- * (base/lazy_frame.h). And how much memory they take, which transitions copy.
+/* Where a function's arguments lie when it is called: in which registers and words of memory there are references, and
+ * how much memory all of them take. A lazy stub saves the registers while the function is compiled, and the collector
+ * has to find, and may change, the references among them (base/lazy_frame.h). A transition copies that memory.
  *
  * x86-64 (psABI, "Parameter Passing", as LLVM does it for types of its own): each part of an argument has a general
  * register, a vector register or words in memory, of which every kind is handed out in order. */
@@ -143,7 +143,8 @@ static void place_parameter(struct places *p, LLVMValueRef of, unsigned paramete
     }
 }
 
-/* A result that takes more registers than there are goes to memory, whose address is an argument that nobody sees. */
+/* A result that takes more registers than there are is returned in memory. Its address is a first argument that LLVM
+ * adds, and the IR does not show. True if that may happen to a result of this type. */
 static bool may_be_demoted(LLVMTypeRef result)
 {
     enum { SURELY_FITS = 2 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a lazy stub of a managed function has to know, for who takes modules apart. */
+/* What a lazy stub of a managed function has to know; the code that divides modules asks for it. */
 
 #ifndef TENON_CODEGEN_SAVED_H
 #define TENON_CODEGEN_SAVED_H
