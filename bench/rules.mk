@@ -69,8 +69,8 @@ $(out)/call: bench/gc/call.c $(out)/caller.o $(out)/callee.o $(out)/inline.o ben
 $(out)/loop.o: polls := --polls=loops
 $(out)/inline.o: bench/gc/inline.cpp
 $(out)/loop.o $(out)/caller.o $(out)/callee.o: $(out)/%.o: bench/gc/%.c
-$(out)/loop.o $(out)/caller.o $(out)/callee.o $(out)/inline.o: include/tenon_managed.h $(BUILD)/tenon
-	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $(filter bench/%,$^) -o $@.bc
+$(out)/loop.o $(out)/caller.o $(out)/callee.o $(out)/inline.o: include/tenon_managed.h bench/gc/empty.h $(BUILD)/tenon
+	$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c $(filter %.c %.cpp,$^) -o $@.bc
 	$(BUILD)/tenon compile -O2 --cpu x86-64 $(polls) $@.bc -o $@
 
 # ---- the JIT, linked with LLVM's archives as a product would be, and its peer with LLVM's shared library ----
