@@ -148,6 +148,7 @@ quoted = $(patsubst %,"%"$(comma),$(1))
 
 extra_of_bounds := -Itests/fuzz
 extra_of_strip_bounds := -Itests/fuzz
+extra_of_removal_bounds := -Itests/fuzz
 extra_of_archive_bounds := -Itests/fuzz
 extra_of_tls := -DWAYS='$(call quoted,$(tls_ways))'
 extra_of_ifunc := -DWAYS='$(call quoted,$(ifunc_ways))'

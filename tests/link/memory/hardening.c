@@ -115,7 +115,7 @@ static void aliases_lie_anywhere(void **state)
         f[i] = answer_open(TN_STRATEGY_DUAL);
         answer_link(&f[i], &answers[i], i, SMALL);
     }
-    assert_int_equal(count_memfds("rw-s"), 2 * SESSIONS);
+    assert_int_equal(count_memfd_mappings("rw-s"), 2 * SESSIONS);
     uint64_t ones = 0, zeros = 0;
     for (size_t i = 0; i < mapping_count; i++) {
         const struct mapping *m = &mappings[i];
@@ -222,7 +222,7 @@ static void seal_is_refused(void **state)
 static unsigned fill_chunk(const struct fixture *f, struct answer *answers, unsigned most, size_t size)
 {
     unsigned count = 0;
-    while (count_memfds("r-xs") < 2 && count < most) {
+    while (count_memfd_mappings("r-xs") < 2 && count < most) {
         answer_link(f, &answers[count], count, size);
         count++;
     }
@@ -249,7 +249,7 @@ static void full_chunks_are_sealed_until_a_quarter_is_free(void **state)
         answer_remove(&answers[i]);
     /* Now it is used before a third one is made. */
     unsigned last = count + 1;
-    for (; last < COUNT(answers) && count_memfds("r-xs") < 3; last++)
+    for (; last < COUNT(answers) && count_memfd_mappings("r-xs") < 3; last++)
         answer_link(&f, &answers[last], last, SIZE);
     assert_in_range(last - count, 2 * count + count / 4,
                     COUNT(answers) - count - 1); /* the second one is twice as large */
@@ -290,7 +290,7 @@ static void children_have_no_alias_of_the_parents_code(void **state)
     check_aliases(2, 0);
     assert_int_equal(in_child(in_the_child, &f), 0);
     seal(&f); /* after the fork, before the next link */
-    assert_int_equal(count_memfds("rw-s"), 0);
+    assert_int_equal(count_memfd_mappings("rw-s"), 0);
     assert_int_equal(in_child(in_the_child, &f), 0);
     answer_link(&f, &answers[2], 2, SMALL);
     check_aliases(2, 0);

@@ -149,7 +149,7 @@ static step *const steps[] = {
 
 /* ---- what must be as before ---- */
 
-static unsigned count_memfds(void)
+static unsigned count_tenon_mappings(void)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512];
@@ -213,7 +213,7 @@ static int run_steps(const char *plan, enum tn_strategy strategy, const int *all
     tn_run_finalizers(s.f.library);
     close_fixture(&s.f);
     assert_int_equal(count_descriptors(), descriptors);
-    assert_int_equal(count_memfds(), 0);
+    assert_int_equal(count_tenon_mappings(), 0);
     if (!space_at_start) /* by now the allocator has its own reserve */
         space_at_start = address_space();
 #ifndef __SANITIZE_THREAD__ /* ThreadSanitizer keeps what it knew of memory that was given back */

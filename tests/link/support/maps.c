@@ -39,7 +39,7 @@ void assert_prot(const void *address, const char *prot)
     assert_string_equal(mapping_at(address)->prot, prot);
 }
 
-size_t count_memfds(const char *prot)
+size_t count_memfd_mappings(const char *prot)
 {
     size_t count = 0;
     read_mappings();
@@ -50,6 +50,6 @@ size_t count_memfds(const char *prot)
 
 void check_aliases(size_t writable, size_t sealed)
 {
-    assert_int_equal(count_memfds("rw-s"), writable);
-    assert_int_equal(count_memfds("---s"), sealed);
+    assert_int_equal(count_memfd_mappings("rw-s"), writable);
+    assert_int_equal(count_memfd_mappings("---s"), sealed);
 }

@@ -23,7 +23,7 @@ void read_mappings(void);
 const struct mapping *mapping_at(const void *address);
 void assert_prot(const void *address, const char *prot);
 /* How many mappings of memfds have this protection. */
-size_t count_memfds(const char *prot);
+size_t count_memfd_mappings(const char *prot);
 /* That many aliases are writable and inaccessible. */
 void check_aliases(size_t writable, size_t sealed);
 
