@@ -19,9 +19,9 @@ static __thread struct {
     bool is_set, over;
 } ending __attribute__((tls_model("initial-exec")));
 
-static void end(void *value)
+static void end_thread(void *value)
 {
-    bool last = ++ending.rounds >= PTHREAD_DESTRUCTOR_ITERATIONS - 1 || tn__os_at_thread_end(&key, end, value);
+    bool last = ++ending.rounds >= PTHREAD_DESTRUCTOR_ITERATIONS - 1 || tn__os_at_thread_end(&key, end_thread, value);
     bool first = ending.rounds == 1;
     ending.over = last;
     for (int i = 0; i < TN__ENDS; i++)
@@ -37,7 +37,7 @@ bool tn__thread_at_end(enum tn__end which, void (*function)(bool last))
     if (ending.over)
         return false;
     if (!ending.is_set)
-        ending.is_set = !tn__os_at_thread_end(&key, end, &ending);
+        ending.is_set = !tn__os_at_thread_end(&key, end_thread, &ending);
     if (ending.is_set)
         ending.functions[which] = function;
     return ending.is_set;

@@ -37,8 +37,8 @@ static enum tn_cpu_verdict fits(const struct tn_cpu *cpu, const struct tn_cpu_ta
 }
 
 /* Why `target` is not chosen when `best` can be (both fit); TN_CPU_CHOSEN if `target` is the better one. */
-static enum tn_cpu_verdict compare(const struct tn_cpu *cpu, const struct tn_cpu_target *target,
-                                   const struct tn_cpu_target *best)
+static enum tn_cpu_verdict compare_targets(const struct tn_cpu *cpu, const struct tn_cpu_target *target,
+                                           const struct tn_cpu_target *best)
 {
     size_t bytes = tn_cpu_vector_size(cpu->arch, &target->enabled);
     size_t best_bytes = tn_cpu_vector_size(cpu->arch, &best->enabled);
@@ -58,7 +58,8 @@ static const struct tn_cpu_target *find_best(const struct tn_cpu *cpu, const str
 {
     const struct tn_cpu_target *best = NULL;
     for (size_t i = 0; i < count; i++)
-        if (fits(cpu, &targets[i]) == TN_CPU_CHOSEN && (!best || compare(cpu, &targets[i], best) == TN_CPU_CHOSEN))
+        if (fits(cpu, &targets[i]) == TN_CPU_CHOSEN &&
+            (!best || compare_targets(cpu, &targets[i], best) == TN_CPU_CHOSEN))
             best = &targets[i];
     return best;
 }
@@ -102,7 +103,7 @@ int tn__cpu_choose(const struct tn_cpu *cpu, const struct tn_cpu_target *targets
     for (size_t i = 0; verdicts && i < count; i++) {
         verdicts[i] = fits(cpu, &targets[i]);
         if (verdicts[i] == TN_CPU_CHOSEN && &targets[i] != best)
-            verdicts[i] = compare(cpu, &targets[i], best);
+            verdicts[i] = compare_targets(cpu, &targets[i], best);
     }
     if (!best)
         return none_fits(cpu, targets, count, err);

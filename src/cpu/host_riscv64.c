@@ -17,7 +17,7 @@ static uint64_t read_vlenb(void)
     return bytes;
 }
 
-static void add(struct tn__cpu_riscv *probe, const struct tn__cpu_riscv *more)
+static void add_probe(struct tn__cpu_riscv *probe, const struct tn__cpu_riscv *more)
 {
     probe->base |= more->base;
     probe->extensions |= more->extensions;
@@ -33,7 +33,7 @@ static bool ask_hwprobe(struct tn__cpu_riscv *probe)
     probe->architecture = keys[1].key == 1 ? keys[1].value : 0;
     struct tn__cpu_riscv known = {.base = keys[2].key == 3 ? keys[2].value & 1 : 0,
                                   .extensions = keys[3].key == 4 ? keys[3].value : 0};
-    add(probe, &known);
+    add_probe(probe, &known);
     return true;
 }
 
@@ -43,7 +43,7 @@ static void read_cpuinfo(struct tn__cpu_riscv *probe)
     if (tn__os_read_text("/proc/cpuinfo", text, sizeof text) != 0)
         return;
     struct tn__cpu_riscv known = tn__cpu_riscv64_of_cpuinfo(text);
-    add(probe, &known);
+    add_probe(probe, &known);
 }
 
 void tn__cpu_look(struct tn__cpu_seen *seen)

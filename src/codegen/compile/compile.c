@@ -201,7 +201,7 @@ static int run_passes(struct compilation *c)
     return unit->managed ? tn__gc_lower(&c->gc) : TN_OK;
 }
 
-static int run(struct compilation *c)
+static int run_phases(struct compilation *c)
 {
     uint64_t begin = tn__os_now_ns();
     int code = c->is_read ? TN_OK : tn__unit_read(c->unit, c->ir, c->length, c->is_ours, c->err);
@@ -236,7 +236,7 @@ static int run(struct compilation *c)
 static int run_and_dispose(void *user)
 {
     struct compilation *c = user;
-    int code = run(c);
+    int code = run_phases(c);
     uint64_t begin = tn__os_now_ns();
     tn__unit_dispose(c->unit);
     c->stats.free_ns = tn__os_now_ns() - begin;

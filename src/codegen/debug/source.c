@@ -71,7 +71,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
     pthread_mutex_unlock(&lock);
 }
 
-static void enter(struct batch *batch, const struct tn_linked_object *const *objects, size_t count)
+static void enter_objects(struct batch *batch, const struct tn_linked_object *const *objects, size_t count)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static int add_batch(const struct tn_session *session, const struct tn_linked_ob
     batch->session = session;
     int code = tn__debug_image_make(&batch->image, session->allocator, tn__zlib_inflate, objects, count, err);
     if (!code)
-        enter(batch, objects, count);
+        enter_objects(batch, objects, count);
     if (code || !batch->live)
         free_batch(batch);
     return code;

@@ -122,7 +122,8 @@ static int make_room(struct tn__image_build *b)
 }
 
 /* Reads the input and divides it; `end` is needed in any case. */
-static int begin(struct tn__image_build *b, const struct tn_image_options *options, const struct tn_image_stats *stats)
+static int begin_build(struct tn__image_build *b, const struct tn_image_options *options,
+                       const struct tn_image_stats *stats)
 {
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->extracted_more, NULL);
@@ -143,7 +144,7 @@ static int begin(struct tn__image_build *b, const struct tn_image_options *optio
     return make_room(b);
 }
 
-static int end(struct tn__image_build *b, int code, struct tn_image_stats *stats)
+static int end_build(struct tn__image_build *b, int code, struct tn_image_stats *stats)
 {
     b->stats.functions = b->function_count;
     b->stats.slots = b->slots;
@@ -175,7 +176,7 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
     struct tn__image_build b = {
         .inputs = inputs, .input_count = count, .newest_counts = newest_counts, .err = err ? err : &unread};
     memset(out, 0, TN_IMAGE_OUTPUTS * sizeof *out);
-    int code = begin(&b, options, stats);
+    int code = begin_build(&b, options, stats);
     if (code == TN_OK)
         code = tn__image_take_shards(&b);
     if (code == TN_OK)
@@ -184,7 +185,7 @@ int tn__image_build(const struct tn_image_input *inputs, size_t count, bool newe
         code = write_archives(&b, out);
     for (size_t kind = 0; code != TN_OK && kind < TN_IMAGE_OUTPUTS; kind++)
         tn_buffer_free(&out[kind]);
-    return end(&b, code, stats);
+    return end_build(&b, code, stats);
 }
 
 int tn_image_build(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
@@ -203,14 +204,14 @@ int tn_image_build_shard(const struct tn_image_input *inputs, size_t count, cons
     struct tn_error unread = {0};
     struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
     *out = (struct tn_buffer){0};
-    int code = begin(&b, options, stats);
+    int code = begin_build(&b, options, stats);
     if (code == TN_OK && shard >= b.shard_count)
         code = tn__fail(b.err, TN_EINVAL, "there is no shard %zu; the input makes %zu of them", shard, b.shard_count);
     if (code == TN_OK)
         code = tn__image_compile_shards(&b, shard, shard + 1);
     if (code == TN_OK)
         code = tn__image_write_shard(&b, shard, out);
-    return end(&b, code, stats);
+    return end_build(&b, code, stats);
 }
 
 int tn_image_count_shards(const struct tn_image_input *inputs, size_t count, const struct tn_image_options *options,
@@ -220,7 +221,7 @@ int tn_image_count_shards(const struct tn_image_input *inputs, size_t count, con
         return tn__no_argument(err);
     struct tn_error unread = {0};
     struct tn__image_build b = {.inputs = inputs, .input_count = count, .err = err ? err : &unread};
-    int code = begin(&b, options, NULL);
+    int code = begin_build(&b, options, NULL);
     *shards = code == TN_OK ? b.shard_count : 0;
-    return end(&b, code, NULL);
+    return end_build(&b, code, NULL);
 }

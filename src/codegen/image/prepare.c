@@ -187,7 +187,7 @@ static void take_fingerprint(struct tn__image_build *b)
 
 /* ---- the whole ---- */
 
-static int prepare(struct tn__image_build *b)
+static int prepare_module(struct tn__image_build *b)
 {
     bool is_local;
     int code = read_inputs(b);
@@ -225,7 +225,7 @@ int tn__image_prepare(void *user)
 {
     struct tn__image_build *b = user;
     b->is_abandoned = true; /* unless this function returns */
-    int code = prepare(b);
+    int code = prepare_module(b);
     b->is_abandoned = false;
     return code;
 }

@@ -41,7 +41,7 @@ bool tn__image_join(LLVMModuleRef module, LLVMModuleRef other, bool other_counts
 }
 
 /* What these lead to, with themselves. */
-static DenseSet<const Value *> mark(ArrayRef<const Value *> roots)
+static DenseSet<const Value *> reachable_from(ArrayRef<const Value *> roots)
 {
     DenseSet<const Value *> seen;
     SmallVector<const Value *, 32> work;
@@ -95,7 +95,7 @@ void tn__mv_keep(LLVMModuleRef ref, const char *const *roots, size_t count)
     for (const GlobalValue &global : module.global_values())
         if (tn__is_llvms(global) && !global.isDeclaration()) /* whatever they name is needed */
             kept.insert(&global);
-    erase_all_but(module, mark(kept.getArrayRef()));
+    erase_all_but(module, reachable_from(kept.getArrayRef()));
     /* What may be called from outside is what was asked for, or what the system calls. */
     for (GlobalValue &global : module.global_values())
         if (!kept.contains(&global) && tn__is_defined(global)) {

@@ -54,7 +54,7 @@ int tn__image_write_shard(struct tn__image_build *b, size_t shard, struct tn_buf
 
 /* ---- taking ---- */
 
-static int check(struct tn__image_build *b, const struct tn_image_shard *file)
+static int check_shard(struct tn__image_build *b, const struct tn_image_shard *file)
 {
     const uint8_t *bytes = file->bytes;
     uint64_t rest = file->length - HEADER; /* that the outputs may take up */
@@ -82,7 +82,7 @@ static int check(struct tn__image_build *b, const struct tn_image_shard *file)
 
 static int take(struct tn__image_build *b, const struct tn_image_shard *file)
 {
-    int code = check(b, file);
+    int code = check_shard(b, file);
     if (code != TN_OK)
         return code;
     const uint8_t *bytes = file->bytes, *at = bytes + HEADER;

@@ -68,9 +68,9 @@ static void drop_unknown(char *list, const struct tn__subtarget *names)
     *end = 0;
 }
 
-static int describe(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target,
-                    const struct tn__subtarget *names, struct tn__arena *arena, struct tn__mv_target *out,
-                    struct tn_error *err)
+static int describe_target(const struct tn_cpu_arch *arch, const struct tn_cpu_target *target,
+                           const struct tn__subtarget *names, struct tn__arena *arena, struct tn__mv_target *out,
+                           struct tn_error *err)
 {
     /* LLVM prints a warning for names that it does not know; so it is asked before. */
     size_t length, size = tn_cpu_llvm_features(arch, target, NULL, 0) + 1;
@@ -121,12 +121,12 @@ int tn__image_versions(const struct tn_cpu_targets *targets, const struct tn__su
         return out_of_memory(err);
     *mv = (struct tn__mv){.image = image, .targets = list, .count = count};
     struct tn_cpu_target common = common_of(targets);
-    int code = describe(arch, &common, names, arena, &mv->common, err);
+    int code = describe_target(arch, &common, names, arena, &mv->common, err);
     for (size_t i = 0; code == TN_OK && i < count; i++) {
         const struct tn_cpu_target *target = tn_cpu_target_at(targets, i);
         if (target->flags & TN_CPU_HELP)
             return tn__fail(err, TN_EINVAL, "target %zu: 'help' asks for names, and nothing is compiled for it", i);
-        code = describe(arch, target, names, arena, &list[i], err);
+        code = describe_target(arch, target, names, arena, &list[i], err);
         list[i].wanted = wanted_by(arch, target, tn_cpu_target_at(targets, target->base));
     }
     return code;

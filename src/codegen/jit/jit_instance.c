@@ -15,7 +15,7 @@ struct publication {
     char names[];
 };
 
-static void publish(void *context, struct tn_wanted *wanted, size_t count, const struct tn_error *why)
+static void publish_instance(void *context, struct tn_wanted *wanted, size_t count, const struct tn_error *why)
 {
     struct publication *p = context;
     struct tn_error err;
@@ -31,8 +31,8 @@ static void publish(void *context, struct tn_wanted *wanted, size_t count, const
 }
 
 /* What has to be looked up, and what not. */
-static struct publication *prepare(struct tn_library *library, const struct tn_jit_module *module,
-                                   const struct tn_jit_instance *instance)
+static struct publication *prepare_publication(struct tn_library *library, const struct tn_jit_module *module,
+                                               const struct tn_jit_instance *instance)
 {
     const char *names[] = {instance->invoke, instance->specialized};
     size_t size = sizeof(struct publication);
@@ -57,13 +57,13 @@ static struct publication *prepare(struct tn_library *library, const struct tn_j
 void tn__jit_publish(struct tn_library *library, const struct tn_jit_module *module,
                      const struct tn_jit_instance *instance)
 {
-    struct publication *p = prepare(library, module, instance);
+    struct publication *p = prepare_publication(library, module, instance);
     tn_instance_promise(instance->instance);
     if (p && !p->count) {
-        publish(p, NULL, 0, NULL);
+        publish_instance(p, NULL, 0, NULL);
         return;
     }
-    if (p && tn_lookup_async(library, p->wanted, p->count, publish, p, NULL) == TN_OK)
+    if (p && tn_lookup_async(library, p->wanted, p->count, publish_instance, p, NULL) == TN_OK)
         return;
     tn_instance_fall_back(instance->instance);
     tn__free(NULL, p);

@@ -261,8 +261,8 @@ static int add_in_steps(struct adding *a, struct tn_tracker *owner)
     return code;
 }
 
-static int add(struct tn_jit *jit, struct tn_library *library, struct tn__module *module,
-               const struct tn_jit_module *given, struct tn_error *err)
+static int add_module(struct tn_jit *jit, struct tn_library *library, struct tn__module *module,
+                      const struct tn_jit_module *given, struct tn_error *err)
 {
     struct tn__jit_module *m = create(jit, module, given);
     if (!m) {
@@ -317,7 +317,7 @@ int tn_jit_add_module(struct tn_jit *jit, struct tn_library *library, const stru
     library = library ? library : jit->library;
     code = open_module(jit, &options, &module, &kept, err);
     if (code == TN_OK)
-        code = add(jit, library, module, &options, err);
+        code = add_module(jit, library, module, &options, err);
     if (code == TN_OK && kept) {
         kept->library = library;
         tn__jit_lock();

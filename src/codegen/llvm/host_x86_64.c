@@ -86,7 +86,7 @@ struct call {
     void *context;
 };
 
-static void run(void *user)
+static void run_call(void *user)
 {
     const struct call *call = user;
     const void *bottom;
@@ -101,7 +101,7 @@ static void call_on(uint64_t low, void (*body)(void *context), void *context)
     struct call call = {body, context};
     void *frames;
     __sanitizer_start_switch_fiber(&frames, (const void *)(uintptr_t)low, TN__STACK);
-    tn__stack_switch(low + TN__STACK, run, &call);
+    tn__stack_switch(low + TN__STACK, run_call, &call);
     __sanitizer_finish_switch_fiber(frames, NULL, NULL);
 }
 

@@ -243,7 +243,7 @@ static void drain(struct tn__collection *collection)
 
 /* ---- before and after ---- */
 
-static void begin(const struct tn__space *space)
+static void begin_copying(const struct tn__space *space)
 {
     for (uint32_t i = space->small.first; i; i = space->chunks[i].next) {
         space->chunks[i].from = true;
@@ -283,7 +283,7 @@ static void free_big(struct tn__space *space)
     }
 }
 
-static void end(struct copying *c)
+static void end_copying(struct copying *c)
 {
     struct tn__space *space = c->space;
     end_chunk(c);
@@ -297,14 +297,14 @@ void tn__copy(struct tn_heap *heap, struct tn_collection *done)
 {
     static const struct tn__tracing tracing = {forward, keep, is_live, drain};
     struct copying c = {.all = {.tracing = &tracing, .heap = heap}, .space = &tn__copying_of(heap)->space};
-    begin(c.space);
+    begin_copying(c.space);
     tn__find_roots(&c.all);
     tn__phase_end(heap, TN_COLLECTION_ROOTS);
     drain(&c.all);
     tn__phase_end(heap, TN_COLLECTION_TRACE);
     tn__settle_dead(&c.all);
     tn__phase_end(heap, TN_COLLECTION_WEAK);
-    end(&c);
+    end_copying(&c);
     tn__phase_end(heap, TN_COLLECTION_SWEEP);
     done->moved = c.all.moved;
     done->pinned = c.all.pinned;

@@ -8,7 +8,7 @@ enum { SMALLEST_MB = 64 };
 
 /* ---- a heap ---- */
 
-static void publish(struct tn_heap *heap)
+static void count_use(struct tn_heap *heap)
 {
     heap->in_use = tn__copying_of(heap)->space.in_use;
     heap->large = tn__copying_of(heap)->space.large;
@@ -139,7 +139,7 @@ static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t si
         if (!object && is_within_limit(heap, TN__CHUNK_SIZE) && refill(heap, mutator))
             object = bump(mutator, size, type);
     }
-    publish(heap);
+    count_use(heap);
     return object;
 }
 
@@ -165,7 +165,7 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__copy(heap, done);
-    publish(heap);
+    count_use(heap);
     done->full = 1;
     done->swept = done->before > heap->in_use ? done->before - heap->in_use : 0;
     own->allocated = 0;

@@ -207,7 +207,7 @@ struct search {
     bool found;
 };
 
-static void compare(void *context, void *object)
+static void compare_address(void *context, void *object)
 {
     struct search *search = context;
     search->found |= object == search->address;
@@ -224,6 +224,6 @@ bool tn__is_object(const struct tn__space *space, const void *address)
     if (chunk->kept)
         return (uintptr_t)address >= start + TN__CHUNK_HEAD && tn__in_set(address, TN__MARKS);
     struct search search = {.address = address};
-    each_in_chunk(start, chunk->used, compare, &search);
+    each_in_chunk(start, chunk->used, compare_address, &search);
     return search.found;
 }

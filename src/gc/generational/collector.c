@@ -9,7 +9,7 @@ enum { NURSERY = 2 << 20, DIRECT = 1u << 31, LEAST_HOLE = 8 * TN__LINE };
 
 /* ---- a heap ---- */
 
-static void publish(struct tn_heap *heap)
+static void count_use(struct tn_heap *heap)
 {
     const struct tn__generational *g = tn__generational_of(heap);
     heap->in_use = g->used + (uint64_t)g->pieces_young * TN__PIECE;
@@ -50,7 +50,7 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     return 0;
 }
 
-static void forget(void *context, uintptr_t entry)
+static void drop_entry(void *context, uintptr_t entry)
 {
     (void)context, (void)entry;
 }
@@ -58,7 +58,7 @@ static void forget(void *context, uintptr_t entry)
 static void close_generational(struct tn_heap *heap)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    tn__gen_take_logs(g, forget, NULL);
+    tn__gen_take_logs(g, drop_entry, NULL);
     pthread_mutex_destroy(&g->log_lock);
     tn__free(NULL, g->spans);
     tn__gen_close(g);
@@ -174,7 +174,7 @@ static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t si
         if (!object && is_within_limit(heap, least) && refill(heap, mutator, size))
             object = bump(mutator, size, type);
     }
-    publish(heap);
+    count_use(heap);
     return object;
 }
 
@@ -258,7 +258,7 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
         set_budget(heap, before, start);
     }
     choose_mode(heap, nursery, done->survived, done->full);
-    publish(heap);
+    count_use(heap);
     tn__verify_heap(heap);
 }
 

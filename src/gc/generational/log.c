@@ -11,7 +11,7 @@
 
 enum { MOST = sizeof((struct tn__log *)0)->entries / sizeof(uintptr_t), FIRST_LIMIT = 256 };
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
     return (x > y) - (x < y);
@@ -21,7 +21,7 @@ static int compare(const void *a, const void *b)
 static size_t sort(uintptr_t *entries, size_t count)
 {
     size_t kept = 0;
-    qsort(entries, count, sizeof *entries, compare);
+    qsort(entries, count, sizeof *entries, compare_entries);
     for (size_t i = 0; i < count; i++)
         if (!kept || entries[kept - 1] != entries[i])
             entries[kept++] = entries[i];
@@ -68,7 +68,7 @@ static struct tn__log *make_log(struct tn__generational *g)
 }
 
 /* Under the lock. */
-static void add(struct tn__generational *g, struct tn__log *log)
+static void add_log(struct tn__generational *g, struct tn__log *log)
 {
     log->next = g->logs;
     g->logs = log;
@@ -85,7 +85,7 @@ void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
     if (!log)
         return;
     pthread_mutex_lock(&g->log_lock);
-    add(g, log);
+    add_log(g, log);
     pthread_mutex_unlock(&g->log_lock);
 }
 
@@ -118,7 +118,7 @@ void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintpt
     if (log)
         log->entries[log->count++] = entry;
     if (log && is_new) /* may merge it with others */
-        add(g, log);
+        add_log(g, log);
     pthread_mutex_unlock(&g->log_lock);
 }
 

@@ -47,7 +47,7 @@ static bool mark(struct tn__generational *g, void *object)
 }
 
 /* Objects that were allocated in holes become unlogged now. */
-static void prepare(struct tn__generational *g, void *object)
+static void prepare_object(struct tn__generational *g, void *object)
 {
     if (!(*tn__header(object) & TN_GC_UNLOGGED) && tn__type_of(object)->kind != TN_KIND_LEAF)
         *tn__header(object) |= TN_GC_UNLOGGED;
@@ -55,7 +55,7 @@ static void prepare(struct tn__generational *g, void *object)
 }
 
 /* Of an object in a block or piece that is to become empty. */
-static void move(struct major *c, void **slot)
+static void move_object(struct major *c, void **slot)
 {
     struct tn__generational *g = c->g;
     void *object = *slot;
@@ -70,7 +70,7 @@ static void move(struct major *c, void **slot)
             moved = object;
             mark(g, object);
         }
-        prepare(g, moved);
+        prepare_object(g, moved);
         tn__gen_push(g, (char *)moved + MARKED);
     }
     __atomic_store_n(slot, moved, __ATOMIC_RELAXED);
@@ -82,7 +82,7 @@ static inline void reach(struct major *c, void **slot)
     if (!tn__is_in_space(c->g, object))
         return;
     if (c->g->moving[tn__block_of(c->g, object)])
-        move(c, slot);
+        move_object(c, slot);
     else
         tn__gen_push(c->g, object);
 }
@@ -97,7 +97,7 @@ static void keep(void *collection, void *object)
     struct major *c = collection;
     if (!tn__is_in_space(c->g, object) || !mark(c->g, object))
         return;
-    prepare(c->g, object);
+    prepare_object(c->g, object);
     c->all.pinned++;
     tn__gen_push(c->g, (char *)object + MARKED);
 }
@@ -152,7 +152,7 @@ static void look_at(struct major *c, void *entry)
     if (!is_marked) {
         if (!mark(c->g, object))
             return;
-        prepare(c->g, object);
+        prepare_object(c->g, object);
     }
     scan(c, object);
 }

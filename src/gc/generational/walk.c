@@ -54,7 +54,7 @@ struct search {
     bool found;
 };
 
-static void compare(void *context, void *object)
+static void compare_address(void *context, void *object)
 {
     struct search *search = context;
     search->found |= object == search->address;
@@ -71,9 +71,9 @@ bool tn__gen_is_object(const struct tn__generational *g, const void *address)
     uint32_t piece = (uint32_t)(offset / TN__PIECE);
     char *start = (char *)g->base + (uint64_t)piece * TN__PIECE;
     if (tn__has_young_address(g, address) && g->pieces[piece] == TN__PIECE_YOUNG)
-        each_between(start, start + g->piece_used[piece], compare, &search);
+        each_between(start, start + g->piece_used[piece], compare_address, &search);
     for (size_t i = 0; i < g->span_count; i++)
         if ((const char *)address >= g->spans[i].start && (const char *)address < g->spans[i].end)
-            each_between(g->spans[i].start, g->spans[i].end, compare, &search);
+            each_between(g->spans[i].start, g->spans[i].end, compare_address, &search);
     return search.found;
 }

@@ -87,7 +87,7 @@ static bool code_of(const struct tn_linked_object *object, const struct section 
 
 /* ---- what is in them ---- */
 
-static void forget(uint64_t id)
+static void forget_object(uint64_t id)
 {
     for (TN_EACH_TO_REMOVE(struct loaded, item, &loaded.sections, all)) {
         if (item->id != id)
@@ -138,7 +138,7 @@ static int check_abi(const struct tn_linked_object *object, struct tn_error *err
     return managed ? tn__managed_check_abi(object->name, abi, size, err) : TN_OK;
 }
 
-static int enter(const struct tn_linked_object *object, struct tn_error *err)
+static int enter_object(const struct tn_linked_object *object, struct tn_error *err)
 {
     struct section section;
     int code = check_abi(object, err);
@@ -161,7 +161,7 @@ static void removed(void *context, const struct tn_linked_object *const *objects
     (void)context;
     pthread_mutex_lock(&loaded.lock);
     for (size_t i = 0; i < count; i++)
-        forget(objects[i]->id);
+        forget_object(objects[i]->id);
     pthread_mutex_unlock(&loaded.lock);
 }
 
@@ -171,7 +171,7 @@ static int linked(void *context, const struct tn_linked_object *const *objects, 
     size_t entered = 0;
     pthread_mutex_lock(&loaded.lock);
     while (entered < count && !code)
-        code = enter(objects[entered++], err);
+        code = enter_object(objects[entered++], err);
     pthread_mutex_unlock(&loaded.lock);
     if (code)
         removed(context, objects, entered);

@@ -157,7 +157,7 @@ static size_t next_of(size_t at)
 }
 
 /* The slot with this address, or the free one where it belongs. */
-static size_t find(uint64_t address)
+static size_t find_place(uint64_t address)
 {
     size_t at = home_of(address);
     while (table.maps[at].address && table.maps[at].address != address)
@@ -180,7 +180,7 @@ static bool make_room(size_t more)
     table.capacity = capacity;
     for (size_t i = 0; i < old_capacity; i++)
         if (old[i].address)
-            maps[find(old[i].address)] = old[i];
+            maps[find_place(old[i].address)] = old[i];
     tn__free(NULL, old);
     return true;
 }
@@ -202,7 +202,7 @@ static int count_one(void *context, const struct tn__map *map)
 static int remove_one(void *context, const struct tn__map *map)
 {
     (void)context;
-    size_t gap = find(map->address);
+    size_t gap = find_place(map->address);
     if (!table.maps[gap].address)
         return TN_OK;
     table.count--;
@@ -221,17 +221,17 @@ static int remove_one(void *context, const struct tn__map *map)
 static int enter_one(void *context, const struct tn__map *map)
 {
     (void)context;
-    size_t at = find(map->address);
+    size_t at = find_place(map->address);
     if (table.maps[at].address)
         remove_one(NULL, map); /* compiled code has one record per address */
-    at = find(map->address);
+    at = find_place(map->address);
     table.count++;
     table.maps[at] = *map;
     table.pins += pins_something(map);
     return TN_OK;
 }
 
-static int add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
+static int add_maps(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
 {
     size_t count = 0;
     int failure = tn__maps_read(section, size, code, count_one, &count, err);
@@ -245,7 +245,7 @@ static int add(const uint8_t *section, size_t size, struct tn_range code, struct
 int tn__maps_add(const uint8_t *section, size_t size, struct tn_range code, struct tn_error *err)
 {
     tn__maps_lock();
-    int failure = add(section, size, code, err);
+    int failure = add_maps(section, size, code, err);
     tn__maps_unlock();
     return failure;
 }
@@ -259,7 +259,7 @@ int tn__maps_add_program(struct tn_error *err)
     int failure = abi_size ? tn__managed_check_abi("this program", abi, abi_size, err) : TN_OK;
     tn__maps_lock();
     if (!failure && !table.has_program && &__start_tenon_maps[0] != &__stop_tenon_maps[0])
-        failure = add(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
+        failure = add_maps(__start_tenon_maps, (size_t)(__stop_tenon_maps - __start_tenon_maps), everything, err);
     table.has_program |= !failure;
     tn__maps_unlock();
     return failure;
@@ -301,7 +301,7 @@ const struct tn__map *tn__maps_find(uint64_t address)
 {
     if (!table.count)
         return NULL;
-    const struct tn__map *map = &table.maps[find(address)];
+    const struct tn__map *map = &table.maps[find_place(address)];
     return map->address ? map : NULL;
 }
 

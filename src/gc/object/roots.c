@@ -29,7 +29,7 @@ static void lock_roots(void)
     pthread_mutex_lock(&roots.lock);
 }
 
-static bool add(struct range range)
+static bool add_range(struct range range)
 {
     if (!tn__grow(NULL, &roots.items, &roots.capacity, roots.count + 1, sizeof *roots.items))
         return false;
@@ -58,7 +58,7 @@ int tn_roots_add(void *words, size_t count, struct tn_error *err)
     if (!words)
         return tn__no_argument(err);
     lock_roots();
-    bool added = add((struct range){words, count, 0});
+    bool added = add_range((struct range){words, count, 0});
     pthread_mutex_unlock(&roots.lock);
     return added ? TN_OK : tn__no_memory(err, NULL);
 }
@@ -85,7 +85,7 @@ static int add_table(uint64_t owner, const uint8_t *section, size_t size, struct
             !tn__inside(words - data.address, count * sizeof(void *), data.size))
             return tn__fail(err, TN_EFORMAT, "root ranges: entry %zu names %llu words that are no data of its object",
                             at / TN_GC_ROOT_RANGE_SIZE, (unsigned long long)count);
-        if (!add((struct range){(void **)(uintptr_t)words, count, owner}))
+        if (!add_range((struct range){(void **)(uintptr_t)words, count, owner}))
             return tn__no_memory(err, NULL);
     }
     return TN_OK;

@@ -55,7 +55,7 @@ static bool leave_frame(struct walk *w)
 
 /* The function that found the stack full is managed, or native code that may use the frame pointer for something
  * else. */
-static bool begin(struct walk *w, const struct tn__os_access *access)
+static bool begin_walk(struct walk *w, const struct tn__os_access *access)
 {
     w->fp = access->frame;
     if (tn__os_peek(access->frame + 8, &w->ra) && tn__maps_find(w->ra))
@@ -87,7 +87,7 @@ static void on_access(const struct tn__os_access *access)
         return;
     struct walk w = {.thread = self, .anchor = self->block->top, .found = {.size = sizeof w.found}};
     w.found.thread = self->thread;
-    for (bool more = begin(&w, access); more;)
+    for (bool more = begin_walk(&w, access); more;)
         more = leave_frame(&w);
     tn__maps_unlock();
     if (w.found.depth)

@@ -165,7 +165,7 @@ static struct tn__image_shown *make(const struct source *s, uint64_t bias)
 
 /* ---- the whole ---- */
 
-static void forget(struct tn_image *image)
+static void forget_image(struct tn_image *image)
 {
     struct tn__image_shown *shown = image->shown;
     tn__observers_lock();
@@ -184,7 +184,7 @@ static int show(struct tn_image *image, struct source *s)
     if (!image->shown)
         return tn__fail(s->err, TN_ENOMEM, "%s: out of memory", s->path);
     image->shown->unload = image->unload;
-    image->unload = forget;
+    image->unload = forget_image;
     tn__observers_lock();
     tn__jit_register(&image->shown->entry);
     tn__observers_unlock();

@@ -104,7 +104,7 @@ static const uint8_t *place_at(const struct tn__image_view *view, uint32_t index
 }
 
 /* The address that a place stands for. */
-static uint8_t *place(const struct tn__image_view *view, uint32_t index)
+static uint8_t *address_at(const struct tn__image_view *view, uint32_t index)
 {
     return (uint8_t *)(uintptr_t)view->header + (int32_t)tn__get32(place_at(view, index));
 }
@@ -112,7 +112,7 @@ static uint8_t *place(const struct tn__image_view *view, uint32_t index)
 void tn__image_fill_slots(const struct tn_image *image)
 {
     const struct tn__image_view *view = &image->view;
-    uintptr_t *slots = (uintptr_t *)(void *)place(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
+    uintptr_t *slots = (uintptr_t *)(void *)address_at(view, TN__IMAGE_SLOT_PLACE), header = (uintptr_t)view->header;
     const uint8_t *distance = place_at(view, tn__image_version(view, 0, image->chosen));
     for (const uintptr_t *last = slots + view->slots; slots < last; slots++, distance += 4)
         __atomic_store_n(slots, header + (uintptr_t)(int32_t)tn__get32(distance), __ATOMIC_RELEASE);
@@ -127,7 +127,7 @@ size_t tn_image_function_count(const struct tn_image *image)
 
 static void *address_of(const struct tn_image *image, uint32_t index)
 {
-    return place(&image->view, tn__image_version(&image->view, index, image->chosen));
+    return address_at(&image->view, tn__image_version(&image->view, index, image->chosen));
 }
 
 int tn_image_function(const struct tn_image *image, size_t index, struct tn_image_function *function,

@@ -8,7 +8,7 @@
 #include "tenon.h"
 
 /* The row's function, or NULL. */
-static void *find(const struct tn_image *image, const struct tn_image_instance *row)
+static void *find_function(const struct tn_image *image, const struct tn_image_instance *row)
 {
     struct tn_image_function function = {.size = sizeof function};
     if (row->name)
@@ -27,10 +27,10 @@ static int name_missing(const struct tn_image_instance *row, bool is_first, stru
     return TN_EUNDEF;
 }
 
-static int publish(const struct tn_image *image, const struct tn_image_instance *row, struct tn_tracker *owner,
-                   struct tn_error *err)
+static int publish_row(const struct tn_image *image, const struct tn_image_instance *row, struct tn_tracker *owner,
+                       struct tn_error *err)
 {
-    void *function = find(image, row);
+    void *function = find_function(image, row);
     struct tn_instance_code code = {.invoke = function};
     if (row->invoke)
         code = (struct tn_instance_code){row->invoke, function, row->specsigflags};
@@ -45,10 +45,10 @@ int tn_image_publish(const struct tn_image *image, const struct tn_image_instanc
     if (!image || (!rows && count))
         return tn__no_argument(err);
     for (size_t i = 0; i < count; i++)
-        if (!find(image, &rows[i]))
+        if (!find_function(image, &rows[i]))
             code = name_missing(&rows[i], code == TN_OK, err);
     for (size_t i = 0; i < count && code == TN_OK; i++) {
-        int result = publish(image, &rows[i], owner, &other);
+        int result = publish_row(image, &rows[i], owner, &other);
         if (result != TN_OK && result != TN_EDUP)
             code = tn__fail(err, result, "row %zu: %s", i, other.text);
     }

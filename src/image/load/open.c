@@ -39,7 +39,7 @@ static void unload(struct tn_image *image)
 /* ---- places ---- */
 
 /* As a file's address. */
-static uint64_t place(const struct tn__image_mapping *m, const uint8_t *places, uint32_t index)
+static uint64_t address_at(const struct tn__image_mapping *m, const uint8_t *places, uint32_t index)
 {
     return m->header + (uint64_t)(int64_t)(int32_t)tn__get32(places + 4 * (size_t)index);
 }
@@ -48,13 +48,13 @@ static uint64_t place(const struct tn__image_mapping *m, const uint8_t *places, 
 static bool all_code(const struct tn__image_mapping *m, const uint8_t *places, uint32_t first, uint32_t count)
 {
     const struct tn__image_segment *code =
-        count ? tn__image_segment_at(m, place(m, places, first), 1, TN__PROT_RX) : NULL;
+        count ? tn__image_segment_at(m, address_at(m, places, first), 1, TN__PROT_RX) : NULL;
     if (!code)
         return !count;
     uint64_t start = code->address, size = code->size;
     bool outside = false;
     for (uint32_t i = 0; i < count; i++)
-        outside |= place(m, places, first + i) - start >= size;
+        outside |= address_at(m, places, first + i) - start >= size;
     return !outside;
 }
 
@@ -69,7 +69,7 @@ static int check_places(const struct tn_image *image, const uint8_t *places, uin
     if (view->places > available / 4)
         return tn__fail(err, TN_EFORMAT, "%s: %u places, where %llu bytes are", m->name, view->places,
                         (unsigned long long)available);
-    file->slots = place(m, places, TN__IMAGE_SLOT_PLACE);
+    file->slots = address_at(m, places, TN__IMAGE_SLOT_PLACE);
     file->slots_size = 8 * (uint64_t)view->slots;
     if (file->slots % 8 || !tn__image_at(m, file->slots, file->slots_size, TN__PROT_RW))
         return tn__fail(err, TN_EFORMAT, "%s: its %u slots lie outside of its writable memory", m->name, view->slots);
@@ -97,7 +97,7 @@ static int fill_slots(const struct tn_image *image, struct tn_error *err)
 /* ---- the steps ---- */
 
 /* Checks the image in the mapped file. It is in memory that is never written, so it stays as it was checked. */
-static int check(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
+static int check_image(struct tn_image *image, const struct tn_image_load_options *options, struct tn_error *err)
 {
     const struct tn__image_mapping *m = &image->file->mapping;
     uint64_t available;
@@ -172,7 +172,7 @@ static int load(struct tn_image *image, const struct tn__image_source *from, con
     struct tn__image_file *file = image->file;
     int code = bring_in(name, from, options->flags, &file->mapping, err);
     if (code == TN_OK)
-        code = check(image, options, err);
+        code = check_image(image, options, err);
     if (code == TN_OK)
         code = tn__image_relocate(file, options, err);
     if (code == TN_OK)

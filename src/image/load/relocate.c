@@ -363,7 +363,7 @@ static bool is_slot(const struct relocator *r, uint64_t address)
     return address - r->file->slots < r->file->slots_size;
 }
 
-static int move(struct relocator *r, uint64_t address)
+static int move_word(struct relocator *r, uint64_t address)
 {
     if (is_slot(r, address))
         return TN_OK;
@@ -386,7 +386,7 @@ static int move_some(struct relocator *r, uint64_t start, uint64_t bits)
         if (memory)
             tn__put64(memory + at, tn__get64(memory + at) + r->mapping->bias);
         else
-            code = move(r, start + at);
+            code = move_word(r, start + at);
     }
     return code;
 }
@@ -399,7 +399,7 @@ static int apply_relr(struct relocator *r)
     int code = TN_OK;
     for (uint64_t i = 0; i < r->tables[RELR].size / 8 && code == TN_OK; i++) {
         uint64_t word = tn__get64(at + 8 * i);
-        code = word & 1 ? move_some(r, next, word >> 1) : move(r, word);
+        code = word & 1 ? move_some(r, next, word >> 1) : move_word(r, word);
         next = word & 1 ? next + SPAN : word + 8;
     }
     return code;

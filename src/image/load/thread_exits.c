@@ -22,7 +22,7 @@ static void lock_all(void)
 
 /* ---- users ---- */
 
-static void move(struct tn_image *image, struct tn__list *to)
+static void move_image(struct tn_image *image, struct tn__list *to)
 {
     tn__list_remove(&image->listed);
     tn__list_append(to, &image->listed);
@@ -31,14 +31,14 @@ static void move(struct tn_image *image, struct tn__list *to)
 static void drop_user(struct tn_image *image, struct tn__list *going)
 {
     if (!--image->users)
-        move(image, going);
+        move_image(image, going);
 }
 
 /* Unlocks. What is going comes before the images that it used. */
 static void release_all(struct tn__list *going)
 {
     while (left.next != &left)
-        move(tn__container_of(left.next, struct tn_image, listed), going);
+        move_image(tn__container_of(left.next, struct tn_image, listed), going);
     for (TN_EACH(struct tn_image, image, going, listed))
         for (size_t i = 0; i < image->used_count; i++)
             drop_user(image->used[i], going);
@@ -79,7 +79,7 @@ static bool holds(const struct tn_image *image, const void *address)
 }
 
 /* Registering is rare, so all files are looked at. */
-static struct tn_image *find(const void *address)
+static struct tn_image *image_at(const void *address)
 {
     for (TN_EACH(struct tn_image, image, &all, listed))
         if (holds(image, address))
@@ -90,9 +90,9 @@ static struct tn_image *find(const void *address)
 int tn__image_thread_atexit(void (*function)(void *), void *argument, void *handle)
 {
     lock_all();
-    struct tn_image *image = find(handle);
+    struct tn_image *image = image_at(handle);
     if (!image)
-        image = find((const void *)(uintptr_t)function);
+        image = image_at((const void *)(uintptr_t)function);
     bool added = image && tn__thread_end_add(&image->thread_exits, NULL, function, argument);
     if (added)
         image->users++;

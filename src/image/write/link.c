@@ -5,7 +5,7 @@
 #include "base/managed_file.h"
 #include "image/write/elf.h"
 
-static int check(const struct tn_image_link_options *options, struct tn_error *err)
+static int check_options(const struct tn_image_link_options *options, struct tn_error *err)
 {
     uint64_t page = options->page_size;
     if (options->kind > TN_IMAGE_PROGRAM)
@@ -115,7 +115,7 @@ int tn_image_link(const struct tn_input *inputs, size_t count, const struct tn_i
     *out = (struct tn_buffer){0};
     int code = tn__take_options(&options, sizeof options, given, "struct tn_image_link_options", err);
     if (code == TN_OK)
-        code = check(&options, err);
+        code = check_options(&options, err);
     for (size_t i = 0; i < count && code == TN_OK; i++)
         if (inputs[i].size != sizeof *inputs || !inputs[i].bytes || !inputs[i].name)
             code = tn__fail(err, TN_EINVAL, "input %zu has no name or no bytes", i);

@@ -224,7 +224,7 @@ static int add_user(struct tn__link *link, struct tn__gathering *gathering, stru
     return 0;
 }
 
-static int collect(struct tn__link *link, struct tn__gathering *gathering, struct tn__named_section *at)
+static int collect_sections(struct tn__link *link, struct tn__gathering *gathering, struct tn__named_section *at)
 {
     int code = 0;
     for (; !code && (at = gathered_from(link, at, gathering->name)); at++) {
@@ -249,7 +249,7 @@ static int gather(struct tn__link *link, const char *name)
         return tn__no_memory(link->err, NULL);
     gathering->name = name;
     struct tn__named_section *first = first_named(link, name);
-    int code = collect(link, gathering, first);
+    int code = collect_sections(link, gathering, first);
     if (!gathering->users) {
         tn__free(link->session->allocator, gathering);
         return code;

@@ -252,7 +252,7 @@ static void fail_promise(struct tn_responsibility *promise, const struct tn_erro
     tn__query_wake(promise);
 }
 
-static void keep(struct tn_responsibility *promise)
+static void keep_promise(struct tn_responsibility *promise)
 {
     for (size_t i = 0; i < promise->count; i++) /* what a generator did not know */
         promise->entries[i]->asked += tn__promise_owes(promise, promise->entries[i]);
@@ -332,7 +332,7 @@ int tn_responsibility_ready(struct tn_responsibility *promise, struct tn_error *
     if (code)
         fail_promise(promise, &why);
     else
-        keep(promise);
+        keep_promise(promise);
     tn__session_unlock(session);
     tn__query_continue(session);
     if (unheard)

@@ -251,7 +251,7 @@ static int attempt(struct tn__query *query, struct tn__needs *needs, struct tn_e
 }
 
 /* Under the lock: the query is one of the session's, and its materializer's. */
-static void begin(struct tn__query *query)
+static void begin_query(struct tn__query *query)
 {
     query->number = ++query->session->links;
     tn__list_append(&query->session->queries, &query->listed);
@@ -269,7 +269,7 @@ void tn__query_disown(struct tn_responsibility *promise)
 }
 
 /* Under the lock. Generators may be asked again by the next query. */
-static void end(struct tn__query *query)
+static void end_query(struct tn__query *query)
 {
     tn__list_remove(&query->listed);
     tn__list_remove(&query->asked);
@@ -418,7 +418,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
     tn__list_init(&query.asked);
     tn__list_init(&query.runnable);
     tn__session_lock(session);
-    begin(&query);
+    begin_query(&query);
     int code;
     do {
         struct tn__needs needs;
@@ -433,7 +433,7 @@ int tn__query_run(const struct tn__request *request, struct tn_responsibility *f
         tn__free(session->allocator, needs.promises);
         tn__free(session->allocator, needs.missing);
     } while (code == TN__WAIT);
-    end(&query);
+    end_query(&query);
     sweep_after(request, code);
     tn__session_unlock(session);
     tn__query_continue(session);
@@ -462,7 +462,7 @@ static void step(struct tn__query *query)
     else
         needs = (struct tn__needs){0};
     if (code != TN__WAIT) {
-        end(query);
+        end_query(query);
         sweep_after(&query->request, code);
     }
     tn__session_unlock(session);
@@ -487,7 +487,7 @@ void tn__queries_after_fork(struct tn_session *session)
         if (!query->settled || pthread_equal(query->asker, pthread_self()))
             continue;
         end_waiting(query, NULL);
-        end(query);
+        end_query(query);
     }
 }
 
@@ -499,7 +499,7 @@ void tn__query_abandon(struct tn_session *session)
         tn__fail(&err, TN_EREMOVED, "the session ends");
         tn__list_remove(&query->runnable);
         end_waiting(query, NULL);
-        end(query);
+        end_query(query);
         answer_client(query, TN_EREMOVED, &err);
     }
 }
@@ -519,7 +519,7 @@ int tn__query_start(const struct tn__request *request, struct tn_responsibility 
     tn__list_init(&query->asked);
     tn__list_init(&query->runnable);
     tn__session_lock(session);
-    begin(query);
+    begin_query(query);
     tn__session_unlock(session);
     struct level here = {session, tn__promise_current(session), level};
     level = &here;

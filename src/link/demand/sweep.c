@@ -13,7 +13,7 @@ struct sweep {
     size_t work;
 };
 
-static void mark(struct sweep *s, struct tn__entry *entry)
+static void mark_entry(struct sweep *s, struct tn__entry *entry)
 {
     if (entry)
         entry->in_use = true;
@@ -24,17 +24,17 @@ static void mark_object(struct sweep *s, const struct tn__object *object)
 {
     const struct tn__object_data *data = object->data; /* NULL once it is linked: it refers to nothing by name then */
     for (uint32_t i = 0; i < object->entry_count; i++)
-        mark(s, object->entries[i]);
+        mark_entry(s, object->entries[i]);
     for (uint32_t i = 1; data && i < data->symbol_count; i++)
-        mark(s, data->symbols[i].entry);
+        mark_entry(s, data->symbols[i].entry);
     for (uint32_t i = 0; data && i < data->group_count; i++)
-        mark(s, tn__symtab_find_key(&s->library->symtab, data->groups[i].signature, data->groups[i].key));
+        mark_entry(s, tn__symtab_find_key(&s->library->symtab, data->groups[i].signature, data->groups[i].key));
 }
 
 static void mark_promise(struct sweep *s, const struct tn_responsibility *promise)
 {
     for (size_t i = 0; i < promise->count; i++)
-        mark(s, promise->entries[i]);
+        mark_entry(s, promise->entries[i]);
 }
 
 /* Functions with stubs, also those whose removal waits for a call. */
@@ -42,7 +42,7 @@ static void mark_stubs(struct sweep *s, const struct tn__list *batches)
 {
     for (TN_EACH(const struct tn__lazy_batch, batch, batches, owned))
         for (size_t i = 0; batch->library == s->library && i < batch->count; i++)
-            mark(s, batch->records[i].entry);
+            mark_entry(s, batch->records[i].entry);
 }
 
 static void mark_tracker(struct sweep *s, const struct tn_tracker *tracker)
@@ -61,10 +61,10 @@ static void mark_queries(struct sweep *s)
     for (TN_EACH(const struct tn__query, query, queries, listed)) {
         for (size_t i = 0; i < query->open_count; i++)
             if (query->open[i].library == s->library)
-                mark(s, query->open[i].entry);
+                mark_entry(s, query->open[i].entry);
         for (size_t i = 0; i < query->asked_count; i++)
             if (query->asked_of[i].library == s->library)
-                mark(s, query->asked_of[i].entry);
+                mark_entry(s, query->asked_of[i].entry);
     }
 }
 
@@ -73,7 +73,7 @@ static void mark_targets(struct sweep *s, const struct tn_library *library)
     const struct tn__symtab *table = &library->symtab;
     for (size_t i = 0; table->slots && i <= table->mask; i++)
         if (table->slots[i] && table->slots[i]->kind == TN__ENTRY_ALIAS && table->slots[i]->library == s->library)
-            mark(s, table->slots[i]->target);
+            mark_entry(s, table->slots[i]->target);
     s->work += table->count;
 }
 

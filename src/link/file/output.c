@@ -176,7 +176,7 @@ static size_t window_size(const struct tn_input *inputs, size_t count)
 
 /* ---- the whole ---- */
 
-static int run(struct tn__output_link *o, const struct tn_input *inputs, size_t count)
+static int run_link(struct tn__output_link *o, const struct tn_input *inputs, size_t count)
 {
     struct tn_session *session;
     struct tn_library *library;
@@ -215,7 +215,7 @@ int tn__output_link(const struct tn__output_options *options, const struct tn_in
                                     .lays_out = true,
                                     .arrange = arrange,
                                     .finish = finish};
-    int code = run(&o, inputs, count);
+    int code = run_link(&o, inputs, count);
     tn__free(NULL, o.pieces);
     tn__free(NULL, o.sites);
     tn__free(NULL, o.imports);

@@ -167,7 +167,7 @@ static int check_size(const struct tn__output_link *o)
     return tn__fail(o->err, TN_ENOTSUP, "%s: more than 2 GiB", o->options->name);
 }
 
-static void place(struct tn__output_link *o)
+static void place_output(struct tn__output_link *o)
 {
     struct tn__output *output = o->output;
     align_tls(output);
@@ -275,7 +275,7 @@ static int place_again(struct tn__link *link)
     }
     if (code)
         return code;
-    place(o);
+    place_output(o);
     settle_all(o);
     find_addresses(link);
     return 0;
@@ -292,7 +292,7 @@ int tn__output_arrange(struct tn__output_link *o)
         code = tn__output_list_symbols(o);
     if (code)
         return code;
-    place(o);
+    place_output(o);
     code = check_size(o);
     if (!code)
         code = tn__output_check_sites(o);

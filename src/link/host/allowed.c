@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-static int compare(const void *name, const void *element)
+static int compare_name(const void *name, const void *element)
 {
     return strcmp(name, *(const char *const *)element);
 }
@@ -14,6 +14,6 @@ static int compare(const void *name, const void *element)
 void *tn_resolve_allowed(void *context, const char *name)
 {
     const struct tn_allowed *allowed = context;
-    bool known = allowed->count && bsearch(name, allowed->names, allowed->count, sizeof *allowed->names, compare);
+    bool known = allowed->count && bsearch(name, allowed->names, allowed->count, sizeof *allowed->names, compare_name);
     return known ? allowed->resolver(allowed->context, name) : NULL;
 }

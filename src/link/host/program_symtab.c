@@ -44,7 +44,7 @@ static uint64_t load_bias(Elf *elf)
     return 0;
 }
 
-static void collect(const Elf64_Sym *symbols, size_t count, const char *names, size_t names_size, uint64_t bias)
+static void collect_symbols(const Elf64_Sym *symbols, size_t count, const char *names, size_t names_size, uint64_t bias)
 {
     host.symbols = tn__alloc_zeroed(NULL, count ? count : 1, sizeof *host.symbols);
     for (size_t i = 1; host.symbols && i < count; i++) {
@@ -86,8 +86,8 @@ static void read_symtab(Elf *elf)
             continue;
         if (read_section(elf, i, &symbols, &symbols_size) && symbols % 8 == 0 &&
             read_section(elf, header->sh_link, &names, &names_size) && names_size && !bytes[names + names_size - 1])
-            collect((const Elf64_Sym *)(const void *)(bytes + symbols), symbols_size / sizeof(Elf64_Sym), bytes + names,
-                    names_size, load_bias(elf));
+            collect_symbols((const Elf64_Sym *)(const void *)(bytes + symbols), symbols_size / sizeof(Elf64_Sym),
+                            bytes + names, names_size, load_bias(elf));
         return;
     }
 }

@@ -140,7 +140,7 @@ static void forget_batch(struct tn__lazy_pool *pool, struct tn__lazy_batch *batc
         tn__free(batch->library->session->allocator, batch);
 }
 
-static void forget(struct tn_tracker *owner)
+static void forget_stubs(struct tn_tracker *owner)
 {
     while (!tn__list_is_empty(&owner->lazy))
         forget_batch(tn__lazy_pool_of(owner->library->session),
@@ -186,7 +186,7 @@ static int open_pool(struct tn_session *session, struct tn_error *err)
     struct tn__lazy_pool *pool = tn__arena_array(&session->arena, 1, sizeof *pool);
     if (!pool)
         return tn__no_memory(err, NULL);
-    pool->hooks = (struct tn__lazy_hooks){forget, lead_away};
+    pool->hooks = (struct tn__lazy_hooks){forget_stubs, lead_away};
     pool->entry = (uintptr_t)tn__lazy_machine.entry();
     session->lazy = &pool->hooks;
     return 0;

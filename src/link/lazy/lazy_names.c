@@ -30,8 +30,8 @@ static bool next_run(const struct tn__lazy_record *records, size_t count, struct
 }
 
 /* The id of a run is the address of its first stub, which no other object's id can be. */
-static struct tn_linked_object describe(const struct tn_library *library, const struct tn__lazy_record *records,
-                                        const struct run *run)
+static struct tn_linked_object describe_run(const struct tn_library *library, const struct tn__lazy_record *records,
+                                            const struct run *run)
 {
     uint64_t start = records[run->first].stub;
     return (struct tn_linked_object){
@@ -74,7 +74,7 @@ static int tell(const struct tn_library *library, const struct tn__lazy_record *
     bool complete = all && objects;
     struct run run = {0};
     for (size_t i = 0; complete && next_run(records, count, &run); i++) {
-        all[i] = describe(library, records, &run);
+        all[i] = describe_run(library, records, &run);
         objects[i] = &all[i];
         complete = name_functions(arena, records, &run, &all[i]);
     }
@@ -105,7 +105,7 @@ void tn__lazy_tell_removed(const struct tn_library *library, const struct tn__la
             tn__observers_tell_removed(library->session, objects, told);
             told = 0;
         }
-        all[told] = describe(library, records, &run);
+        all[told] = describe_run(library, records, &run);
         objects[told] = &all[told];
     }
     if (told)

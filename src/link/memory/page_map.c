@@ -50,7 +50,7 @@ static size_t find_run(const struct tn__page_map *map, size_t at, size_t end, si
     return end;
 }
 
-static void mark(struct tn__page_map *map, size_t at, size_t count, bool used)
+static void mark_pages(struct tn__page_map *map, size_t at, size_t count, bool used)
 {
     for (size_t part; count; at += part, count -= part) {
         size_t bit = at % BITS;
@@ -75,12 +75,12 @@ bool tn__page_map_take(struct tn__page_map *map, const struct tn_allocator *from
         at = find_run(map, 0, map->units, count);
     if (at == map->units)
         return false;
-    mark(map, at, count, true);
+    mark_pages(map, at, count, true);
     *address = map->start + at * map->unit;
     return true;
 }
 
 void tn__page_map_give(struct tn__page_map *map, uint64_t address, size_t size)
 {
-    mark(map, (size_t)(address - map->start) / map->unit, size / map->unit, false);
+    mark_pages(map, (size_t)(address - map->start) / map->unit, size / map->unit, false);
 }

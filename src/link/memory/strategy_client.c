@@ -12,8 +12,8 @@ static enum tn_zone zone_of(enum tn__prot prot)
 }
 
 /* Turns what the client's function returned into an error that says what failed. */
-static int check(int code, const char *verb, const struct tn__chunk *chunk, const struct tn_error *why,
-                 struct tn_error *err)
+static int check_answer(int code, const char *verb, const struct tn__chunk *chunk, const struct tn_error *why,
+                        struct tn_error *err)
 {
     if (!code)
         return 0;
@@ -30,7 +30,7 @@ static int map(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err
     if (!code && !bytes)
         return tn__fail(err, TN_EINVAL, "the client's memory is mapped, but it does not say where it is written");
     chunk->alias = bytes;
-    return check(code, "mapped", chunk, &why, err);
+    return check_answer(code, "mapped", chunk, &why, err);
 }
 
 static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error *err)
@@ -38,7 +38,7 @@ static int publish(struct tn__chunk *chunk, enum tn__prot prot, struct tn_error 
     const struct tn_memory *client = chunk->client;
     struct tn_error why = {.text = ""};
     int code = client->publish(client->context, zone_of(prot), chunk->address, chunk->size, chunk->alias, &why);
-    return check(code, "published", chunk, &why, err);
+    return check_answer(code, "published", chunk, &why, err);
 }
 
 static void unmap(struct tn__chunk *chunk, enum tn__prot prot)

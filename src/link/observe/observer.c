@@ -128,7 +128,7 @@ static void describe_place(const struct tn__object *object, struct tn_linked_obj
             out->zones[zone] = (struct tn_range){object->ranges[zone]->address, object->ranges[zone]->size};
 }
 
-static int describe(struct tn__link *link, const struct tn__object *object, struct tn_linked_object *out)
+static int describe_object(struct tn__link *link, const struct tn__object *object, struct tn_linked_object *out)
 {
     const struct tn__object_data *data = object->data;
     uint64_t *sections = tn__arena_array(&link->arena, data->section_count, sizeof *sections);
@@ -170,7 +170,7 @@ static int tell_linked(struct tn__link *link)
     if (!all || !objects)
         return tn__no_memory(link->err, NULL);
     for (size_t i = 0; i < link->count; i++) {
-        int code = describe(link, link->objects[i], &all[i]);
+        int code = describe_object(link, link->objects[i], &all[i]);
         if (code)
             return code;
         objects[i] = &all[i];

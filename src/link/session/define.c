@@ -24,7 +24,7 @@ struct definitions {
 
 /* ---- entering ---- */
 
-static void enter(const struct definition *d, struct tn__object *owner)
+static void enter_definition(const struct definition *d, struct tn__object *owner)
 {
     struct tn__entry *entry = d->entry;
     entry->kind = d->kind;
@@ -52,7 +52,7 @@ static int define_entry(const struct definition *d, struct tn__object *owner, st
                         d->target->name);
     if (!tn__journal_note(journal, d->entry))
         return tn__no_memory(err, NULL);
-    enter(d, owner);
+    enter_definition(d, owner);
     return 0;
 }
 

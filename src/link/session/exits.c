@@ -17,7 +17,7 @@ static bool holds(const struct tn__object *object, uint64_t address)
     return false;
 }
 
-static bool place(struct tn_session *session, struct tn__object *object)
+static bool place_object(struct tn_session *session, struct tn__object *object)
 {
     object->places = tn__alloc(session->allocator, TN_ZONES * sizeof *object->places);
     for (int zone = 0; object->places && zone < TN_ZONES; zone++)
@@ -33,7 +33,7 @@ static bool place(struct tn_session *session, struct tn__object *object)
 static bool find_object(struct tn_session *session, uint64_t address, struct tn__object **object)
 {
     for (struct tn__list *node; (node = session->unplaced.next) != &session->unplaced; tn__list_remove(node))
-        if (!place(session, tn__container_of(node, struct tn__object, queued)))
+        if (!place_object(session, tn__container_of(node, struct tn__object, queued)))
             return false;
     struct tn__tree *below = tn__tree_below(session->places, address);
     *object = below ? tn__container_of(below, struct tn__place, tree)->object : NULL;
@@ -62,7 +62,7 @@ static struct tn__exit *meld(struct tn__exit *a, struct tn__exit *b)
     return top;
 }
 
-static int keep(struct tn_library *library, const struct tn__object *object, const struct tn__exit *what)
+static int keep_exit(struct tn_library *library, const struct tn__object *object, const struct tn__exit *what)
 {
     struct tn__exit *exit = tn__alloc(library->session->allocator, sizeof *exit);
     if (!exit)
@@ -108,7 +108,7 @@ static int keep_in(struct tn_session *session, const void *address, const struct
         return -1;
     if (!object)
         return 1;
-    return of_thread ? tn__object_add_thread_exit(object, what) : keep(object->owner->library, object, what);
+    return of_thread ? tn__object_add_thread_exit(object, what) : keep_exit(object->owner->library, object, what);
 }
 
 static int keep_somewhere(const void *address, const struct tn__exit *what, bool of_thread)

@@ -37,7 +37,7 @@ static struct tn__calls_list take_list(struct tn__calls_list *list)
     return taken;
 }
 
-static void run(struct tn__calls_list *list, bool backwards, int argc, char **argv, char **envp)
+static void run_calls(struct tn__calls_list *list, bool backwards, int argc, char **argv, char **envp)
 {
     if (list->count)
         qsort(list->items, list->count, sizeof *list->items, by_priority);
@@ -73,7 +73,7 @@ int tn_run_initializers(struct tn_library *library, int argc, char **argv, char 
     tn__session_unlock(library->session);
     if (!armed)
         return tn__no_memory(err, library->name);
-    run(&initializers, false, argc, argv, envp);
+    run_calls(&initializers, false, argc, argv, envp);
     tn__free(initializers.from, initializers.items);
     return 0;
 }
@@ -99,7 +99,7 @@ bool tn__calls_take(const struct tn_tracker *owner, struct tn__calls_list *taken
 
 void tn__calls_run(struct tn__calls_list *taken)
 {
-    run(taken, true, 0, NULL, NULL);
+    run_calls(taken, true, 0, NULL, NULL);
     tn__free(taken->from, taken->items);
 }
 

@@ -144,7 +144,7 @@ void tn__session_sweep_lost(struct tn_session *session)
 
 /* ---- statistics ---- */
 
-static void add_object(struct tn_stats *stats, const struct tn__object *object)
+static void count_object(struct tn_stats *stats, const struct tn__object *object)
 {
     stats->lingering_objects++;
     for (int zone = 0; zone < TN_ZONES; zone++)
@@ -157,5 +157,5 @@ void tn__session_count_lingering(const struct tn_session *session, struct tn_sta
         for (struct tn_tracker *tracker = NULL; (tracker = tn__library_next_tracker(library, tracker));)
             for (struct tn__list *node = tracker->objects.next; tracker->lingers && node != &tracker->objects;
                  node = node->next)
-                add_object(stats, tn__container_of(node, struct tn__object, owned));
+                count_object(stats, tn__container_of(node, struct tn__object, owned));
 }

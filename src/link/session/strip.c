@@ -26,7 +26,7 @@ struct marker {
     bool failed; /* out of memory */
 };
 
-static void mark(struct marker *marker, struct place place)
+static void mark_section(struct marker *marker, struct place place)
 {
     if (!place.section || place.section->live || !tn__section_is_loaded(place.section))
         return;
@@ -79,7 +79,7 @@ static void for_each_reloc(struct marker *marker, const struct place *from, visi
 
 static void mark_gathered(void *marker, const struct tn__object *object, struct tn__section *section)
 {
-    mark(marker, (struct place){object, section});
+    mark_section(marker, (struct place){object, section});
 }
 
 static void follow(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *unused)
@@ -88,8 +88,8 @@ static void follow(struct marker *marker, const struct place *from, const struct
     struct tn__entry *entry =
         reloc->symbol < from->object->data->symbol_count ? from->object->data->symbols[reloc->symbol].entry : NULL;
     if (!entry || tn__entry_target(entry)->kind != TN__ENTRY_BOUND) {
-        mark(marker, place_of(from->object, reloc->symbol));
-        mark(marker, stand_in_of(from->object, reloc->symbol));
+        mark_section(marker, place_of(from->object, reloc->symbol));
+        mark_section(marker, stand_in_of(from->object, reloc->symbol));
         return;
     }
     struct tn__bound *bound = tn__find_bound(marker->link, tn__entry_target(entry));
@@ -171,7 +171,7 @@ static void note_unwind(struct marker *marker, const struct place *from, const s
         to.section->kind == TN__SECTION_CODE)
         record->function = to.section;
     else if (!known || record->is_cie)
-        mark(marker, to);
+        mark_section(marker, to);
     else if (record->function && to.section)
         note_dependent(marker, record->function, to);
 }
@@ -198,7 +198,7 @@ static void follow_all(struct marker *marker)
     while (marker->count) {
         struct place place = marker->work[--marker->count];
         for (const struct tn__dependent *dependent = place.section->dependents; dependent; dependent = dependent->next)
-            mark(marker, dependent->place);
+            mark_section(marker, dependent->place);
         if (place.section->role != TN__ROLE_UNWIND)
             for_each_reloc(marker, &place, follow, NULL);
     }
@@ -211,7 +211,7 @@ static void mark_kept(struct marker *marker, const struct tn__object *object)
     for (uint32_t i = 1; i < object->data->section_count; i++) {
         struct tn__section *section = &object->data->sections[i];
         if (whole || (section->role != TN__ROLE_NONE && section->role != TN__ROLE_MANAGED) || section->retained)
-            mark(marker, (struct place){object, section});
+            mark_section(marker, (struct place){object, section});
     }
 }
 
@@ -228,7 +228,7 @@ static int mark_roots(struct marker *marker, const struct tn__roots *roots)
             continue;
         const struct tn__symbol *symbol = &entry->object->data->symbols[entry->symbol];
         if (symbol->place == TN__PLACE_SECTION)
-            mark(marker, (struct place){entry->object, &entry->object->data->sections[symbol->section]});
+            mark_section(marker, (struct place){entry->object, &entry->object->data->sections[symbol->section]});
     }
     return 0;
 }

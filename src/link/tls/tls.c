@@ -206,7 +206,7 @@ int tn__tls_take(size_t size, size_t alignment, struct tn__range **range, uint64
     return code;
 }
 
-static int publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
+static int fill_variables(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
     struct block *block = tn__alloc(NULL, sizeof *block);
     if (!block)
@@ -230,7 +230,7 @@ static int publish(struct tn__range *range, const uint8_t *initial, size_t size,
 int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size, struct tn_error *err)
 {
     tn__threads_lock();
-    int code = publish(range, initial, size, err);
+    int code = fill_variables(range, initial, size, err);
     tn__threads_unlock();
     return code;
 }

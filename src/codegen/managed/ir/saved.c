@@ -66,7 +66,7 @@ static void place_in_vector(struct places *p, uint64_t size)
         take_words(p, size, size);
 }
 
-static void place(struct places *p, LLVMTypeRef type)
+static void place_type(struct places *p, LLVMTypeRef type)
 {
     switch (LLVMGetTypeKind(type)) {
     case LLVMPointerTypeKind:
@@ -89,11 +89,11 @@ static void place(struct places *p, LLVMTypeRef type)
         break;
     case LLVMStructTypeKind:
         for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
-            place(p, LLVMStructGetTypeAtIndex(type, i));
+            place_type(p, LLVMStructGetTypeAtIndex(type, i));
         break;
     case LLVMArrayTypeKind:
         for (uint64_t i = 0; i < LLVMGetArrayLength2(type) && !p->unknown; i++)
-            place(p, LLVMGetElementType(type));
+            place_type(p, LLVMGetElementType(type));
         break;
     default: /* vectors: what becomes of them depends on elements and processor */
         p->failed |= tn__type_holds(type, REFERENCES);
@@ -139,7 +139,7 @@ static void place_parameter(struct places *p, LLVMValueRef of, unsigned paramete
     } else {
         for (size_t i = 0; i < TN_COUNT(odd); i++)
             p->unknown |= tn__attribute(of, parameter + 1, odd[i]) != NULL;
-        place(p, type);
+        place_type(p, type);
     }
 }
 

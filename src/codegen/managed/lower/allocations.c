@@ -138,7 +138,7 @@ static LLVMValueRef allocate_slowly(struct allocation *a)
 
 /* ---- one allocation ---- */
 
-static void describe(struct allocation *a)
+static void describe_allocation(struct allocation *a)
 {
     LLVMValueRef size = LLVMGetOperand(a->call, 1), type = LLVMGetOperand(a->call, 2);
     LLVMAttributeRef align = tn__attribute(a->call, LLVMAttributeReturnIndex, "align");
@@ -165,7 +165,7 @@ static void describe(struct allocation *a)
 static void lower_allocation(struct tn__gc *gc, LLVMValueRef call)
 {
     struct allocation a = {.gc = gc, .call = call};
-    describe(&a);
+    describe_allocation(&a);
     if (a.words > TN_GC_LARGEST_INLINE / WORD || a.alignment > LARGE_ALIGNMENT) {
         LLVMReplaceAllUsesWith(call, allocate_slowly(&a));
         LLVMInstructionEraseFromParent(call);

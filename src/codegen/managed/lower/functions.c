@@ -146,7 +146,7 @@ static LLVMValueRef make_forwarder(struct tn__gc *gc, LLVMValueRef call, bool ou
     return f;
 }
 
-static void forward(struct tn__gc *gc, LLVMValueRef call)
+static void forward_call(struct tn__gc *gc, LLVMValueRef call)
 {
     bool out = is_in_x87(gc, tn__function_of(call), LLVMTypeOf(call));
     LLVMValueRef forwarder = make_forwarder(gc, call, out);
@@ -182,7 +182,7 @@ static void forward_calls(struct tn__gc *gc)
                 next = LLVMGetNextInstruction(i);
                 if (tn__is_safepoint(i) && tn__intrinsic_called(i) == TN__NOT_INTRINSIC &&
                     (LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(i)) || is_in_x87(gc, f, LLVMTypeOf(i))))
-                    forward(gc, i);
+                    forward_call(gc, i);
             }
     }
 }
@@ -313,7 +313,7 @@ static LLVMValueRef push_level(struct tn__gc *gc, LLVMValueRef block, LLVMValueR
 }
 
 /* Returns the anchor of the calling level. The slow path begins where the fast one did. */
-static LLVMValueRef enter(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef block)
+static LLVMValueRef enter_level(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef block)
 {
     LLVMContextRef context = gc->context;
     LLVMBasicBlockRef good = LLVMAppendBasicBlockInContext(context, entry, "good");
@@ -342,7 +342,7 @@ static void define_entry(struct tn__gc *gc, LLVMValueRef entry, LLVMValueRef bod
     LLVMGetParams(entry, parameters);
     begin_function(gc, entry);
     LLVMValueRef block = tn__thread_block(gc);
-    LLVMValueRef level = enter(gc, entry, block);
+    LLVMValueRef level = enter_level(gc, entry, block);
     LLVMValueRef result = LLVMBuildCall2(gc->builder, LLVMGlobalGetValueType(body), body, parameters, count, "");
     LLVMSetInstructionCallConv(result, LLVMGetFunctionCallConv(body));
     tn__copy_abi_attributes(body, count, result, 0);

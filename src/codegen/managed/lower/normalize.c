@@ -72,7 +72,7 @@ static void copy_parts(struct copy *c)
     LLVMInstructionEraseFromParent(c->call);
 }
 
-static void move(struct copy *c)
+static void move_memory(struct copy *c)
 {
     LLVMTypeRef function_type = LLVMFunctionType(c->gc->nothing, &c->gc->derived, 1, 1);
     LLVMValueRef function = LLVMGetNamedFunction(c->gc->module, "tenon.gc_move");
@@ -146,7 +146,7 @@ static void normalize_copy(struct tn__gc *gc, LLVMValueRef call)
     if (type)
         copy_parts(&c);
     else
-        move(&c);
+        move_memory(&c);
 }
 
 /* ---- derived pointers in 10 ---- */

@@ -76,7 +76,7 @@ struct walk {
     uint32_t *blocks, count;
 };
 
-static void enter(struct walk *walk, struct tn__variable *variable, uint32_t number, uint32_t block)
+static void enter_block(struct walk *walk, struct tn__variable *variable, uint32_t number, uint32_t block)
 {
     struct tn__roots *roots = walk->roots;
     if (block == variable->block || tn__bit(roots->live_in[block], number))
@@ -86,16 +86,16 @@ static void enter(struct walk *walk, struct tn__variable *variable, uint32_t num
     TN__APPEND(roots->gc, walk->blocks, walk->count, block);
 }
 
-static void mark(struct walk *walk, uint32_t number, uint32_t block)
+static void mark_live(struct walk *walk, uint32_t number, uint32_t block)
 {
     struct tn__roots *roots = walk->roots;
     struct tn__variable *variable = &roots->variables[number];
-    enter(walk, variable, number, block);
+    enter_block(walk, variable, number, block);
     while (walk->count) {
         const struct tn__block *at = &roots->cfg->blocks[walk->blocks[--walk->count]];
         for (uint32_t i = 0; i < at->predecessor_count; i++) {
             tn__set_bit(roots->live_out[at->predecessors[i]], number);
-            enter(walk, variable, number, at->predecessors[i]);
+            enter_block(walk, variable, number, at->predecessors[i]);
         }
     }
 }
@@ -109,7 +109,7 @@ static void mark_with_base(struct walk *walk, uint32_t number, uint32_t block, b
             continue;
         if (at_end)
             tn__set_bit(walk->roots->live_out[block], both[i]);
-        mark(walk, both[i], block);
+        mark_live(walk, both[i], block);
     }
 }
 

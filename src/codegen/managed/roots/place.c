@@ -58,7 +58,7 @@ static void make_variable(struct tn__roots *roots, LLVMValueRef load)
         LLVMSetMetadata(load, tbaa, NULL);
 }
 
-static bool prepare(struct tn__roots *roots)
+static bool prepare_function(struct tn__roots *roots)
 {
     bool any = false;
     tn__llvm_remove_unreachable(roots->function);
@@ -134,7 +134,7 @@ static void place_in_function(struct tn__roots *roots)
     tn__set_text(roots->function, "frame-pointer", "all");
     tn__set_text(roots->function, "no-realign-stack", "");
     size_t errors_before = roots->gc->diagnostics->errors;
-    if (!prepare(roots))
+    if (!prepare_function(roots))
         return;
     find_all(roots);
     if (tn__move_to_stack(roots)) {

@@ -39,7 +39,7 @@ static LLVMTypeRef with_pointer(struct tn__gc *gc, LLVMTypeRef type)
     return LLVMFunctionType(LLVMGetReturnType(type), parameters, count + 1, LLVMIsFunctionVarArg(type));
 }
 
-static struct call describe(struct tn__roots *roots, const struct tn__safepoint *safepoint)
+static struct call describe_call(struct tn__roots *roots, const struct tn__safepoint *safepoint)
 {
     LLVMValueRef original = safepoint->call;
     struct call call = {.original = original,
@@ -208,7 +208,7 @@ static void emit_relocates(struct tn__roots *roots, struct tn__safepoint *safepo
 
 static void make_statepoint(struct tn__roots *roots, struct tn__safepoint *safepoint)
 {
-    struct call call = describe(roots, safepoint);
+    struct call call = describe_call(roots, safepoint);
     LLVMPositionBuilderBefore(roots->gc->builder, call.original);
     if (safepoint->memory) { /* which the runtime has to copy */
         LLVMValueRef block = tn__thread_block(roots->gc);
