@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld,
- * "Source Code Reference"); for Mach-O, section$start$SEGMENT$SECTION and section$end$SEGMENT$SECTION. Programs build
- * tables this way: each file adds entries, and one loop runs over all of them.
+ * "Source Code Reference"); for Mach-O, section$start$SEGMENT$SECTION and section$end$SEGMENT$SECTION, and
+ * segment$start$SEGMENT and segment$end$SEGMENT for all sections of a segment. Programs build tables this way: each
+ * file adds entries, and one loop runs over all of them. For COFF, sections called NAME$SUFFIX lie together whether or
+ * not something refers to their bounds, in the order of the suffixes: programs put labels into the first and the last.
  *
  * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid:
  * so these symbols belong to a single link. If something in it refers to them, the sections of that name in all objects
@@ -25,12 +27,11 @@ struct tn__gathered {
     struct tn__gathering *gathering;
 };
 
-/* A section of an object of the link. The first one of each name has the gathering of that name, if there is one. */
+/* A section of an object of the link. */
 struct tn__named_section {
     struct tn__object *object;
     struct tn__section *section;
     size_t place; /* in link order */
-    struct tn__gathering *gathering;
 };
 
 static bool is_identifier(const char *name)
@@ -51,24 +52,64 @@ static const char *behind(const char *name, const char *beginning)
     return strncmp(name, beginning, length) ? NULL : name + length;
 }
 
+/* What kinds of bounds there are, by the beginnings of their names. */
+static const struct bound_name {
+    const char *start, *end;
+    uint8_t reach;
+} bound_names[] = {
+    {"__start_", "__stop_", TN__GATHER_SECTION},
+    {"\1section$start$", "\1section$end$", TN__GATHER_SECTION},
+    {"\1segment$start$", "\1segment$end$", TN__GATHER_SEGMENT},
+};
+
+/* The name of the sections, or of the segment, in a bound's name; NULL if it is none. */
+static const char *parse_bound(const char *name, const struct bound_name **kind, bool *is_end)
+{
+    for (size_t i = 0; i < TN_COUNT(bound_names); i++) {
+        const char *start = behind(name, bound_names[i].start), *end = behind(name, bound_names[i].end);
+        *kind = &bound_names[i];
+        *is_end = !start;
+        if (start || end)
+            return start ? start : end;
+    }
+    return NULL;
+}
+
+/* The sections that are meant: in Mach-O files, they are called "__DATA,__data". False when memory is out. */
+static bool set_wanted(struct tn__link *link, const char *name, uint8_t reach, struct tn__wanted *wanted)
+{
+    size_t length = strlen(name);
+    *wanted = (struct tn__wanted){name, length, reach};
+    const char *dollar = strchr(name, '$');
+    if (reach == TN__GATHER_SECTION && !dollar)
+        return true;
+    char *copy = tn__arena_alloc(&link->arena, length + 2);
+    if (!copy)
+        return false;
+    memcpy(copy, name, length + 1);
+    if (reach == TN__GATHER_SEGMENT)
+        memcpy(copy + length, ",", 2);
+    else
+        copy[dollar - name] = ',';
+    *wanted = (struct tn__wanted){copy, length + (reach == TN__GATHER_SEGMENT), reach};
+    return true;
+}
+
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
 {
-    bool of_segment = *entry->name == '\1';
-    const char *start = behind(entry->name, of_segment ? "\1section$start$" : "__start_");
-    const char *stop = behind(entry->name, of_segment ? "\1section$end$" : "__stop_"), *section = start ? start : stop;
+    const struct bound_name *kind;
+    bool is_end;
+    const char *name = parse_bound(entry->name, &kind, &is_end);
     *noted = false;
-    if (!section || !(of_segment ? strchr(section, '$') != NULL : is_identifier(section)))
+    if (!name || !*name || (*kind->start == '_' && !is_identifier(name)))
+        return 0;
+    if (*kind->start == '\1' && (strchr(name, '$') != NULL) != (kind->reach == TN__GATHER_SECTION))
         return 0;
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
-    if (bound && of_segment) { /* sections are called "__DATA,__data" */
-        char *copy = tn__arena_text(&link->arena, section, strlen(section));
-        section = copy;
-        if (copy)
-            *strchr(copy, '$') = ',';
-    }
-    if (!bound || !section)
+    if (bound)
+        *bound = (struct tn__bound){.next = link->bounds, .library = library, .entry = entry, .is_end = is_end};
+    if (!bound || !set_wanted(link, name, kind->reach, &bound->wanted))
         return tn__no_memory(link->err, NULL);
-    *bound = (struct tn__bound){link->bounds, library, entry, section, !start, 0, false};
     link->bounds = bound;
     link->bound_count++;
     entry->kind = TN__ENTRY_BOUND;
@@ -83,10 +124,25 @@ static bool is_gathered(const struct tn__section *section)
 
 /* ---- the index: a link may have tens of thousands of bounds and of sections ---- */
 
+/* A $ comes before all other characters, so that NAME and all NAME$SUFFIX are neighbours. */
+static uint8_t rank(char c)
+{
+    return c == '$' ? 1 : (uint8_t)c;
+}
+
+/* Compares at most `most` characters. */
+static int compare_names(const char *a, const char *b, size_t most)
+{
+    size_t i = 0;
+    while (i < most && a[i] == b[i] && a[i])
+        i++;
+    return i == most ? 0 : rank(a[i]) - rank(b[i]);
+}
+
 static int by_name(const void *a, const void *b)
 {
     const struct tn__named_section *p = a, *q = b;
-    int names = strcmp(p->section->name, q->section->name);
+    int names = compare_names(p->section->name, q->section->name, SIZE_MAX);
     return names ? names : p->place < q->place ? -1 : p->place > q->place;
 }
 
@@ -118,8 +174,8 @@ static int index_sections(struct tn__link *link)
         return tn__no_memory(link->err, NULL);
     for (size_t i = 0; i < link->count; i++)
         for (uint32_t s = 1; s < link->objects[i]->data->section_count; s++, link->named_count++)
-            link->named[link->named_count] = (struct tn__named_section){
-                link->objects[i], &link->objects[i]->data->sections[s], link->named_count, NULL};
+            link->named[link->named_count] =
+                (struct tn__named_section){link->objects[i], &link->objects[i]->data->sections[s], link->named_count};
     qsort(link->named, link->named_count, sizeof *link->named, by_name);
     return 0;
 }
@@ -137,26 +193,42 @@ static int index_bounds(struct tn__link *link)
     return 0;
 }
 
-/* The first section of the name or, if there is none, of the next one. */
-static struct tn__named_section *first_named(const struct tn__link *link, const char *name)
+/* The first section that is not before those wanted. */
+static struct tn__named_section *first_named(const struct tn__link *link, const struct tn__wanted *wanted)
 {
-    return &link->named[TN_BISECT(0, link->named_count, i, strcmp(link->named[i].section->name, name) < 0)];
+    return &link->named[TN_BISECT(0, link->named_count, i,
+                                  compare_names(link->named[i].section->name, wanted->name, wanted->length) < 0)];
 }
 
-/* Goes to the next section, beginning at `at`, that is gathered under the name; NULL behind the last one. */
-static struct tn__named_section *gathered_from(const struct tn__link *link, struct tn__named_section *at,
-                                               const char *name)
+/* True if the name is one of those wanted or lies between them. */
+static bool is_among(const struct tn__section *section, const struct tn__wanted *wanted)
 {
-    for (; at < link->named + link->named_count && !strcmp(at->section->name, name); at++)
-        if (is_gathered(at->section))
+    char next = compare_names(section->name, wanted->name, wanted->length) ? 'x' : section->name[wanted->length];
+    switch (wanted->reach) {
+    case TN__GATHER_SECTION:
+        return !next;
+    case TN__GATHER_GROUP:
+        return !next || next == '$';
+    default:
+        return !strncmp(section->name, wanted->name, wanted->length);
+    }
+}
+
+/* Goes to the next section, beginning at `at`, that is wanted; NULL behind the last one. */
+static struct tn__named_section *gathered_from(const struct tn__link *link, struct tn__named_section *at,
+                                               const struct tn__wanted *wanted)
+{
+    for (; at < link->named + link->named_count && is_among(at->section, wanted); at++)
+        if (is_gathered(at->section) && (wanted->reach != TN__GATHER_GROUP || at->section->grouped))
             return at;
     return NULL;
 }
 
-void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_gathered *visit, void *context)
+void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wanted, tn__visit_gathered *visit,
+                       void *context)
 {
-    struct tn__named_section *at = first_named(link, name);
-    for (; (at = gathered_from(link, at, name)); at++)
+    struct tn__named_section *at = first_named(link, wanted);
+    for (; (at = gathered_from(link, at, wanted)); at++)
         visit(context, at->object, at->section);
 }
 
@@ -164,7 +236,7 @@ int tn__link_settle_bounds(struct tn__link *link)
 {
     int code = link->bounds ? index_sections(link) : 0;
     for (struct tn__bound **at = &link->bounds, *bound; !code && (bound = *at);)
-        if (gathered_from(link, first_named(link, bound->section), bound->section)) {
+        if (gathered_from(link, first_named(link, &bound->wanted), &bound->wanted)) {
             at = &bound->next;
         } else {
             *at = bound->next;
@@ -207,7 +279,7 @@ static int add_section(struct tn__link *link, struct tn__gathering *gathering, c
     gathering->size = section->offset + section->size;
     gathering->alignment = tn__max64(gathering->alignment, section->alignment);
     gathering->low |= object->plan->low;
-    section->pinned = true;
+    section->pinned = section->gathered = true;
     return 0;
 }
 
@@ -224,10 +296,11 @@ static int add_user(struct tn__link *link, struct tn__gathering *gathering, stru
     return 0;
 }
 
-static int collect_sections(struct tn__link *link, struct tn__gathering *gathering, struct tn__named_section *at)
+static int collect_sections(struct tn__link *link, struct tn__gathering *gathering)
 {
+    struct tn__named_section *at = first_named(link, &gathering->wanted);
     int code = 0;
-    for (; !code && (at = gathered_from(link, at, gathering->name)); at++) {
+    for (; !code && (at = gathered_from(link, at, &gathering->wanted)); at++) {
         code = add_user(link, gathering, at->object);
         if (!code)
             code = add_section(link, gathering, at->object, at->section);
@@ -235,36 +308,59 @@ static int collect_sections(struct tn__link *link, struct tn__gathering *gatheri
     return code;
 }
 
-static struct tn__gathering *find_gathering(const struct tn__link *link, const char *name)
+/* Unless that has been done already, with these sections or with more. What is allocated here belongs to the objects
+ * that take part, and is freed with them. */
+static int gather(struct tn__link *link, const struct tn__wanted *wanted)
 {
-    const struct tn__named_section *first = first_named(link, name);
-    return first < link->named + link->named_count && !strcmp(first->section->name, name) ? first->gathering : NULL;
-}
-
-/* What is allocated here belongs to the objects that take part, and is freed with them. */
-static int gather(struct tn__link *link, const char *name)
-{
+    const struct tn__named_section *first = gathered_from(link, first_named(link, wanted), wanted);
+    if (!first || first->section->gathered)
+        return 0;
     struct tn__gathering *gathering = tn__alloc_zeroed(link->session->allocator, 1, sizeof *gathering);
     if (!gathering)
         return tn__no_memory(link->err, NULL);
-    gathering->name = name;
-    struct tn__named_section *first = first_named(link, name);
-    int code = collect_sections(link, gathering, first);
+    gathering->wanted = *wanted;
+    int code = collect_sections(link, gathering);
     if (!gathering->users) {
         tn__free(link->session->allocator, gathering);
         return code;
     }
     gathering->next = link->gatherings;
-    link->gatherings = first->gathering = gathering;
+    link->gatherings = gathering;
     return code;
 }
 
+static bool has_groups(const struct tn__link *link)
+{
+    for (size_t i = 0; i < link->count; i++)
+        if (link->objects[i]->data->has_groups)
+            return true;
+    return false;
+}
+
+/* Sections with a $ in their names, which come behind one without it. */
+static int gather_groups(struct tn__link *link)
+{
+    int code = link->named ? 0 : index_sections(link);
+    for (size_t i = 0; !code && i < link->named_count; i++) {
+        const struct tn__section *section = link->named[i].section;
+        bool open = section->grouped && !section->gathered && is_gathered(section);
+        const char *dollar = open ? strchr(section->name, '$') : NULL;
+        if (dollar)
+            code =
+                gather(link, &(struct tn__wanted){section->name, (size_t)(dollar - section->name), TN__GATHER_GROUP});
+    }
+    return code;
+}
+
+/* Whatever contains others comes first. */
 int tn__link_gather(struct tn__link *link)
 {
-    int code = 0;
-    for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
-        if (!find_gathering(link, bound->section))
-            code = gather(link, bound->section);
+    static const uint8_t reaches[] = {TN__GATHER_SEGMENT, TN__GATHER_SECTION};
+    int code = has_groups(link) ? gather_groups(link) : 0;
+    for (size_t i = 0; i < TN_COUNT(reaches); i++)
+        for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
+            if (bound->wanted.reach == reaches[i])
+                code = gather(link, &bound->wanted);
     return code;
 }
 
@@ -276,14 +372,25 @@ static void place_section(void *context, const struct tn__object *object, struct
     section->write = range->write + section->offset;
 }
 
+static void extend_bound(void *context, const struct tn__object *object, struct tn__section *section)
+{
+    struct tn__bound *bound = context;
+    (void)object;
+    if (!section->gathered)
+        return;
+    if (bound->is_end)
+        bound->address = section->address + section->size;
+    else if (!bound->address)
+        bound->address = section->address;
+}
+
 void tn__link_place_gathered(struct tn__link *link)
 {
     for (const struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
-        tn__each_gathered(link, gathering->name, place_section, gathering->range);
+        tn__each_gathered(link, &gathering->wanted, place_section, gathering->range);
     for (struct tn__bound *bound = link->bounds; bound; bound = bound->next) {
-        const struct tn__gathering *gathering = find_gathering(link, bound->section);
-        if (gathering)
-            bound->address = gathering->range->address + (bound->is_end ? gathering->size : 0);
+        bound->address = 0;
+        tn__each_gathered(link, &bound->wanted, extend_bound, bound);
     }
 }
 
@@ -300,7 +407,7 @@ void tn__link_place_gathered_code(struct tn__link *link)
     for (struct tn__gathering *gathering = link->gatherings; gathering; gathering = gathering->next)
         if (gathering->zone == TN_ZONE_CODE) {
             gathering->size = 0;
-            tn__each_gathered(link, gathering->name, append_again, gathering);
+            tn__each_gathered(link, &gathering->wanted, append_again, gathering);
         }
     tn__link_place_gathered(link);
 }
@@ -327,5 +434,5 @@ void tn__object_leave_gathered(struct tn__object *object)
     }
     object->gathered = NULL;
     for (uint32_t i = 1; object->data && i < object->data->section_count; i++)
-        object->data->sections[i].pinned = false;
+        object->data->sections[i].pinned = object->data->sections[i].gathered = false;
 }

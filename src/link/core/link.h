@@ -100,7 +100,7 @@ struct tn__link {
     struct tn__bound *bounds;
     struct tn__bound **bounds_by_entry; /* once they are settled */
     size_t bound_count;
-    struct tn__named_section *named; /* if there are bounds: all sections, by name */
+    struct tn__named_section *named; /* if there are bounds or groups: all sections, by name */
     size_t named_count;
     struct tn__gathering *gatherings;
     struct tn__run runs[TN__WINDOWS][TN_ZONES];
@@ -129,12 +129,23 @@ int tn__link_search(struct tn__link *link, struct tn_library *library, struct tn
                     const struct tn__entry *first);
 
 /* gather.c */
-/* A symbol of this link that stands for the start or end of the sections called `section`. */
+enum {
+    TN__GATHER_SECTION, /* those of the name */
+    TN__GATHER_SEGMENT, /* those whose names begin so */
+    TN__GATHER_GROUP,   /* those of the name, and those that have a $ behind it; all are `grouped` */
+};
+/* Which sections lie together. */
+struct tn__wanted {
+    const char *name; /* need not end with a NUL */
+    size_t length;
+    uint8_t reach;
+};
+/* A symbol of this link that stands for the start or end of sections. */
 struct tn__bound {
     struct tn__bound *next;
     struct tn_library *library;
     struct tn__entry *entry;
-    const char *section;
+    struct tn__wanted wanted;
     bool is_end;
     uint64_t address; /* once gathered */
     bool kept;        /* the sections are, see strip.c */
@@ -143,9 +154,10 @@ struct tn__bound {
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted);
 /* Asks the resolvers for those whose sections occur in no object of the link. */
 int tn__link_settle_bounds(struct tn__link *link);
-/* Calls `visit` for the sections of the name that bounds delimit, in link order. */
+/* Calls `visit` for these sections by name, those of a name in link order. */
 typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__section *section);
-void tn__each_gathered(const struct tn__link *link, const char *name, tn__visit_gathered *visit, void *context);
+void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wanted, tn__visit_gathered *visit,
+                       void *context);
 /* What an entry of kind TN__ENTRY_BOUND stands for. */
 struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */
@@ -153,7 +165,7 @@ void tn__link_forget_bounds(struct tn__link *link);
 /* One range of gathered sections. The objects share it. */
 struct tn__gathering {
     struct tn__gathering *next; /* in the link that made it */
-    const char *name;           /* during that link */
+    struct tn__wanted wanted;   /* during that link */
     struct tn__window *window;
     enum tn_zone zone;
     struct tn__range *range;

@@ -247,7 +247,7 @@ static void settle_all(const struct tn__output_link *o)
     for (size_t i = 0; i < o->piece_count; i++)
         settle(o, &o->pieces[i]);
     for (struct tn__bound *bound = o->link->bounds; bound; bound = bound->next) {
-        const struct tn__output_section *section = find_section(o, bound->section);
+        const struct tn__output_section *section = find_section(o, bound->wanted.name);
         if (section)
             bound->address = section->address + (bound->is_end ? section->size : 0);
     }

@@ -65,6 +65,8 @@ struct tn__section {
     bool retained;       /* not to be stripped */
     bool live, stripped; /* see strip.c */
     bool pinned;         /* placed at a chosen address, outside of the object's ranges */
+    bool gathered;       /* in one that several objects share */
+    bool grouped;        /* what follows a $ in its name says where it lies among those of the name */
     bool compressed;
     bool strings; /* NUL-terminated ones, which may be shared with other sections */
     bool note;    /* a note about the file; not loaded */
@@ -151,6 +153,7 @@ struct tn__object_data {
     bool may_change;             /* the bytes are those of a mapped file */
     bool with_unloaded;          /* relocations of sections that are not loaded are wanted too */
     bool has_stand_ins;          /* among its symbols */
+    bool has_groups;             /* a grouped section has a $ in its name */
     struct tn__section *sections;
     struct tn__symbol *symbols;
     struct tn__group *groups;

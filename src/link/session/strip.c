@@ -94,7 +94,7 @@ static void follow(struct marker *marker, const struct place *from, const struct
     }
     struct tn__bound *bound = tn__find_bound(marker->link, tn__entry_target(entry));
     if (!bound->kept)
-        tn__each_gathered(marker->link, bound->section, mark_gathered, marker);
+        tn__each_gathered(marker->link, &bound->wanted, mark_gathered, marker);
     bound->kept = true;
 }
 

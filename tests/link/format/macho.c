@@ -273,6 +273,27 @@ static void test_bounds(void **state)
     close_fixture(&f);
 }
 
+/* The sections of a segment by their names, and those of one name in link order. */
+static void test_segment_bounds(void **state)
+{
+    (void)state;
+    if (skips())
+        return;
+    struct fixture f = open_fixture(&options);
+    add(&f, "bounds_1");
+    add(&f, "bounds_2");
+    link_all(&f);
+    assert_int_equal(call(&f, "digits"), 189567);
+    assert_int_equal(call(&f, "part_digits"), 567);
+    close_fixture(&f);
+    f = open_fixture(&options);
+    add(&f, "bounds_2");
+    add(&f, "bounds_1");
+    link_all(&f);
+    assert_int_equal(call(&f, "digits"), 189756);
+    close_fixture(&f);
+}
+
 static void test_observers(void **state)
 {
     (void)state;
@@ -428,14 +449,15 @@ static void test_compact_stripping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c_unoptimised),  cmocka_unit_test(test_c_optimised),
-        cmocka_unit_test(test_stripping),      cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_one_copy),       cmocka_unit_test(test_other_copy),
-        cmocka_unit_test(test_exceptions),     cmocka_unit_test(test_darwin_archive),
-        cmocka_unit_test(test_gnu_archive),    cmocka_unit_test(test_universal),
-        cmocka_unit_test(test_not_named),      cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_observers),      cmocka_unit_test(test_exceptions_compact),
-        cmocka_unit_test(test_compact_frames), cmocka_unit_test(test_compact_stripping),
+        cmocka_unit_test(test_c_unoptimised),      cmocka_unit_test(test_c_optimised),
+        cmocka_unit_test(test_stripping),          cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_one_copy),           cmocka_unit_test(test_other_copy),
+        cmocka_unit_test(test_exceptions),         cmocka_unit_test(test_darwin_archive),
+        cmocka_unit_test(test_gnu_archive),        cmocka_unit_test(test_universal),
+        cmocka_unit_test(test_not_named),          cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_segment_bounds),     cmocka_unit_test(test_observers),
+        cmocka_unit_test(test_exceptions_compact), cmocka_unit_test(test_compact_frames),
+        cmocka_unit_test(test_compact_stripping),
     };
     return cmocka_run_group_tests_name("link/macho", tests, NULL, NULL);
 }

@@ -2,7 +2,8 @@
 
 /* What a section is to the linker: its flags say what kind of bytes it has, its name what they are for ("PE Format",
  * Section Flags, Special Sections). What follows a $ in a name is no part of it, but says in which order linkers put
- * the sections of one name; here that matters for arrays of functions. */
+ * the sections of one name. Here that matters for arrays of functions, and for sections that programs name themselves;
+ * those of compilers stay with their objects. */
 
 #include "link/format/coff/reader.h"
 
@@ -88,6 +89,30 @@ static void set_array(struct tn__section *section)
     }
 }
 
+/* ---- groups ---- */
+
+/* Who wants to know the neighbours of a section gives it a name of its own; `.text$function` says nothing. */
+static bool is_compilers(const char *name)
+{
+    static const char *const names[] = {".text", ".data", ".rdata", ".bss", ".pdata", ".xdata"};
+    size_t length = strcspn(name, "$");
+    for (size_t i = 0; i < TN_COUNT(names); i++)
+        if (strlen(names[i]) == length && !strncmp(name, names[i], length))
+            return true;
+    return false;
+}
+
+/* Nothing refers to what lies between the first and the last one of a group, so that is kept when others are stripped:
+ * as all sections are by linkers for Windows, except those of COMDATs. */
+static void set_group(struct tn__object_data *object, struct tn__section *section, uint32_t flags)
+{
+    section->grouped = !section->role && !is_compilers(section->name);
+    if (!section->grouped || !strchr(section->name, '$'))
+        return;
+    object->has_groups = true;
+    section->retained = !(flags & TN__SCN_COMDAT);
+}
+
 /* ---- kinds ---- */
 
 static uint8_t flags_kind(uint32_t flags)
@@ -119,5 +144,6 @@ int tn__coff_set_kind(const struct tn__coff_reader *r, uint32_t index, uint32_t 
         set_array(section);
     if (section->role)
         section->kind = TN__SECTION_RODATA; /* once relocated */
+    set_group(r->object, section, flags);
     return 0;
 }
