@@ -242,8 +242,8 @@ $(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexcept
 windows_target.msvc := x86_64-pc-windows-msvc
 windows_target.gnu := x86_64-w64-mingw32
 windows := $(if $(with_llvm),$(foreach kind,msvc gnu,$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
-	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once weak) \
-	$(link_data)/windows/imports.lib $(link_data)/windows/more.lib)
+	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once weak groups_1 groups_2) \
+	$(patsubst %,$(link_data)/windows/%.lib,imports more comdats thin))
 windows_flags := -ffreestanding -fno-stack-check -w
 define windows_rule
 $(link_data)/windows/%.$(1).o: tests/link/data/windows/%.c
@@ -260,4 +260,7 @@ $(link_data)/windows/imports.lib: tests/link/data/windows/imports.def
 $(link_data)/windows/more.lib: $(link_data)/windows/more.msvc.o
 	@rm -f $@
 	$(call step,LIB)$(llvm_bin)/llvm-lib -out:$@ $^ >/dev/null
+$(link_data)/windows/comdats.lib $(link_data)/windows/thin.lib: $(link_data)/windows/comdat_1.msvc.o $(link_data)/windows/comdat_2.msvc.o
+	@rm -f $@
+	$(call step,LIB)$(llvm_bin)/llvm-lib $(if $(filter %/thin.lib,$@),-llvmlibthin) -out:$@ $^ >/dev/null
 $(BUILD)/tests/link/format/coff $(BUILD)/tests/link/format/coff_corrupt: | $(windows)

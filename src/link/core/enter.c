@@ -2,7 +2,7 @@
 
 /* Entering objects in a library: reading them, and which of the definitions of a name is the one that counts. */
 
-#include "link/core/session.h"
+#include "link/core/link.h"
 
 /* ---- definitions ---- */
 
@@ -146,9 +146,15 @@ static void discard_followers(const struct tn__object_data *data)
             data->sections[i].discarded = true;
 }
 
+/* True if the object is linked, or is being linked by another link than the one that notes changes in this journal. */
+static bool is_taken(const struct tn__object *object, const struct tn__journal *journal)
+{
+    return !object->data || (object->link && &object->link->journal != journal);
+}
+
 /* A copy of a group that another object's copy is kept of. *larger: this one has to be kept instead. */
 static int compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
-                          bool *larger, struct tn_error *err)
+                          const struct tn__journal *journal, bool *larger, struct tn_error *err)
 {
     uint8_t selection = group->selection > entry->selection ? group->selection : entry->selection;
     const struct tn__object *other = entry->group_owner;
@@ -157,18 +163,19 @@ static int compare_copies(const struct tn__object *object, const struct tn__grou
                         other->name, object->name,
                         selection == TN__SELECT_SAME_SIZE ? "have one size" : "be identical");
     *larger = selection == TN__SELECT_LARGEST && group->measure > entry->measure;
-    if (*larger && (!other->data || other->link))
+    if (*larger && is_taken(other, journal))
         return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
                         object->name, other->name);
     return 0;
 }
 
-static int drop_lost(struct tn_library *library, const struct tn__object *winner, struct tn__journal *journal,
-                     struct tn_error *err);
+static int drop_all_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
+                         struct tn_error *err);
 
-/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. */
-static int claim_groups(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
-                        struct tn_error *err)
+/* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. `queue`: that
+ * the object will be in. */
+static int claim_groups(struct tn_library *library, struct tn__object *object, const struct tn__list *queue,
+                        struct tn__journal *journal, struct tn_error *err)
 {
     bool any = false, any_larger = false;
     for (uint32_t i = 0; i < object->data->group_count; i++) {
@@ -177,7 +184,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
         if (!entry)
             return tn__no_memory(err, object->name);
         bool larger = false;
-        int code = entry->group_owner ? compare_copies(object, group, entry, &larger, err) : 0;
+        int code = entry->group_owner ? compare_copies(object, group, entry, journal, &larger, err) : 0;
         if (code)
             return code;
         if (!entry->group_owner || larger) {
@@ -193,7 +200,7 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, s
     }
     if (any)
         discard_followers(object->data);
-    return any_larger ? drop_lost(library, object, journal, err) : 0;
+    return any_larger ? drop_all_lost(library, queue, journal, err) : 0;
 }
 
 /* A definition in a section that is not loaded is a reference to that of the copy that is. */
@@ -294,7 +301,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
         return TN_ENOMEM;
     }
     object->owner = owner;
-    int code = claim_groups(library, object, journal, err);
+    int code = claim_groups(library, object, queue, journal, err);
     if (!code)
         code = enter_symbols(library, object, keeps, journal, err);
     if (code) {
@@ -337,29 +344,45 @@ static void reclaim_groups(const struct tn_library *library, struct tn__object *
     discard_followers(data);
 }
 
-/* Discards what other objects that are not linked had of groups of which a larger copy has come, and their definitions
- * there. If that is undone, falling back brings them back. */
-static int drop_lost(struct tn_library *library, const struct tn__object *winner, struct tn__journal *journal,
+/* Discards what the object had of groups of which a larger copy has come, and its definitions there. */
+static int drop_lost(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
                      struct tn_error *err)
 {
-    library->fall_back_due = true;
-    for (TN_EACH(struct tn__object, object, &library->queue, queued)) {
-        if (object->link)
+    reclaim_groups(library, object);
+    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        struct tn__entry *entry = object->data->symbols[i].entry;
+        if (!entry || !drop_discarded(object->data, &object->data->symbols[i]) || entry->object != object ||
+            entry->symbol != i)
             continue;
-        reclaim_groups(library, object);
-        for (uint32_t i = 1; i < object->data->symbol_count; i++) {
-            struct tn__entry *entry = object->data->symbols[i].entry;
-            if (!entry || !drop_discarded(object->data, &object->data->symbols[i]) || entry->object != object ||
-                entry->symbol != i)
-                continue;
-            if (!tn__journal_note(journal, entry))
-                return tn__no_memory(err, winner->name);
-            tn__entry_reset(entry);
-            entry->strength = TN__STRENGTH_NONE;
-            entry->object = NULL;
-        }
+        if (!tn__journal_note(journal, entry))
+            return tn__no_memory(err, object->name);
+        tn__entry_reset(entry);
+        entry->strength = TN__STRENGTH_NONE;
+        entry->object = NULL;
     }
     return 0;
+}
+
+static int drop_lost_of(struct tn_library *library, const struct tn__list *objects, struct tn__journal *journal,
+                        struct tn_error *err)
+{
+    int code = 0;
+    for (struct tn__list *node = objects->next; !code && node != objects; node = node->next) {
+        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
+        if (object->owner->library == library && !is_taken(object, journal))
+            code = drop_lost(library, object, journal, err);
+    }
+    return code;
+}
+
+/* Of all objects that can still lose something: those that wait, and those that the same link has loaded. If it is
+ * undone, falling back brings it back. */
+static int drop_all_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
+                         struct tn_error *err)
+{
+    library->fall_back_due = true;
+    int code = drop_lost_of(library, &library->queue, journal, err);
+    return code || members == &library->queue ? code : drop_lost_of(library, members, journal, err);
 }
 
 /* Enters a definition again if its name is undefined, or has a weaker definition in a pending object. What the client

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Reads archives of ar(1): the common layout of ar(5), GNU's symbol tables "/" and "/SYM64/", long names "//" and thin
- * archives, BSD's "__.SYMDEF" tables and "#1/length" names. Every field is checked against the size of the archive. */
+ * archives, BSD's "__.SYMDEF" tables and "#1/length" names. Libraries of Windows ("PE Format", Archive File Format) begin
+ * as GNU's, and have a second "/" with the same names in another order, which is skipped. Every field is checked against
+ * the size of the archive. */
 
 #include <errno.h>
 
@@ -55,8 +57,16 @@ static bool parse_number(const uint8_t *text, size_t width, uint64_t *value)
 
 bool tn__archive_is_table(const struct tn__member *member)
 {
-    static const char *const names[] = {
-        "/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64", "__.SYMDEF_64 SORTED"};
+    static const char *const names[] = {"/",
+                                        "//",
+                                        "/SYM64/",
+                                        "__.SYMDEF",
+                                        "__.SYMDEF SORTED",
+                                        "__.SYMDEF_64",
+                                        "__.SYMDEF_64 SORTED",
+                                        "/<ECSYMBOLS>/",
+                                        "/<XFGHASHMAP>/",
+                                        "/<HYBRIDMAP>/"};
     for (size_t i = 0; i < TN_COUNT(names); i++)
         if (member->name_length == strlen(names[i]) && !memcmp(member->name, names[i], member->name_length))
             return true;

@@ -83,16 +83,29 @@ struct lazy_context {
     struct tn__journal *journal;
 };
 
+/* True for a definition that members of archives come before, as long as no link needs it. */
+static bool gives_way(const struct tn__entry *entry)
+{
+    return entry->kind == TN__ENTRY_OBJECT && entry->object->data && !entry->object->link &&
+           entry->object->data->symbols[entry->symbol].after_archives;
+}
+
 static int define_lazy(void *context, const char *symbol, uint64_t member, struct tn_error *err)
 {
     const struct lazy_context *c = context;
     struct tn__entry *entry = tn__symtab_intern(&c->library->symtab, symbol);
     if (!entry)
         return tn__no_memory(err, c->archive->name);
-    if (entry->kind != TN__ENTRY_UNDEFINED && !tn__entry_is_found(entry) && !tn__entry_is_generated(entry))
+    bool open = entry->kind == TN__ENTRY_UNDEFINED || tn__entry_is_found(entry) || tn__entry_is_generated(entry);
+    if (!open && !gives_way(entry))
         return 0;
     if (!tn__journal_note(c->journal, entry))
         return tn__no_memory(err, c->archive->name);
+    if (!open) {
+        entry->strength = TN__STRENGTH_NONE;
+        entry->hidden = entry->thread_local = false;
+        entry->object = NULL;
+    }
     entry->kind = TN__ENTRY_LAZY;
     entry->archive = c->archive;
     entry->member = member;

@@ -3,6 +3,7 @@
 /* COFF objects of clang for both kinds of Windows compilers, linked and called here. */
 
 #include "coff_big.h"
+#include "coff_builder.h"
 
 #include <stdlib.h>
 
@@ -110,6 +111,42 @@ static void test_many_relocations(void **state)
     for (int i = 0; i < 65535; i++)
         assert_int_equal(*words[i], 1);
     assert_int_equal(*words[65535], 2);
+    close_fixture(&f);
+}
+
+/* ---- groups ---- */
+
+/* Sections lie by what follows the $, then in link order. */
+static void test_ordered_groups(void **state)
+{
+    (void)state;
+    typedef WINDOWS int of_nothing(void);
+    static const char *const order[] = {"groups_1", "groups_2", "groups_1"};
+    static const int digits[] = {123456, 124356};
+    static const uint8_t others[] = {1, 3, 2}; /* without a suffix, w, x */
+    for (int first = 0; first < 2; first++) {
+        struct fixture f = open_windows();
+        add_windows(&f, order[first], "msvc");
+        add_windows(&f, order[first + 1], "msvc");
+        link_all(&f);
+        assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "digits"))(), digits[first]);
+        assert_memory_equal(lookup(&f, "other_first"), others, sizeof others);
+        close_fixture(&f);
+    }
+}
+
+/* Nothing refers to the parts of a table; only those of COMDATs are stripped. */
+static void test_stripped_groups(void **state)
+{
+    (void)state;
+    typedef WINDOWS int of_nothing(void);
+    static const char *const roots[] = {"digits"};
+    struct fixture f = open_windows();
+    struct tn_error err;
+    add_windows(&f, "groups_1", "msvc");
+    add_windows(&f, "groups_2", "msvc");
+    assert_ok(tn_link_roots(f.library, roots, COUNT(roots), &err), &err);
+    assert_int_equal(((of_nothing *)(uintptr_t)lookup(&f, "digits"))(), 12345);
     close_fixture(&f);
 }
 
@@ -331,12 +368,126 @@ static void test_import_library(void **state)
     close_fixture(&f);
 }
 
+enum { CLASS_EXTERNAL = 2, CLASS_WEAK = 105, ADDR64 = 1, SEARCH_LIBRARY = 2, SEARCH_ALIAS = 3 };
+
+static void add_built(const struct fixture *f, const char *name, const struct coff *coff)
+{
+    struct bytes object = coff_build(coff, NULL);
+    add_bytes(f, name, object.at, object.size);
+    free(object.at);
+}
+
+static int call_at(void *const *function)
+{
+    return ((of_nothing *)(uintptr_t)*function)();
+}
+
+/* Of two copies of one link the larger one is kept. If the link fails, nothing has happened. */
+static void larger_member(const char *archive)
+{
+    static const uint8_t zeros[24];
+    static const struct coff_reloc relocs[] = {{0, 0, ADDR64}, {8, 1, ADDR64}, {16, 2, ADDR64}};
+    const struct coff of_both = {
+        .machine = COFF_X86_64,
+        .sections = {{"callers", COFF_CONSTANTS | COFF_ALIGN_8, zeros, sizeof zeros, relocs, COUNT(relocs)}},
+        .section_count = 1,
+        .symbols = {{"first_largest", .class = CLASS_EXTERNAL},
+                    {"second_largest", .class = CLASS_EXTERNAL},
+                    {"late", .class = CLASS_EXTERNAL},
+                    {"callers", .section = 1, .class = CLASS_EXTERNAL}},
+        .symbol_count = 4,
+    };
+    struct fixture f = open_windows();
+    struct tn_error err;
+    void *address;
+    add_library(&f, archive);
+    add_built(&f, "callers.o", &of_both);
+    assert_error(tn_lookup(f.library, "callers", &address, &err), TN_EUNDEF, &err, "'late'");
+    define(&f, "late", &host_var);
+    void *const *functions = lookup(&f, "callers");
+    assert_int_equal(call_at(&functions[0]), 2);
+    assert_int_equal(call_at(&functions[1]), 2);
+    assert_ptr_equal((char *)lookup(&f, "inside_largest") - 7, lookup(&f, "largest"));
+    close_fixture(&f);
+}
+
+static void test_larger_member(void **state)
+{
+    (void)state;
+    larger_member("windows/comdats.lib");
+}
+
+/* As llvm-lib makes them: both linker members, and the paths of members. */
+static void test_thin_library(void **state)
+{
+    (void)state;
+    larger_member("windows/thin.lib");
+}
+
+/* In two links, the larger copy comes too late. */
+static void test_smaller_member(void **state)
+{
+    (void)state;
+    struct fixture f = open_windows();
+    add_library(&f, "windows/comdats.lib");
+    assert_int_equal(call_windows(&f, "first_largest"), 1);
+    struct tn_error err;
+    void *address;
+    assert_error(tn_lookup(f.library, "second_largest", &address, &err), TN_EDUP, &err, "linked already");
+    close_fixture(&f);
+}
+
+/* A weak external with a default, which a member of an archive defines too. */
+static void add_weak(const struct fixture *f, uint8_t how)
+{
+    static const uint8_t code[] = {0xb8, 42, 0, 0, 0, 0xc3}; /* returns 42 */
+    const struct coff weak = {
+        .machine = COFF_X86_64,
+        .sections = {{".text", COFF_CODE, code, sizeof code, NULL, 0}},
+        .section_count = 1,
+        .symbols = {{"of_default", .section = 1, .type = 0x20, .class = CLASS_EXTERNAL},
+                    {"first_any", .class = CLASS_WEAK, .more = 1},
+                    {.record = {[4] = how}}},
+        .symbol_count = 3,
+    };
+    add_built(f, "weak.o", &weak);
+}
+
+/* SEARCH_LIBRARY: the archive's, added before or after, unless the default is linked already. */
+static void test_weak_searches_libraries(void **state)
+{
+    (void)state;
+    for (int archive_first = 0; archive_first < 2; archive_first++) {
+        struct fixture f = open_windows();
+        if (archive_first)
+            add_library(&f, "windows/comdats.lib");
+        add_weak(&f, SEARCH_LIBRARY);
+        if (!archive_first)
+            add_library(&f, "windows/comdats.lib");
+        assert_int_equal(call_windows(&f, "first_any"), 1);
+        close_fixture(&f);
+    }
+    struct fixture f = open_windows();
+    add_weak(&f, SEARCH_LIBRARY);
+    assert_int_equal(call_windows(&f, "first_any"), 42);
+    add_library(&f, "windows/comdats.lib");
+    assert_int_equal(call_windows(&f, "first_any"), 42);
+    close_fixture(&f);
+    f = open_windows();
+    add_weak(&f, SEARCH_ALIAS);
+    add_library(&f, "windows/comdats.lib");
+    assert_int_equal(call_windows(&f, "first_any"), 42);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_code),
         cmocka_unit_test(test_big_object),
         cmocka_unit_test(test_many_relocations),
+        cmocka_unit_test(test_ordered_groups),
+        cmocka_unit_test(test_stripped_groups),
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_base_of_the_client),
         cmocka_unit_test(test_groups),
@@ -344,6 +495,10 @@ int main(void)
         cmocka_unit_test(test_larger_copies),
         cmocka_unit_test(test_larger_copy_that_is_refused),
         cmocka_unit_test(test_weak_names),
+        cmocka_unit_test(test_larger_member),
+        cmocka_unit_test(test_thin_library),
+        cmocka_unit_test(test_smaller_member),
+        cmocka_unit_test(test_weak_searches_libraries),
         cmocka_unit_test(test_libraries),
         cmocka_unit_test(test_import_library),
     };
