@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Reads archives of ar(1): the common layout of ar(5), GNU's symbol tables "/" and "/SYM64/", long names "//" and thin
- * archives, BSD's "__.SYMDEF" tables and "#1/length" names. Libraries of Windows ("PE Format", Archive File Format) begin
- * as GNU's, and have a second "/" with the same names in another order, which is skipped. Every field is checked against
- * the size of the archive. */
+ * archives, BSD's "__.SYMDEF" tables and "#1/length" names. Libraries of Windows ("PE Format", Archive File Format)
+ * begin as GNU's, and have a second "/" with the same names in another order, which is skipped. Every field is checked
+ * against the size of the archive. */
 
 #include <errno.h>
 
