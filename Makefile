@@ -20,6 +20,7 @@
 #   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file lengths, cppcheck
 #   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them.
 #                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh install peers
+#                 make bench-instructions: linking, in instructions, for every format of object files
 #   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86 BUILD=build/x86
 #   make clean    removes what was built but keeps downloads; make distclean removes both
 #
@@ -61,7 +62,7 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
-.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo models asan tsan lint bench bench-link bench-jit bench-image bench-gc size clean distclean help
+.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo models asan tsan lint bench bench-link bench-jit bench-image bench-gc bench-instructions size clean distclean help
 .DEFAULT_GOAL := all
 
 all:
@@ -110,7 +111,7 @@ demo:
 	@$(setup) install build demo
 	@$(make_in) demo
 
-bench bench-link bench-jit bench-image bench-gc:
+bench bench-link bench-jit bench-image bench-gc bench-instructions:
 	$(needs_llvm)
 	@$(setup) install build bench
 	@$(make_in) $@

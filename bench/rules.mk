@@ -29,7 +29,7 @@ $(out)/%: bench/%.c bench/measure.c bench/measure.h
 
 headers := $(wildcard bench/*.h)
 $(out)/link: $(addprefix bench/,link.c small.c template.c threads.c measure.c) $(headers) $(BUILD)/libtenon.a
-	$(compile) -static $(filter %.c %.a,$^) -lelf -lz -o $@
+	$(compile) -Isrc -static $(filter %.c %.a,$^) -lelf -lz -o $@
 
 $(out)/throw $(out)/lazy: $(out)/%: bench/%.c bench/measure.c bench/measure.h $(BUILD)/libtenon.a
 	$(compile) -fexceptions $(filter %.c %.a,$^) -lelf -lz -o $@
@@ -57,6 +57,52 @@ $(out)/X86ISelLowering.symbol: $(out)/X86ISelLowering.cpp.o
 
 $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 	$(LLVM_BIN)/clang -O2 -fPIC -w -c $< -o $@
+
+# ---- the same for every format and architecture; none of it runs, so the declarations of Linux do for all ----
+
+other_objects := elf-x86-64 elf-aarch64 elf-riscv64 elf-riscv64-relaxed macho-x86-64 macho-aarch64 coff-x86-64 coff-aarch64
+.PHONY: instructions
+instructions: $(out)/link $(patsubst %,$(out)/formats/%.o,$(other_objects) elf-riscv64-four \
+	$(foreach part,one_symbol symbols one_byte bytes,$(other_objects:%=%.$(part))))
+target_of.elf-x86-64 := x86_64-linux-gnu
+target_of.elf-aarch64 := aarch64-linux-gnu
+target_of.elf-riscv64 := riscv64-linux-gnu -mno-relax
+target_of.elf-riscv64-relaxed := riscv64-linux-gnu -mrelax
+target_of.macho-x86-64 := x86_64-apple-macos13
+target_of.macho-aarch64 := arm64-apple-macos13
+target_of.coff-x86-64 := x86_64-pc-windows-msvc
+target_of.coff-aarch64 := aarch64-pc-windows-msvc
+
+$(out)/formats/elf-%.o: build/deps/sqlite3/sqlite3.c
+	@mkdir -p $(@D)
+	$(LLVM_BIN)/clang --target=$(target_of.elf-$*) -O2 -fPIC -w -c $< -o $@
+$(out)/formats/%.ll: build/deps/sqlite3/sqlite3.c
+	@mkdir -p $(@D)
+	$(LLVM_BIN)/clang --target=$(target_of.elf-$*) -O2 -fPIC -w -S -emit-llvm $< -o - | sed '/^target /d' >$@
+of_ir = $(LLVM_BIN)/clang --target=$(target_of.$(basename $(@F))) -O2 -w -Wno-override-module -x ir -c $< -o $@
+$(out)/formats/macho-%.o: $(out)/formats/%.ll
+	$(of_ir)
+$(out)/formats/coff-%.o: $(out)/formats/%.ll
+	$(of_ir)
+# Four times the same in one object, under names of their own.
+$(out)/formats/elf-riscv64-four.o: $(out)/formats/elf-riscv64-relaxed.o
+	for i in 1 2 3 4; do $(LLVM_BIN)/llvm-objcopy --prefix-symbols=copy$${i}_ $< $@.$$i || exit 1; done
+	$(LLVM_BIN)/ld.lld -r $@.1 $@.2 $@.3 $@.4 -o $@
+# Nothing but symbols; nothing but bytes.
+assemble = @mkdir -p $(@D); awk -v n=$(counted) $(1) | $(LLVM_BIN)/clang --target=$(target_of.$*) -x assembler -c - -o $@
+symbols = 'BEGIN { print ".data"; for (i = 0; i < n; i++) printf ".globl _s%d\n_s%d: .byte 0\n", i, i }'
+bytes = 'BEGIN { printf ".data\n.fill %d, 1, 1\n", n }'
+$(out)/formats/%.one_symbol.o $(out)/formats/%.one_byte.o: counted := 1
+$(out)/formats/%.symbols.o: counted := 10001
+$(out)/formats/%.bytes.o: counted := 1000001
+$(out)/formats/%.one_symbol.o: bench/rules.mk
+	$(call assemble,$(symbols))
+$(out)/formats/%.symbols.o: bench/rules.mk
+	$(call assemble,$(symbols))
+$(out)/formats/%.one_byte.o: bench/rules.mk
+	$(call assemble,$(bytes))
+$(out)/formats/%.bytes.o: bench/rules.mk
+	$(call assemble,$(bytes))
 
 # ---- managed code: a host, and what `tenon compile` makes of collected C ----
 

@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-image bench-gc size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-image bench-gc bench-instructions size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -254,8 +254,8 @@ demo: all
 
 bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
-bench-link: $(BUILD)/libtenon.a
-	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run link
+bench-link bench-instructions: $(BUILD)/libtenon.a
+	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" $(if $(filter %link,$@),bench/run link,bench/instructions)
 bench-jit bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
