@@ -27,25 +27,18 @@ int tn__coff_find_relocs(const struct tn__coff_reader *r, uint32_t index, uint64
     return 0;
 }
 
-static int read_reloc(struct tn__coff_reader *r, uint32_t index, const uint8_t *at, struct tn__reloc *reloc)
+static int fail_reloc(const struct tn__coff_reader *r, uint32_t index, const uint8_t *at)
 {
     const struct tn__object_data *object = r->object;
-    const struct tn__section *section = &object->sections[index];
-    uint32_t base = tn__coff_section(r, index).address;
-    *reloc = (struct tn__reloc){.offset = tn__get32(at), .symbol = tn__get32(at + 4), .type = tn__get16(at + 8)};
-    if (reloc->offset < base || reloc->symbol >= r->symbol_count)
-        return TN__COFF_FAIL(r, "%s(%s+0x%llx): relocation against symbol %u, which does not exist", object->name,
-                             section->name, (unsigned long long)reloc->offset, reloc->symbol);
-    reloc->offset -= base;
-    reloc->symbol = tn__coff_symbol(reloc->symbol);
     const struct tn__coff_details *details = object->format->details;
-    if (reloc->type >= details->types)
-        return TN__COFF_FAIL(r, "%s(%s+0x%llx): relocation type %u does not exist on %s", object->name, section->name,
-                             (unsigned long long)reloc->offset, reloc->type, object->arch->name);
-    details->take_addend(section, reloc);
-    r->uses_base |=
-        reloc->type < object->format->row_count && object->format->rows[reloc->type].value == TN__V_S_A_BASE;
-    return 0;
+    uint32_t place = tn__get32(at), base = tn__coff_section(r, index).address;
+    uint64_t offset = place < base ? place : place - base;
+    const char *section = object->sections[index].name;
+    if (tn__get16(at + 8) >= details->types)
+        return TN__COFF_FAIL(r, "%s(%s+0x%llx): relocation type %u does not exist on %s", object->name, section,
+                             (unsigned long long)offset, tn__get16(at + 8), object->arch->name);
+    return TN__COFF_FAIL(r, "%s(%s+0x%llx): relocation against symbol %u, which does not exist", object->name, section,
+                         (unsigned long long)offset, tn__get32(at + 4));
 }
 
 int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
@@ -58,12 +51,22 @@ int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
         return code;
     if (!section->bytes)
         return TN__COFF_FAIL(r, "%s: section %u (%s) has relocations and no bytes", object->name, index, section->name);
-    struct tn__reloc *relocs = tn__arena_array(&object->arena, count, sizeof *relocs);
+    const struct tn__coff_details *details = object->format->details;
+    const struct tn__row *rows = object->format->rows;
+    const uint8_t *at = object->bytes + offset;
+    uint32_t base = tn__coff_section(r, index).address;
+    struct tn__reloc *relocs = tn__arena_alloc(&object->arena, count * sizeof *relocs); /* 10 bytes of the file each */
     if (!relocs)
         return tn__no_memory(r->err, object->name);
-    for (uint64_t i = 0; !code && i < count; i++)
-        code = read_reloc(r, index, object->bytes + offset + i * TN__COFF_RELOC, &relocs[i]);
+    for (struct tn__reloc *reloc = relocs; reloc < relocs + count; reloc++, at += TN__COFF_RELOC) {
+        uint32_t place = tn__get32(at), symbol = tn__get32(at + 4), type = tn__get16(at + 8);
+        if (place < base || symbol >= r->symbol_count || type >= details->types)
+            return fail_reloc(r, index, at);
+        *reloc = (struct tn__reloc){place - base, type, tn__coff_symbol(symbol), 0};
+        details->take_addend(section, reloc);
+        r->uses_base |= rows[reloc->type].value == TN__V_S_A_BASE;
+    }
     section->relocs = (const uint8_t *)relocs;
     section->reloc_count = count;
-    return code;
+    return 0;
 }

@@ -18,17 +18,18 @@ struct record {
     bool relative, external;
 };
 
-/* Where the records of a section are converted to. */
+/* Where the records of a section are converted to. Assemblers write them in the order of their places or, mostly, in
+ * the opposite order: then they are stored from the end of the room on. */
 struct output {
     struct tn__macho_reader *r;
     const struct tn__macho_section *section;
-    struct tn__reloc *relocs;
-    uint64_t count, room;
-    bool descending; /* they are stored from the end of the room on */
-    bool unsorted;
+    struct tn__reloc *relocs, *next;
+    int64_t step; /* 1 or -1 */
+    uint64_t last;
+    int64_t steps; /* negative: they are not in order */
 };
 
-static struct record record_at(const struct tn__macho_section *section, uint32_t index)
+static inline struct record record_at(const struct tn__macho_section *section, uint32_t index)
 {
     const uint8_t *at = section->relocs + (size_t)index * TN__MACHO_RELOC;
     uint32_t bits = tn__get32(at + 4);
@@ -48,14 +49,12 @@ static int fail_record(const struct output *out, const struct record *record, co
                 out->section->name, record->address, record->type, 1U << record->length, why);
 }
 
-static void emit(struct output *out, uint64_t offset, uint32_t type, uint32_t symbol, uint64_t addend)
+static inline void emit(struct output *out, uint64_t offset, uint32_t type, uint32_t symbol, uint64_t addend)
 {
-    uint64_t at = out->descending ? out->room - 1 - out->count : out->count;
-    uint64_t before = out->descending ? at + 1 : at - 1;
-    if (out->count)
-        out->unsorted |= out->descending ? out->relocs[before].offset < offset : out->relocs[before].offset > offset;
-    out->relocs[at] = (struct tn__reloc){offset, type, symbol, (int64_t)addend};
-    out->count++;
+    out->steps |= (int64_t)(offset - out->last) * out->step;
+    out->last = offset;
+    *out->next = (struct tn__reloc){offset, type, symbol, (int64_t)addend};
+    out->next += out->step;
 }
 
 /* ---- targets ---- */
@@ -105,7 +104,7 @@ static int check_symbol(const struct output *out, const struct record *record)
 /* ---- the forms ---- */
 
 /* The third word of a descriptor of a thread-local variable. */
-static bool is_tls_offset(const struct output *out, const struct record *record)
+static inline bool is_tls_offset(const struct output *out, const struct record *record)
 {
     enum { DESCRIPTOR = 24, OFFSET = 16 };
     return tn__macho_type(out->section) == TN__MACHO_TLS_VARIABLES && record->type == out->r->machine->plain &&
@@ -238,22 +237,56 @@ static int by_offset(const void *a, const void *b)
     return (x->type > y->type) - (x->type < y->type); /* the halves of a difference commute */
 }
 
-static int convert_all(struct output *out)
+/* Nearly all: one record that names a symbol, and whose field has its addend or none. */
+static inline bool is_plain(const struct output *out, const struct record *record)
+{
+    uint8_t form = out->r->machine->kinds[record->type].form;
+    return record->external && record->symbol < out->r->symbol_count && record->length >= 2 &&
+           (form == TN__MACHO_IN_PLACE || form == TN__MACHO_IN_INSTRUCTION) && !is_tls_offset(out, record) &&
+           tn__inside(record->address, 1U << record->length, out->section->size);
+}
+
+static inline void convert_plain(struct output *out, const struct record *record)
+{
+    const struct tn__macho_kind *kind = &out->r->machine->kinds[record->type];
+    const uint8_t *field = out->section->bytes + record->address;
+    uint64_t addend = 0;
+    if (kind->form == TN__MACHO_IN_PLACE)
+        addend = (record->length == 2 ? (uint64_t)(int32_t)tn__get32(field) : tn__get64(field)) - kind->base;
+    emit(out, record->address, TN__MACHO_ROW(record->type, record->length, record->relative), record->symbol + 1,
+         addend);
+}
+
+static int convert_records(struct output *out)
 {
     const struct tn__macho_section *section = out->section;
-    uint32_t count = section->reloc_count;
     int code = 0;
-    out->room = count;
-    out->relocs = tn__arena_alloc(&out->r->object->arena, count * sizeof *out->relocs);
-    if (!out->relocs)
+    for (uint32_t i = 0; !code && i < section->reloc_count; i++) {
+        const struct record record = record_at(section, i);
+        if (section->bytes && is_plain(out, &record))
+            convert_plain(out, &record);
+        else
+            code = convert(out, &i);
+    }
+    return code;
+}
+
+static int convert_all(struct output *out, uint64_t *count)
+{
+    const struct tn__macho_section *section = out->section;
+    uint32_t room = section->reloc_count;
+    struct tn__reloc *relocs = tn__arena_alloc(&out->r->object->arena, room * sizeof *relocs);
+    if (!relocs)
         return tn__no_memory(out->r->err, out->r->object->name);
-    out->descending = count && record_at(section, 0).address > record_at(section, count - 1).address;
-    for (uint32_t i = 0; !code && i < count; i++)
-        code = convert(out, &i);
-    if (out->descending)
-        out->relocs += out->room - out->count;
-    if (!code && out->unsorted)
-        qsort(out->relocs, out->count, sizeof *out->relocs, by_offset);
+    out->last = room ? record_at(section, 0).address : 0;
+    bool descending = room && out->last > record_at(section, room - 1).address;
+    out->step = descending ? -1 : 1;
+    out->next = descending ? relocs + room - 1 : relocs;
+    int code = convert_records(out);
+    out->relocs = descending ? out->next + 1 : relocs;
+    *count = (uint64_t)((descending ? relocs + room : out->next) - out->relocs);
+    if (!code && out->steps < 0)
+        qsort(out->relocs, *count, sizeof *relocs, by_offset);
     return code;
 }
 
@@ -277,9 +310,8 @@ int tn__macho_convert_relocs(struct tn__macho_reader *r, const struct tn__macho_
                              struct tn__reloc **relocs, uint64_t *count)
 {
     struct output out = {.r = r, .section = section};
-    int code = convert_all(&out);
+    int code = convert_all(&out, count);
     *relocs = out.relocs;
-    *count = out.count;
     return code;
 }
 
