@@ -3,7 +3,7 @@
 #include "link/arch/reloc.h"
 
 /* As many bytes as there are (DWARF 5, 7.6): all but the last have their high bit set. */
-static bool put_uleb(uint8_t *at, uint64_t left, uint64_t value)
+bool tn__field_put_uleb(uint8_t *at, uint64_t left, uint64_t value)
 {
     enum { BITS = 7, MORE = 0x80, MOST = 10 };
     uint64_t count = 0, most = left < MOST ? left : MOST;
@@ -13,16 +13,5 @@ static bool put_uleb(uint8_t *at, uint64_t left, uint64_t value)
         return false;
     for (uint64_t i = 0; i <= count; i++, value >>= BITS)
         at[i] = (uint8_t)((value & (MORE - 1)) | (i < count ? MORE : 0));
-    return true;
-}
-
-bool tn__field_put(const struct tn__arch *arch, const struct tn__row *row, uint8_t *at, uint64_t left, uint64_t value)
-{
-    if (row->field == TN__F_ULEB128)
-        return put_uleb(at, left, value);
-    if (row->field < TN__FIELDS)
-        memcpy(at, &value, row->size);
-    else
-        arch->encoders[row->field - TN__FIELDS].put(at, value);
     return true;
 }

@@ -59,20 +59,51 @@ static inline uint32_t tn__slot_words(enum tn__slot slot)
  * as that has, or, from TN__FIELDS on, by the architecture's encoder of that number. */
 enum tn__field { TN__F_LE8 = 0, TN__F_LE16, TN__F_LE32, TN__F_LE64, TN__F_ULEB128, TN__FIELDS };
 
-/* Stores a value, which has been checked to fit, in the bits of an instruction. */
+/* Where the bits of a value, which has been checked to fit, go in an instruction of 32 bits: one run of them or two,
+ * each brought to its place by rotating the value to the right. Or, where that does not do, a function. */
 struct tn__encoder {
     const char *name;
-    void (*put)(uint8_t *at, uint64_t value);
-    uint32_t unit;                          /* values have to be multiples of this; 0: of 1, */
-    uint32_t (*unit_of)(const uint8_t *at); /* or, if it is not NULL, what the instruction says */
+    void (*put)(uint8_t *at, uint64_t value); /* NULL: */
+    uint32_t clears;                          /* bits of the instruction that are replaced */
+    uint32_t masks[2];                        /* by the bits under these masks */
+    uint8_t rotations[2];
+    uint16_t plus;  /* is added first */
+    uint32_t zeros; /* low bits of the value that have to be 0: it is a multiple of this plus 1, */
+    uint32_t (*unit_of)(const uint8_t *at); /* and, if it is not NULL, of what the instruction says */
 };
+
+/* `bits` bits of the value from bit `from` on, at bit `to` of the instruction. */
+#define TN__BITS(from, to, bits)      .clears = TN__MASK(to, bits), TN__BITS_KEPT(from, to, bits)
+#define TN__BITS_KEPT(from, to, bits) .masks = {TN__MASK(to, bits)}, .rotations = {((from) - (to)) & 63}
+#define TN__MASK(to, bits)            ((uint32_t)(((UINT64_C(1) << (bits)) - 1) << (to)))
+/* Two runs. */
+#define TN__BITS2(from, to, bits, from2, to2, bits2)                                                                   \
+    .clears = TN__MASK(to, bits) | TN__MASK(to2, bits2), .masks = {TN__MASK(to, bits), TN__MASK(to2, bits2)},          \
+    .rotations = {((from) - (to)) & 63, ((from2) - (to2)) & 63}
+
+static inline uint64_t tn__rotated(uint64_t value, unsigned by)
+{
+    return value >> (by & 63) | value << (-by & 63);
+}
+
+static inline void tn__encode(const struct tn__encoder *encoder, uint8_t *at, uint64_t value)
+{
+    if (encoder->put) {
+        encoder->put(at, value);
+        return;
+    }
+    value += encoder->plus;
+    uint64_t bits = (tn__rotated(value, encoder->rotations[0]) & encoder->masks[0]) |
+                    (tn__rotated(value, encoder->rotations[1]) & encoder->masks[1]);
+    tn__put32(at, (tn__get32(at) & ~encoder->clears) | (uint32_t)bits);
+}
 
 struct tn__arch;
 struct tn__row;
 
-/* Stores a value in a row's field, whose bytes begin at `at`; `left` bytes follow in the section. False, without a
- * change, if a ULEB128 does not end there or has too few bytes. */
-bool tn__field_put(const struct tn__arch *arch, const struct tn__row *row, uint8_t *at, uint64_t left, uint64_t value);
+/* Stores a value in the ULEB128 that begins at `at`; `left` bytes follow in the section. False, without a change, if it
+ * does not end there or has too few bytes (field.c). */
+bool tn__field_put_uleb(uint8_t *at, uint64_t left, uint64_t value);
 
 enum {
     TN__R_SIGNED = 1,   /* has to fit in `bits` as a signed number, */
@@ -92,13 +123,14 @@ struct tn__row {
     uint8_t size;   /* of the field in bytes */
     bool plain : 1; /* derived from the other members, see below */
     bool displacement : 1;
+    bool direct : 1;
 };
 
 /* A row; tables define shorter names for what most of their rows have in common. */
 #define TN__ROW(name, value, field, size, bits, flags, slot, relax)                                                    \
     {                                                                                                                  \
         name, value, field, bits, flags, slot, relax, size, TN__ROW_IS_PLAIN(value, flags, slot),                      \
-            TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                         \
+            TN__ROW_IS_DISPLACEMENT(value, field, bits, flags), TN__ROW_IS_DIRECT(value, slot, relax)                  \
     }
 
 /* True if the scan only has to check that the field lies in its section. */
@@ -109,6 +141,11 @@ struct tn__row {
 /* True for S + A - P in 32 signed bits, for which the loop that applies relocations has a fast path. */
 #define TN__ROW_IS_DISPLACEMENT(value, field, bits, flags)                                                             \
     ((value) == TN__V_S_A_P && (int)(field) == TN__F_LE32 && (bits) == 32 && ((flags) & ~TN__R_STUB) == TN__R_SIGNED)
+
+/* True if there is a value to store, unless the symbol is unusual. */
+#define TN__ROW_IS_DIRECT(value, slot, relax)                                                                          \
+    ((value) > TN__V_NONE && (value) < TN__V_AT_S && (slot) != TN__SLOT_TLS_DESC &&                                    \
+     ((int)(relax) == 0 || (int)(relax) >= TN__FORM_TRAILS))
 
 /* Words of a linked file that depend on where it is loaded. */
 enum tn__dynamic {
@@ -123,8 +160,11 @@ enum tn__dynamic {
     TN__DYNAMIC_KINDS,
 };
 
-/* The form of a row that changes nothing itself: it permits that the instruction at its place becomes shorter. */
-enum { TN__FORM_PERMITS = 255 };
+/* Forms from LEADS on are rewritten together with the next one or not at all (see struct tn__sequence). Those from
+ * TRAILS on are not rewritten themselves: they complete what another one begins, or are for struct tn__shortener. Those
+ * from FAR on are rewritten if the value does not fit the field. PERMITS changes nothing: it allows an instruction
+ * to become shorter. */
+enum { TN__FORM_LEADS = 64, TN__FORM_TRAILS = 128, TN__FORM_FAR = 192, TN__FORM_PERMITS = 255 };
 
 /* Bytes of code that may become fewer: those of an instruction, or of two, or padding for an alignment. */
 struct tn__short {
@@ -183,6 +223,15 @@ struct tn__arch {
     /* Writes a jump through the pointer at `slot`, to be executed at `address`. */
     void (*write_stub)(uint8_t *out, uint64_t address, uint64_t slot);
 };
+
+/* Stores a value, which has been checked to fit, in a row's field that begins at `at` and is no ULEB128. */
+static inline void tn__field_put(const struct tn__arch *arch, const struct tn__row *row, uint8_t *at, uint64_t value)
+{
+    if (row->field < TN__FIELDS)
+        memcpy(at, &value, row->size);
+    else
+        tn__encode(&arch->encoders[row->field - TN__FIELDS], at, value);
+}
 
 extern const struct tn__arch tn__arch_x86_64, tn__arch_aarch64, tn__arch_riscv64;
 

@@ -131,7 +131,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
     }
     if (!plan || !plan->symbol_flags || !plan->addresses)
         return tn__no_memory(link->err, object->name);
-    for (uint32_t i = 1; i < data->symbol_count; i++) {
+    for (uint32_t i = data->first_global; i < data->symbol_count; i++) {
         struct tn__symbol *symbol = &data->symbols[i];
         if (!symbol->entry)
             continue;

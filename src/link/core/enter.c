@@ -221,7 +221,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 {
     bool has_aliases = false, aliases = false;
     do {
-        for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+        for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
             struct tn__symbol *symbol = &object->data->symbols[i];
             if (symbol->binding == TN__BIND_LOCAL)
                 continue;
@@ -250,7 +250,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
 static size_t count_entries(const struct tn__object_data *data)
 {
     size_t count = data->group_count;
-    for (uint32_t i = 1; i < data->symbol_count; i++)
+    for (uint32_t i = data->first_global; i < data->symbol_count; i++)
         count += data->symbols[i].binding != TN__BIND_LOCAL && data->symbols[i].place != TN__PLACE_UNDEFINED;
     return count;
 }

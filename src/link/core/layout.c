@@ -76,7 +76,7 @@ static int append_sections(struct tn__link *link, struct tn__object *object, boo
 static int append_commons(struct tn__link *link, struct tn__object *object)
 {
     object->plan->common_offset = NULL;
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+    for (uint32_t i = 1; object->data->has_commons && i < object->data->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
         const struct tn__entry *entry = symbol->entry;
         if (symbol->place != TN__PLACE_COMMON || !(object->plan->symbol_flags[i] & TN__SYMBOL_OWN))

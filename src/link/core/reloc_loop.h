@@ -17,6 +17,9 @@ struct tn__site {
     const struct tn__section *section;
     const struct tn__reloc *reloc;
     const struct tn__row *row;
+    const struct tn__encoder *encoders; /* of the object's architecture */
+    const struct tn__reloc *block;      /* those from here to `reloc`, and the one behind, stand side by side */
+    uint64_t final, final_size;         /* the place in the section, and the bytes, of what was rewritten last */
 };
 
 /* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although
@@ -30,14 +33,18 @@ struct tn__loop {
     uint64_t size, address; /* of the section */
     uint8_t *write;
     uint32_t symbol_count;
+    struct tn__site *site; /* of this section; see tn__site_of */
 };
 
 #define TN__INLINE __attribute__((always_inline)) static inline
 
-TN__INLINE struct tn__site tn__site_of(const struct tn__loop *loop, const struct tn__reloc *reloc,
-                                       const struct tn__row *row)
+/* Valid until the next one is visited. */
+TN__INLINE struct tn__site *tn__site_of(const struct tn__loop *loop, const struct tn__reloc *reloc,
+                                        const struct tn__row *row)
 {
-    return (struct tn__site){loop->link, loop->object, loop->section, reloc, row};
+    loop->site->reloc = reloc;
+    loop->site->row = row;
+    return loop->site;
 }
 
 /* The relocation that follows is behind `reloc`; its type is UINT32_MAX if there is none. */
@@ -53,7 +60,13 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn_format *format = loop.object->data->format;
     struct tn__reloc block[TN__RELOC_BLOCK + 2]; /* with the one that follows, or the end */
+    struct tn__site site = {.link = loop.link,
+                            .object = loop.object,
+                            .section = section,
+                            .block = block,
+                            .encoders = loop.object->data->arch->encoders};
     loop.section = section;
+    loop.site = &site;
     loop.size = section->size, loop.address = section->address, loop.write = section->write;
     for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
         size_t copied = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK + 1);
@@ -90,6 +103,15 @@ TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *obje
             code = tn__visit_section(loop, &data->sections[i], begin, visit);
     return code;
 }
+
+/* ---- apply.c, for what only some formats have (shrink.h) ---- */
+
+/* TN_ERANGE. */
+int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P);
+/* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since: true if
+ * they still say what is harmless. */
+bool tn__was_scanned(const struct tn__object *object, const struct tn__section *section, const struct tn__reloc *reloc,
+                     const struct tn__row *row);
 
 /* scan.c, for messages: "file.o(.text+0x10)", and the name of the symbol or of its section. */
 struct tn_error tn__site_place(const struct tn__site *site);

@@ -181,7 +181,7 @@ static int need_entry(struct tn__link *link, struct tn_library *library, struct 
 static int resolve_object(struct tn__link *link, struct tn__object *object)
 {
     struct tn_library *library = object->owner->library;
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
+    for (uint32_t i = object->data->first_global; i < object->data->symbol_count; i++) {
         const struct tn__symbol *symbol = &object->data->symbols[i];
         if (!symbol->entry)
             continue;

@@ -202,8 +202,7 @@ TN__INLINE int scan_one(const struct tn__loop *loop, const struct tn__reloc *rel
                              !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_UNUSUAL),
                          1))
         return 0;
-    const struct tn__site site = tn__site_of(loop, reloc, row);
-    return scan_unusual(&site);
+    return scan_unusual(tn__site_of(loop, reloc, row));
 }
 
 /* True for an indirect function whose definition in this object won. */

@@ -51,14 +51,19 @@ static uint32_t form_of(const struct tn_format *format, const struct tn__reloc *
 /* At most so many places: with a permission, or padding. */
 static size_t count_places(const struct tn_format *format, const struct tn__section *section, bool *sorted)
 {
-    struct tn__relocs relocs;
+    const uint32_t padding = format->arch->shortener->padding;
+    struct tn__reloc block[TN__RELOC_BLOCK];
     size_t count = 0;
     uint64_t last = 0;
-    tn__relocs_begin(&relocs, section);
-    for (const struct tn__reloc *reloc; (reloc = tn__relocs_next(&relocs)); last = reloc->offset) {
-        uint32_t form = form_of(format, reloc);
-        count += form == TN__FORM_PERMITS || (form && form == format->arch->shortener->padding);
-        *sorted &= last <= reloc->offset;
+    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
+        size_t copied = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
+        tn__relocs_copy(section, first, block, copied);
+        for (size_t i = 0; i < copied; i++) {
+            uint32_t form = form_of(format, &block[i]);
+            count += form == TN__FORM_PERMITS || form == padding;
+            *sorted &= last <= block[i].offset;
+            last = block[i].offset;
+        }
     }
     return section->kind == TN__SECTION_CODE ? count : 0;
 }
@@ -361,4 +366,4 @@ static void unshrink(struct tn__object *object)
     }
 }
 
-const struct tn__steps tn__steps_shrink = {shrink, unshrink};
+const struct tn__steps tn__steps_shrink = {shrink, unshrink, tn__apply_pair};

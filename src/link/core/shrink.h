@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code that becomes shorter when it is linked, of architectures that have such (struct tn__shortener). */
+/* What links do for objects of some formats alone: code that becomes shorter when it is linked, of architectures that
+ * have such (struct tn__shortener), and pairs of relocations. */
 
 #ifndef TENON_SHRINK_H
 #define TENON_SHRINK_H
@@ -9,14 +10,22 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What a link does for objects of some formats alone. A format names it (struct tn_format), so that it is no part of
+struct tn__site;
+
+/* Whatever is NULL is not needed. A format names these (struct tn_format), so that they are no part of
  * programs that do not name the format. */
 struct tn__steps {
     int (*shrink)(struct tn__link *link, int (*place)(struct tn__link *link));
     void (*unshrink)(struct tn__object *object);
+    /* Applies a relocation that is one of a pair (TN__V_AT_S and those behind it), whose field begins at `at`. */
+    int (*apply_pair)(const struct tn__site *site, uint8_t *at, uint64_t S);
 };
 
-extern const struct tn__steps tn__steps_shrink;
+/* Pairs; these and shortening. */
+extern const struct tn__steps tn__steps_pairs, tn__steps_shrink;
+
+/* pairs.c */
+int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S);
 
 /* When everything in the link has an address: shortens code sections. `place` gives everything its address again, after
  * the sizes of sections have changed; NULL: as the phases of link.c do. Afterwards sections have other bytes and
@@ -25,7 +34,7 @@ extern const struct tn__steps tn__steps_shrink;
 static inline int tn__link_shrink(struct tn__link *link, int (*place)(struct tn__link *link))
 {
     const struct tn__steps *steps = link->session->formats[0]->steps;
-    return steps ? steps->shrink(link, place) : 0;
+    return steps && steps->shrink ? steps->shrink(link, place) : 0;
 }
 
 /* Makes an object what it was before. */

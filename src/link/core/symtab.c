@@ -40,13 +40,19 @@ bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *s
 {
     uint64_t sum = 0, most = tn__names_limit(data);
     const struct tn__symbol *end = data->symbols + data->symbol_count;
-    for (struct tn__symbol *symbol = data->symbols + 1; symbol < end; symbol++)
+    for (struct tn__symbol *symbol = data->symbols + 1; symbol < end; symbol++) {
+        data->has_commons |= symbol->place == TN__PLACE_COMMON;
         if (symbol->binding != TN__BIND_LOCAL) {
+            if (!data->first_global)
+                data->first_global = (uint32_t)(symbol - data->symbols);
             symbol->key = tn__name_key(seed, symbol->name);
             sum += size_of(symbol->key);
             if (sum > most)
                 return false;
         }
+    }
+    if (!data->first_global)
+        data->first_global = data->symbol_count;
     for (uint32_t i = 0; i < data->group_count && sum <= most; i++) {
         data->groups[i].key = tn__name_key(seed, data->groups[i].signature);
         sum += size_of(data->groups[i].key);

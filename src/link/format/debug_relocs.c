@@ -53,8 +53,11 @@ void tn__debug_relocate(const struct tn__object_data *data, const struct tn__sec
             continue;
         uint64_t S_A = value(context, data, reloc, discarded), stored;
         uint8_t *field = bytes + reloc->offset;
-        if (find_value(row, field, S_A, address + reloc->offset, minuend, &stored))
-            tn__field_put(data->arch, row, field, section->size - reloc->offset, stored);
+        bool found = find_value(row, field, S_A, address + reloc->offset, minuend, &stored);
+        if (found && row->field == TN__F_ULEB128)
+            tn__field_put_uleb(field, section->size - reloc->offset, stored);
+        else if (found)
+            tn__field_put(data->arch, row, field, stored);
         minuend = S_A;
     }
 }

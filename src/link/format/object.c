@@ -30,14 +30,6 @@ void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct t
     memcpy(out, section->relocs + first * sizeof *out, count * sizeof *out);
 }
 
-uint32_t tn__form_behind(const struct tn_format *format, const struct tn__reloc *reloc, const struct tn__reloc *next)
-{
-    enum { INSTRUCTION = 4 };
-    bool together =
-        next->offset - reloc->offset == INSTRUCTION && next->symbol == reloc->symbol && next->addend == reloc->addend;
-    return together && next->type < format->row_count ? format->rows[next->type].relax : 0;
-}
-
 int tn__object_fail_names(const struct tn__object_data *data, const char *of, struct tn_error *err)
 {
     return tn__fail(err, TN_EFORMAT,

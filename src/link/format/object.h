@@ -10,11 +10,10 @@
 #ifndef TENON_OBJECT_H
 #define TENON_OBJECT_H
 
-#include "base/base.h"
+#include "link/arch/reloc.h"
 
 #pragma GCC visibility push(hidden)
 
-struct tn__arch;
 struct tn__entry;
 struct tn__range;
 struct tn__window;
@@ -159,6 +158,8 @@ struct tn__object_data {
     struct tn__group *groups;
     uint32_t section_count, symbol_count, group_count;
     uint32_t base;          /* the symbol from whose address TN__V_S_A_BASE counts; 0: there is none */
+    uint32_t first_global;  /* symbols before this one are local; set with their keys (symtab.h) */
+    bool has_commons;       /* likewise: some are common */
     uint32_t first_need;    /* symbols from this one on are needed although no relocation refers to them; 0: none */
     struct tn_input input;  /* the source of the bytes, with the function that releases them */
     struct tn__arena arena; /* holds the arrays */
@@ -254,7 +255,14 @@ static inline const struct tn__reloc *tn__relocs_next(struct tn__relocs *relocs)
 }
 
 /* The form of the relocation `next`, which follows `reloc`, for struct tn__sequence. */
-uint32_t tn__form_behind(const struct tn_format *format, const struct tn__reloc *reloc, const struct tn__reloc *next);
+static inline uint32_t tn__form_behind(const struct tn_format *format, const struct tn__reloc *reloc,
+                                       const struct tn__reloc *next)
+{
+    enum { INSTRUCTION = 4 };
+    bool together =
+        next->offset - reloc->offset == INSTRUCTION && next->symbol == reloc->symbol && next->addend == reloc->addend;
+    return together && next->type < format->row_count ? format->rows[next->type].relax : 0;
+}
 
 /* The name that a session has for one of a file whose reader has this c_prefix: a part of it, or *copy, which is the
  * caller's. NULL when memory is out (archive_names.c). */

@@ -52,8 +52,6 @@ static const struct row {
     {"GOT, 32 bits", GOT, {ADRP_X8, 0xb9400108}, P, {0}, 0},       /* ldr w8, [x8] */
     {"GOT, a store", GOT, {ADRP_X8, 0xf9000108}, P, {0}, 0},       /* str x8, [x8] */
     {"GOT, the section ends", GOT, {ADRP_X8}, P, {0}, 0},
-    {"GOT, the load after adrp and add", TN__AARCH64_GOT_LO12, 0, {0x9119e108}, P, {0x9119e108}, 4},
-    {"GOT, the load after adr", TN__AARCH64_GOT_LO12, 0, {0x707fffe8}, P, {0x707fffe8}, 4},
     {"GOT, the load alone", TN__AARCH64_GOT_LO12, 0, {LDR_X8}, P, {0}, 0},
     {"address, last in reach", ADDRESS, {ADRP_X8, ADD_X8}, P + 4 + 0xfffff, {NOP, 0x707fffe8}, 8},
     {"address, first out of reach", ADDRESS, {ADRP_X8, ADD_X8}, P + 4 + 0x100000, {0}, 0},
@@ -63,7 +61,6 @@ static const struct row {
     {"address, two registers", ADDRESS, {ADRP_X8, 0x91000109}, P, {0}, 0}, /* add x9, x8, #0 */
     {"address, 32 bits", ADDRESS, {ADRP_X8, 0x11000108}, P, {0}, 0},       /* add w8, w8, #0 */
     {"address, a load", TN__AARCH64_PAGE, 0, {ADRP_X8, LDR_X8}, P, {0}, 0},
-    {"address, the add after adr", TN__AARCH64_LO12_ADD, 0, {0x707fffe8}, P, {0x707fffe8}, 4},
     {"address, the add alone", TN__AARCH64_LO12_ADD, 0, {ADD_X8}, P, {0}, 0},
     {"initial exec", IE, {ADRP_X8}, 0x12345678, {0xd2a24688}, 4}, /* movz x8, #0x1234, lsl #16 */
     {"initial exec, addend", IE, {ADRP_X8}, 0x12345678, {0xd2a246a8}, 4, 0x10000},

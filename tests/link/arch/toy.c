@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "link/core/shrink.h"
 #include "link/file/detached.h"
 #include "link/session/contents.h"
 #include "elf_builder.h"
@@ -61,7 +62,8 @@ static const struct tn_format elf_toy = {.name = "elf-toy",
                                          .arch = &toy,
                                          .machine = EM_TOY,
                                          .rows = rows,
-                                         .row_count = TN_COUNT(rows)};
+                                         .row_count = TN_COUNT(rows),
+                                         .steps = &tn__steps_pairs};
 
 /* ---- the test ---- */
 

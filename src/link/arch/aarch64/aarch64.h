@@ -41,15 +41,15 @@ extern const struct tn__encoder tn__aarch64_encoders[TN__AARCH64_FIELDS - TN__FI
 
 /* Forms of instructions that relax.c may rewrite: each group begins with an adrp. */
 enum tn__aarch64_form {
-    TN__AARCH64_GOT_PAGE = 1,
-    TN__AARCH64_GOT_LO12, /* ldr */
-    TN__AARCH64_PAGE,
-    TN__AARCH64_LO12_ADD, /* add */
-    TN__AARCH64_TLSIE_PAGE,
-    TN__AARCH64_TLSIE_LO12, /* ldr */
-    TN__AARCH64_TLSDESC_PAGE,
+    TN__AARCH64_TLSIE_PAGE = 1,
+    TN__AARCH64_TLSIE_LO12,   /* ldr */
     TN__AARCH64_TLSDESC_LO12, /* ldr */
     TN__AARCH64_TLSDESC_ADD,
+    TN__AARCH64_GOT_PAGE = TN__FORM_LEADS,
+    TN__AARCH64_PAGE,
+    TN__AARCH64_TLSDESC_PAGE,
+    TN__AARCH64_GOT_LO12 = TN__FORM_TRAILS, /* ldr, after GOT_PAGE */
+    TN__AARCH64_LO12_ADD,                   /* add, after PAGE */
 };
 
 /* See struct tn__arch. */

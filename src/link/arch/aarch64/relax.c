@@ -50,7 +50,7 @@ static bool fits_signed(uint64_t value, unsigned bits)
 static void put(uint8_t *at, uint32_t instruction, enum tn__aarch64_field field, uint64_t value)
 {
     tn__put32(at, instruction);
-    tn__aarch64_encoders[field - TN__FIELDS].put(at, value);
+    tn__encode(&tn__aarch64_encoders[field - TN__FIELDS], at, value);
 }
 
 /* ---- what holds for a whole section ---- */
@@ -157,10 +157,6 @@ uint64_t tn__aarch64_relax(const struct tn__sequence *code)
     case TN__AARCH64_TLSDESC_PAGE:
         return relax_descriptor(code);
     /* The rest of a group that is rewritten: */
-    case TN__AARCH64_GOT_LO12:
-        return is(at, add) || is(at, adr) ? 4 : 0;
-    case TN__AARCH64_LO12_ADD:
-        return is(at, adr) ? 4 : 0;
     case TN__AARCH64_TLSDESC_ADD:
         return tn__get32(at) == NOP ? 4 : 0;
     default: /* TN__AARCH64_TLSDESC_LO12 */

@@ -41,11 +41,6 @@ static void put_low_i(uint8_t *at, uint64_t v)
     put32(at, 0xfff00000, bits(v, 11, 0, 20));
 }
 
-static void put_low_s(uint8_t *at, uint64_t v)
-{
-    put32(at, 0xfe000f80, bits(v, 11, 5, 25) | bits(v, 4, 0, 7));
-}
-
 static void put_call(uint8_t *at, uint64_t v)
 {
     put_high(at, v);
@@ -71,13 +66,13 @@ static void put_low6(uint8_t *at, uint64_t v)
 
 #define FIELD(field) [TN__RISCV64_##field - TN__FIELDS]
 const struct tn__encoder tn__riscv64_encoders[] = {
-    FIELD(BRANCH) = {"branch", put_branch, .unit = 2},
-    FIELD(JAL) = {"jal", put_jal, .unit = 2},
-    FIELD(HI20) = {"hi20", put_high},
-    FIELD(LO12_I) = {"lo12i", put_low_i},
-    FIELD(LO12_S) = {"lo12s", put_low_s},
-    FIELD(CALL) = {"call", put_call},
-    FIELD(RVC_BRANCH) = {"cb", put_rvc_branch, .unit = 2},
-    FIELD(RVC_JUMP) = {"cj", put_rvc_jump, .unit = 2},
-    FIELD(LOW6) = {"low6", put_low6},
+    FIELD(BRANCH) = {"branch", .put = put_branch, .zeros = 1},
+    FIELD(JAL) = {"jal", .put = put_jal, .zeros = 1},
+    FIELD(HI20) = {"hi20", TN__BITS(12, 12, 20), .plus = 0x800},
+    FIELD(LO12_I) = {"lo12i", TN__BITS(0, 20, 12)},
+    FIELD(LO12_S) = {"lo12s", TN__BITS2(5, 25, 7, 0, 7, 5)},
+    FIELD(CALL) = {"call", .put = put_call},
+    FIELD(RVC_BRANCH) = {"cb", .put = put_rvc_branch, .zeros = 1},
+    FIELD(RVC_JUMP) = {"cj", .put = put_rvc_jump, .zeros = 1},
+    FIELD(LOW6) = {"low6", .put = put_low6},
 };

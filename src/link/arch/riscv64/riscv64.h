@@ -28,13 +28,13 @@ enum tn__riscv64_field {
 
 /* Forms of instructions that may become shorter (shorten.c), or absolute (relax.c). */
 enum tn__riscv64_form {
-    TN__RISCV64_NEAR_CALL = 1, /* auipc and jalr */
-    TN__RISCV64_HIGH,          /* lui of an absolute address, */
-    TN__RISCV64_LOW,           /* the instruction that completes it */
-    TN__RISCV64_TLS_HIGH,      /* lui and add of a distance from the thread pointer, */
-    TN__RISCV64_TLS_LOW,       /* the instruction that completes it */
-    TN__RISCV64_PADDING,       /* as many bytes as the addend says */
-    TN__RISCV64_PAIR,          /* auipc: it may become lui */
+    TN__RISCV64_NEAR_CALL = TN__FORM_TRAILS, /* auipc and jalr */
+    TN__RISCV64_HIGH,                        /* lui of an absolute address, */
+    TN__RISCV64_LOW,                         /* the instruction that completes it */
+    TN__RISCV64_TLS_HIGH,                    /* lui and add of a distance from the thread pointer, */
+    TN__RISCV64_TLS_LOW,                     /* the instruction that completes it */
+    TN__RISCV64_PADDING,                     /* as many bytes as the addend says */
+    TN__RISCV64_PAIR = TN__FORM_FAR,         /* auipc: it may become lui */
 };
 
 /* By number, from TN__FIELDS on. */

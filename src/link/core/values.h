@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The values of relocations: for apply.c, which computes one for nearly each of them, and for pairs.c. */
+
+#ifndef TENON_VALUES_H
+#define TENON_VALUES_H
+
+#include "link/core/reloc_loop.h"
+
+#pragma GCC visibility push(hidden)
+
+/* True if the row's field has room for a value. */
+static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
+{
+    if (!(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED)))
+        return true;
+    if (row->flags & TN__R_ROUNDED)
+        value += 0x800;
+    bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
+    return as_signed || ((row->flags & TN__R_UNSIGNED) && value >> row->bits == 0);
+}
+
+/* What the field holds so far. */
+static inline uint64_t tn__field_value(const struct tn__site *site)
+{
+    uint64_t F = 0;
+    memcpy(&F, site->section->write + site->reloc->offset, site->row->size);
+    return F;
+}
+
+static inline uint64_t tn__page_of(uint64_t address)
+{
+    return address & ~(uint64_t)0xfff;
+}
+
+/* What the row says. S is the symbol's address, P that of the field. */
+static inline uint64_t tn__value_of(const struct tn__site *site, uint64_t S, uint64_t P)
+{
+    const struct tn__object *object = site->object;
+    const struct tn__row *row = site->row;
+    uint32_t symbol = site->reloc->symbol;
+    uint64_t A = (uint64_t)site->reloc->addend;
+    switch (row->value) {
+    case TN__V_S_A:
+    case TN__V_MINUEND:
+        return S + A;
+    case TN__V_S_A_P:
+        return S + A - P;
+    case TN__V_BRANCH:
+        return S || object->data->symbols[symbol].place != TN__PLACE_UNDEFINED ? S + A - P : 4 + A;
+    case TN__V_S_A_GOT:
+        return S + A - object->plan->got_address;
+    case TN__V_G_A:
+        return tn__got_slot(object, row->slot, symbol) + A;
+    case TN__V_G_A_P:
+        return tn__got_slot(object, row->slot, symbol) + A - P;
+    case TN__V_G_A_GOT:
+        return tn__got_slot(object, row->slot, symbol) + A - object->plan->got_address;
+    case TN__V_GOT_A_P:
+        return object->plan->got_address + A - P;
+    case TN__V_Z_A:
+        return object->data->symbols[symbol].size + A;
+    case TN__V_PAGE_S_A_P:
+        return tn__page_of(S + A) - tn__page_of(P);
+    case TN__V_PAGE_G_A_P:
+        return tn__page_of(tn__got_slot(object, row->slot, symbol) + A) - tn__page_of(P);
+    case TN__V_G_A_PAGE_GOT:
+        return tn__got_slot(object, row->slot, symbol) + A - tn__page_of(object->plan->got_address);
+    case TN__V_F_S_A:
+        return tn__field_value(site) + (S + A);
+    case TN__V_F_MINUS:
+        return tn__field_value(site) - (S + A);
+    case TN__V_S_A_BASE:
+        return S + A - object->plan->addresses[object->data->base];
+    case TN__V_S_A_SECTION:
+        return S + A - object->data->sections[object->data->symbols[symbol].section].address;
+    case TN__V_SECTION_A:
+        return object->data->symbols[symbol].section + A;
+    default:
+        return 0;
+    }
+}
+
+#pragma GCC visibility pop
+#endif
