@@ -144,6 +144,9 @@ struct tn_heap_options {
      * waits (tenon/thread.h). Must not call the heap. May be NULL. */
     tn_on_delay *on_delay;
     const struct tn_collector *collector; /* NULL: tn_default_collector */
+    /* Bytes that the heap stays below as long as at most seven eighths of them are in use after a full collection: full
+     * collections come earlier for it. 0: none. */
+    uint64_t soft_limit;
 };
 
 /* Creates a heap. `options` may be NULL (defaults). TN_EINVAL, TN_ENOMEM, TN_EFORMAT (the program's own stack maps are
@@ -165,8 +168,8 @@ TN_API void tn_heap_detach(void);
 
 /* Fills in options from the environment: TENON_GC names the collector (copy or
  * generational), TENON_GC_STRESS=1 and TENON_GC_VERIFY=1
- * set flags, TENON_GC_LIMIT is a number of bytes. TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does
- * not contain the collector). */
+ * set flags, TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of bytes. TN_EINVAL (the text names the variable),
+ * TN_ENOTSUP (the program does not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
 
 /* The default heap, for threads not attached to one: the heap set here, or else one created on first use with the
@@ -177,8 +180,17 @@ TN_API int tn_heap_default(struct tn_heap **out, struct tn_error *err);
 /* The calling thread's heap, or NULL. */
 TN_API struct tn_heap *tn_heap_current(void);
 
-/* Collects everything unreachable, then runs pending finalizers. A safepoint. */
-TN_API void tn_heap_collect(struct tn_heap *heap);
+enum {
+    TN_COLLECT_FULL = 0,    /* everything that is unreachable */
+    TN_COLLECT_PARTIAL = 1, /* young objects, if the collector can collect these alone */
+};
+
+/* Collects, then runs pending finalizers. A safepoint. */
+TN_API void tn_heap_collect(struct tn_heap *heap, int extent);
+
+/* For programs that are idle, or have just dropped much: collects everything that is unreachable, gives free memory
+ * back to the system, and runs pending finalizers. A safepoint. */
+TN_API void tn_heap_trim(struct tn_heap *heap);
 
 /* How many times were between which bounds: 8 buckets for each power of two, from 1 us to 17 s. */
 struct tn_times {
@@ -269,7 +281,7 @@ TN_API size_t tn_run_pending_finalizers(struct tn_heap *heap);
 
 /* Delimit code that uses raw references, for example to pass them to managed functions: collections wait for the
  * calling thread, and raw references stay valid until it reaches a safepoint (a managed function, tn_heap_collect,
- * tn_handle_new, tn_heap_stats, tn_heap_walk, tn_heap_create, tn_heap_destroy, tn_handle_finalize,
+ * tn_heap_trim, tn_handle_new, tn_heap_stats, tn_heap_walk, tn_heap_create, tn_heap_destroy, tn_handle_finalize,
  * tn_run_pending_finalizers, fork). They nest. Only for attached threads. Native code reached by a longjmp or a throw
  * out of managed code calls tn_managed_end before it goes on, to end whatever was left behind. */
 TN_API void tn_managed_begin(void);

@@ -51,7 +51,7 @@ int main(void)
     while (count < COLLECTIONS) {
         for (unsigned long before = rounds_now(); rounds_now() < before + ROUNDS;)
             sched_yield(); /* until it runs again */
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
     }
     __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);

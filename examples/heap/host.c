@@ -97,10 +97,10 @@ int main(void)
     make_document(heap, 1, "On joints", NULL, first);
     make_document(heap, 2, "More on joints", first, second);
     check(tn_handle_finalize(first, say_goodbye, NULL, &err), &err);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     show(heap, "both there", second);
     tn_handle_free(first);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     show(heap, "one left", second);
     tn_heap_destroy(heap);
     return 0;

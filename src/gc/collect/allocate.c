@@ -12,7 +12,7 @@ void *tn__allocate(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t p
     if (extent)
         tn__collect_now(heap, extent);
     void *object = collector->take(heap, mutator, size, type);
-    if (!object && extent != TN__FULL) {
+    if (!object && extent < TN__FULL) {
         tn__collect_now(heap, TN__FULL);
         object = collector->take(heap, mutator, size, type);
     }

@@ -38,7 +38,7 @@ static int open_copying(struct tn_heap *heap, struct tn_error *err)
         tn__free(NULL, own);
         return tn__fail(err, TN_ENOMEM, "no address space for a heap");
     }
-    own->threshold = heap->options.minimum;
+    own->threshold = tn__within_soft_limit(heap, 0, heap->options.minimum);
     heap->own = own;
     heap->start = own->space.base;
     heap->size = own->space.size;
@@ -161,15 +161,17 @@ static bool is_object(const struct tn_heap *heap, const void *address)
 static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
 {
     struct tn__copying *own = tn__copying_of(heap);
-    (void)extent;
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__copy(heap, done);
+    if (extent == TN__TRIM)
+        tn__space_trim(&own->space, 0);
     count_use(heap);
     done->full = 1;
     done->swept = done->before > heap->in_use ? done->before - heap->in_use : 0;
     own->allocated = 0;
-    own->threshold = tn__max64(heap->options.minimum, heap->in_use);
+    uint64_t budget = heap->in_use + tn__max64(heap->options.minimum, heap->in_use);
+    own->threshold = tn__within_soft_limit(heap, heap->in_use, budget) - heap->in_use;
     tn__verify_heap(heap);
 }
 

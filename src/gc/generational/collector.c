@@ -41,7 +41,7 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     }
     pthread_mutex_init(&g->log_lock, NULL);
     heap->options.limit = tn__min64(heap->options.limit, g->size); /* no size within the limit overflows then */
-    g->budget = tn__min64(heap->options.minimum, heap->options.limit);
+    g->budget = tn__within_soft_limit(heap, 0, tn__min64(heap->options.minimum, heap->options.limit));
     g->last_full = tn__os_now_ns();
     heap->own = g;
     heap->start = g->base;
@@ -220,6 +220,7 @@ static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
     uint64_t bytes = extra < (double)most ? (uint64_t)extra : most;
     g->budget = live + tn__max64(bytes, heap->options.minimum / 2);
     g->budget = tn__max64(tn__min64(g->budget, heap->options.limit), live + live / 8);
+    g->budget = tn__within_soft_limit(heap, live, g->budget);
     g->live_before = live;
     g->last_full = now;
 }
@@ -248,7 +249,7 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
 {
     struct tn__generational *g = tn__generational_of(heap);
     uint64_t start = tn__os_now_ns(), before = g->used, nursery = (uint64_t)g->pieces_young * TN__PIECE;
-    done->full = extent == TN__FULL;
+    done->full = extent >= TN__FULL;
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
     tn__gen_minor(heap, done);
@@ -257,6 +258,8 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
         tn__gen_major(heap, heap->options.flags & TN_HEAP_STRESS, done);
         set_budget(heap, before, start);
     }
+    if (extent == TN__TRIM)
+        tn__gen_trim(g);
     choose_mode(heap, nursery, done->survived, done->full);
     count_use(heap);
     tn__verify_heap(heap);

@@ -150,6 +150,10 @@ static inline void tn__gen_push(struct tn__generational *g, void *object)
         g->stack[g->stack_count++] = object;
 }
 
+/* Gives free blocks and pieces back to the system, and units of them with their tables; after a full collection
+ * (trim.c). */
+void tn__gen_trim(struct tn__generational *g);
+
 /* ---- all objects (walk.c) ---- */
 
 void tn__gen_each_object(const struct tn__generational *g, void (*visit)(void *context, void *object), void *context);

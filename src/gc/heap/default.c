@@ -35,12 +35,25 @@ static int find_collector(const char *name, const struct tn_collector **found, s
     return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there are: copy, generational", name);
 }
 
+/* A variable that is not there leaves *bytes as it is. */
+static int take_bytes(const char *variable, uint64_t *bytes, struct tn_error *err)
+{
+    const char *text = secure_getenv(variable);
+    char *end;
+    if (!text)
+        return TN_OK;
+    errno = 0;
+    *bytes = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return tn__fail(err, TN_EINVAL, "%s is no number of bytes: '%s'", variable, text);
+    return TN_OK;
+}
+
 int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err)
 {
     if (!options)
         return tn__no_argument(err);
-    const char *limit = secure_getenv("TENON_GC_LIMIT"), *collector = secure_getenv("TENON_GC");
-    char *end;
+    const char *collector = secure_getenv("TENON_GC");
     *options = (struct tn_heap_options){.size = sizeof *options};
     int code = collector ? find_collector(collector, &options->collector, err) : 0;
     if (code)
@@ -49,13 +62,8 @@ int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_
         options->flags |= TN_HEAP_STRESS;
     if (is_set("TENON_GC_VERIFY"))
         options->flags |= TN_HEAP_VERIFY;
-    if (!limit)
-        return TN_OK;
-    errno = 0;
-    options->limit = strtoull(limit, &end, 10);
-    if (*limit < '0' || *limit > '9' || *end || errno)
-        return tn__fail(err, TN_EINVAL, "TENON_GC_LIMIT is no number of bytes: '%s'", limit);
-    return TN_OK;
+    code = take_bytes("TENON_GC_LIMIT", &options->limit, err);
+    return code ? code : take_bytes("TENON_GC_SOFT_LIMIT", &options->soft_limit, err);
 }
 
 int tn_heap_default(struct tn_heap **out, struct tn_error *err)

@@ -44,6 +44,8 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
         heap->options.limit = default_limit();
     if (!options.minimum)
         heap->options.minimum = 32ull << 20;
+    if (!options.soft_limit || options.soft_limit > heap->options.limit)
+        heap->options.soft_limit = heap->options.limit;
     tn__list_init(&heap->mutators);
     tn__list_init(&heap->handles);
     code = start(heap, err);
@@ -102,12 +104,22 @@ void tn_heap_destroy(struct tn_heap *heap)
 
 /* ---- what their owners ask for ---- */
 
-void tn_heap_collect(struct tn_heap *heap)
+static void collect(struct tn_heap *heap, enum tn__extent extent)
 {
     tn__heap_lock(heap);
-    tn__collect_now(heap, TN__FULL);
+    tn__collect_now(heap, extent);
     tn__heap_unlock(heap);
     tn__run_finalizers_here(heap);
+}
+
+void tn_heap_collect(struct tn_heap *heap, int extent)
+{
+    collect(heap, extent == TN_COLLECT_PARTIAL ? TN__PARTIAL : TN__FULL);
+}
+
+void tn_heap_trim(struct tn_heap *heap)
+{
+    collect(heap, TN__TRIM);
 }
 
 void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)

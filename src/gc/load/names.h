@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-enum { TN__MANAGED_NAMES = 24 };
+enum { TN__MANAGED_NAMES = 25 };
 TN_HIDDEN extern const struct tn_definition tn__managed_names[TN__MANAGED_NAMES];
 
 #endif

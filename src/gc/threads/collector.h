@@ -16,8 +16,8 @@
 
 struct tn__mutator;
 
-/* What a collection is to reclaim, from the least. */
-enum tn__extent { TN__NOTHING, TN__PARTIAL, TN__FULL };
+/* What a collection is to reclaim, from the least. TRIM: all, and free memory goes back to the system. */
+enum tn__extent { TN__NOTHING, TN__PARTIAL, TN__FULL, TN__TRIM };
 
 struct tn_collector {
     const char *name; /* for TENON_GC */

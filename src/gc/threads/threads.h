@@ -51,6 +51,13 @@ struct tn_heap {
     char corruption[200];          /* what verification found, where that is not a constant text */
 };
 
+/* `budget` bytes in use, but at most the soft limit as long as an eighth of that is free with `live` bytes. */
+static inline uint64_t tn__within_soft_limit(const struct tn_heap *heap, uint64_t live, uint64_t budget)
+{
+    uint64_t soft = heap->options.soft_limit;
+    return live <= soft - soft / 8 ? tn__min64(budget, soft) : budget;
+}
+
 static inline bool tn__is_in_heap(const struct tn_heap *heap, const void *address)
 {
     return (uintptr_t)address - heap->start < heap->size;

@@ -230,7 +230,7 @@ static void allocate_and_collect(int thread)
         CHECK(!tn_handle_new(here.heap, &node_type, 0, &node, &err));
         CHECK(!tn_handle_store(node, 0, last, &err));
     }
-    tn_heap_collect(here.heap);
+    tn_heap_collect(here.heap, TN_COLLECT_FULL);
     for (int i = 0; i < 49; i++)
         CHECK(!tn_handle_load(node, 0, node, &err) && !tn_handle_is_null(node));
     tn_scope_end();

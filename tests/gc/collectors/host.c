@@ -29,7 +29,7 @@ int main(void)
         return printf("%d %s\n", code == TN_ENOTSUP, err.text), 1;
     if (tn_heap_create(&options, &heap, &err))
         return 2;
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     puts("collected");
     tn_heap_destroy(heap);
     return 0;

@@ -126,7 +126,7 @@ static int fill_chunks(struct life *life)
 
 static int collect(struct life *life)
 {
-    tn_heap_collect(life->heap);
+    tn_heap_collect(life->heap, TN_COLLECT_FULL);
     return 0;
 }
 
@@ -145,7 +145,7 @@ static const struct {
 static void check(struct life *life)
 {
     struct tn_handle *got = copy_of(life->heap, NULL);
-    tn_heap_collect(life->heap);
+    tn_heap_collect(life->heap, TN_COLLECT_FULL);
     assert_ptr_equal(tn_handle_object(life->list), life->address);
     assert_true(tn_handle_same(life->raw, life->list));
     struct tn_handle *const holders[] = {life->table, life->weak, life->pair};
@@ -169,7 +169,7 @@ static void end(struct life *life)
     for (size_t i = 0; i < TN_COUNT(all); i++)
         tn_handle_free(all[i]);
     tn_roots_remove(life->words);
-    tn_heap_collect(life->heap);
+    tn_heap_collect(life->heap, TN_COLLECT_FULL);
     tn_run_pending_finalizers(life->heap);
     assert_int_equal(life->finalized, 1);
     tn_heap_destroy(life->heap);

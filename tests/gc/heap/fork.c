@@ -76,7 +76,7 @@ static void allocate(struct crowd *c)
 static void collect(struct crowd *c)
 {
     attach(c);
-    tn_heap_collect(c->heap);
+    tn_heap_collect(c->heap, TN_COLLECT_FULL);
 }
 
 /* Raw references, which nothing may move before the end. */
@@ -124,7 +124,7 @@ static void finalize(struct crowd *c)
     struct tn_handle *node = make_node(c->heap, &node_type, 1, NULL);
     assert_int_equal(tn_handle_finalize(node, count_run, NULL, &err), 0);
     tn_handle_free(node);
-    tn_heap_collect(c->heap);
+    tn_heap_collect(c->heap, TN_COLLECT_FULL);
 }
 
 static void make_heaps(struct crowd *c)
@@ -157,7 +157,7 @@ static void use_heap(void **state)
         struct tn_handle *list = NULL;
         for (uint64_t i = 0; i < 100; i++)
             list = make_node(c->heap, &node_type, i, list);
-        tn_heap_collect(c->heap);
+        tn_heap_collect(c->heap, TN_COLLECT_FULL);
         for (uint64_t i = 100; i-- > 0; step(list))
             assert_int_equal(value_of(list), i);
         tn_scope_end();
@@ -165,8 +165,8 @@ static void use_heap(void **state)
     tn_heap_stats(c->heap, &stats);
     assert_int_equal(stats.threads, 1);
     assert_int_equal(stats.finalizers_waiting, 0);
-    tn_heap_collect(c->heap);
-    tn_heap_collect(c->heap);
+    tn_heap_collect(c->heap, TN_COLLECT_FULL);
+    tn_heap_collect(c->heap, TN_COLLECT_FULL);
     struct tn_handle *more;
     assert_int_equal(tn_handle_of(c->heap, NULL, &more, &err), 0);
     tn_handle_free(more);
@@ -273,7 +273,7 @@ static bool works(void)
     struct tn_heap_stats stats = {.size = sizeof stats};
     tn_scope_begin();
     struct tn_handle *node = make_node(here.heap, &node_type, 7, NULL);
-    tn_heap_collect(here.heap);
+    tn_heap_collect(here.heap, TN_COLLECT_FULL);
     bool good = value_of(node) == 7 && value_of(here.kept) == 5;
     tn_scope_end();
     tn_heap_stats(here.heap, &stats);
@@ -299,7 +299,7 @@ static void in_on_collection(void **state)
     assert_int_equal(tn_heap_create(&options, &here.heap, &err), 0);
     assert_int_equal(tn_heap_attach(here.heap, &err), 0);
     here.kept = make_node(here.heap, &node_type, 5, NULL);
-    tn_heap_collect(here.heap);
+    tn_heap_collect(here.heap, TN_COLLECT_FULL);
     end_here(works());
     tn_heap_destroy(here.heap);
 }
@@ -343,7 +343,7 @@ static void in_a_finalizer(void **state)
     struct tn_handle *node = make_node(here.heap, &node_type, 9, NULL);
     assert_int_equal(tn_handle_finalize(node, fork_in_finalizer, &count, &err), 0);
     tn_handle_free(node);
-    tn_heap_collect(here.heap);
+    tn_heap_collect(here.heap, TN_COLLECT_FULL);
     assert_int_equal(count, 1);
     end_here(works());
     stop(&here.crowd);
@@ -369,14 +369,14 @@ static void wait_in_finalizer(struct crowd *c)
     assert_int_equal(tn_handle_finalize(node, wait_at_the_gate, NULL, &err), 0);
     tn_handle_free(node);
     while (!at_the_gate)
-        tn_heap_collect(c->heap);
+        tn_heap_collect(c->heap, TN_COLLECT_FULL);
 }
 
 static void finds_no_trace(void **state)
 {
     const struct crowd *c = *state;
     struct tn_heap_stats stats = {.size = sizeof stats};
-    tn_heap_collect(c->heap);
+    tn_heap_collect(c->heap, TN_COLLECT_FULL);
     tn_heap_stats(c->heap, &stats);
     assert_int_equal(take_census(c->heap).count, 1);
     assert_int_equal(stats.finalizers + stats.finalizers_waiting, 0);
@@ -409,7 +409,7 @@ static void fork_and_wait(struct crowd *c)
         alarm(60);
         tn_scope_begin();
         struct tn_handle *node = make_node(c->heap, &node_type, 7, NULL);
-        tn_heap_collect(c->heap);
+        tn_heap_collect(c->heap, TN_COLLECT_FULL);
         _exit(value_of(node) != 7);
     }
     int status;

@@ -25,7 +25,7 @@ static void lists_survive(void **state)
             tn_handle_free(head);
             head = node;
         }
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         for (uint64_t i = LENGTH; i-- > 0;) {
             assert_int_equal(value_of(head), i);
             assert_true(tn_handle_type(head) == (aligned && i % 2 ? &aligned_type : &node_type));
@@ -53,7 +53,7 @@ static void arrays_of_every_size(void **state)
             assert_int_equal(tn_handle_write(bytes, 8 + at, &at, 1, &err), 0);
             tn_handle_free(node);
         }
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         struct tn_handle *node = make(heap, &node_type, 0), *same = make(heap, &node_type, 0);
         for (uint64_t at = 0; at < n; at = 2 * at + 1) {
             unsigned char byte;
@@ -86,8 +86,8 @@ static void pinned_objects_stay(void **state)
         if (i % 5 == 0)
             assert_int_equal(tn_handle_pin(all[i], &address[i], &err), 0);
     }
-    tn_heap_collect(heap);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     for (uint64_t i = 0; i < COUNT; i++) {
         assert_int_equal(value_of(all[i]), i);
         if (i % 5 == 0)
@@ -99,7 +99,7 @@ static void pinned_objects_stay(void **state)
             tn_handle_unpin(all[i]);
         tn_handle_free(all[i]);
     }
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 0);
     tn_heap_destroy(heap);
 }
@@ -111,7 +111,7 @@ static void hashes_last(void **state)
                      *c = make(heap, &aligned_type, 0);
     uint64_t hashes[] = {tn_handle_hash(a), tn_handle_hash(b), tn_handle_hash(c)};
     for (int i = 0; i < 4; i++) {
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         assert_int_equal(tn_handle_hash(a), hashes[0]);
         assert_int_equal(tn_handle_hash(b), hashes[1]);
         assert_int_equal(tn_handle_hash(c), hashes[2]);
@@ -127,12 +127,12 @@ static void weak_references_are_cleared(void **state)
     struct tn_handle *node = make_node(heap, &node_type, 7, NULL), *weak = make(heap, &tn_weak_type, 0);
     struct tn_handle *got = make(heap, &node_type, 0);
     assert_int_equal(tn_handle_store(weak, 0, node, &err), 0);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(tn_handle_load(weak, 0, got, &err), 0);
     assert_true(tn_handle_same(got, node));
     tn_handle_set(got, NULL);
     tn_handle_free(node);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(tn_handle_load(weak, 0, got, &err), 0);
     assert_true(tn_handle_is_null(got));
     tn_heap_destroy(heap);
@@ -156,7 +156,7 @@ static void ephemerons_follow_their_keys(void **state)
     }
     tn_handle_free(key);
     for (int dead = 0; dead < 2; dead++) {
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         for (int i = 0; i < LENGTH; i++) {
             assert_int_equal(tn_handle_load(pairs[i], 8, got, &err), 0);
             assert_int_equal(tn_handle_is_null(got), dead);
@@ -185,13 +185,13 @@ static void finalizers_run_once(void **state)
     struct tn_handle *node = make_node(heap, &node_type, 1, NULL);
     finalized = 0;
     assert_int_equal(tn_handle_finalize(node, finalize, &thousand, &err), 0);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(finalized, 0);
     tn_handle_free(node);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_run_pending_finalizers(heap);
     assert_int_equal(finalized, 1001);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_run_pending_finalizers(heap);
     assert_int_equal(finalized, 1001);
     assert_int_equal(take_census(heap).count, 0);
@@ -208,14 +208,14 @@ static void scopes_end(void **state)
     tn_scope_begin();
     tn_handle_free(make(heap, &node_type, 0));
     make(heap, &node_type, 0);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 3);
     tn_scope_end();
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 2);
     tn_scope_end();
     tn_scope_end(); /* ending one scope too many has no effect */
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 1);
     tn_handle_free(outside);
     tn_heap_destroy(heap);
@@ -268,10 +268,10 @@ static void no_room_to_copy(void **state)
     }
     for (int i = 0; i < 2; i++) {
         tn__os_set_faults("F*");
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         tn__os_set_faults(NULL);
         assert_int_equal(take_census(heap).count, LENGTH);
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
     }
     for (uint64_t i = LENGTH; i-- > 0; step(head))
         assert_int_equal(value_of(head), i);
@@ -288,19 +288,19 @@ static void roots_are_visited(void **state)
     words[1] = tn_handle_object(node);
     tn_managed_end();
     tn_handle_free(node);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_managed_begin();
     struct tn_handle *again;
     assert_int_equal(tn_handle_of(heap, words[1], &again, &err), 0);
     tn_managed_end();
     assert_int_equal(value_of(again), 5);
     tn_roots_remove(NULL);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 2); /* the range is still registered */
     tn_roots_remove(words);
     tn_handle_free(again);
     tn_handle_free(got);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 0);
     tn_heap_destroy(heap);
 }
@@ -338,13 +338,13 @@ static void threads_share_a_heap(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, churn, heap), 0);
     for (int i = 0; i < 50; i++)
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
     for (int i = 0; i < THREADS; i++) {
         void *sum;
         pthread_join(threads[i], &sum);
         assert_int_equal((uintptr_t)sum, 100 * (400 + 499) / 2);
     }
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 0);
     tn_heap_destroy(heap);
 }
@@ -358,7 +358,7 @@ static void heaps_are_apart(void **state)
     assert_int_equal(tn_heap_create(&wrong, &b, &err), TN_EINVAL);
     assert_int_equal(tn_heap_attach(b, &err), TN_EINVAL);
     struct tn_handle *mine = make_node(a, &node_type, 1, NULL), *other = make(b, &node_type, 0);
-    tn_heap_collect(b);
+    tn_heap_collect(b, TN_COLLECT_FULL);
     assert_int_equal(take_census(b).count, 1);
     struct tn_handle *wrong_one;
     void *objects[] = {tn_handle_object(mine), tn_handle_object(other)};
@@ -370,7 +370,7 @@ static void heaps_are_apart(void **state)
     assert_int_equal(tn_handle_of(a, objects[1], &wrong_one, &err), TN_EINVAL);
     assert_int_equal(tn_handle_of(b, objects[0], &wrong_one, &err), TN_EINVAL);
     tn_handle_free(other);
-    tn_heap_collect(b);
+    tn_heap_collect(b, TN_COLLECT_FULL);
     assert_int_equal(take_census(b).count, 0);
     assert_int_equal(value_of(mine), 1);
     tn_heap_destroy(b);
@@ -418,7 +418,7 @@ static void store_and_collect(uint64_t flags, int how, char *expected)
     assert_int_equal(tn_heap_attach(heap, &err), 0);
     struct tn_handle *a = make(heap, &node_type, 0), *b = make_node(heap, &node_type, 1, NULL),
                      *table = make(heap, &table_type, 2);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     struct node *raw = tn_handle_object(a), *other = tn_handle_object(b);
     assert_int_equal(tn_roots_add(&root, 1, &err), 0);
     how_broken = how;
@@ -440,7 +440,7 @@ static void store_and_collect(uint64_t flags, int how, char *expected)
     default:
         raw->next = NULL;
     }
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     _exit(0);
 }
 
@@ -504,7 +504,7 @@ static void store_into_word(const struct word *word, uint64_t flags, char *expec
     struct tn_handle *a = make(heap, word->type, word->type->element ? 16 : 0),
                      *b = make_node(heap, &node_type, 1, NULL);
     how_broken = LOST_ROOT; /* visits nothing */
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(tn_handle_store(a, word->offset, b, &err), 0);
     _exit(0);
 }
@@ -532,7 +532,7 @@ static void read_stale(void **state)
     struct tn_heap *heap = make_heap(state, 0);
     struct tn_handle *node = make_node(heap, &node_type, 5, NULL);
     const volatile struct node *raw = tn_handle_object(node);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     signal(SIGSEGV, SIG_DFL);
     _exit(raw->value == 5);
 }

@@ -64,7 +64,7 @@ static void work(struct tn_heap *heap)
     }
     for (int i = 0; i < GARBAGE; i++)
         tn_handle_free(make(heap, &bytes_type, BYTES));
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_handle_free(list);
 }
 
@@ -72,7 +72,7 @@ static void sums_are_those_of_collections(void **state)
 {
     struct tn_heap *heap = make_noted(state);
     work(heap);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     struct tn_heap_stats stats = stats_of(heap);
     assert_true(stats.full >= 2 && stats.full <= stats.collections);
     assert_int_equal(stats.full, sum.full);
@@ -116,7 +116,7 @@ static void what_lives_and_what_dies(void **state)
         else
             tn_handle_free(object);
     }
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(last.full, 1);
     assert_true(last.survived <= last.young);
     assert_true(last.before >= last.after && last.after >= (uint64_t)KEPT * BYTES);
@@ -127,7 +127,7 @@ static void what_lives_and_what_dies(void **state)
     }
     for (int i = 0; i < KEPT; i += 2)
         tn_handle_free(kept[i]);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     if (last.marked && !(*(uint64_t *)*state & TN_HEAP_STRESS)) { /* what died left holes beside what lives */
         assert_in_range(last.swept, KEPT / 2 * BYTES / 2, KEPT / 2 * (BYTES + 256));
         assert_true(last.holes >= last.swept);

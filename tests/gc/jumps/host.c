@@ -36,7 +36,7 @@ static void *collect(void *unused)
     struct tn_heap *heap;
     struct tn_error err;
     if (!tn_heap_default(&heap, &err))
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
     return unused;
 }
 

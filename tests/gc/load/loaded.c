@@ -93,7 +93,7 @@ static void tables_come_and_go(void **state)
     words[0] = words[1] = tn_handle_object(node);
     tn_managed_end();
     tn_handle_free(node);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_managed_begin();
     assert_ptr_equal(words[0], words[1]);
     assert_int_equal(words[1]->value, 5);
@@ -102,7 +102,7 @@ static void tables_come_and_go(void **state)
     assert_int_equal(tn_tracker_remove(l.tracker, &err), 0);
     assert_false(is_known(function, 1) || is_known(function, 2));
     assert_int_equal(root_count(), 0);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 0);
     tn_session_destroy(l.session);
     tn_heap_destroy(heap);

@@ -46,7 +46,7 @@ struct world {
 
 static void *collect(void *argument)
 {
-    tn_heap_collect(argument);
+    tn_heap_collect(argument, TN_COLLECT_FULL);
     return NULL;
 }
 

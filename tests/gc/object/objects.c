@@ -56,7 +56,7 @@ static void types_say_where_references_are(void **state)
             tn_handle_free(node);
         }
         assert_int_equal(tn_handle_write(object, at + 16, &word, sizeof word, &err), 0); /* resembles no reference */
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         for (int k = 0; k < 2; k++) {
             assert_int_equal(tn_handle_load(object, at + offsets[k], got, &err), 0);
             assert_int_equal(value_of(got), 10 + k);
@@ -68,7 +68,7 @@ static void types_say_where_references_are(void **state)
         tn_handle_set(got, NULL);
         assert_int_equal(take_census(heap).count, 3);
         tn_handle_free(object);
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         assert_int_equal(take_census(heap).count, 0);
     }
     tn_heap_destroy(heap);
@@ -120,7 +120,7 @@ static void heaps_tell_of_themselves(void **state)
     assert_in_range(before.large, LARGE, LARGE + (64 << 10)); /* rounded up to what the collector gives out */
     assert_true(before.in_use > before.large);
     assert_int_equal(before.finalizers, 1);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     after = stats_of(heap);
     assert_int_equal(after.collections, before.collections + 1);
     assert_int_equal(after.collections, calls);
@@ -132,7 +132,7 @@ static void heaps_tell_of_themselves(void **state)
     assert_int_equal(after.pause_ns, before.pause_ns + last.pause_ns);
     assert_true(after.longest_pause_ns >= last.pause_ns && after.longest_stop_ns >= last.stop_ns);
     assert_int_equal(tn_handle_pin(node, &address, &err), 0);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(last.pinned, 1);
     assert_int_equal(last.moved, 0);
     assert_int_equal(stats_of(heap).pinned, after.pinned + 1);
@@ -142,7 +142,7 @@ static void heaps_tell_of_themselves(void **state)
     tn_handle_free(node);
     tn_managed_end();
     tn_heap_detach();
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     after = stats_of(heap);
     assert_int_equal(after.large, 0);
     assert_int_equal(after.finalizers, 0);
@@ -165,14 +165,14 @@ static void pins_count(void **state)
     assert_ptr_equal(tn_pin_object(address), address);
     assert_ptr_equal(again, address);
     for (int pins = 3; pins; pins--) {
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         assert_ptr_equal(tn_handle_object(node), address);
         if (pins == 2)
             tn_unpin_object(address);
         else
             tn_handle_unpin(node);
     }
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_ptr_not_equal(tn_handle_object(node), address);
     assert_int_equal(tn_handle_pin(NULL, &address, &err), TN_EINVAL);
     assert_null(tn_pin_object(NULL));
@@ -189,7 +189,7 @@ static void pinned_objects_live(void **state)
     assert_int_equal(tn_handle_pin(node, &address, &err), 0);
     while (step(node))
         ;
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(((struct node *)address)->value, 8);
     tn_unpin_object(address);
     tn_heap_destroy(heap);
@@ -208,14 +208,14 @@ static void ephemerons_do_not_keep_keys(void **state)
     assert_int_equal(tn_handle_store(pair, 8, value, &err), 0);
     assert_int_equal(tn_handle_store(lost, 0, key, &err), 0);
     assert_int_equal(tn_handle_store(lost, 8, make_node(heap, &node_type, 3, NULL), &err), 0);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(tn_handle_load(pair, 8, got, &err), 0);
     assert_int_equal(value_of(got), 2);
     tn_handle_set(got, NULL);
     tn_handle_free(value);
     tn_handle_free(key);
     tn_handle_free(lost);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     for (uint64_t at = 0; at < 16; at += 8) {
         assert_int_equal(tn_handle_load(pair, at, got, &err), 0);
         assert_true(tn_handle_is_null(got));
@@ -236,7 +236,7 @@ static void rise(void *context, struct tn_handle *object)
 {
     struct grave *grave = context;
     struct tn_handle *got = copy_of(grave->heap, NULL), *next = copy_of(grave->heap, object);
-    tn_heap_collect(grave->heap); /* would deadlock if the world were stopped */
+    tn_heap_collect(grave->heap, TN_COLLECT_FULL); /* would deadlock if the world were stopped */
     assert_int_equal(tn_handle_load(grave->weak, 0, got, &err), 0);
     assert_true(tn_handle_is_null(got));
     for (bool more = true; more; more = step(next))
@@ -261,17 +261,17 @@ static void finalizers_find_objects_whole(void **state)
     assert_int_equal(tn_handle_finalize(first, rise, &grave, &err), 0);
     tn_scope_end();
     tn_handle_free(second);
-    tn_heap_collect(grave.heap);
+    tn_heap_collect(grave.heap, TN_COLLECT_FULL);
     assert_int_equal(grave.runs, 1);
     assert_int_equal(grave.sum, 3);
-    tn_heap_collect(grave.heap);
+    tn_heap_collect(grave.heap, TN_COLLECT_FULL);
     assert_int_equal(grave.runs, 1);
     assert_int_equal(value_of(grave.saved), 1);
     tn_handle_free(grave.saved);
-    tn_heap_collect(grave.heap);
+    tn_heap_collect(grave.heap, TN_COLLECT_FULL);
     assert_int_equal(grave.runs, 2);
     assert_int_equal(grave.sum, 6);
-    tn_heap_collect(grave.heap);
+    tn_heap_collect(grave.heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(grave.heap).count, 1); /* the weak reference */
     tn_heap_destroy(grave.heap);
 }
@@ -305,9 +305,9 @@ static void finalizers_find_values(void **state)
     tn_handle_free(key);
     tn_handle_free(dead);
     value_found = 0;
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(value_found, 2);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(take_census(heap).count, 1);
     tn_heap_destroy(heap);
 }
@@ -320,7 +320,7 @@ static void allocate(void *heap, struct tn_handle *object)
     (void)object;
     assert_int_equal(running++, 0);
     tn_handle_free(make(heap, &node_type, 0));
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     running--;
     finished++;
 }
@@ -334,7 +334,7 @@ static void finalizers_do_not_nest(void **state)
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(tn_handle_finalize(make(heap, &node_type, 0), allocate, heap, &err), 0);
     tn_scope_end();
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     assert_int_equal(finished, COUNT);
     tn_heap_destroy(heap);
 }
@@ -420,6 +420,8 @@ static void options_from_the_environment(void **state)
         {"TENON_GC_LIMIT", "-1", TN_EINVAL, 0, 0},
         {"TENON_GC_LIMIT", "18446744073709551615", 0, 0, UINT64_MAX},
         {"TENON_GC_LIMIT", "18446744073709551616", TN_EINVAL, 0, 0},
+        {"TENON_GC_SOFT_LIMIT", "4096", 0, 0, 4096},
+        {"TENON_GC_SOFT_LIMIT", "4k", TN_EINVAL, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < TN_COUNT(rows); i++) {
@@ -431,7 +433,7 @@ static void options_from_the_environment(void **state)
             fail_msg("%s=%s: %d %s", rows[i].name, rows[i].value, code, code ? err.text : "");
         if (!code) {
             assert_int_equal(options.flags, rows[i].flags);
-            assert_int_equal(options.limit, rows[i].limit);
+            assert_int_equal(options.limit | options.soft_limit, rows[i].limit);
         }
     }
 }
@@ -561,8 +563,8 @@ static void handles_of_another_heap_are_errors(void **state)
         p.a = make_node(p.own, &node_type, 8, p.node);
         p.b = copy_of(p.own, NULL);
         assert_int_equal(combinations[i].call(&p), combinations[i].code);
-        tn_heap_collect(p.own);
-        tn_heap_collect(p.other);
+        tn_heap_collect(p.own, TN_COLLECT_FULL);
+        tn_heap_collect(p.other, TN_COLLECT_FULL);
         assert_int_equal(value_of(p.foreign), 9);
         assert_int_equal(value_of(p.a), 8);
         assert_true(tn_handle_is_null(p.b));

@@ -27,7 +27,7 @@ static int ends[2], more_ends[2], is_open, waiting;
 static void collect(void)
 {
 #ifndef TN_UNMANAGED
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
 #endif
 }
 

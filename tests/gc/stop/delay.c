@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         return 1;
     while (!__atomic_load_n(&running, __ATOMIC_ACQUIRE))
         ;
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     tn_call_blocking((void *)pthread_join, (intptr_t)thread, 0, 0, 0);
     return 0;
 }

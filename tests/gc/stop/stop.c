@@ -37,7 +37,7 @@ int main(void)
     while (!__atomic_load_n(&running, __ATOMIC_ACQUIRE))
         ;
     for (int i = 0; i < COLLECTIONS; i++)
-        tn_heap_collect(tn_heap_current());
+        tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
     tn_call_blocking((void *)pthread_join, (intptr_t)thread, 0, 0, 0);
     return 0;

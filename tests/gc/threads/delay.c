@@ -43,7 +43,7 @@ static void block(sem_t *go_on)
 
 static void collect_too(sem_t *go_on)
 {
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     tn_managed_end();
     sem_wait(go_on);
 }
@@ -127,7 +127,7 @@ static struct figures wait_for_one(const struct row *row, unsigned wait_ms, uint
     assert_int_equal(pthread_create(&made, NULL, be_late, &late), 0);
     sem_wait(&late.here);
     uint64_t before = processor_ns();
-    tn_heap_collect(late.heap);
+    tn_heap_collect(late.heap, TN_COLLECT_FULL);
     struct figures figures = {processor_ns() - before, tn__os_now_ns() - late.stopped};
     assert_true(late.stopped);
     sem_post(&late.go_on);
@@ -208,7 +208,7 @@ static void destructors_may_use_the_heap(void **state)
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, leave_data, heap), 0);
         pthread_join(thread, NULL);
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
         tn_heap_stats(heap, &stats);
         assert_int_equal(stats.threads, 1);
     }

@@ -145,7 +145,7 @@ static void a_graph_is_shared(void **state)
     }
     tn_handle_free(g.table);
     while (take_census(g.heap).count) { /* objects reachable only from finalizers live until those have run */
-        tn_heap_collect(g.heap);
+        tn_heap_collect(g.heap, TN_COLLECT_FULL);
         tn_run_pending_finalizers(g.heap);
     }
     assert_int_equal(finalizers_run, finalizers_set);
@@ -188,7 +188,7 @@ static void threads_come_and_go(void **state)
     struct tn_heap *heap = make_heap(state, 0);
     struct tn_heap_stats stats = {.size = sizeof stats};
     run_threads(give_life, heap);
-    tn_heap_collect(heap);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_heap_stats(heap, &stats);
     assert_int_equal(stats.threads, 1);
     assert_int_equal(take_census(heap).count, 0);
@@ -264,7 +264,7 @@ static void blocked_threads_stop_nobody(void **state)
     assert_int_equal(pthread_create(&thread, NULL, block_in_managed_code, &m), 0);
     for (int i = 0; i < 2 * (DEPTH + 1) + 1; i++) {
         sem_wait(&m.arrived);
-        tn_heap_collect(m.heap);
+        tn_heap_collect(m.heap, TN_COLLECT_FULL);
         make(m.heap, &node_type, 0);
         sem_post(&m.go_on);
     }
@@ -300,9 +300,9 @@ static void threads_execute_the_fences_that_the_system_refuses(void **state)
     assert_int_equal(pthread_create(&thread, NULL, wait_outside, &m), 0);
     sem_wait(&m.arrived);
     assert_int_equal(tn__os_set_faults("m"), 0);
-    tn_heap_collect(m.heap);
+    tn_heap_collect(m.heap, TN_COLLECT_FULL);
     assert_true(m.heap->fences);
-    tn_heap_collect(m.heap);
+    tn_heap_collect(m.heap, TN_COLLECT_FULL);
     sem_post(&m.go_on);
     pthread_join(thread, &fences);
     assert_non_null(fences);
@@ -323,7 +323,7 @@ static void *collect_often(void *argument)
     assert_int_equal(tn_heap_attach(heap, &err), 0);
     tn_managed_begin();
     for (int i = 0; i < 30; i++)
-        tn_heap_collect(heap);
+        tn_heap_collect(heap, TN_COLLECT_FULL);
     tn_managed_end();
     return NULL;
 }
@@ -367,7 +367,7 @@ static void raw_references_hold(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_raw, &m), 0);
     for (int i = 0; i < 300; i++)
-        tn_heap_collect(m.heap);
+        tn_heap_collect(m.heap, TN_COLLECT_FULL);
     for (int i = 0; i < THREADS; i++)
         sem_post(&m.go_on);
     for (int i = 0; i < THREADS; i++)
@@ -387,7 +387,7 @@ static void *use_other(void *argument)
     for (int i = 0; i < 200; i++) {
         tn_managed_begin();
         tn_handle_free(make_node(n->other, &node_type, 1, NULL));
-        tn_heap_collect(n->other);
+        tn_heap_collect(n->other, TN_COLLECT_FULL);
         tn_managed_end();
     }
     return NULL;

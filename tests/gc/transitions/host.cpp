@@ -62,7 +62,8 @@ static void *collect(void *)
     tn_error err;
     if (tn_heap_default(&heap, &err) == 0)
         while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE))
-            __atomic_load_n(&wanted, __ATOMIC_ACQUIRE) ? tn_heap_walk(heap, stay, nullptr) : tn_heap_collect(heap);
+            __atomic_load_n(&wanted, __ATOMIC_ACQUIRE) ? tn_heap_walk(heap, stay, nullptr)
+                                                       : tn_heap_collect(heap, TN_COLLECT_FULL);
     return nullptr;
 }
 

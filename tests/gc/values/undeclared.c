@@ -30,13 +30,13 @@ int main(int count, char **arguments)
     (void)arguments;
     kept = tn_new(struct pair);
     struct pair tn_ref *other = tn_new(struct pair);
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     store_numbers(kept, other);
     kept->first = other;
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     if (count > 1)
         kept->second = other;
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     printf("%d\n", kept->first == other);
     return 0;
 }

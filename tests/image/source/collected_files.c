@@ -38,9 +38,9 @@ static int run(const char *path, const struct tn_image_load_options *options)
         return fail(&err);
     int (*run)(void) = (int (*)(void))tn_image_lookup(image, "main");
     int status = run();
-    tn_heap_collect(tn_heap_current()); /* objects whose types go */
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL); /* objects whose types go */
     tn_image_close(image);
-    tn_heap_collect(tn_heap_current());
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
     return status;
 }
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Small heaps, memory that runs out, collections on demand, and memory that goes back to the system. */
+
+#include "support.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { MB = 1 << 20 };
+
+static struct tn_heap *make_limited(void **state, uint64_t limit, uint64_t soft_limit)
+{
+    struct tn_heap *heap;
+    struct tn_heap_options options = {.size = sizeof options,
+                                      .limit = limit,
+                                      .soft_limit = soft_limit,
+                                      .flags = *(uint64_t *)*state & ~(uint64_t)TN_HEAP_VERIFY,
+                                      .collector = chosen_collector()};
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    return heap;
+}
+
+static struct tn_heap_stats stats_of(struct tn_heap *heap)
+{
+    struct tn_heap_stats stats = {.size = sizeof stats};
+    tn_heap_stats(heap, &stats);
+    return stats;
+}
+
+/* ---- memory that runs out ---- */
+
+/* Arrays of bytes in a chain of tables, until there is no memory: the number of arrays. */
+static uint64_t fill(struct tn_heap *heap, uint64_t bytes)
+{
+    enum { ROOM = 64 };
+    struct tn_handle *table = make(heap, &table_type, ROOM), *next, *object;
+    uint64_t count = 0;
+    int code = 0;
+    while (!code) {
+        code = tn_handle_new(heap, &bytes_type, bytes, &object, &err);
+        if (code)
+            break;
+        assert_int_equal(tn_handle_store(table, 8 + 8 * (1 + count % (ROOM - 1)), object, &err), 0);
+        tn_handle_free(object);
+        count++;
+        if (count % (ROOM - 1))
+            continue;
+        code = tn_handle_new(heap, &table_type, ROOM, &next, &err);
+        if (code)
+            break;
+        assert_int_equal(tn_handle_store(next, 8, table, &err), 0);
+        tn_handle_free(table);
+        table = next;
+    }
+    assert_int_equal(code, TN_ENOMEM);
+    assert_non_null(strstr(err.text, "no memory for an object of "));
+    tn_handle_free(table);
+    return count;
+}
+
+/* Of each class of sizes a collector has, which may waste half of the memory: as much as fits is found twice, and the heap can be used afterwards. */
+static void each_size_runs_out(void **state)
+{
+    static const uint64_t limits[] = {4 * MB, 32 * MB};
+    static const uint64_t sizes[] = {8,     40,    232,   240,   1000,  4000,   8168,   8176,   8192,
+                                     16000, 16384, 32700, 65500, 65536, 100000, 262100, 262144, 1000000};
+    for (size_t l = 0; l < TN_COUNT(limits); l++)
+        for (size_t i = 0; i < TN_COUNT(sizes); i++) {
+            if (*(uint64_t *)*state & TN_HEAP_STRESS && limits[l] / sizes[i] > 150) /* a collection for each object */
+                continue;
+            struct tn_heap *heap = make_limited(state, limits[l], 0);
+            uint64_t first = fill(heap, sizes[i]);
+            uint64_t again = fill(heap, sizes[i]);
+            if (first * (sizes[i] + 16) < limits[l] * 2 / 5 || first * sizes[i] > limits[l])
+                fail_msg("limit %llu, size %llu: %llu objects", (unsigned long long)limits[l],
+                         (unsigned long long)sizes[i], (unsigned long long)first);
+            if (again < first - first / 8 || again > first + first / 8)
+                fail_msg("limit %llu, size %llu: %llu objects, then %llu", (unsigned long long)limits[l],
+                         (unsigned long long)sizes[i], (unsigned long long)first, (unsigned long long)again);
+            tn_heap_collect(heap, TN_COLLECT_FULL);
+            assert_true(stats_of(heap).in_use <= 1 * MB);
+            tn_heap_destroy(heap);
+        }
+}
+
+static void too_large_ones_are_errors(void **state)
+{
+    static const uint64_t sizes[] = {4 * MB,         5 * MB,         1ull << 32, 1ull << 47,
+                                     UINT64_MAX / 2, UINT64_MAX - 8, UINT64_MAX};
+    struct tn_heap *heap = make_limited(state, 4 * MB, 0);
+    struct tn_handle *object;
+    for (size_t i = 0; i < TN_COUNT(sizes); i++)
+        assert_int_equal(tn_handle_new(heap, &bytes_type, sizes[i], &object, &err), TN_ENOMEM);
+    make_node(heap, &node_type, 1, NULL);
+    tn_heap_destroy(heap);
+}
+
+/* A heap with a limit of 4 MB runs for long with 2 MB of live objects among garbage. */
+static void small_heaps_last(void **state)
+{
+    enum { SLOTS = 400, BYTES = 5000, STEPS = 40000 };
+    struct tn_heap *heap = make_limited(state, 4 * MB, 0);
+    struct tn_handle *table = make(heap, &table_type, SLOTS);
+    bool is_stressed = *(uint64_t *)*state & TN_HEAP_STRESS;
+    for (uint64_t i = 0; i < (is_stressed ? STEPS / 40 : STEPS); i++) {
+        struct tn_handle *object = make(heap, &bytes_type, i % 7 ? BYTES : BYTES * 2);
+        if (i % 3 == 0)
+            assert_int_equal(tn_handle_store(table, 8 + 8 * (i * 31 % SLOTS), object, &err), 0);
+        tn_handle_free(object);
+    }
+    assert_true(stats_of(heap).in_use <= 4 * MB);
+    tn_heap_destroy(heap);
+}
+
+/* ---- the soft limit ---- */
+
+struct most {
+    uint64_t bytes;
+};
+
+static void note_most(void *context, const struct tn_collection *collection)
+{
+    struct most *most = context;
+    most->bytes = collection->before > most->bytes ? collection->before : most->bytes;
+}
+
+static uint64_t most_in_use(void **state, uint64_t soft_limit, uint64_t live)
+{
+    enum { BYTES = 1 << 16, STEPS = 4000 };
+    struct most most = {0};
+    struct tn_heap *heap;
+    struct tn_heap_options options = {.size = sizeof options,
+                                      .soft_limit = soft_limit,
+                                      .collector = chosen_collector(),
+                                      .on_collection = note_most,
+                                      .context = &most};
+    (void)state;
+    assert_int_equal(tn_heap_create(&options, &heap, &err), 0);
+    assert_int_equal(tn_heap_attach(heap, &err), 0);
+    make(heap, &bytes_type, live);
+    for (int i = 0; i < STEPS; i++)
+        tn_handle_free(make(heap, &bytes_type, BYTES));
+    tn_heap_destroy(heap);
+    return most.bytes;
+}
+
+static void soft_limits(void **state)
+{
+    assert_true(most_in_use(state, 0, 4 * MB) > 24 * MB);
+    assert_in_range(most_in_use(state, 12 * MB, 4 * MB), 8 * MB, 15 * MB); /* and a nursery */
+    assert_true(most_in_use(state, 12 * MB, 20 * MB) > 20 * MB);           /* it does not end the program */
+}
+
+/* ---- on demand ---- */
+
+static void partial_and_full(void **state)
+{
+    struct tn_heap *heap = make_limited(state, 0, 0);
+    struct tn_handle *old = make_node(heap, &node_type, 1, NULL), *young;
+    tn_heap_collect(heap, TN_COLLECT_FULL);
+    assert_int_equal(stats_of(heap).full, stats_of(heap).collections);
+    struct tn_heap_stats before = stats_of(heap);
+    young = make_node(heap, &node_type, 2, old);
+    tn_handle_free(make_node(heap, &node_type, 3, NULL));
+    tn_handle_free(old);
+    tn_heap_collect(heap, TN_COLLECT_PARTIAL);
+    struct tn_heap_stats after = stats_of(heap);
+    assert_true(after.collections > before.collections);
+    if (after.young) /* a collector with a nursery */
+        assert_true(after.collections - before.collections > after.full - before.full);
+    assert_int_equal(take_census(heap).count, 2);
+    assert_int_equal(value_of(young), 2);
+    assert_true(step(young) && value_of(young) == 1);
+    tn_handle_free(young);
+    tn_heap_collect(heap, TN_COLLECT_FULL);
+    assert_int_equal(take_census(heap).count, 0);
+    tn_heap_destroy(heap);
+}
+
+/* ---- back to the system ---- */
+
+static uint64_t resident(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*u %llu", &pages), 1);
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Most of what a heap had goes back, whether objects were small or large; what lives stays as it is, and the heap grows
+ * again. */
+static void idle_heaps_shrink(void **state)
+{
+    enum { NODES = 64 * MB / 24, LARGE = 8 * MB };
+    struct tn_heap *heap = make_limited(state, 256 * MB, 0);
+    struct tn_handle *kept = make_node(heap, &node_type, 7, NULL);
+    for (int round = 0; round < 3; round++) {
+        struct tn_handle *table = make(heap, &table_type, NODES / 8 / MB + 4096);
+        for (uint64_t i = 0; i < 4096; i++) {
+            struct tn_handle *block = make(heap, &bytes_type, 16000);
+            assert_int_equal(tn_handle_store(table, 8 + 8 * i, block, &err), 0);
+            tn_handle_free(block);
+        }
+        struct tn_handle *large = make(heap, &bytes_type, LARGE), *last = make_node(heap, &node_type, 8, kept);
+        uint64_t resident_before = resident(), committed_before = stats_of(heap).committed;
+        assert_true(committed_before >= 64 * MB);
+        tn_handle_free(table);
+        tn_handle_free(large);
+        tn_heap_trim(heap);
+        assert_true(stats_of(heap).committed <= 4 * MB);
+        assert_true(resident() + 56 * MB <= resident_before);
+        assert_int_equal(value_of(last), 8);
+        assert_true(step(last) && value_of(last) == 7);
+        tn_handle_free(last);
+        tn_heap_trim(heap);
+    }
+    assert_int_equal(take_census(heap).count, 1);
+    tn_heap_destroy(heap);
+}
+
+/* Blocks of one object each, of which every other one dies. */
+static void partly_used_memory_shrinks(void **state)
+{
+    enum { BLOCKS = 2000, BYTES = 32000 };
+    struct tn_heap *heap = make_limited(state, 0, 0);
+    struct tn_handle *table = make(heap, &table_type, BLOCKS);
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        struct tn_handle *block = make(heap, &bytes_type, BYTES);
+        for (uint64_t at = 8; at < BYTES; at += 4096)
+            assert_int_equal(tn_handle_write(block, at, &i, sizeof i, &err), 0);
+        assert_int_equal(tn_handle_store(table, 8 + 8 * i, block, &err), 0);
+        tn_handle_free(block);
+    }
+    uint64_t before = resident();
+    for (uint64_t i = 0; i < BLOCKS; i += 2)
+        assert_int_equal(tn_handle_store(table, 8 + 8 * i, NULL, &err), 0);
+    tn_heap_trim(heap);
+    assert_true(resident() + BLOCKS / 2 * BYTES * 3 / 4 <= before);
+    struct tn_handle *block = make_node(heap, &node_type, 0, NULL);
+    for (uint64_t i = 1; i < BLOCKS; i += 2) {
+        uint64_t value = 0;
+        assert_int_equal(tn_handle_load(table, 8 + 8 * i, block, &err), 0);
+        assert_int_equal(tn_handle_read(block, 8 + 4096 * 6, &value, sizeof value, &err), 0);
+        assert_int_equal(value, i);
+    }
+    tn_heap_destroy(heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(each_size_runs_out),
+        BOTH(too_large_ones_are_errors),
+        BOTH(small_heaps_last),
+        BOTH(partial_and_full),
+        {"soft_limits", soft_limits, NULL, NULL, &plain},
+        {"idle_heaps_shrink", idle_heaps_shrink, NULL, NULL, &plain},
+        {"partly_used_memory_shrinks", partly_used_memory_shrinks, NULL, NULL, &plain},
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
