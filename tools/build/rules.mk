@@ -39,7 +39,8 @@ include tools/build/musl.mk
 
 # ---- flags ----
 
-warnings := -Wall -Wextra -Werror
+# In rows of tables, what is not named is 0.
+warnings := -Wall -Wextra -Wno-missing-field-initializers -Werror
 c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 checking := $(if $(SANITIZE),-DTN_CHECKING)
