@@ -9,6 +9,7 @@
 #include "codegen/compile/unit.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/managed/passes/passes.h"
+#include "codegen/pipeline/pipeline.h"
 
 struct compilation {
     const char *name;

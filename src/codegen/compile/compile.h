@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compilations, for those who need not see LLVM: compile.c has their phases, unit.c the first of them (unit.h),
- * pipeline.cpp the passes of each level. */
+/* Compilations, for those who need not see LLVM: compile.c has their phases, unit.c the first of them
+ * (unit.h). The passes are in pipeline/. */
 
 #ifndef TENON_CODEGEN_COMPILE_H
 #define TENON_CODEGEN_COMPILE_H

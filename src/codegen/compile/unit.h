@@ -38,13 +38,6 @@ void tn__unit_dispose(struct tn__unit *unit);
 int tn__compile_unit(struct tn__unit *unit, const struct tn_compile_observer *observer, struct tn_buffer *out,
                      struct tn_compile_stats *stats, struct tn_error *err);
 
-/* ---- passes (pipeline.cpp) ---- */
-
-/* Runs the pipeline of level 0..3; that of 0 only inlines what is marked alwaysinline. The module was verified and has
- * the machine's triple and data layout. */
-void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
-                       const struct tn_compile_observer *observer);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline.cpp): positions of diagnostics, the
+/* What LLVM's C API lacks, but for reading (read.cpp) and the passes (pipeline/): positions of diagnostics, the
  * names a target knows. */
 
 #include "codegen/llvm/llvm_compat.h"

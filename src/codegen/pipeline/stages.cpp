@@ -91,8 +91,8 @@
 #include "llvm/Passes/OptimizationLevel.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include "codegen/compile/unit.h"
 #include "codegen/llvm/watch.h"
+#include "codegen/pipeline/pipeline.h"
 
 using namespace llvm;
 
