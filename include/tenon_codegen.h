@@ -39,10 +39,9 @@ struct tn_compile_options {
     enum tn_code_model code_model;
     enum tn_emit emit;
     int function_sections; /* nonzero: one section per function and datum */
-    /* Managed code (doc/IR.md). `polls`: where, besides allocations, threads check for stop requests, a sum of
-     * TN_POLL_...; `passes`: comma-separated names of the passes to run, in this order, instead of all passes; NULL:
-     * all of them. */
-    int polls;
+    int polls; /* managed code (doc/IR.md): where threads check for stop requests, besides allocations; TN_POLL_... */
+    /* The pipeline (doc/PASSES.md): "tenon<level=2;no_cleanup>", or names of passes and stages, separated by commas and
+     * run in this order; NULL: all stages, at `opt_level`. */
     const char *passes;
     const struct tn_compile_observer *observer; /* NULL: none */
     const struct tn_cpu *native; /* what "native" and no `cpu` mean, as after tn_cpu_limit; NULL: tn_cpu_host's */
@@ -77,11 +76,12 @@ enum tn_stage { TN_STAGE_UNOPTIMIZED = 0, TN_STAGE_OPTIMIZED, TN_STAGE_ASSEMBLY,
 
 /* A running pass. */
 struct tn_pass {
-    size_t size;          /* of this struct */
-    const char *name;     /* LLVM's class name, such as "InstCombinePass" */
-    const char *function; /* NULL: the pass works on the whole module */
-    uint64_t ns;          /* after the pass: how long it took */
-    const void *unit;     /* for tn_pass_text */
+    size_t size;               /* of this struct */
+    const char *name;          /* LLVM's class name, such as "InstCombinePass" */
+    const char *function;      /* NULL: the pass works on the whole module */
+    uint64_t ns;               /* after the pass: how long it took */
+    const void *unit;          /* for tn_pass_text */
+    const char *pipeline_name; /* its name in pipelines, such as "instcombine"; that of a marker is `name` */
 };
 
 struct tn_compiled {
@@ -122,7 +122,8 @@ TN_API int tn_pass_text(const struct tn_pass *pass, struct tn_buffer *out, struc
 TN_API int tn_compile(const char *name, const void *ir, size_t length, const struct tn_compile_options *options,
                       struct tn_buffer *out, struct tn_compile_stats *stats, struct tn_error *err);
 
-/* The names of the passes for managed code, NULL-terminated; static. */
+/* The names that pipelines consist of: all stages ("tenon"), each stage, the passes for managed code, those of LLVM.
+ * NULL-terminated; static. */
 TN_API const char *const *tn_codegen_passes(void);
 
 TN_API const char *tn_codegen_llvm_version(void);   /* "22.1.8", static */

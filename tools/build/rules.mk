@@ -33,6 +33,9 @@ for_machine = $(foreach src,$(1),$(if $(filter host_%,$(notdir $(src))),$(filter
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
 codegen_cxx := $(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp)
+# Parts of the pipeline that a build may leave out: NAME.cpp, or NAME_none.cpp in its place.
+without = $(if $(filter 0,$(1)),$(2).cpp,$(2)_none.cpp)
+codegen_cxx := $(filter-out %/$(call without,$(INLINE),inliner) %/$(call without,$(VECTORIZE),vectorizer),$(codegen_cxx))
 tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk

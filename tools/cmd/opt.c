@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tenon opt: passes over managed code, one by one. */
+/* tenon opt: passes and stages, one by one. */
 
 #include <inttypes.h>
 
 #include "lib/tool.h"
+#include "lib/watch.h"
 
 static int list_passes(void)
 {
@@ -42,6 +43,7 @@ static int run_passes(const struct file *file, const struct settings *settings)
         .emit = TN_EMIT_LLVM,
         .polls = settings->polls,
         .passes = settings->passes,
+        .observer = tool_watch_observer(),
     };
     struct tn_compile_stats stats = {.size = sizeof stats};
     struct tn_buffer out;
@@ -65,6 +67,8 @@ int command_opt(struct settings *settings)
     if (!settings->passes)
         return tool_fail(STATUS_USAGE, "no passes named; 'tenon opt' lists them");
     struct file file;
+    if (!tool_watch(settings))
+        return STATUS_USAGE;
     if (!tool_read(settings->files[0], &file))
         return STATUS_FAILURE;
     int status = file.kind == FILE_IR ? run_passes(&file, settings)

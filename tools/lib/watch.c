@@ -114,18 +114,19 @@ static void dump(void *context, const char *module, enum tn_stage stage, const v
 
 /* ---- passes ---- */
 
-/* "InstCombine" and "InstCombinePass" name one pass. */
-static bool is_pass(const char *wanted, const char *name)
+/* "instcombine", "InstCombine" and "InstCombinePass" name one pass. */
+static bool is_pass(const char *wanted, const struct tn_pass *pass)
 {
-    size_t length = strlen(wanted);
-    return strncmp(wanted, name, length) == 0 && (!name[length] || strcmp(name + length, "Pass") == 0);
+    const char *rest = pass->name + strlen(wanted);
+    return strcmp(wanted, pass->pipeline_name) == 0 ||
+           (strncmp(wanted, pass->name, strlen(wanted)) == 0 && (!*rest || strcmp(rest, "Pass") == 0));
 }
 
 static bool is_wanted(struct wanted *wanted, const struct tn_pass *pass)
 {
     const char *function = self.settings.function;
     __atomic_store_n(&self.passes_ran, true, __ATOMIC_RELAXED);
-    bool is = wanted->name && (strcmp(wanted->name, "all") == 0 || is_pass(wanted->name, pass->name)) &&
+    bool is = wanted->name && (strcmp(wanted->name, "all") == 0 || is_pass(wanted->name, pass)) &&
               (!function || (pass->function && strcmp(function, pass->function) == 0));
     if (is)
         __atomic_store_n(&wanted->found, true, __ATOMIC_RELAXED);

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "codegen/compile/unit.h"
 #include "codegen/llvm/fatal.h"
-#include "codegen/managed/passes/passes.h"
+#include "codegen/managed/ir/gc.h"
 #include "codegen/pipeline/pipeline.h"
 
 struct compilation {
@@ -51,7 +51,7 @@ int tn__take_compile_options(const struct tn_compile_options *given, struct tn_c
         if (ranges[i].value < 0 || ranges[i].value > ranges[i].last)
             return tn__fail(err, TN_EINVAL, "%s is %d; it must be 0 to %d", ranges[i].name, ranges[i].value,
                             ranges[i].last);
-    return options->passes ? tn__gc_check_names(options->passes, err) : TN_OK;
+    return options->passes ? tn__pipeline_check(options->passes, err) : TN_OK;
 }
 
 /* ---- watching ---- */
@@ -186,20 +186,7 @@ static int run_passes(struct compilation *c)
     c->gc.context = unit->context;
     c->gc.diagnostics = &unit->diagnostics;
     c->gc.machine = unit->target->machine;
-    if (c->options.passes)
-        return tn__gc_run(&c->gc, c->options.passes);
-    tn__llvm_answer_cpu(unit->module, unit->target->machine);
-    int code = unit->managed && !unit->is_prepared ? tn__gc_prepare(&c->gc) : TN_OK;
-    if (code != TN_OK)
-        return code;
-    if (unit->managed)
-        tn__keep_results(&c->gc);
-    tn__llvm_optimize(unit->module, unit->target->machine, c->options.opt_level, &c->observer);
-    if (unit->managed)
-        tn__release_results(&c->gc);
-    if (unit->diagnostics.errors)
-        return TN_ECOMPILE;
-    return unit->managed ? tn__gc_lower(&c->gc) : TN_OK;
+    return tn__pipeline_run(&c->gc, unit->managed, unit->is_prepared, &c->observer);
 }
 
 static int run_phases(struct compilation *c)

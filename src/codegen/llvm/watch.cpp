@@ -55,6 +55,8 @@ tn_pass tn__watch::describe(StringRef name, const Any *unit)
     pass.size = sizeof pass;
     pass.name = text.c_str();
     pass.function = function ? function->getName().data() : nullptr;
+    StringRef alias = callbacks.getPassNameForClassName(name);
+    pass.pipeline_name = alias.empty() ? pass.name : alias.data(); /* of literals */
     pass.unit = unit;
     return pass;
 }
@@ -96,9 +98,22 @@ void tn__watch::end(StringRef name, const Any *unit)
     observer.after_pass(observer.context, &pass);
 }
 
-tn__watch::tn__watch(PassInstrumentationCallbacks &callbacks, const tn_compile_observer &observer) : observer(observer)
+/* Functions marked optnone are left alone: in LLVM, too, that is not the pass managers' doing but a callback's. */
+static bool may_optimize(const Any &unit)
 {
-    if (!observer.before_pass && !observer.after_pass)
+    bool is_part = any_cast<const Function *>(&unit) || any_cast<const Loop *>(&unit);
+    return !is_part || !function_of(unit)->hasOptNone();
+}
+
+bool tn__watch::is_observed() const
+{
+    return observer.before_pass || observer.after_pass;
+}
+
+tn__watch::tn__watch(const tn_compile_observer &observer) : observer(observer)
+{
+    callbacks.registerShouldRunOptionalPassCallback([](StringRef, Any unit) { return may_optimize(unit); });
+    if (!is_observed())
         return;
     callbacks.registerShouldRunOptionalPassCallback([this](StringRef name, Any unit) { return may_run(name, unit); });
     callbacks.registerBeforeNonSkippedPassCallback([this](StringRef name, Any unit) { begin(name, unit); });
@@ -106,6 +121,36 @@ tn__watch::tn__watch(PassInstrumentationCallbacks &callbacks, const tn_compile_o
         [this](StringRef name, Any unit, const PreservedAnalyses &) { end(name, &unit); });
     callbacks.registerAfterPassInvalidatedCallback(
         [this](StringRef name, const PreservedAnalyses &) { end(name, nullptr); });
+}
+
+tn__watch *tn__watch_create(const tn_compile_observer *observer)
+{
+    return new tn__watch(*observer);
+}
+
+void tn__watch_destroy(tn__watch *watch)
+{
+    delete watch;
+}
+
+bool tn__watch_is_observed(const tn__watch *watch)
+{
+    return watch->is_observed();
+}
+
+bool tn__watch_begin(tn__watch *watch, const char *pass, LLVMModuleRef module)
+{
+    Any unit = static_cast<const Module *>(unwrap(module));
+    if (!watch->may_run(pass, unit))
+        return false;
+    watch->begin(pass, unit);
+    return true;
+}
+
+void tn__watch_end(tn__watch *watch, const char *pass, LLVMModuleRef module)
+{
+    Any unit = static_cast<const Module *>(unwrap(module));
+    watch->end(pass, &unit);
 }
 
 int tn_pass_text(const tn_pass *pass, tn_buffer *out, tn_error *err)

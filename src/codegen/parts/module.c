@@ -11,6 +11,7 @@
 #include "codegen/compile/unit.h"
 #include "codegen/llvm/fatal.h"
 #include "codegen/managed/passes/passes.h"
+#include "codegen/pipeline/pipeline.h"
 #include "codegen/parts/module.h"
 
 struct tn__module {
@@ -53,7 +54,7 @@ struct opening {
 /* What managed code keeps in memory is found with the whole module in view, however it is divided afterwards. */
 static int prepare_managed(struct tn__unit *unit)
 {
-    if (!unit->managed || unit->options->passes)
+    if (!unit->managed || !tn__pipeline_is_staged(unit->options->passes))
         return TN_OK;
     struct tn__gc gc = {
         .module = unit->module, .context = unit->context, .options = unit->options, .diagnostics = &unit->diagnostics};

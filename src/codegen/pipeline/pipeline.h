@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What LLVM's passes do with a module between reading and emitting it. */
+/* What happens to a module between reading and emitting it. A pipeline is a text (doc/PASSES.md): names of passes and
+ * stages in any order, and "tenon<level=2;no_cleanup>" for all stages.
+ *     pipeline.c     reads the text; runs passes of ours, of LLVM, and all stages
+ *     options.c      the options of tenon<...>
+ *     stages.cpp     LLVM's passes: the stages as tables, and the passes by name (optimizer.h)
+ *     inliner.cpp, vectorizer.cpp    rows that a build may leave out; else inliner_none.cpp, vectorizer_none.cpp
+ *     analyses.cpp   the analyses that LLVM's passes ask for */
 
 #ifndef TENON_CODEGEN_PIPELINE_H
 #define TENON_CODEGEN_PIPELINE_H
-
-#include <llvm-c/TargetMachine.h>
 
 #include "tenon_codegen.h"
 
@@ -14,10 +18,41 @@
 extern "C" {
 #endif
 
-/* Runs the pipeline of level 0..3; that of 0 only inlines what is marked alwaysinline. The module was verified and has
- * the machine's triple and data layout. */
-void tn__llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, int level,
-                       const struct tn_compile_observer *observer);
+/* The options of tenon<...>. */
+enum {
+    TN__LOWER_INTRINSICS = 1 << 0,
+    TN__ALWAYS_INLINE = 1 << 1,
+    TN__EARLY_SIMPLIFICATIONS = 1 << 2,
+    TN__EARLY_OPTIMIZATIONS = 1 << 3,
+    TN__LOOP_OPTIMIZATIONS = 1 << 4,
+    TN__SCALAR_OPTIMIZATIONS = 1 << 5,
+    TN__VECTOR_PIPELINE = 1 << 6,
+    TN__CLEANUP = 1 << 7,
+    TN__OUR_PASSES = 1 << 8, /* not llvm_only */
+    TN__STRIP_PROTOTYPES = 1 << 9,
+    TN__REMOVE_NI = 1 << 10,
+    TN__WARN_MISSED = 1 << 11,
+};
+
+struct tn__stages {
+    int level; /* 0..3 */
+    unsigned options;
+};
+
+/* The defaults of a level. */
+struct tn__stages tn__stages_default(int level);
+/* Reads what is between < and > into *stages, which has the defaults. TN_EINVAL. */
+int tn__stages_parse(const char *text, size_t length, struct tn__stages *stages, struct tn_error *err);
+
+/* TN_EINVAL: naming what is wrong with a pipeline. */
+int tn__pipeline_check(const char *text, struct tn_error *err);
+/* True if the pipeline begins with all stages, those for managed code included. NULL: the default. */
+bool tn__pipeline_is_staged(const char *text);
+
+/* Runs gc->options->passes, or else all stages of the level, on a module that was verified and has the machine's triple
+ * and data layout. `is_prepared`: tn__gc_prepare was run. TN_ECOMPILE, with diagnostics. */
+struct tn__gc;
+int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const struct tn_compile_observer *observer);
 
 #ifdef __cplusplus
 }

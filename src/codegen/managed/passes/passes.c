@@ -4,14 +4,22 @@
 
 #include <llvm-c/Analysis.h>
 
+#include "codegen/llvm/llvm.h"
+#include "codegen/llvm/watch.h"
 #include "codegen/managed/lower/lower.h"
 #include "codegen/managed/passes/passes.h"
 #include "codegen/managed/roots/roots.h"
 #include "codegen/managed/verify/verify.h"
 
+static void answer_cpu(struct tn__gc *gc)
+{
+    tn__llvm_answer_cpu(gc->module, gc->machine);
+}
+
 /* ---- the table ---- */
 
 #define PASSES(X)                                                                                                      \
+    X("cpufeatures", answer_cpu)                                                                                       \
     X("gc-verify", tn__gc_verify_weak)                                                                                 \
     X("gc-verify-strong", tn__gc_verify_strong)                                                                        \
     X("normalize", tn__normalize)                                                                                      \
@@ -40,7 +48,7 @@ static const struct pass {
 #undef ROW
 };
 
-const char *const *tn_codegen_passes(void)
+const char *const *tn__gc_passes(void)
 {
 #define NAME(name, run) name,
     static const char *const names[] = {PASSES(NAME) NULL};
@@ -56,19 +64,9 @@ static const struct pass *find_pass(const char *name, size_t length)
     return NULL;
 }
 
-int tn__gc_check_names(const char *list, struct tn_error *err)
+bool tn__gc_has_pass(const char *name, size_t length)
 {
-    size_t length;
-    for (const char *at = list; *at; at += length + (at[length] == ',')) {
-        length = strcspn(at, ",");
-        if (find_pass(at, length))
-            continue;
-        int code = tn__fail(err, TN_EINVAL, "unknown pass '%.*s'; there are:", (int)length, at);
-        for (size_t i = 0; i < TN_COUNT(passes); i++)
-            tn__append(err, " %s", passes[i].name);
-        return code;
-    }
-    return TN_OK;
+    return find_pass(name, length) != NULL;
 }
 
 /* Lets LLVM's verifier see what the passes made: in builds with sanitizers always. */
@@ -82,9 +80,20 @@ static int verify_module(struct tn__gc *gc)
     return broken ? TN_ECOMPILE : TN_OK;
 }
 
-int tn__gc_run(struct tn__gc *gc, const char *list)
+static int run_pass(struct tn__gc *gc, const struct pass *pass)
 {
-    size_t length;
+    bool is_watched = gc->watch && tn__watch_begin(gc->watch, pass->name, gc->module);
+    if (gc->watch && !is_watched && gc->options->emit >= TN_EMIT_LLVM)
+        return TN_OK; /* the observer has stopped the pipeline; machine code cannot be made without our passes */
+    pass->run(gc);
+    tn__arena_free(&gc->arena);
+    if (is_watched)
+        tn__watch_end(gc->watch, pass->name, gc->module);
+    return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
+}
+
+int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
+{
     int code = TN_OK;
     gc->builder = LLVMCreateBuilderInContext(gc->context);
     gc->nothing = LLVMVoidTypeInContext(gc->context);
@@ -96,30 +105,31 @@ int tn__gc_run(struct tn__gc *gc, const char *list)
     gc->derived = LLVMPointerTypeInContext(gc->context, DERIVED);
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
-    for (const char *at = list; *at && code == TN_OK; at += length + (at[length] == ',')) {
-        length = strcspn(at, ",");
-        find_pass(at, length)->run(gc);
-        tn__arena_free(&gc->arena);
-        code = gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
+    for (const char *at = list, *next; at < list + length && code == TN_OK; at = next + 1) {
+        next = memchr(at, ',', (size_t)(list + length - at));
+        next = next ? next : list + length;
+        code = run_pass(gc, find_pass(at, (size_t)(next - at)));
     }
     LLVMDisposeBuilder(gc->builder);
     bool is_examined = gc->options->passes || gc->options->verify_ir;
 #ifdef TN_CHECKING
     is_examined = true;
 #endif
-    return code == TN_OK && *list && is_examined ? verify_module(gc) : code;
+    return code == TN_OK && length && is_examined ? verify_module(gc) : code;
 }
 
 int tn__gc_prepare(struct tn__gc *gc)
 {
-    return tn__gc_run(gc, "normalize,gc-verify-strong,type-stack");
+    static const char names[] = "normalize,gc-verify-strong,type-stack";
+    return tn__gc_run(gc, names, strlen(names));
 }
 
 int tn__gc_lower(struct tn__gc *gc)
 {
-    return tn__gc_run(
-        gc, "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,insert-barriers,lower-allocations,"
-            "manage-functions,transitions,place-roots,finish,root-tables");
+    static const char names[] =
+        "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,insert-barriers,lower-allocations,"
+        "manage-functions,transitions,place-roots,finish,root-tables";
+    return tn__gc_run(gc, names, strlen(names));
 }
 
 /* ---- which modules ---- */

@@ -25,10 +25,13 @@ bool tn__gc_refuses_optimized(struct tn__gc *gc);
 void tn__gc_add_ni(struct tn__gc *gc);
 void tn__gc_remove_ni(struct tn__gc *gc);
 
-/* Check a list of passes, "gc-verify,place-roots" (TN_EINVAL for an unknown name), and run them in this order until one
- * reports an error (TN_ECOMPILE). */
-int tn__gc_check_names(const char *names, struct tn_error *err);
-int tn__gc_run(struct tn__gc *gc, const char *names);
+/* The names of the passes, NULL-terminated; static. */
+const char *const *tn__gc_passes(void);
+bool tn__gc_has_pass(const char *name, size_t length);
+
+/* Runs "gc-verify,place-roots", of names that tn__gc_has_pass knows, in this order until one reports an error
+ * (TN_ECOMPILE). With gc->watch, an observer may stop them; those that make machine code possible still run. */
+int tn__gc_run(struct tn__gc *gc, const char *list, size_t length);
 
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
