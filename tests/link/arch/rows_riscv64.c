@@ -10,6 +10,56 @@
 
 enum { FIELD = 8, SECTION = 32, PLACE = 0x20000000, TARGET = 0x30000000, GOT = 0x40000000, WINDOW = 0x10000000 };
 
+/* clang-format off */
+
+/* The values at the ends of the upper 20 bits, of an instruction whose first byte is `op`. */
+#define UPPER(name, op)                              \
+    {name, op "1b3254", 0x7ff, op "0b0000"},         \
+    {name, op "1b3254", 0x800, op "1b0000"},         \
+    {name, op "1b3254", -0x80000800LL, op "0b0080"}, \
+    {name, op "1b3254", 0x7ffff7ff, op "fbff7f"},    \
+    {name, op "1b3254", -0x80000801LL, NULL},        \
+    {name, op "1b3254", 0x7ffff800, NULL}
+
+/* The lower 12 bits, in an instruction that begins with the bytes `op`. */
+#define LOWER_I(name, op)                    \
+    {name, op "a92a", 0, op "0900"},         \
+    {name, op "a92a", 0x7ff, op "f97f"},     \
+    {name, op "a92a", 0x800, op "0980"},     \
+    {name, op "a92a", -1, op "f9ff"},        \
+    {name, op "a92a", -0x800, op "0980"},    \
+    {name, op "a92a", 0x12345678, op "8967"}
+
+/* The same in two pieces: the lowest bit of the five is the highest of the first byte, which is `even` or `odd`. `width`
+ * is one half of the second byte. */
+#define LOWER_S(name, even, odd, width)                        \
+    {name, even width "5a92a", 0, even width "0a900"},         \
+    {name, even width "5a92a", 0x7ff, odd width "fa97e"},      \
+    {name, even width "5a92a", 0x800, even width "0a980"},     \
+    {name, even width "5a92a", -1, odd width "fa9fe"},         \
+    {name, even width "5a92a", -0x800, even width "0a980"},    \
+    {name, even width "5a92a", 0x12345678, even width "ca966"}
+
+/* auipc and jalr. */
+#define CALL(name)                                                 \
+    {name, "97103254e7803012", 0, "97000000e7800000"},             \
+    {name, "97103254e7803012", 0x7fe, "97000000e780e07f"},         \
+    {name, "97103254e7803012", 0x800, "97100000e7800080"},         \
+    {name, "97103254e7803012", -0x800, "97000000e7800080"},        \
+    {name, "97103254e7803012", -0x802, "97f0ffffe780e07f"},        \
+    {name, "97103254e7803012", -0x80000800LL, "97000080e7800080"}, \
+    {name, "97103254e7803012", 0x7ffff7fe, "97f0ff7fe780e07f"},    \
+    {name, "97103254e7803012", -0x80000802LL, NULL},               \
+    {name, "97103254e7803012", 0x7ffff800, NULL}
+
+/* 32 bits with a sign. */
+#define DISTANCE(name)                             \
+    {name, "eeeeeeee", -0x80000000LL, "00000080"}, \
+    {name, "eeeeeeee", 0x7fffffff, "ffffff7f"},    \
+    {name, "eeeeeeee", -0x80000001LL, NULL},       \
+    {name, "eeeeeeee", 0x80000000, NULL}
+/* clang-format on */
+
 static const struct row {
     const char *name; /* without R_RISCV_ */
     const char *before;
@@ -66,118 +116,28 @@ static const struct row {
     {"HI20", "b71b3254", 0x7ffff7ff, "b7fbff7f"},
     {"HI20", "b71b3254", -0x80000801LL, NULL},
     {"HI20", "b71b3254", 0x7ffff800, NULL},
-    {"GOT_HI20", "971b3254", 0x7ff, "970b0000"},
-    {"GOT_HI20", "971b3254", 0x800, "971b0000"},
-    {"GOT_HI20", "971b3254", -0x80000800LL, "970b0080"},
-    {"GOT_HI20", "971b3254", 0x7ffff7ff, "97fbff7f"},
-    {"GOT_HI20", "971b3254", -0x80000801LL, NULL},
-    {"GOT_HI20", "971b3254", 0x7ffff800, NULL},
-    {"TPREL_HI20", "b71b3254", 0x7ff, "b70b0000"},
-    {"TPREL_HI20", "b71b3254", 0x800, "b71b0000"},
-    {"TPREL_HI20", "b71b3254", -0x80000800LL, "b70b0080"},
-    {"TPREL_HI20", "b71b3254", 0x7ffff7ff, "b7fbff7f"},
-    {"TPREL_HI20", "b71b3254", -0x80000801LL, NULL},
-    {"TPREL_HI20", "b71b3254", 0x7ffff800, NULL},
-    {"TLS_GOT_HI20", "971b3254", 0x7ff, "970b0000"},
-    {"TLS_GOT_HI20", "971b3254", 0x800, "971b0000"},
-    {"TLS_GOT_HI20", "971b3254", -0x80000800LL, "970b0080"},
-    {"TLS_GOT_HI20", "971b3254", 0x7ffff7ff, "97fbff7f"},
-    {"TLS_GOT_HI20", "971b3254", -0x80000801LL, NULL},
-    {"TLS_GOT_HI20", "971b3254", 0x7ffff800, NULL},
-    {"TLS_GD_HI20", "971b3254", 0x7ff, "970b0000"},
-    {"TLS_GD_HI20", "971b3254", 0x800, "971b0000"},
-    {"TLS_GD_HI20", "971b3254", -0x80000800LL, "970b0080"},
-    {"TLS_GD_HI20", "971b3254", 0x7ffff7ff, "97fbff7f"},
-    {"TLS_GD_HI20", "971b3254", -0x80000801LL, NULL},
-    {"TLS_GD_HI20", "971b3254", 0x7ffff800, NULL},
-    {"TLSDESC_HI20", "971b3254", 0x7ff, "970b0000"},
-    {"TLSDESC_HI20", "971b3254", 0x800, "971b0000"},
-    {"TLSDESC_HI20", "971b3254", -0x80000800LL, "970b0080"},
-    {"TLSDESC_HI20", "971b3254", 0x7ffff7ff, "97fbff7f"},
-    {"TLSDESC_HI20", "971b3254", -0x80000801LL, NULL},
-    {"TLSDESC_HI20", "971b3254", 0x7ffff800, NULL},
-    {"CALL", "97103254e7803012", 0, "97000000e7800000"},
-    {"CALL", "97103254e7803012", 0x7fe, "97000000e780e07f"},
-    {"CALL", "97103254e7803012", 0x800, "97100000e7800080"},
-    {"CALL", "97103254e7803012", -0x800, "97000000e7800080"},
-    {"CALL", "97103254e7803012", -0x802, "97f0ffffe780e07f"},
-    {"CALL", "97103254e7803012", -0x80000800LL, "97000080e7800080"},
-    {"CALL", "97103254e7803012", 0x7ffff7fe, "97f0ff7fe780e07f"},
-    {"CALL", "97103254e7803012", -0x80000802LL, NULL},
-    {"CALL", "97103254e7803012", 0x7ffff800, NULL},
-    {"CALL_PLT", "97103254e7803012", 0, "97000000e7800000"},
-    {"CALL_PLT", "97103254e7803012", 0x7fe, "97000000e780e07f"},
-    {"CALL_PLT", "97103254e7803012", 0x800, "97100000e7800080"},
-    {"CALL_PLT", "97103254e7803012", -0x800, "97000000e7800080"},
-    {"CALL_PLT", "97103254e7803012", -0x802, "97f0ffffe780e07f"},
-    {"CALL_PLT", "97103254e7803012", -0x80000800LL, "97000080e7800080"},
-    {"CALL_PLT", "97103254e7803012", 0x7ffff7fe, "97f0ff7fe780e07f"},
-    {"CALL_PLT", "97103254e7803012", -0x80000802LL, NULL},
-    {"CALL_PLT", "97103254e7803012", 0x7ffff800, NULL},
-    {"LO12_I", "03a5a92a", 0, "03a50900"},
-    {"LO12_I", "03a5a92a", 0x7ff, "03a5f97f"},
-    {"LO12_I", "03a5a92a", 0x800, "03a50980"},
-    {"LO12_I", "03a5a92a", -1, "03a5f9ff"},
-    {"LO12_I", "03a5a92a", -0x800, "03a50980"},
-    {"LO12_I", "03a5a92a", 0x12345678, "03a58967"},
-    {"LO12_S", "23a5a92a", 0, "23a0a900"},
-    {"LO12_S", "23a5a92a", 0x7ff, "a3afa97e"},
-    {"LO12_S", "23a5a92a", 0x800, "23a0a980"},
-    {"LO12_S", "23a5a92a", -1, "a3afa9fe"},
-    {"LO12_S", "23a5a92a", -0x800, "23a0a980"},
-    {"LO12_S", "23a5a92a", 0x12345678, "23aca966"},
-    {"TPREL_LO12_I", "03b5a92a", 0, "03b50900"},
-    {"TPREL_LO12_I", "03b5a92a", 0x7ff, "03b5f97f"},
-    {"TPREL_LO12_I", "03b5a92a", 0x800, "03b50980"},
-    {"TPREL_LO12_I", "03b5a92a", -1, "03b5f9ff"},
-    {"TPREL_LO12_I", "03b5a92a", -0x800, "03b50980"},
-    {"TPREL_LO12_I", "03b5a92a", 0x12345678, "03b58967"},
-    {"TPREL_LO12_S", "23b5a92a", 0, "23b0a900"},
-    {"TPREL_LO12_S", "23b5a92a", 0x7ff, "a3bfa97e"},
-    {"TPREL_LO12_S", "23b5a92a", 0x800, "23b0a980"},
-    {"TPREL_LO12_S", "23b5a92a", -1, "a3bfa9fe"},
-    {"TPREL_LO12_S", "23b5a92a", -0x800, "23b0a980"},
-    {"TPREL_LO12_S", "23b5a92a", 0x12345678, "23bca966"},
-    {"PCREL_LO12_I", "1385a92a", 0, "13850900"},
-    {"PCREL_LO12_I", "1385a92a", 0x7ff, "1385f97f"},
-    {"PCREL_LO12_I", "1385a92a", 0x800, "13850980"},
-    {"PCREL_LO12_I", "1385a92a", -1, "1385f9ff"},
-    {"PCREL_LO12_I", "1385a92a", -0x800, "13850980"},
-    {"PCREL_LO12_I", "1385a92a", 0x12345678, "13858967"},
-    {"PCREL_LO12_S", "27b5a92a", 0, "27b0a900"},
-    {"PCREL_LO12_S", "27b5a92a", 0x7ff, "a7bfa97e"},
-    {"PCREL_LO12_S", "27b5a92a", 0x800, "27b0a980"},
-    {"PCREL_LO12_S", "27b5a92a", -1, "a7bfa9fe"},
-    {"PCREL_LO12_S", "27b5a92a", -0x800, "27b0a980"},
-    {"PCREL_LO12_S", "27b5a92a", 0x12345678, "27bca966"},
-    {"TLSDESC_LOAD_LO12", "03b5a92a", 0, "03b50900"},
-    {"TLSDESC_LOAD_LO12", "03b5a92a", 0x7ff, "03b5f97f"},
-    {"TLSDESC_LOAD_LO12", "03b5a92a", 0x800, "03b50980"},
-    {"TLSDESC_LOAD_LO12", "03b5a92a", -1, "03b5f9ff"},
-    {"TLSDESC_LOAD_LO12", "03b5a92a", -0x800, "03b50980"},
-    {"TLSDESC_LOAD_LO12", "03b5a92a", 0x12345678, "03b58967"},
-    {"TLSDESC_ADD_LO12", "1385a92a", 0, "13850900"},
-    {"TLSDESC_ADD_LO12", "1385a92a", 0x7ff, "1385f97f"},
-    {"TLSDESC_ADD_LO12", "1385a92a", 0x800, "13850980"},
-    {"TLSDESC_ADD_LO12", "1385a92a", -1, "1385f9ff"},
-    {"TLSDESC_ADD_LO12", "1385a92a", -0x800, "13850980"},
-    {"TLSDESC_ADD_LO12", "1385a92a", 0x12345678, "13858967"},
+    UPPER("GOT_HI20", "97"),
+    UPPER("TPREL_HI20", "b7"),
+    UPPER("TLS_GOT_HI20", "97"),
+    UPPER("TLS_GD_HI20", "97"),
+    UPPER("TLSDESC_HI20", "97"),
+    CALL("CALL"),
+    CALL("CALL_PLT"),
+    LOWER_I("LO12_I", "03a5"),
+    LOWER_S("LO12_S", "23", "a3", "a"),
+    LOWER_I("TPREL_LO12_I", "03b5"),
+    LOWER_S("TPREL_LO12_S", "23", "a3", "b"),
+    LOWER_I("PCREL_LO12_I", "1385"),
+    LOWER_S("PCREL_LO12_S", "27", "a7", "b"),
+    LOWER_I("TLSDESC_LOAD_LO12", "03b5"),
+    LOWER_I("TLSDESC_ADD_LO12", "1385"),
     {"32", "eeeeeeee", -0x80000000LL, "00000080"},
     {"32", "eeeeeeee", 0xffffffff, "ffffffff"},
     {"32", "eeeeeeee", -0x80000001LL, NULL},
     {"32", "eeeeeeee", 0x100000000, NULL},
-    {"32_PCREL", "eeeeeeee", -0x80000000LL, "00000080"},
-    {"32_PCREL", "eeeeeeee", 0x7fffffff, "ffffff7f"},
-    {"32_PCREL", "eeeeeeee", -0x80000001LL, NULL},
-    {"32_PCREL", "eeeeeeee", 0x80000000, NULL},
-    {"PLT32", "eeeeeeee", -0x80000000LL, "00000080"},
-    {"PLT32", "eeeeeeee", 0x7fffffff, "ffffff7f"},
-    {"PLT32", "eeeeeeee", -0x80000001LL, NULL},
-    {"PLT32", "eeeeeeee", 0x80000000, NULL},
-    {"GOT32_PCREL", "eeeeeeee", -0x80000000LL, "00000080"},
-    {"GOT32_PCREL", "eeeeeeee", 0x7fffffff, "ffffff7f"},
-    {"GOT32_PCREL", "eeeeeeee", -0x80000001LL, NULL},
-    {"GOT32_PCREL", "eeeeeeee", 0x80000000, NULL},
+    DISTANCE("32_PCREL"),
+    DISTANCE("PLT32"),
+    DISTANCE("GOT32_PCREL"),
     {"64", "eeeeeeeeeeeeeeee", 0, "0000000000000000"},
     {"64", "eeeeeeeeeeeeeeee", INT64_MIN, "0000000000000080"},
     {"64", "eeeeeeeeeeeeeeee", INT64_MAX, "ffffffffffffff7f"},
