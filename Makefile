@@ -9,19 +9,24 @@
 #   make musl     the runtime for programs linked with musl, in build/musl
 #   make HOST=aarch64-linux-gnu, make HOST=riscv64-linux-gnu
 #                 the runtime for another machine, by Debian's cross compiler, in build/HOST
-#   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl, uninstall-musl
+#   make install  PREFIX=/usr/local DESTDIR= (LIBDIR= ...); make uninstall reverses it; also install-musl,
+#                 uninstall-musl
 #   make setup    installs what building and testing need: Debian packages, the source of mimalloc
 #   make asan     the unit tests with AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
 #   make models   the protocols between threads, checked by spin, deliberate mistakes included
 #   make tsan     the unit tests with ThreadSanitizer
 #   make fuzz     the readers of foreign bytes under libFuzzer, SECONDS=60 each; make fuzz-long 20 minutes each;
 #                 make fuzz-corpus keeps useful inputs
-#   make test-qemu  the runtime on AArch64 and RISC-V, and CPU detection on models of three architectures, under qemu-user
-#   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file lengths, cppcheck
+#   make test-qemu  the runtime on AArch64 and RISC-V, and CPU detection on models of three architectures, under
+#                 qemu-user
+#   make lint     formatting, which folder uses which (of what make builds), calls that src/ must not make, file
+#                 lengths, cppcheck
 #   make bench    measures the figures of README.md; make bench-link, bench-jit, bench-image, bench-gc: some of them.
-#                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh install peers
+#                 bench-gc has other memory managers beside ours where they are installed: tools/build/setup.sh
+#                 install peers
 #                 make bench-instructions: linking, in instructions, for every format of object files
-#   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86 BUILD=build/x86
+#   make size     text and data of each member of libtenon.a, size of the tool; checks its limit with TARGETS=X86
+#                 BUILD=build/x86
 #   make clean    removes what was built but keeps downloads; make distclean removes both
 #
 # Variables, with their defaults; changing one rebuilds what depends on it:
@@ -55,7 +60,8 @@ SMALL ?= 1
 INLINE ?= 1
 VECTORIZE ?= 1
 
-export HOST LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL INLINE VECTORIZE
+export HOST LLVM TARGETS LLVM_CONFIG MIMALLOC_DIR BUILD OPT CC CXX CFLAGS CXXFLAGS LDFLAGS SANITIZE JOBS SMALL INLINE \
+	VECTORIZE
 
 # The actual rules ask llvm-config for flags, so a separate make reads them once everything is installed.
 setup = tools/build/setup.sh
@@ -65,7 +71,9 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
-.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow test-qemu demo models asan tsan lint bench bench-link bench-jit bench-image bench-gc bench-instructions size clean distclean help
+.PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow \
+	test-qemu demo models asan tsan lint bench bench-link bench-jit bench-image bench-gc bench-instructions size clean \
+	distclean help
 .DEFAULT_GOAL := all
 
 all:

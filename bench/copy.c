@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* copy OBJECT: the floor under linking an object in the ordinary way: mmap for the sections that are loaded, memcpy, and
- * mprotect to the permissions they need. No symbol is looked up and nothing is relocated. Prints `copy_us NUMBER`.
- * Trusts the file. */
+/* copy OBJECT: the floor under linking an object in the ordinary way: mmap for the sections that are loaded, memcpy,
+ * and mprotect to the permissions they need. No symbol is looked up and nothing is relocated. Prints `copy_us
+ * NUMBER`. Trusts the file. */
 
 #include <elf.h>
 #include <stdio.h>

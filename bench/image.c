@@ -4,9 +4,9 @@
  *     open      tn_image_open
  *     dlopen    dlopen(RTLD_NOW) alone, which leaves the slots as they are for target 0
  *     ready     dlopen and tn_image_open_linked
- * Looking at the CPU is measured apart: it takes as long for one image as for all of a process. Both heaps, the C library's and
- * the runtime's, have been used before: how they begin is not what is asked.
- * Prints lines `WORD NUMBER`; bench/spawn makes medians of them. */
+ * Looking at the CPU is measured apart: it takes as long for one image as for all of a process. Both heaps, the C
+ * library's and the runtime's, have been used before: how they begin is not what is asked. Prints lines `WORD NUMBER`;
+ * bench/spawn makes medians of them. */
 
 #include <dlfcn.h>
 #include <fcntl.h>

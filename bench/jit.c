@@ -2,8 +2,9 @@
 
 /* The JIT; orc.cpp does the same by LLVM's own means.
  *
- *     jit small COUNT             so many one-function modules, each added, looked up and called before the next: the time of
- *                                 each in all and beyond what LLVM took; memory of each beyond its code and data
+ *     jit small COUNT             so many one-function modules, each added, looked up and called before the next: the
+ *                                 time of each in all and beyond what LLVM took; memory of each beyond its code and
+ *                                 data
  *     jit empty                   a session with nothing in it
  *     jit query MODE BITCODE      SQLite, `lazy` or `eager`: until it has answered a first query
  *     jit pair THREADS BITCODE    the same module twice, compiled by 1 or 2 threads
@@ -113,8 +114,8 @@ static void small(unsigned count)
 
 /* ---- empty ---- */
 
-/* Time: one session at a time, as a program has it. Memory: of many, whose windows are small, so that there is address space for
- * all of them near the program. */
+/* Time: one session at a time, as a program has it. Memory: of many, whose windows are small, so that there is
+ * address space for all of them near the program. */
 static void empty(void)
 {
     enum { TIMES = 200 };

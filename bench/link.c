@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* link OBJECT... [--symbol NAME] [--runs N] [--call] [--apart]: how long libtenon takes from objects in memory to callable addresses:
- * of NAME and what it needs, or of everything.
+/* link OBJECT... [--symbol NAME] [--runs N] [--call] [--apart]: how long libtenon takes from objects in memory to
+ * callable addresses: of NAME and what it needs, or of everything.
  * link --small OBJECT: many small objects, see small.c; link --threads N OBJECT...: side by side, see threads.c.
  *
- * Cold: each run is a new process (this program again, with --once). It maps the objects and touches their pages, then the
- * clock starts: session, library, resolver, objects, lookup; the clock stops when the address is known. Nothing of the
- * session's memory was touched before, and libtenon's own code is met for the first time as well.
- * Warm: one process, session and library; each run links the objects and then, outside the clock, removes them, so that the
+ * Cold: each run is a new process (this program again, with --once). It maps the objects and touches their pages, then
+ * the clock starts: session, library, resolver, objects, lookup; the clock stops when the address is known. Nothing of
+ * the session's memory was touched before, and libtenon's own code is met for the first time as well. Warm: one
+ * process, session and library; each run links the objects and then, outside the clock, removes them, so that the
  * memory they are linked into was touched before. The first run is not counted.
  *
- * Undefined symbols are all answered with the address of one function of this program: finding host symbols is no part of
- * linking, and what other linkers are measured with here does the same. Objects may be of any format and architecture; those
- * of another machine are linked for another address space, where nothing is mapped or registered; --apart: any are. With --call the symbol, an int (*)(void), is
- * called in the end (after the clock) and its answer printed: whatever it calls must lie in the objects. */
+ * Undefined symbols are all answered with the address of one function of this program: finding host symbols is no part
+ * of linking, and what other linkers are measured with here does the same. Objects may be of any format and
+ * architecture; those of another machine are linked for another address space, where nothing is mapped or registered;
+ * --apart: any are. With --call the symbol, an int (*)(void), is called in the end (after the clock) and its answer
+ * printed: whatever it calls must lie in the objects. */
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* lljit OBJECT SYMBOL: the same work by LLVM's own means, ORC's LLJIT over JITLink, through LLVM's C API. Prints
- * `create_us` (targets and LLJIT), `link_us` (add the object, look the symbol up) and `total_us`.
- * lljit --small OBJECT: many one-function objects, one by one, as in small.c.
- * As in link.c the object lies in memory when the clock starts and undefined symbols are all answered with one address. */
+ * `create_us` (targets and LLJIT), `link_us` (add the object, look the symbol up) and `total_us`. lljit --small
+ * OBJECT: many one-function objects, one by one, as in small.c. As in link.c the object lies in memory when the
+ * clock starts and undefined symbols are all answered with one address. */
 
 #include <stdio.h>
 #include <stdlib.h>

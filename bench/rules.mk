@@ -60,7 +60,8 @@ $(out)/sqlite3.o: build/deps/sqlite3/sqlite3.c
 
 # ---- the same for every format and architecture; none of it runs, so the declarations of Linux do for all ----
 
-other_objects := elf-x86-64 elf-aarch64 elf-riscv64 elf-riscv64-relaxed macho-x86-64 macho-aarch64 coff-x86-64 coff-aarch64
+other_objects := elf-x86-64 elf-aarch64 elf-riscv64 elf-riscv64-relaxed macho-x86-64 macho-aarch64 coff-x86-64 \
+	coff-aarch64
 .PHONY: instructions
 instructions: $(out)/link $(patsubst %,$(out)/formats/%.o,$(other_objects) elf-riscv64-four \
 	$(foreach part,one_symbol symbols one_byte bytes,$(other_objects:%=%.$(part))))
@@ -89,7 +90,8 @@ $(out)/formats/elf-riscv64-four.o: $(out)/formats/elf-riscv64-relaxed.o
 	for i in 1 2 3 4; do $(LLVM_BIN)/llvm-objcopy --prefix-symbols=copy$${i}_ $< $@.$$i || exit 1; done
 	$(LLVM_BIN)/ld.lld -r $@.1 $@.2 $@.3 $@.4 -o $@
 # Nothing but symbols; nothing but bytes.
-assemble = @mkdir -p $(@D); awk -v n=$(counted) $(1) | $(LLVM_BIN)/clang --target=$(target_of.$*) -x assembler -c - -o $@
+assemble = @mkdir -p $(@D); awk -v n=$(counted) $(1) | $(LLVM_BIN)/clang --target=$(target_of.$*) -x assembler -c - \
+	-o $@
 symbols = 'BEGIN { print ".data"; for (i = 0; i < n; i++) printf ".globl _s%d\n_s%d: .byte 0\n", i, i }'
 bytes = 'BEGIN { printf ".data\n.fill %d, 1, 1\n", n }'
 $(out)/formats/%.one_symbol.o $(out)/formats/%.one_byte.o: counted := 1
@@ -109,7 +111,8 @@ $(out)/formats/%.bytes.o: bench/rules.mk
 $(out)/stop: bench/gc/stop.c $(out)/loop.o bench/measure.c $(headers) $(BUILD)/libtenon.a
 	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
 
-$(out)/call: bench/gc/call.c $(out)/caller.o $(out)/callee.o $(out)/inline.o bench/measure.c $(headers) $(BUILD)/libtenon.a
+$(out)/call: bench/gc/call.c $(out)/caller.o $(out)/callee.o $(out)/inline.o bench/measure.c $(headers) \
+	$(BUILD)/libtenon.a
 	$(compile) -Ibench -static $(filter %.c %.o %.a,$^) -o $@
 
 $(out)/loop.o: polls := --polls=loops
@@ -149,8 +152,8 @@ $(out)/image-static: bench/image.c bench/measure.c $(headers) $(BUILD)/libtenon.
 	$(compile) -static -Wl,--no-warnings $(filter %.c %.a,$^) -o $@
 
 $(out)/many.bc: bench/rules.mk
-	awk 'BEGIN { for (i = 0; i < 10000; i++) \
-		printf "int function_%d(unsigned a) { int n = %d; for (; a > 1; n++) a = a & 1 ? 3 * a + 1 : a / 2; return n; }\n", i, i }' | \
+	awk 'BEGIN { for (i = 0; i < 10000; i++) { printf "int function_%d(unsigned a) { int n = %d; ", i, i; \
+		print "for (; a > 1; n++) a = a & 1 ? 3 * a + 1 : a / 2; return n; }" } }' | \
 		$(LLVM_BIN)/clang -O1 -Xclang -disable-llvm-passes -emit-llvm -x c -c - -o $@
 
 $(out)/many.so: $(out)/many.bc $(BUILD)/tenon
@@ -185,7 +188,8 @@ MIMALLOC_DIR ?= build/deps/mimalloc
 found = $(if $(shell command -v $1),$2)
 peers := $(foreach name,$(gc_names),$(out)/gc/$(name).mimalloc) \
 	$(if $(wildcard /usr/include/gc.h),$(foreach name,$(gc_names),$(out)/gc/$(name).boehm)) \
-	$(call found,javac,$(out)/gc/peers/Workloads.class) $(call found,ocamlopt,$(out)/gc/peers/ocaml) $(call found,go,$(out)/gc/peers/go)
+	$(call found,javac,$(out)/gc/peers/Workloads.class) $(call found,ocamlopt,$(out)/gc/peers/ocaml) \
+	$(call found,go,$(out)/gc/peers/go)
 peers: $(out)/rusage $(peers) $(foreach name,$(gc_names),$(out)/gc/$(name).managed)
 plain = $(LLVM_BIN)/clang -O2 -Iinclude -include bench/gc/peers/malloc.h
 
@@ -211,7 +215,8 @@ $(out)/%.exe: $(BUILD)/tenon
 	$(BUILD)/tenon build --kind=exe -o $@ $(filter-out $(BUILD)/tenon,$^) && strip $@
 
 $(out)/words.bc: examples/collected/words.c
-	$(LLVM_BIN)/clang --target=x86_64-linux-musl -nostdlibinc -isystem $(MUSL_INCLUDE) -Iinclude -O1 -Xclang -disable-llvm-passes \
+	$(LLVM_BIN)/clang --target=x86_64-linux-musl -nostdlibinc -isystem $(MUSL_INCLUDE) -Iinclude -O1 -Xclang \
+		-disable-llvm-passes \
 		-emit-llvm -c $< -o $@
 
 # The peer.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* rusage FILE COMMAND [ARG...]: runs the command and appends a line to the file: seconds of processor time, seconds from
- * before the process is made until it has ended, MB of its greatest resident set. Its status is the command's. */
+/* rusage FILE COMMAND [ARG...]: runs the command and appends a line to the file: seconds of processor time, seconds
+ * from before the process is made until it has ended, MB of its greatest resident set. Its status is the command's. */
 
 #include <spawn.h>
 #include <stdio.h>

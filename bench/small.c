@@ -5,7 +5,8 @@
  *     one by one     10,000 objects, each added and looked up before the next: median and 99th percentile of the time,
  *                    memory per object above the object's own code and data, mappings
  *     in one session 200,000 objects
- *     removed again  1,000,000 objects, at most 8 at a time: time to add and to remove, resident set at the beginning and end
+ *     removed again  1,000,000 objects, at most 8 at a time: time to add and to remove, resident set at the beginning
+ *                    and end
  */
 
 #include <stdbool.h>

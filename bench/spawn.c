@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* spawn RUNS COMMAND [ARG...]: runs the command RUNS times, one after the other, each a new process, and prints medians:
- * time to the first byte of output and to the end (with the 90th percentile), peak resident set. What the command prints
- * as lines `WORD NUMBER` is measured too: the median of each word's numbers. The first run is not counted. */
+/* spawn RUNS COMMAND [ARG...]: runs the command RUNS times, one after the other, each a new process, and prints
+ * medians: time to the first byte of output and to the end (with the 90th percentile), peak resident set. What the
+ * command prints as lines `WORD NUMBER` is measured too: the median of each word's numbers. The first run is not
+ * counted. */
 
 #include <stdio.h>
 #include <stdlib.h>

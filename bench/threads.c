@@ -2,12 +2,12 @@
 
 /* link --threads N OBJECT...: what N threads that link at the same time get done, against one.
  *
- * Each thread has a library of its own and links each object into it, over and over, beginning with another one than its
- * neighbour; what it has linked it removes, so that memory is warm. A round is the same number of links for each thread,
- * and takes from its start until the last thread is done. Rounds of one thread, of all in one session, and of all in
- * sessions of their own, which is what the machine can do, follow one another, so that they meet the same conditions. A
- * round takes about half a second: in the first milliseconds it is the scheduler that decides, by where it puts new
- * threads. */
+ * Each thread has a library of its own and links each object into it, over and over, beginning with another one than
+ * its neighbour; what it has linked it removes, so that memory is warm. A round is the same number of links for each
+ * thread, and takes from its start until the last thread is done. Rounds of one thread, of all in one session, and
+ * of all in sessions of their own, which is what the machine can do, follow one another, so that they meet the same
+ * conditions. A round takes about half a second: in the first milliseconds it is the scheduler that decides, by
+ * where it puts new threads. */
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 
 /* throw OBJECT: how long exceptions take when many objects are loaded. OBJECT is what bench/throw_through.s makes.
  *
- * An exception is raised by a host function that a loaded one calls, with no handler on the stack: the time is that of the
- * search for one, which meets every frame; the search for the handler is what finds and sorts unwind tables.
+ * An exception is raised by a host function that a loaded one calls, with no handler on the stack: the time is that of
+ * the search for one, which meets every frame; the search for the handler is what finds and sorts unwind tables.
  *
  *     one       with one object, from the second exception on: what all others have to be compared with
  *     first     the first one after 40,000 objects were linked

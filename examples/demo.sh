@@ -37,8 +37,8 @@ bitcode() {
     "$clang" "$@" -O1 -c -emit-llvm "$programs/$name.c" -o "$out/$name.bc" || fail "clang failed"
 }
 
-# compare NAME COMMAND WORD...: runs the words after `tenon run --stats` and the ordinary COMMAND, both with standard input
-# from $input, and says whether they agree. Leaves $out/NAME.stats and the times in NAME_tenon, NAME_command.
+# compare NAME COMMAND WORD...: runs the words after `tenon run --stats` and the ordinary COMMAND, both with standard
+# input from $input, and says whether they agree. Leaves $out/NAME.stats and the times in NAME_tenon, NAME_command.
 compare() {
     local name=$1 command=$2
     shift 2
@@ -70,7 +70,8 @@ stat() {
 
 row() { printf '  %-44s %14s %14s\n' "$1" "$(stat lua "${@:2}")" "$(stat sqlite "${@:2}")"; }
 
-say "" "Tenon is one static file: $(du -h --apparent-size "$BUILD/tenon" | cut -f1)B, no LLVM, no linker, no dynamic loader beside it." \
+size=$(du -h --apparent-size "$BUILD/tenon" | cut -f1)
+say "" "Tenon is one static file: ${size}B, no LLVM, no linker, no dynamic loader beside it." \
     "It compiles LLVM IR, links it with ordinary archives in memory and runs it." ""
 
 say "1. Lua: a main of 40 lines as bitcode, joined with Debian's liblua5.4.a, steps five planets"
@@ -111,9 +112,10 @@ packages=
 [ "$BUILD" = build ] || packages="PKG_CONFIG_PATH=$(realpath "$BUILD")/pkgconfig "
 other=
 ! "$BUILD/tenon" --version | grep -q AArch64 || other=" --triple=aarch64-linux-gnu"
+hello_to_ir="$clang -O1 -c -emit-llvm examples/hello/hello.c"
 say "" "What to try next" \
     "  $BUILD/tenon run examples/hello/hello.ll" \
-    "  $clang -O1 -c -emit-llvm examples/hello/hello.c -o $out/hello.bc && $BUILD/tenon run --stats $out/hello.bc -- you" \
+    "  $hello_to_ir -o $out/hello.bc && $BUILD/tenon run --stats $out/hello.bc -- you" \
     "  $BUILD/tenon compile --emit=asm$other examples/hello/hello.ll -o -" \
     "  $BUILD/tenon inspect $archives/libz.a" \
     "  ${packages}make -C examples/plugin run    # your own static program, with plugins" \

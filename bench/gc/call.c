@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What calls out of managed code cost: the loops of caller.c and inline.cpp, each of which calls an empty function, and one that calls nothing. In ns for each
- * call, the least of several runs. */
+/* What calls out of managed code cost: the loops of caller.c and inline.cpp, each of which calls an empty function,
+ * and one that calls nothing. In ns for each call, the least of several runs. */
 
 #include <stdio.h>
 

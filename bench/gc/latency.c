@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Requests over a heap of 500 MB: each makes garbage, one in eight replaces a tree that lived long. How long do they take at worst?
+/* Requests over a heap of 500 MB: each makes garbage, one in eight replaces a tree that lived long. How long do they
+ * take at worst?
  *     latency [REQUESTS TREES] */
 
 #include "workload.h"

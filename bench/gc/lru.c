@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* An LRU cache, a hash table and a list, replaced all the time: most objects live long and die old, and old ones are stored to.
+/* An LRU cache, a hash table and a list, replaced all the time: most objects live long and die old, and old ones are
+ * stored to.
  *     lru [ENTRIES REQUESTS] */
 
 #include "workload.h"

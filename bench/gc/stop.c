@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Time to safepoint: a thread runs loop.c's loop, and another one asks for collections. From each request until the loop has stopped,
- * in ns. Needs two cores of its own: else it is measured how long the scheduler lets the loop wait for one. */
+/* Time to safepoint: a thread runs loop.c's loop, and another one asks for collections. From each request until the
+ * loop has stopped, in ns. Needs two cores of its own: else it is measured how long the scheduler lets the loop wait
+ * for one. */
 
 #include <pthread.h>
 #include <sched.h>

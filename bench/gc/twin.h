@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* -include twin.h makes of collected C its unmanaged twin: ordinary pointers, and the same allocation inline, from memory that is never collected. What is
- * left between the two is what it costs that roots are known. */
+/* -include twin.h makes of collected C its unmanaged twin: ordinary pointers, and the same allocation inline, from
+ * memory that is never collected. What is left between the two is what it costs that roots are known. */
 
 #ifndef BENCH_GC_TWIN_H
 #define BENCH_GC_TWIN_H

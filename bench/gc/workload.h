@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What the workloads share. They are collected C (tenon_managed.h); with -DTN_UNMANAGED they are plain C that never frees. */
+/* What the workloads share. They are collected C (tenon_managed.h); with -DTN_UNMANAGED they are plain C that never
+ * frees. */
 
 #ifndef BENCH_GC_WORKLOAD_H
 #define BENCH_GC_WORKLOAD_H

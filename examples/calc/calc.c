@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A product that links both archives: a calculator whose lines become machine code. It writes IR as text (parse.c), compiles
- * it to an object in memory, links that and calls it.
+/* A product that links both archives: a calculator whose lines become machine code. It writes IR as text (parse.c),
+ * compiles it to an object in memory, links that and calls it.
  *
  *     printf '%s\n' 'fib(n) = n < 2 ? n : fib(n-1) + fib(n-2)' 'fib(32)' | calc */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The language: one line is a function, `area(r) = 3.14159 * r * r`, or an expression to compute. Everything is a double.
- * Operators: ? :   < > ==   + -   * /   unary -   and calls. */
+/* The language: one line is a function, `area(r) = 3.14159 * r * r`, or an expression to compute. Everything is a
+ * double. Operators: ? :   < > ==   + -   * /   unary -   and calls. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +15,6 @@ struct function {
 extern struct function functions[256];
 extern int function_count;
 
-/* Writes the IR of one line as a module. *function gets what it defines; an expression is a function without arguments that
- * is called `line.N`. Returns NULL, or what is wrong. */
+/* Writes the IR of one line as a module. *function gets what it defines; an expression is a function without
+ * arguments that is called `line.N`. Returns NULL, or what is wrong. */
 const char *compile_line(const char *line, int number, FILE *ir, struct function *function);

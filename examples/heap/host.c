@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A host in C with a collected heap but no managed code: a cache of documents that find each other by weak references. It holds
- * objects by handles, so the collector may move them at any time. */
+/* A host in C with a collected heap but no managed code: a cache of documents that find each other by weak
+ * references. It holds objects by handles, so the collector may move them at any time. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A product that is one static file and yet loads plugins: relocatable objects, as the compiler leaves them. No dlopen, no
- * dynamic loader, no linker on the machine where it runs. Plugins see what is exported here, and nothing else. */
+/* A product that is one static file and yet loads plugins: relocatable objects, as the compiler leaves them. No
+ * dlopen, no dynamic loader, no linker on the machine where it runs. Plugins see what is exported here, and nothing
+ * else. */
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A product whose rules are loaded when they are needed, and replaced while it runs. Each rule is a relocatable object with
- * one function. Nothing is loaded before it is called: a materializer promises each rule by name, and reads its file when
- * the promise is due. The program calls `price`, a lazy function whose address never changes. A new version of the rules
- * replaces the old one behind that address; the old one is removed with all its code once no thread runs it any more.
+/* A product whose rules are loaded when they are needed, and replaced while it runs. Each rule is a relocatable object
+ * with one function. Nothing is loaded before it is called: a materializer promises each rule by name, and reads its
+ * file when the promise is due. The program calls `price`, a lazy function whose address never changes. A new version
+ * of the rules replaces the old one behind that address; the old one is removed with all its code once no thread runs
+ * it any more.
  *
  *     host FOLDER...      each folder is a version of the rules */
 
@@ -94,8 +95,8 @@ static int no_rule(int amount)
     return amount; /* so the price stays as it was */
 }
 
-/* Two libraries: `rules` holds the rules, which come and go, and finds this program's symbols; `program` holds the name that is
- * called. */
+/* Two libraries: `rules` holds the rules, which come and go, and finds this program's symbols; `program` holds the
+ * name that is called. */
 static int open_libraries(struct tn_session *session, struct tn_library **program, struct tn_library **rules,
                           struct tn_error *err)
 {

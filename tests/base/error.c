@@ -77,7 +77,8 @@ static void appending_cuts_in_the_same_way(void **state)
     assert_memory_equal(err.text, "undefined:\n  0\n  1\n", 19);
 }
 
-/* Line breaks of the format stay, those of names do not: also where the name has every character that could tell them apart. */
+/* Line breaks of the format stay, those of names do not: also where the name has every character that could tell
+ * them apart. */
 static void arguments_are_quoted(void **state)
 {
     (void)state;

@@ -26,8 +26,8 @@ static void note_after(bool in_child)
     seen = tn__fork_generation();
 }
 
-/* Whoever takes a lock after the fork must not see the old generation: it would go on with memory that the other process
- * shares, until another thread sees the new one. */
+/* Whoever takes a lock after the fork must not see the old generation: it would go on with memory that the other
+ * process shares, until another thread sees the new one. */
 static void the_generation_changes_under_the_locks_on_both_sides(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a process may use, under control groups that the test makes up: files of its own in the places of the kernel's, in a mount
- * namespace of a child. */
+/* What a process may use, under control groups that the test makes up: files of its own in the places of the
+ * kernel's, in a mount namespace of a child. */
 
 #include <fcntl.h>
 #include <sched.h>

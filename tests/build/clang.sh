@@ -7,6 +7,7 @@
 . tests/build/check
 
 clang_build=$BUILD/clang
-succeeds "clang builds libtenon.a" make -s -f tools/build/rules.mk LLVM=0 BUILD="$clang_build" CC="$LLVM_BIN/clang" OPT=-O0 \
+succeeds "clang builds libtenon.a" make -s -f tools/build/rules.mk LLVM=0 BUILD="$clang_build" CC="$LLVM_BIN/clang" \
+    OPT=-O0 \
     "$clang_build/libtenon.a"
 some "the library is there" "$(find "$clang_build" -name libtenon.a)"

@@ -120,7 +120,8 @@ done
 succeeds "with CMake it is built" with_cmake "$work/c"
 answers "with CMake it compiles and runs" "answer 42" "$work/c/build/product"
 answers "a shared library made with CMake exports what is its own" "main seven" \
-    bash -c "nm -D --defined-only '$work/c/build/libmodule.so' | grep -v '_tn_exports$' | sed 's/.* //' | sort | paste -sd ' '"
+    bash -c "nm -D --defined-only '$work/c/build/libmodule.so' | grep -v '_tn_exports$' | sed 's/.* //' | sort |
+        paste -sd ' '"
 
 answers "the example runs from there" "832040" \
     bash -c "cd '$root/share/doc/tenon/examples/calc' && make -s run CC='$CC' | sed -n 1p"

@@ -26,4 +26,5 @@ done <commands
 
 sed -i '/^TN_EXPORT/d' host.c
 bash -c "$(grep -m 1 ' host\.c ' commands)"
-some "without the export the name is undefined" "$(./host plugin.o 2>&1 | grep 'host_say.*plugin\.o\|plugin\.o.*host_say')"
+some "without the export the name is undefined" \
+    "$(./host plugin.o 2>&1 | grep 'host_say.*plugin\.o\|plugin\.o.*host_say')"

@@ -16,14 +16,16 @@ sleep 0.3
 rmdir "${0%/*}/lock" 2>/dev/null
 END
 chmod +x "$work/build"
-MAKEFLAGS= make -s -j3 setup=true make_in="$work/build" BUILD="$work" all "$work/libtenon.a" "$work/tenon" >"$work/said" 2>&1
+MAKEFLAGS= make -s -j3 setup=true make_in="$work/build" BUILD="$work" all "$work/libtenon.a" "$work/tenon" \
+    >"$work/said" 2>&1
 if [ "$(grep -c '^built' "$work/log")" = 3 ] && ! grep -q overlap "$work/log"; then
     echo "ok goals that are given together are made one after the other"
 else
     echo "not ok goals that are given together are made one after the other: $(xargs <"$work/log")"
 fi
 
-# Stands in for make: does what the case says for one goal; else lint has no summary, and each other goal passes ten tests.
+# Stands in for make: does what the case says for one goal; else lint has no summary, and each other goal passes ten
+# tests.
 cat >"$work/make" <<'END'
 #!/bin/sh
 if [ -f "${0%/*}/does-$1" ]; then . "${0%/*}/does-$1"
@@ -55,5 +57,6 @@ for part in test test-qemu asan models; do
     ci "$part fails before its tests" 1 "30 passed, 1 failed" $part "exit 2"
     ci "$part runs no tests" 1 "30 passed, 1 failed" $part "exit 0"
     ci "tests of $part are skipped" 0 "39 passed, 0 failed, 3 skipped" $part "echo 9 passed, 0 failed, 3 skipped"
-    ci "the last summary of $part counts" 0 "31 passed, 0 failed" $part "echo 5 passed, 5 failed; echo 1 passed, 0 failed"
+    ci "the last summary of $part counts" 0 "31 passed, 0 failed" $part \
+        "echo 5 passed, 5 failed; echo 1 passed, 0 failed"
 done

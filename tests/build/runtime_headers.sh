@@ -13,7 +13,8 @@ beginning() { sed -n '3,/\*\/$/p' "$1"; }
 for header in include/tenon.h include/tenon/*.h; do
     name=${header#include/}
     printf '#include "%s"\n#include "%s"\n' "$name" "$name" >"$work/alone.c"
-    succeeds "$name alone, in C11" "${CC:-gcc}" -std=c11 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror -Iinclude \
+    succeeds "$name alone, in C11" "${CC:-gcc}" -std=c11 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror \
+        -Iinclude \
         -fsyntax-only "$work/alone.c"
     succeeds "$name alone, in C++17" "${CXX:-g++}" -std=c++17 -Wall -Wextra -Werror -Iinclude \
         -fsyntax-only -xc++ "$work/alone.c"

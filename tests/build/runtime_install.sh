@@ -60,12 +60,14 @@ share/doc/tenon/examples/rules/price.c
 share/doc/tenon/examples/rules/shipping.c
 END
 ))"
-none "every page that README and the headers name is there" "$(grep -rhoE '\bdoc/[A-Z]+\.md' "$root/include" "$root/share/doc/tenon/README.md" |
+none "every page that README and the headers name is there" \
+    "$(grep -rhoE '\bdoc/[A-Z]+\.md' "$root/include" "$root/share/doc/tenon/README.md" |
     sort -u | while read -r page; do [ -f "$root/share/doc/tenon/$page" ] || echo "$page"; done)"
 none "no file names the folder of the build or of the package" "$(grep -rlF -e "$(pwd -P)" -e "$work/stage" "$root")"
 some "the archive that was built does" "$(grep -lF "$(pwd -P)" "$BUILD/libtenon.a")"
 none "every file can be read by all" "$(find "$root" -type f ! -perm -444)"
-answers "the version is that of the header" "$(sed -n 's/^#define TN_VERSION_STRING "\(.*\)"/\1/p' include/tenon/base.h)" \
+answers "the version is that of the header" \
+    "$(sed -n 's/^#define TN_VERSION_STRING "\(.*\)"/\1/p' include/tenon/base.h)" \
     pkg-config --modversion tenon
 
 # ---- a product ----
@@ -137,7 +139,8 @@ product "with tn_resolve_symtab, -static" with_symtab $CC -static -DSYMTAB
 
 succeeds "with CMake it is built" with_cmake "$work/product"
 answers "with CMake it loads an archive" "answer 42" "$work/product/build/product" "$work/loaded.a"
-some "CMake is told that there is no code generator" "$(cmake -S "$work/product" -B "$work/product/build" 2>&1 | grep 'no code generator')"
+some "CMake is told that there is no code generator" \
+    "$(cmake -S "$work/product" -B "$work/product/build" 2>&1 | grep 'no code generator')"
 sed -i 's/tenon 0.1 REQUIRED/tenon 0.2 REQUIRED/' "$work/product/CMakeLists.txt"
 some "CMake refuses another version" "$(with_cmake "$work/product" 2>&1 | grep 'with requested version "0.2"')"
 

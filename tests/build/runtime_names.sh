@@ -14,7 +14,8 @@ visible=$(readelf --wide --syms "$archive" |
 debuggers='__jit_debug_(register_code|descriptor)$'
 
 some "it defines public names" "$(echo "$visible" | grep '^DEFAULT tn_')"
-none "every public name begins with tn_" "$(echo "$visible" | grep '^DEFAULT' | grep -v -E "^DEFAULT (tn_[a-z]|$debuggers)")"
+none "every public name begins with tn_" "$(echo "$visible" | grep '^DEFAULT' |
+    grep -v -E "^DEFAULT (tn_[a-z]|$debuggers)")"
 some "debuggers find their interface" "$(echo "$visible" | grep -E "^DEFAULT $debuggers")"
 some "it defines internal names" "$(echo "$visible" | grep '^HIDDEN tn__')"
 none "every internal name begins with tn__" "$(echo "$visible" | grep -v '^DEFAULT' | grep -v ' tn__[a-z]')"

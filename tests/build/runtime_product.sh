@@ -31,7 +31,8 @@ END
 build() {
     local out=$1
     shift
-    $CC -Iinclude -Wl,--fatal-warnings "$work/product.c" "$@" "$BUILD/libtenon.a" -Wl,--no-whole-archive -lelf -lz -o "$out" &&
+    $CC -Iinclude -Wl,--fatal-warnings "$work/product.c" "$@" "$BUILD/libtenon.a" -Wl,--no-whole-archive -lelf -lz \
+        -o "$out" &&
         "$out"
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Hosts that are shared libraries, as modules of Python and Java are: loaded by a running program, which has little thread-local
-# memory left for them, and exporting nothing but what is theirs.
+# Hosts that are shared libraries, as modules of Python and Java are: loaded by a running program, which has little
+# thread-local memory left for them, and exporting nothing but what is theirs.
 
 . tests/build/check
 
@@ -92,11 +92,14 @@ says() { python3 "$@" 2>&1 | paste -sd ' '; }
 strict=-Wl,-z,defs
 for model in "" -fPIC; do
     succeeds "an object${model:+ ($model)} is compiled" "$CC" -O1 $model -c "$work/loaded.c" -o "$work/loaded.o"
-    succeeds "a host of libtenon.a is linked" "$CC" -shared -fPIC $strict "$work/host.c" $(pkg-config --cflags --libs tenon) -o "$work/host.so"
-    some "Python loads it, and it loads the object${model:+ ($model)}" "$(says "$work/host.py" "$work/host.so" "$work/loaded.o" | grep -x '42 42')"
+    succeeds "a host of libtenon.a is linked" "$CC" -shared -fPIC $strict "$work/host.c" \
+        $(pkg-config --cflags --libs tenon) -o "$work/host.so"
+    some "Python loads it, and it loads the object${model:+ ($model)}" \
+        "$(says "$work/host.py" "$work/host.so" "$work/loaded.o" | grep -x '42 42')"
 done
 some "it exports what is its own" "$(exports "$work/host.so" | grep -x 'complaint run')"
 
-succeeds "a host with the compiler is linked" "$CC" -shared -fPIC $strict "$work/compiler.c" $(pkg-config --cflags --libs tenon-codegen) -o "$work/compiler.so"
+succeeds "a host with the compiler is linked" "$CC" -shared -fPIC $strict "$work/compiler.c" \
+    $(pkg-config --cflags --libs tenon-codegen) -o "$work/compiler.so"
 some "Python loads it, and it compiles" "$(says "$work/compiler.py" "$work/compiler.so" | grep -x 'compiled refused')"
 some "it exports what is its own" "$(exports "$work/compiler.so" | grep -x 'compile message')"

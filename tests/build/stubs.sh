@@ -30,13 +30,15 @@ compile rest 'int other(void); int other(void) { return 3; }'
 compile static 'int other(void); static __attribute__((noinline, used)) int offered(int n) { return n + 2; }
 int other(void) { return offered(1); }'
 for name in small managed full; do
-    none "$name: no name is there twice" "$(nm "$BUILD/obj/stub/$name" | awk '$2 ~ /[A-Z]/ { print $3 }' | sort | uniq -d)"
+    none "$name: no name is there twice" "$(nm "$BUILD/obj/stub/$name" | awk '$2 ~ /[A-Z]/ { print $3 }' | sort |
+        uniq -d)"
 done
 { cat "$BUILD/obj/stub/small.list"; printf '%s\n' offered other user; } | sort -u >"$work/list"
 none "a hidden name: the stub can be made" "$(link "$work"/{hidden,caller,rest}.o)"
 some "it is offered" "$(nm "$work/stub" | grep ' T offered$')"
 rm -f "$work/stub"
-some "a hidden name and a static one: refused" "$(link "$work"/{hidden,caller,static}.o | grep ': defined twice: offered$')"
+some "a hidden name and a static one: refused" "$(link "$work"/{hidden,caller,static}.o |
+    grep ': defined twice: offered$')"
 none "then there is no stub" "$(ls "$work" | grep '^stub$')"
 
 # ---- objects that are compiled for size with musl (tools/build/musl.mk) ----

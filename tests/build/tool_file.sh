@@ -12,7 +12,8 @@ some "it is a fixed-address program" "$(readelf --file-header "$tool" | grep 'Ty
 none "it names no dynamic loader and no shared library" "$(echo "$segments" | grep -E '^ *(INTERP|DYNAMIC) ')"
 none "no segment is writable and executable" "$(echo "$segments" | grep -E '^ *[A-Z_]+ +0x.* (RWE|WE|RW ?E) ')"
 some "its segments are found" "$(echo "$segments" | grep -E '^ *LOAD .* R E ')"
-none "it is stripped" "$(echo "$sections" | grep -E ' \.debug_[a-z]+ ')$(nm "$tool" | grep -v -E ' __jit_debug_(register_code|descriptor)$')"
+none "it is stripped" "$(echo "$sections" | grep -E ' \.debug_[a-z]+ ')$(nm "$tool" |
+    grep -v -E ' __jit_debug_(register_code|descriptor)$')"
 some "but for what debuggers look for" "$(nm "$tool" | grep -x '[0-9a-f]* . __jit_debug_register_code')"
 some "its twin is not" "$(readelf --wide --sections "$tool.debug" | grep ' \.symtab ')"
 

@@ -7,7 +7,8 @@
 linked=$(grep -o 'lib[A-Za-z0-9_+-]*\.a(' "$BUILD/tenon.map" | sort -u)
 
 some "the map names LLVM's libraries" "$(echo "$linked" | grep '^libLLVMCodeGen\.a')"
-for library in OrcJIT OrcShared OrcTargetProcess OrcDebugging JITLink RuntimeDyld ExecutionEngine MCJIT Interpreter Passes LTO; do
+for library in OrcJIT OrcShared OrcTargetProcess OrcDebugging JITLink RuntimeDyld ExecutionEngine MCJIT Interpreter \
+    Passes LTO; do
     none "without LLVM$library" "$(echo "$linked" | grep "^libLLVM$library\.a")"
 done
 none "without lld" "$(echo "$linked" | grep '^liblld')"

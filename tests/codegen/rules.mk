@@ -7,7 +7,8 @@ corpus := $(notdir $(basename $(wildcard tests/codegen/data/*.c)))
 $(call obj,$(wildcard tests/codegen/support/*.c)) $(codegen_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): \
 	extra = -Itests/codegen/support $(extra_of_$(basename $(basename $(@F))))
 
-# ---- corpus.c: programs as a front end hands them over; $(codegen_data)/*.o are the same, compiled by the C compiler ----
+# ---- corpus.c: programs as a front end hands them over; $(codegen_data)/*.o are the same, compiled by the C compiler
+# ----
 
 # Contraction off: a fused multiply-add would round differently from the C compiler's code. The other architectures have
 # no C library here; the programs do without its headers.
@@ -35,7 +36,8 @@ $(BUILD)/tests/codegen/parts/split $(BUILD)/tests/codegen/jit/jit: | $(corpus_ir
 define front_end_rule
 $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
 	@mkdir -p $$(@D)
-	$$(call step,CLANG)$(llvm_bin)/clang $$(front_end_$(1)) -Wall -Wextra -Werror -ffp-contract=off -g -emit-llvm -c $$< -o $$@
+	$$(call step,CLANG)$(llvm_bin)/clang $$(front_end_$(1)) -Wall -Wextra -Werror -ffp-contract=off -g -emit-llvm -c $$< \
+		-o $$@
 endef
 $(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))
 

@@ -152,7 +152,8 @@ static void architectures_are_found(void **state)
     assert_null(tn_cpu_arch_at(3));
 }
 
-/* Numbers of a newer table are printed as numbers; short buffers are filled and ended; the length is the whole one's. */
+/* Numbers of a newer table are printed as numbers; short buffers are filled and ended; the length is the whole
+ * one's. */
 static void sets_are_printed(void **state)
 {
     const struct tn_cpu_arch *arch = tn_cpu_arch_find("x86-64");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Time and memory are bounded by the size of the input (doc/DESIGN.md, "Hostile input"). Memory is what the allocator below has
- * given out at most; the rest is limited by libFuzzer (-malloc_limit_mb). The limits on time leave room for sanitizers and for a
- * loaded machine: they find work that grows with the square of the input. */
+/* Time and memory are bounded by the size of the input (doc/DESIGN.md, "Hostile input"). Memory is what the
+ * allocator below has given out at most; the rest is limited by libFuzzer (-malloc_limit_mb). The limits on time
+ * leave room for sanitizers and for a loaded machine: they find work that grows with the square of the input. */
 
 #ifndef TENON_TESTS_FUZZ_BOUNDS_H
 #define TENON_TESTS_FUZZ_BOUNDS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any text as a target string: the first byte chooses the architecture and whether it stands for an image. What is accepted
- * is closed, is matched without surprise, and limits a CPU to less than it had. */
+/* Any text as a target string: the first byte chooses the architecture and whether it stands for an image. What is
+ * accepted is closed, is matched without surprise, and limits a CPU to less than it had. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any bytes as an object, linked in this process from first to last and removed again: with every observer there is, and with its
- * unwind table registered and searched. Nothing of it is called, so objects with indirect functions, whose resolvers a link calls,
- * are passed over. */
+/* Any bytes as an object, linked in this process from first to last and removed again: with every observer there is,
+ * and with its unwind table registered and searched. Nothing of it is called, so objects with indirect functions,
+ * whose resolvers a link calls, are passed over. */
 
 #include <dirent.h>
 #include <sys/random.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any bytes as a shared library with an image: its headers, its tables with a checksum that fits, its relocations in memory.
- * Nothing of it is called. */
+/* Any bytes as a shared library with an image: its headers, its tables with a checksum that fits, its relocations in
+ * memory. Nothing of it is called. */
 
 #include "base/os.h"
 #include "fuzz.h"

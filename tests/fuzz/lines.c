@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any bytes as .debug_line, which is its own .debug_str and .debug_line_str. What is read is sorted and can be found. */
+/* Any bytes as .debug_line, which is its own .debug_str and .debug_line_str. What is read is sorted and can be
+ * found. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any bytes as an object, linked from first to last for another address space, so that nothing of it can run: all of it, and
- * then, in a library of its own, what is left when it is stripped. */
+/* Any bytes as an object, linked from first to last for another address space, so that nothing of it can run: all of
+ * it, and then, in a library of its own, what is left when it is stripped. */
 
 #include "bounds.h"
 #include "fuzz.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Any bytes as stack maps. What is accepted is decoded without leaving the section, is found, and is gone when it was removed. */
+/* Any bytes as stack maps. What is accepted is decoded without leaving the section, is found, and is gone when it
+ * was removed. */
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Managed code that was compiled for another version of the runtime ABI: whatever would load, link or run it says so, and names both versions.
+# Managed code that was compiled for another version of the runtime ABI: whatever would load, link or run it says so,
+# and names both versions.
 
 . tests/build/check
 
@@ -21,7 +22,8 @@ refused() {
 }
 
 printf '\x63\0\0\0' >"$work/99"
-"$tenon" compile "$input" -o "$work/good.o" && objcopy --update-section tenon_abi="$work/99" "$work/good.o" "$work/other.o" &&
+"$tenon" compile "$input" -o "$work/good.o" && objcopy --update-section tenon_abi="$work/99" "$work/good.o" \
+    "$work/other.o" &&
     echo 'int other(void) { return 0; }' | "$CC" -xc -c - -o "$work/plain.o" || exit 1
 ar rc "$work/other.a" "$work/plain.o" "$work/other.o"
 succeeds "of this version" "$tenon" run "$work/good.o"
@@ -38,17 +40,24 @@ int main(void)
 }
 END
 sed 's/@main/@second/' "$input" >"$work/second.ll"
-"$tenon" compile "$work/second.ll" -o "$work/second.o" && "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/program" || exit 1
+"$tenon" compile "$work/second.ll" -o "$work/second.o" &&
+    "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational \
+        -lpthread -o "$work/program" || exit 1
 succeeds "a program of this version" "$work/program"
-objcopy --update-section tenon_abi="$work/99" "$work/second.o" && "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/program" || exit 1
+objcopy --update-section tenon_abi="$work/99" "$work/second.o" &&
+    "$CC" -static -Iinclude "$work/host.c" "$work/second.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational \
+        -lpthread -o "$work/program" || exit 1
 refused "a program" "this program" "$work/program"
 
-sed 's/@build/@first_build/; s/@sum/@first_sum/; s/@node/@first_node/; s/@name/@first_name/; s/@format/@first_format/' "$input" >"$work/first.ll"
+sed 's/@build/@first_build/; s/@sum/@first_sum/; s/@node/@first_node/; s/@name/@first_name/; s/@format/@first_format/' \
+    "$input" >"$work/first.ll"
 for kind in exe shared image; do
-    refused "build --kind=$kind" "$work/second.o" "$tenon" build --kind=$kind -o "$work/out" "$work/first.ll" "$work/second.o"
+    refused "build --kind=$kind" "$work/second.o" "$tenon" build --kind=$kind -o "$work/out" "$work/first.ll" \
+        "$work/second.o"
 done
 
-"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/loading" || exit 1
+"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational \
+    -lpthread -o "$work/loading" || exit 1
 for kind in shared image; do
     succeeds "build --kind=$kind of this version" "$tenon" build --kind=$kind -o "$work/out" "$input"
     succeeds "$kind of this version" "$work/loading" "$work/out"

@@ -9,7 +9,8 @@ unset TENON_GC
 out=$BUILD/tests/gc/collectors
 mkdir -p "$out"
 for own in "" -DOWN; do
-    "$CC" -std=c11 -Wall -Wextra $own -static -Iinclude -Isrc tests/gc/collectors/host.c "$BUILD/libtenon.a" -lpthread -o "$out/host$own" || exit 1
+    "$CC" -std=c11 -Wall -Wextra $own -static -Iinclude -Isrc tests/gc/collectors/host.c "$BUILD/libtenon.a" -lpthread \
+        -o "$out/host$own" || exit 1
 done
 
 # says NAME WANTED COMMAND...
@@ -25,6 +26,8 @@ says "the default" collected "$out/host"
 says "named" collected env TENON_GC=copy "$out/host"
 some "it is in the program" "$(copying "$out/host")"
 says "the program's choice" own "$out/host-DOWN"
-says "not in the program" "1 TENON_GC=copy: the program does not contain this collector" env TENON_GC=copy "$out/host-DOWN"
-says "no collector" "0 TENON_GC names no collector: 'other'; there are: copy, generational" env TENON_GC=other "$out/host-DOWN"
+says "not in the program" "1 TENON_GC=copy: the program does not contain this collector" env TENON_GC=copy \
+    "$out/host-DOWN"
+says "no collector" "0 TENON_GC names no collector: 'other'; there are: copy, generational" env TENON_GC=other \
+    "$out/host-DOWN"
 none "it is not in the program" "$(copying "$out/host-DOWN")"

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Generated programs (tests/gc/generate) under stress, at each optimisation level in turn: each prints the same as without a collector.
+# Generated programs (tests/gc/generate) under stress, at each optimisation level in turn: each prints the same as
+# without a collector.
 #     tests/gc/generate.sh [FIRST [COUNT [LEVELS [KIND]]]]
 # LEVELS is a list like "0 1 2 3": each program then runs at all of these. Of the kind KIND are most statements.
 # Several programs are compiled and run as one, of two modules; if they fail, each by itself.
-# SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which is an error if they find
-# something, for then the generator is wrong; if programs fail, under each of them.
+# SANITIZERS is a list of clang's: what is expected comes from ordinary programs under one of them in turn, which is an
+# error if they find something, for then the generator is wrong; if programs fail, under each of them.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
@@ -24,7 +25,8 @@ module() {
     generate "$2" "$4" "$5" >"$1.c" && generate "$3" "$4" "$5" >"$1.ll" &&
         $clang $sanitized -O0 -DTN_UNMANAGED -c "$1.c" -o "$1.o" &&
         $clang -g -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$1.c" -o "$1.c.bc" &&
-        "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" || { echo "it does not compile"; return 1; }
+        "$LLVM_BIN/llvm-link" --suppress-warnings "$1.c.bc" "$1.ll" -o "$1.bc" ||
+            { echo "it does not compile"; return 1; }
 }
 
 # build STEM FIRST COUNT SANITIZER: makes STEM.want, the expected output, and two modules; or prints what went wrong

@@ -5,9 +5,11 @@
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 out=$BUILD/tests/gc/jumps
 mkdir -p "$out"
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/jumps/managed.c -o "$out/managed.bc" &&
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/jumps/managed.c \
+    -o "$out/managed.bc" &&
     "$BUILD/tenon" compile -O2 "$out/managed.bc" -o "$out/managed.o" &&
-    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$out/host" || exit 1
+    "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$BUILD/libtenon.a" \
+        -Wl,-u,tn_collector_generational -lpthread -o "$out/host" || exit 1
 
 for i in 0 1 2 3; do echo "190 435"; done >"$out/want"
 for setting in TENON_GC_VERIFY=1 TENON_GC_STRESS=1; do

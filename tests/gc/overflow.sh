@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Recursion without an end: the tool says in which function the stack is full, in whichever thread; then, and for other faults, the
-# program ends as it would have.
+# Recursion without an end: the tool says in which function the stack is full, in whichever thread; then, and for other
+# faults, the program ends as it would have.
 
 : "${BUILD:=build}" "${CC:=cc}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 out=$BUILD/tests/gc/overflow.out
 mkdir -p "$out"
 ulimit -c 0
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/overflow.c -o "$out/overflow.bc" || exit 1
-"$BUILD/tenon" compile -O2 "$out/overflow.bc" -o "$out/overflow.o" && "$CC" -static "$out/overflow.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -o "$out/overflow" || exit 1
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/overflow.c \
+    -o "$out/overflow.bc" || exit 1
+"$BUILD/tenon" compile -O2 "$out/overflow.bc" -o "$out/overflow.o" &&
+    "$CC" -static "$out/overflow.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -o "$out/overflow" || exit 1
 
 # check NAME EXPECTED COMMAND...: ends by SIGSEGV; what it prints matches.
 check() {

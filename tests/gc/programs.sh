@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Collected C: each program prints the same as the program that the C compiler makes from the same source, at each optimisation level, with
-# and without everything moving at each safepoint. So does the static program that `tenon compile` and a linker make.
+# Collected C: each program prints the same as the program that the C compiler makes from the same source, at each
+# optimisation level, with and without everything moving at each safepoint. So does the static program that `tenon
+# compile` and a linker make.
 #
 # time limit: 900
 
@@ -28,17 +29,21 @@ check() {
     name=${name%.c}
     shift
     "$CC" -O1 -DTN_UNMANAGED -Iinclude -Itests/gc/support "$source" -o "$out/$name.plain" -lpthread &&
-        "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c "$source" -o "$out/$name.bc" ||
+        "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c "$source" \
+            -o "$out/$name.bc" ||
         { echo "not ok gc/programs $name: it does not compile"; return; }
     timeout 120 "$out/$name.plain" "$@" >"$out/want" 2>/dev/null ||
         { echo "not ok gc/programs $name: the plain program fails with status $?"; return; }
     for level in 0 1 2 3; do
         same "$name -O$level" "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
-        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level "$out/$name.bc" -- "$@"
+        same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level \
+            "$out/$name.bc" -- "$@"
     done
-    same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O1 --lazy "$out/$name.bc" -- "$@"
+    same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O1 --lazy "$out/$name.bc" \
+        -- "$@"
     "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
-        "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$out/$name.static" ||
+        "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread \
+            -o "$out/$name.static" ||
         echo "not ok gc/programs $name: it does not link"
     same "$name, static" env TENON_GC_STRESS=1 "$out/$name.static" "$@"
 }
@@ -53,5 +58,6 @@ for source in tests/gc/programs/*.c; do
 done
 
 # A million frames, ten million nodes: without stress, which would walk all of them each time.
-timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want" || echo "not ok gc/programs deep, large: the plain program fails with status $?"
+timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want" ||
+    echo "not ok gc/programs deep, large: the plain program fails with status $?"
 same "deep, large" "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000

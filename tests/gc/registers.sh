@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The barrier's calling convention (tests/gc/registers): compiled code relies on no register that the barrier may destroy, and does rely
-# on each of the others, so that a barrier which destroys one of these would be noticed.
+# The barrier's calling convention (tests/gc/registers): compiled code relies on no register that the barrier may
+# destroy, and does rely on each of the others, so that a barrier which destroys one of these would be noticed.
 
 . tests/build/check
 
@@ -10,7 +10,8 @@ out=$BUILD/tests/gc/registers
 mkdir -p "$out"
 [ "$(uname -m)" = x86_64 ] || { echo "ok gc/registers # SKIP managed code runs on x86-64 only"; exit 0; }
 "$CC" -O1 -w -DTN_UNMANAGED -Iinclude tests/gc/registers/managed.c -o "$out/plain" && "$out/plain" >"$out/want" &&
-    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/registers/managed.c -o "$out/managed.bc" &&
+    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/registers/managed.c \
+        -o "$out/managed.bc" &&
     "$BUILD/tenon" compile -O2 "$out/managed.bc" -o "$out/managed.o" || exit 1
 
 # build NAME OPTION...: the program with such a barrier
@@ -18,7 +19,8 @@ build() {
     local name=$1
     shift
     "$CC" -c "$@" tests/gc/registers/destroy_x86_64.s -o "$out/$name.o" &&
-        "$CC" -static -Wl,--wrap=tn__gc_log "$out/managed.o" "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$out/$name"
+        "$CC" -static -Wl,--wrap=tn__gc_log "$out/managed.o" "$out/$name.o" "$BUILD/libtenon.a" \
+            -Wl,-u,tn_collector_generational -lpthread -o "$out/$name"
 }
 
 # right NAME: it prints what the plain program does

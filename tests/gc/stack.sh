@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# References in stack memory whose type does not show them (tests/gc/stack), at each optimisation level, with and without polls, under stress.
+# References in stack memory whose type does not show them (tests/gc/stack), at each optimisation level, with and
+# without polls, under stress.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 out=$BUILD/tests/gc/stack
 mkdir -p "$out"
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -fexceptions -Iinclude -emit-llvm -c tests/gc/stack/main.c -o "$out/main.bc" &&
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -fexceptions -Iinclude -emit-llvm -c tests/gc/stack/main.c \
+    -o "$out/main.bc" &&
     "$LLVM_BIN/llvm-link" --suppress-warnings "$out/main.bc" tests/gc/stack/memory.ll -o "$out/whole.bc" || exit 1
 
 # Each function's result is the same; by_value adds up more.

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# How long it takes to stop a running loop: the median of 200 collections is at most 50 us. (The worst case depends on the scheduler if there are more
-# threads than cores.)
+# How long it takes to stop a running loop: the median of 200 collections is at most 50 us. (The worst case depends on
+# the scheduler if there are more threads than cores.)
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 out=$BUILD/tests/gc/stop
 mkdir -p "$out"
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/stop.c -o "$out/stop.bc" || exit 1
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/stop.c -o "$out/stop.bc" ||
+    exit 1
 
 TENON_GC_LOG=1 timeout 100 "$BUILD/tenon" run -O2 --polls=loops "$out/stop.bc" >"$out/got" 2>"$out/log"
 if [ "$(cat "$out/got")" = "42 1" ]; then
@@ -21,15 +22,19 @@ else
     echo "not ok gc/stop: within ${median:-?} ns"
 fi
 
-# A loop without polls keeps a collection waiting: which thread, and in which function, also if it has called out of managed code before.
-"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/delay.c -o "$out/delay.bc" || exit 1
+# A loop without polls keeps a collection waiting: which thread, and in which function, also if it has called out of
+# managed code before.
+"$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c tests/gc/stop/delay.c -o "$out/delay.bc" ||
+    exit 1
+seen="last seen in '\(spin\|run\)'"
 for arguments in "" again; do
     timeout 20 "$BUILD/tenon" run -O2 "$out/delay.bc" -- $arguments >"$out/got" 2>"$out/log"
     status=$?
     if [ "$status $(tail -1 "$out/got")" = "0 42" ] &&
-        grep -q "^tenon run: a collection has waited 1\.[0-9] s for thread [0-9]* (running), last seen in '\(spin\|run\)'$" "$out/log"; then
+        grep -q "^tenon run: a collection has waited 1\.[0-9] s for thread [0-9]* (running), $seen$" "$out/log"; then
         echo "ok gc/stop: the thread is named${arguments:+, $arguments}"
     else
-        echo "not ok gc/stop: the thread is named${arguments:+, $arguments}: $status $(head -1 "$out/got") $(head -1 "$out/log")"
+        said="$status $(head -1 "$out/got") $(head -1 "$out/log")"
+        echo "not ok gc/stop: the thread is named${arguments:+, $arguments}: $said"
     fi
 done

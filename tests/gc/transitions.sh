@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Calls of native code from managed code (tests/gc/transitions), while another thread collects without a pause: at each optimisation level,
-# plain, verified and under stress, and where the system refuses membarrier, from the beginning or later.
+# Calls of native code from managed code (tests/gc/transitions), while another thread collects without a pause: at each
+# optimisation level, plain, verified and under stress, and where the system refuses membarrier, from the beginning or
+# later.
 #
 # time limit: 600
 
@@ -9,7 +10,8 @@
 source=tests/gc/transitions
 out=$BUILD/tests/gc/transitions
 mkdir -p "$out"
-"$LLVM_BIN/clang" -O1 -fexceptions -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c $source/managed.c -o "$out/managed.bc" || exit 1
+"$LLVM_BIN/clang" -O1 -fexceptions -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm \
+    -c $source/managed.c -o "$out/managed.bc" || exit 1
 
 # run NAME COMMAND...
 run() {
@@ -27,7 +29,8 @@ run() {
 for level in 0 1 2 3; do
     "$BUILD/tenon" compile -O$level "$out/managed.bc" -o "$out/managed.o" &&
         "$BUILD/tenon" compile -O$level $source/catch.ll -o "$out/catch.o" &&
-        "$CXX" -O1 -Wall -Wextra -Iinclude $source/host.cpp "$out/managed.o" "$out/catch.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$out/host" || exit 1
+        "$CXX" -O1 -Wall -Wextra -Iinclude $source/host.cpp "$out/managed.o" "$out/catch.o" "$BUILD/libtenon.a" \
+            -Wl,-u,tn_collector_generational -lpthread -o "$out/host" || exit 1
     run "-O$level" "$out/host" 5000
     run "-O$level, verified" env TENON_GC_VERIFY=1 "$out/host" 500
     run "-O$level, stress" env TENON_GC_STRESS=1 "$out/host" 20

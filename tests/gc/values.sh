@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# tests/gc/values: references in structs and vectors, and owners of loaded pointers, at each optimisation level, with and without everything
-# moving at each safepoint.
+# tests/gc/values: references in structs and vectors, and owners of loaded pointers, at each optimisation level, with
+# and without everything moving at each safepoint.
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}"
 out=$BUILD/tests/gc/values
@@ -28,21 +28,25 @@ for level in 0 1 2 3; do
     check "-O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level "$out/values.bc"
 done
 
-# A reference that a type in another file does not list: found when it is stored, and no numbers are taken for references.
+# A reference that a type in another file does not list: found when it is stored, and no numbers are taken for
+# references.
 clang="$LLVM_BIN/clang -O1 -Xclang -disable-llvm-passes -Iinclude -emit-llvm -c"
-$clang tests/gc/values/undeclared.c -o "$out/undeclared.bc" && $clang tests/gc/values/descriptor.c -o "$out/descriptor.bc" ||
+$clang tests/gc/values/undeclared.c -o "$out/undeclared.bc" &&
+    $clang tests/gc/values/descriptor.c -o "$out/descriptor.bc" ||
     echo "not ok gc/values undeclared: it does not compile"
 for level in 0 1 2 3; do
     for stress in 0 1; do
         name="gc/values undeclared -O$level, stress $stress"
         run() {
-            TENON_GC_STRESS=$stress TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run -O$level "$out/undeclared.bc" "$out/descriptor.bc" "$@"
+            TENON_GC_STRESS=$stress TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run -O$level "$out/undeclared.bc" \
+                "$out/descriptor.bc" "$@"
         }
         got=$(run 2>&1)
         said=$(run -- wrong 2>&1)
         if [ "$got" != 1 ]; then
             echo "not ok $name: without it: $got"
-        elif [[ $said != *"a reference is stored at offset 8 of an object of type 'struct pair', which lists none there"* ]]; then
+        elif [[ $said != \
+            *"a reference is stored at offset 8 of an object of type 'struct pair', which lists none there"* ]]; then
             echo "not ok $name: $said"
         else
             echo "ok $name"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Two modules define the same managed functions and the same global with references (tests/gc/weak): whatever the linkage, with groups or without, and
-# however they are put together, one definition is used, and the stack maps of the others do no harm. Last, code that lies where its object's
-# other code does not.
+# Two modules define the same managed functions and the same global with references (tests/gc/weak): whatever the
+# linkage, with groups or without, and however they are put together, one definition is used, and the stack maps of the
+# others do no harm. Last, code that lies where its object's other code does not.
 #
 # time limit: 600
 
@@ -13,7 +13,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tenon=$PWD/$BUILD/tenon
 stress='TENON_GC_STRESS=1 TENON_GC_VERIFY=1'
-"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread -o "$work/loading" || exit 1
+"$CC" -Iinclude -rdynamic tests/image/source/collected_files.c "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational \
+    -lpthread -o "$work/loading" || exit 1
 
 # prints NAME WANTED COMMAND...
 prints() {
@@ -31,7 +32,8 @@ modules() {
 }
 
 # objects FIRST SECOND: with these options.
-objects() { "$tenon" compile $1 "$work/first.ll" -o "$work/first.o" && "$tenon" compile $2 "$work/second.ll" -o "$work/second.o"; }
+objects() { "$tenon" compile $1 "$work/first.ll" -o "$work/first.o" &&
+    "$tenon" compile $2 "$work/second.ll" -o "$work/second.o"; }
 
 link() {
     local out=$1
@@ -47,7 +49,8 @@ built() {
     case $kind in
     exe) prints "$name" "$once" env -u TENON_GC "$work/out" ;; # it contains the default collector
     archive)
-        succeeds "$name: it is linked" link "$work/linked" "$CC" -static -Wl,--whole-archive "$work/out" -Wl,--no-whole-archive
+        succeeds "$name: it is linked" link "$work/linked" "$CC" -static -Wl,--whole-archive "$work/out" \
+            -Wl,--no-whole-archive
         prints "$name" "$once" "$work/linked"
         ;;
     *) prints "$name" "$twice" "$work/loading" "$work/out" ;;
@@ -69,7 +72,8 @@ in_all_ways() {
         prints "$all" "$once" "$tenon" run "$work/first.o" "$work/second.o"
         prints "$all, the other one first" "$once" "$tenon" run "$work/second.o" "$work/first.o"
         prints "$all, IR and object" "$once" "$tenon" run --lazy "$work/first.ll" "$work/second.o"
-        for with in "$CC -static" "$CC -static -Wl,--gc-sections" "$LLVM_BIN/clang -static -fuse-ld=lld -Wl,--gc-sections"; do
+        for with in "$CC -static" "$CC -static -Wl,--gc-sections" \
+            "$LLVM_BIN/clang -static -fuse-ld=lld -Wl,--gc-sections"; do
             link "$work/program" $with "$work/first.o" "$work/second.o"
             prints "$all, ${with##*/}" "$once" "$work/program"
         done
@@ -95,7 +99,8 @@ in_all_ways 'weak and strong'
 
 # ---- native code beside it ----
 
-# The definition that the linker chooses is called in every way: the native one if that is strong, of two in groups the first.
+# The definition that the linker chooses is called in every way: the native one if that is strong, of two in groups the
+# first.
 cat >"$work/native.s" <<'END'
 .macro value
     lea 100(%rdi), %rax
@@ -116,7 +121,8 @@ END
 # beside_native LINKAGE GROUP
 beside_native() {
     local name="$1 ${2:+comdat }beside native code" how
-    sed "s/LINKAGE/$1/; s/COMDAT/${2:+\$shared = comdat any}/; s/GROUP/${2:+comdat}/" tests/gc/weak/caller.ll >"$work/caller.ll"
+    sed "s/LINKAGE/$1/; s/COMDAT/${2:+\$shared = comdat any}/; s/GROUP/${2:+comdat}/" tests/gc/weak/caller.ll \
+        >"$work/caller.ll"
     "$CC" ${2:+-Wa,--defsym,GROUP=1} -c "$work/native.s" -o "$work/native.o" || exit 1
     native='101 101 101' managed=${2:+'1 1 1'}
     : "${managed:=$native}"

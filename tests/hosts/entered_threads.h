@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Threads that enter loaded code, which registers destructors of its thread_local objects, and end when they are told to; and
- * what those destructors say. */
+/* Threads that enter loaded code, which registers destructors of its thread_local objects, and end when they are
+ * told to; and what those destructors say. */
 
 #ifndef TENON_TESTS_ENTERED_THREADS_H
 #define TENON_TESTS_ENTERED_THREADS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A product that loads objects, built in every way products are built (runtime_hosts.sh): finds its own functions without a
- * dynamic linker, runs loaded code in threads started before and after loading, prints what it sees. */
+/* A product that loads objects, built in every way products are built (runtime_hosts.sh): finds its own functions
+ * without a dynamic linker, runs loaded code in threads started before and after loading, prints what it sees. */
 
 #include <pthread.h>
 #include <stdatomic.h>

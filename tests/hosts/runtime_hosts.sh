@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# libtenon.a in every kind of program, loading objects compiled in every TLS and code model: dynamic, static, static PIE,
-# stripped, with and without collected sections, and, where musl-gcc is there, static with musl.
+# libtenon.a in every kind of program, loading objects compiled in every TLS and code model: dynamic, static, static
+# PIE, stripped, with and without collected sections, and, where musl-gcc is there, static with musl.
 
 : "${BUILD:=build}" "${CC:=gcc}"
 cd "$(dirname "$0")/../.." || exit 1
@@ -45,7 +45,8 @@ add_objects large-no-pic $CC -O2 -fno-pic -mcmodel=large
 check_host() {
     local name=$1 archive=$2 object high=no
     shift 2
-    if ! "$@" -O1 -Wall -Wextra -Werror -Iinclude $here/host.c "$archive" -pthread -o "$out/$name" 2>"$out/$name.err"; then
+    if ! "$@" -O1 -Wall -Wextra -Werror -Iinclude $here/host.c "$archive" -pthread -o "$out/$name" \
+        2>"$out/$name.err"; then
         echo "not ok hosts/$name: $(grep -m1 -E 'error|undefined' "$out/$name.err")"
         return
     fi
@@ -67,7 +68,8 @@ check_host() {
             grep -q "TN_ERANGE.*R_X86_64_32S against 'table'.*compile it with -fPIC" "$out/$name.err" && continue
         fi
         if ! cmp -s "$out/expected" "$out/$name.out"; then
-            echo "not ok hosts/$name: $object: $(head -1 "$out/$name.err") $(diff "$out/expected" "$out/$name.out" | grep -m1 '^[<>]')"
+            echo "not ok hosts/$name: $object: $(head -1 "$out/$name.err") $(diff "$out/expected" "$out/$name.out" |
+                grep -m1 '^[<>]')"
             return
         fi
     done
@@ -83,7 +85,8 @@ check_host static-stripped "$glibc" $CC -static -s
 check_host static-collected "$glibc" $CC -static -s -ffunction-sections -fdata-sections -Wl,--gc-sections
 check_host static-pie-collected "$glibc" $CC -static-pie -s -ffunction-sections -Wl,--gc-sections
 if [ -n "$LLVM_BIN" ]; then
-    check_host static-lld "$glibc" $CC -static -s -ffunction-sections "-B$LLVM_BIN" -fuse-ld=lld -Wl,--gc-sections,--icf=all
+    check_host static-lld "$glibc" $CC -static -s -ffunction-sections "-B$LLVM_BIN" -fuse-ld=lld \
+        -Wl,--gc-sections,--icf=all
 fi
 if [ -f "$BUILD/musl/libtenon.a" ]; then
     check_host musl-static "$BUILD/musl/libtenon.a" musl-gcc -static -s

@@ -13,7 +13,8 @@ removed: main inner finalizer, 1
 another ended: two inner, 0'
 
 # compile NAME FLAG...
-compile() { "$CXX" -O1 -fno-exceptions -DTHROUGH=note "${@:2}" -c tests/image/source/thread_exits.cpp -o "$work/$1.o" || exit 1; }
+compile() { "$CXX" -O1 -fno-exceptions -DTHROUGH=note "${@:2}" -c tests/image/source/thread_exits.cpp -o "$work/$1.o" ||
+    exit 1; }
 compile pic -fPIC
 compile descriptors -fPIC -mtls-dialect=gnu2
 compile no-pic -fno-pic
@@ -22,7 +23,8 @@ compile no-pic -fno-pic
 host() {
     local name=$1 archive=$2 said object
     shift 2
-    if ! "$@" -O1 -Wall -Wextra -Werror -Iinclude -Itests/hosts tests/hosts/thread_exits.c "$archive" -pthread -o "$work/host" 2>"$work/log"; then
+    if ! "$@" -O1 -Wall -Wextra -Werror -Iinclude -Itests/hosts tests/hosts/thread_exits.c "$archive" -pthread \
+        -o "$work/host" 2>"$work/log"; then
         echo "not ok $name: $(head -n 3 "$work/log")"
         return
     fi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* thread_exits OBJECT...: links objects with thread_local C++ objects (tests/image/source/thread_exits.cpp). Their destructors run when
- * threads end, before and after the library is removed, in whatever kind of program this is. */
+/* thread_exits OBJECT...: links objects with thread_local C++ objects (tests/image/source/thread_exits.cpp). Their
+ * destructors run when threads end, before and after the library is removed, in whatever kind of program this is. */
 
 #include <stdio.h>
 #include <stdlib.h>

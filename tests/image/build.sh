@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Images as they are used: linked in, loaded from a file that the system's linker made, on every CPU they were built for.
+# Images as they are used: linked in, loaded from a file that the system's linker made, on every CPU they were built
+# for.
 
 . tests/build/check
 
@@ -17,7 +18,8 @@ succeeds "it is linked in" link $linked -o "$work/dynamic"
 succeeds "it is linked in statically" link $linked -static -o "$work/static"
 succeeds "it is linked in with sections collected" link $linked -static -Wl,--gc-sections -o "$work/collected"
 succeeds "it is linked with lld" link $linked -static-pie -B"$LLVM_BIN" -fuse-ld=lld -o "$work/lld"
-succeeds "it becomes a shared library" link -shared -Wl,--whole-archive "$work/image.a" -Wl,--no-whole-archive -o "$work/image.so"
+succeeds "it becomes a shared library" link -shared -Wl,--whole-archive "$work/image.a" -Wl,--no-whole-archive \
+    -o "$work/image.so"
 succeeds "so it does with lld, relocations packed" link -shared -B"$LLVM_BIN" -fuse-ld=lld -Wl,-z,pack-relative-relocs \
     -Wl,--whole-archive "$work/image.a" -Wl,--no-whole-archive -o "$work/packed.so"
 succeeds "a program that loads" link $source/program.c "$BUILD/libtenon.a" -static -o "$work/loading"

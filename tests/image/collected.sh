@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Images of collected code for several CPUs: the same program as that of the C compiler, whichever versions run, while everything
-# moves at each safepoint.
+# Images of collected code for several CPUs: the same program as that of the C compiler, whichever versions run, while
+# everything moves at each safepoint.
 #     tests/image/collected.sh [FIRST [COUNT]]      which generated programs are among them
 #
 # time limit: 600
@@ -39,7 +39,8 @@ same() {
     if [ "$status" = 0 ] && cmp -s "$work/wanted" "$work/got"; then
         echo "ok $name"
     else
-        echo "not ok $name: status $status $(head -n 1 "$work/err") $(diff "$work/wanted" "$work/got" | head -n 2 | tr '\n' ' ')"
+        echo "not ok $name: status $status $(head -n 1 "$work/err") $(diff "$work/wanted" "$work/got" | head -n 2 |
+            tr '\n' ' ')"
     fi
 }
 
@@ -102,7 +103,8 @@ for kind in shared image; do
     done
     strip "$work/$kind"
     same "$kind: stripped, stress" env $stress "$work/loading" "$work/$kind"
-    some "$kind: nobody collects" "$("$work/loading" "$work/$kind" none 2>&1 | grep '^TN_ENOTSUP: .*: it has managed code')"
+    some "$kind: nobody collects" "$("$work/loading" "$work/$kind" none 2>&1 |
+        grep '^TN_ENOTSUP: .*: it has managed code')"
 done
 
 # spoiled NAME SECTION OFFSET BYTES TEXT: the file with other bytes in that section is refused, for this reason.
@@ -117,7 +119,8 @@ spoiled "stack maps without safepoints" tenon_maps 4 '\0\0\0\0' 'stack maps: .* 
 spoiled "of a function somewhere else" tenon_maps 3 '\x7f' 'stack maps: .* outside of the code'
 spoiled "a root that is nowhere" tenon_roots 3 '\x7f' 'root ranges: .* no data of its object'
 maps_tag=$(objdump -s -j .dynamic "$work/image" | grep -n -m 1 '016e7465' | cut -d : -f 1)
-spoiled "stack maps outside of the file" .dynamic $((16 * (maps_tag - 5) + 11)) '\x7f' 'dynamic section: a table .* outside of its segments'
+spoiled "stack maps outside of the file" .dynamic $((16 * (maps_tag - 5) + 11)) '\x7f' \
+    'dynamic section: a table .* outside of its segments'
 
 build --kind=shared -o "$work/other" "$work/collected.bc" 2>"$work/err"
 some "code for programs makes no file" "$(grep 'compiled with -fPIC' "$work/err")"

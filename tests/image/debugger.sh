@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What gdb sees of a file that tn_image_open has loaded: a breakpoint by name that is set before, a backtrace through the host and the
-# file, lines and variables; nothing any more once it is closed.
+# What gdb sees of a file that tn_image_open has loaded: a breakpoint by name that is set before, a backtrace through
+# the host and the file, lines and variables; nothing any more once it is closed.
 
 . tests/build/check
 
@@ -43,10 +43,12 @@ END
 debug() {
     gdb -q --batch -x "$work/script" --args "$2" "$3" "$4" >"$work/said" 2>&1 </dev/null
     some "$1: a breakpoint by name" "$(grep 'Breakpoint 1, inner (value=3) at .*debugged_part.c:[0-9]' "$work/said")"
-    some "$1: its callers" "$(grep -A2 '^#0 .* inner (' "$work/said" | tr '\n' ' ' | grep '#1 .* in run (value=3) at .*debugged_part.c:[0-9]* #2 .* main (')"
+    some "$1: its callers" "$(grep -A2 '^#0 .* inner (' "$work/said" | tr '\n' ' ' |
+        grep '#1 .* in run (value=3) at .*debugged_part.c:[0-9]* #2 .* main (')"
     some "$1: lines" "$(grep '^[0-9]*.*static int inner(int value)' "$work/said")"
     some "$1: variables" "$(grep -A1 ' = 3$' "$work/said" | grep ' = 8$')"
-    some "$1: callers of what it calls" "$(grep -A4 '^#0 .* called_back ()' "$work/said" | tr '\n' ' ' | grep '#1 .* in inner .*#2 .* in run .*#3 .* in main ')"
+    some "$1: callers of what it calls" "$(grep -A4 '^#0 .* called_back ()' "$work/said" | tr '\n' ' ' |
+        grep '#1 .* in inner .*#2 .* in run .*#3 .* in main ')"
     some "$1: nothing once it is closed" "$(sed '1,/^-- closed/d' "$work/said" | grep '"inner" not defined')"
 }
 
@@ -72,7 +74,8 @@ wait $!
 if grep -q 'Operation not permitted' "$work/said"; then
     echo "ok a debugger that comes later # SKIP it may not attach here"
 else
-    some "a debugger that comes later" "$(tr '\n' ' ' <"$work/said" | grep ' in inner (.*debugged_part.c:[0-9]* #[0-9]* .* in run .* in main ')"
+    some "a debugger that comes later" "$(tr '\n' ' ' <"$work/said" |
+        grep ' in inner (.*debugged_part.c:[0-9]* #[0-9]* .* in run .* in main ')"
 fi
 
 # A program as it is shipped.

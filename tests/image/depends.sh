@@ -71,14 +71,16 @@ build_user() { "$tenon" build --kind=image --name user --targets "$targets" -o "
 succeeds "an image that depends on the base" build_user --depends "$work/base"
 some "it is shown" "$("$tenon" inspect "$work/user" | grep -A1 'depends on' | grep 'base, build id')"
 "$CC" -Wall -Werror -Iinclude "$work/host.c" "$BUILD/libtenon.a" -static -o "$work/host" &&
-    "$CC" -Wall -Werror -Iinclude -DLINKED "$work/host.c" "$work/base.a" "$BUILD/libtenon.a" -static -o "$work/linked" || exit 1
+    "$CC" -Wall -Werror -Iinclude -DLINKED "$work/host.c" "$work/base.a" "$BUILD/libtenon.a" -static \
+        -o "$work/linked" || exit 1
 build_user --depends "$work/base" --depends "$work/base.a"
 some "once, however often it is named" "$("$tenon" inspect "$work/user" | grep -c 'base, build id' | grep -x 1)"
 some "it is opened beside the base" "$("$work/host" "$work/base" "$work/user" | grep -x 14)"
 some "and beside the base that is linked in" "$("$work/linked" "$work/user" | grep -x 14)"
 some "not alone" "$("$work/host" "$work/user" | grep "TN_EUNDEF: .* depends on the image 'base', which is not among")"
 some "nor beside another base" \
-    "$("$work/host" "$work/other" "$work/user" | grep "TN_ENOTSUP: .* depends on the image 'base' with the build id .*; the open one has")"
+    "$("$work/host" "$work/other" "$work/user" | grep \
+        "TN_ENOTSUP: .* depends on the image 'base' with the build id .*; the open one has")"
 echo 'int sum(const int *, int); int once(const int *v, int n) { return sum(v, n); }' >"$work/once.c" &&
     compile "$work/once.c" -o "$work/once.bc" && build_user --shards 2 "$work/once.bc"
 some "one that does not say so lacks a symbol, which is named once" \
@@ -90,10 +92,12 @@ some "ninja knows of it" "$(grep -F "| " "$work/user.ninja" | grep -F "$work/bas
 
 # Two of the same name, as they have without --name: each file has its own.
 compile -Dsum=more -DBEGIN=10 "$work/base.c" -o "$work/more.bc"
-echo 'int sum(const int *, int), more(const int *, int); int twice(const int *v, int n) { return sum(v, n) + more(v, n); }' >"$work/both.c"
+echo 'int sum(const int *, int), more(const int *, int);
+int twice(const int *v, int n) { return sum(v, n) + more(v, n); }' >"$work/both.c"
 compile "$work/both.c" -o "$work/both.bc"
 for part in base more; do "$tenon" build --kind=image --targets "$targets" -o "$work/$part.image" "$work/$part.bc"; done
-"$tenon" build --kind=image --targets "$targets" --depends "$work/base.image" --depends "$work/more.image" -o "$work/both.image" "$work/both.bc"
+"$tenon" build --kind=image --targets "$targets" --depends "$work/base.image" --depends "$work/more.image" \
+    -o "$work/both.image" "$work/both.bc"
 cat >"$work/several.c" <<'END'
 #include <stdio.h>
 #include "tenon_image.h"

@@ -2,8 +2,8 @@
 #
 # time limit: 600
 #
-# Executables that are written without a linker: they run, also stripped and where nothing else is, and other tools understand
-# them.
+# Executables that are written without a linker: they run, also stripped and where nothing else is, and other tools
+# understand them.
 
 . tests/build/check
 . tests/image/alone
@@ -17,7 +17,8 @@ headers=$(musl-gcc -### -xc /dev/null 2>&1 | grep -o '[^ ]*/include/[^ ]*musl[^ 
 
 # Programs have musl, so they are compiled with its headers.
 ir() {
-    "$LLVM_BIN/clang" --target=x86_64-linux-musl -nostdlibinc -isystem "$headers" -Iinclude -O1 -Xclang -disable-llvm-passes \
+    "$LLVM_BIN/clang" --target=x86_64-linux-musl -nostdlibinc -isystem "$headers" -Iinclude -O1 -Xclang \
+        -disable-llvm-passes \
         -emit-llvm -c "$@"
 }
 exe() { "$tenon" build --kind=exe "$@"; }
@@ -64,12 +65,14 @@ some "it may lie anywhere" "$(readelf --wide --file-header "$work/alone" | grep 
 
 # ---- debuggers ----
 
-gdb --batch --ex 'break add' --ex run --ex backtrace --ex 'info symbol printf' --args "$work/alone" argument >"$work/gdb" 2>&1
+gdb --batch --ex 'break add' --ex run --ex backtrace --ex 'info symbol printf' --args "$work/alone" argument \
+    >"$work/gdb" 2>&1
 some "gdb stops at a function" "$(grep 'Breakpoint 1, add (.*alone\.c:[0-9]' "$work/gdb")"
 some "and names its callers" "$(grep '#1 .* in main.*alone\.c:[0-9]' "$work/gdb")"
 some "and what belongs to the stub" "$(grep '^printf in section' "$work/gdb")"
 if perf record -q -o "$work/perf" "$work/alone" busy >/dev/null 2>&1; [ -s "$work/perf" ]; then
-    some "perf names functions" "$(perf report -q -i "$work/perf" --stdio --sort symbol 2>/dev/null | grep -m 1 '%.* busy')"
+    some "perf names functions" "$(perf report -q -i "$work/perf" --stdio --sort symbol 2>/dev/null |
+        grep -m 1 '%.* busy')"
 else
     echo "ok perf # SKIP perf record does not work here"
 fi
@@ -107,9 +110,12 @@ static noisy one("+one", "-one"), two("+two", "-two");
 extern "C" int shared_by_both() { return 7; }
 int main() { return shared_by_both(); }
 END
-echo 'int puts(const char *), shared_by_both(void); int from_object(const char *s) { return puts(s) + shared_by_both(); }' >"$work/object.c"
-"$LLVM_BIN/clang++" --target=x86_64-linux-musl -O1 -Xclang -disable-llvm-passes -fno-exceptions -emit-llvm -c "$work/noisy.cpp" \
-    -o "$work/noisy.bc" && "$CC" -O2 -fPIE -c "$work/object.c" -o "$work/object.o" && exe -o "$work/noisy" "$work/noisy.bc" "$work/object.o"
+echo 'int puts(const char *), shared_by_both(void);
+int from_object(const char *s) { return puts(s) + shared_by_both(); }' >"$work/object.c"
+"$LLVM_BIN/clang++" --target=x86_64-linux-musl -O1 -Xclang -disable-llvm-passes -fno-exceptions -emit-llvm \
+    -c "$work/noisy.cpp" \
+    -o "$work/noisy.bc" && "$CC" -O2 -fPIE -c "$work/object.c" -o "$work/object.o" &&
+        exe -o "$work/noisy" "$work/noisy.bc" "$work/object.o"
 says "C++ and an object" 7 $'+one\n+two\n-two\n-one' "$work/noisy"
 
 cp -r examples/product "$work/product"
@@ -146,7 +152,8 @@ fi
 # A file system with less room than the program takes.
 mkdir "$work/small"
 if unshare --user --map-root-user --mount sh -c "mount -t tmpfs -o size=100k none '$work/small' &&
-    ! '$tenon' build --kind=exe -o '$work/small/full' '$work/one.bc' && ls '$work/small'" >"$work/left" 2>"$work/log"; then
+    ! '$tenon' build --kind=exe -o '$work/small/full' '$work/one.bc' && ls '$work/small'" >"$work/left" \
+        2>"$work/log"; then
     some "no room for it is an error" "$(grep 'cannot write .*full.*No space' "$work/log")"
     none "and leaves nothing" "$(cat "$work/left")"
 else

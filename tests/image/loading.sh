@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What code in a loaded file may do as it may in one that dlopen loads: throw and catch, keep thread-local variables, run
-# before and after everything else.
+# What code in a loaded file may do as it may in one that dlopen loads: throw and catch, keep thread-local variables,
+# run before and after everything else.
 
 . tests/build/check
 
@@ -9,28 +9,37 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=tests/image/source
 targets='x86-64;x86-64-v3'
-# What is thrown: out of the image, inside it, through it; how many guards that passed. Variables: of two threads. Beginnings
-# and ends in their order.
+# What is thrown: out of the image, inside it, through it; how many guards that passed. Variables: of two threads.
+# Beginnings and ends in their order.
 expected='6 103 203 42 4; 50 46; 12345'
 
-"$LLVM_BIN/clang" -x c++ -O1 -Xclang -disable-llvm-passes -emit-llvm -fPIC -c $source/throws.cpp -o "$work/throws.bc" || exit 1
+"$LLVM_BIN/clang" -x c++ -O1 -Xclang -disable-llvm-passes -emit-llvm -fPIC -c $source/throws.cpp -o "$work/throws.bc" ||
+    exit 1
 for kind in archive shared image; do
-    succeeds "$kind: it is built" "$BUILD/tenon" build --kind=$kind --targets "$targets" -o "$work/$kind" "$work/throws.bc"
+    succeeds "$kind: it is built" "$BUILD/tenon" build --kind=$kind --targets "$targets" -o "$work/$kind" \
+        "$work/throws.bc"
 done
 whole="-Wl,--whole-archive $work/archive -Wl,--no-whole-archive"
 succeeds "a library made by ld" g++ -shared $whole -o "$work/ld"
 succeeds "one without the compiler's beginning and end" gcc -shared -nostdlib $whole -o "$work/bare"
 succeeds "one made by lld" "$LLVM_BIN/ld.lld" -shared --eh-frame-hdr --whole-archive "$work/archive" -o "$work/lld"
 for way in -static -static-pie -rdynamic; do
-    succeeds "a program, $way" g++ -Wall -Wextra -Werror -Iinclude $source/catches.cpp "$BUILD/libtenon.a" $way -o "$work/host"
+    succeeds "a program, $way" g++ -Wall -Wextra -Werror -Iinclude $source/catches.cpp "$BUILD/libtenon.a" $way \
+        -o "$work/host"
     for file in ld lld shared image; do
         said=$("$work/host" "$work/$file" 2>&1)
-        if [ "$said" = "$expected | $expected" ]; then echo "ok $file, loaded, $way"; else echo "not ok $file, loaded, $way: $said"; fi
+        if [ "$said" = "$expected | $expected" ]; then
+            echo "ok $file, loaded, $way"
+        else
+            echo "not ok $file, loaded, $way: $said"
+        fi
     done
-    some "what has no end is refused, $way" "$("$work/host" "$work/bare" | grep 'TN_EFORMAT.* does not end with a zero')"
+    some "what has no end is refused, $way" "$("$work/host" "$work/bare" |
+        grep 'TN_EFORMAT.* does not end with a zero')"
 done
 
-# Inline functions that the program has as well, of whichever copy is kept; assembly of a file's own keeps a module in one piece.
+# Inline functions that the program has as well, of whichever copy is kept; assembly of a file's own keeps a module in
+# one piece.
 cat >"$work/inline.h" <<'END'
 inline int plain(int n) { return 3 * n; }
 inline int looping(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += plain(i); return sum; }
@@ -68,10 +77,15 @@ for way in '' -DASSEMBLY; do
         "$BUILD/tenon" build --name parts --targets "$targets" -o "$work/parts.a" "$work/part.bc"
     for linker in bfd lld; do
         for order in 'whole.cpp parts.a' '-Wl,--whole-archive parts.a -Wl,--no-whole-archive whole.cpp'; do
-            (cd "$work" && g++ -w -B"$LLVM_BIN" -fuse-ld=$linker -I"$OLDPWD/include" $order "$OLDPWD/$BUILD/libtenon.a" -o whole) 2>"$work/log"
+            (cd "$work" && g++ -w -B"$LLVM_BIN" -fuse-ld=$linker -I"$OLDPWD/include" $order \
+                "$OLDPWD/$BUILD/libtenon.a" -o whole) 2>"$work/log"
             said=$("$work/whole" 2>&1)
             name="inline functions of both, $linker, $order $way"
-            if [ "$said" = '5 28 7 36' ]; then echo "ok $name"; else echo "not ok $name: $said $(head -n 3 "$work/log")"; fi
+            if [ "$said" = '5 28 7 36' ]; then
+                echo "ok $name"
+            else
+                echo "not ok $name: $said $(head -n 3 "$work/log")"
+            fi
             rm -f "$work/whole"
         done
     done

@@ -54,7 +54,8 @@ touch work.bc
 some "but a changed input" "$(ninja -n -f with.ninja | grep SHARD)"
 mkdir 'a $b'\''s'
 cp "${inputs[@]}" 'a $b'\''s'
-build --emit obj --emit asm --root work_sum --ninja quoted.ninja -o 'a $b'\''s/x: y.a' 'a $b'\''s/'{work,program}.bc 2>root
+build --emit obj --emit asm --root work_sum --ninja quoted.ninja -o 'a $b'\''s/x: y.a' 'a $b'\''s/'{work,program}.bc \
+    2>root
 some "a root that is missing is found at once" "$(grep "root 'work_sum' is not defined" root)"
 build --emit obj --emit asm --ninja quoted.ninja -o 'a $b'\''s/x: y.a' 'a $b'\''s/'{work,program}.bc
 succeeds "names with odd letters" ninja -f quoted.ninja
@@ -78,7 +79,11 @@ refused() {
     local name=$1 text=$2
     shift 2
     build -o refused.a "$@" 2>said
-    if [ ! -e refused.a ] && grep -qF "$text" said; then echo "ok $name"; else echo "not ok $name: $(head -n 3 said)"; fi
+    if [ ! -e refused.a ] && grep -qF "$text" said; then
+        echo "ok $name"
+    else
+        echo "not ok $name: $(head -n 3 said)"
+    fi
 }
 cp one.a other.bc
 refused "a shard twice" 'shard 2 is given twice' "${inputs[@]}" elsewhere/2 elsewhere/2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Destructors of thread_local objects: in loaded files, whose code stays until they have run, and in executables, where musl has
-# nothing for them.
+# Destructors of thread_local objects: in loaded files, whose code stays until they have run, and in executables, where
+# musl has nothing for them.
 
 . tests/build/check
 
@@ -28,7 +28,8 @@ done
 host() {
     local name=$1
     shift
-    if ! "$@" -O1 -Wall -Wextra -Iinclude -Itests/hosts $source/thread_exits_host.c $archive -pthread -o "$work/host" 2>"$work/log"; then
+    if ! "$@" -O1 -Wall -Wextra -Iinclude -Itests/hosts $source/thread_exits_host.c $archive -pthread -o "$work/host" \
+        2>"$work/log"; then
         echo "not ok $name: $(head -n 3 "$work/log")"
         return
     fi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Thread-local data of executables that are written without a linker: as much as there is, aligned as it wants to be, with
-# addresses in it, in front of what the stub has.
+# Thread-local data of executables that are written without a linker: as much as there is, aligned as it wants to be,
+# with addresses in it, in front of what the stub has.
 
 . tests/build/check
 
@@ -9,7 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 headers=$(musl-gcc -### -xc /dev/null 2>&1 | grep -o '[^ ]*/include/[^ ]*musl[^ ]*' | head -n 1)
 ir() {
-    "$LLVM_BIN/clang" --target=x86_64-linux-musl -nostdlibinc -isystem "$headers" -Iinclude -O1 -Xclang -disable-llvm-passes \
+    "$LLVM_BIN/clang" --target=x86_64-linux-musl -nostdlibinc -isystem "$headers" -Iinclude -O1 -Xclang \
+        -disable-llvm-passes \
         -emit-llvm -c "$@"
 }
 exe() { "$BUILD/tenon" build --kind=exe "$@"; }
@@ -46,7 +47,8 @@ holds 5000 4096 THREADS VALUES ADDRESSES
 # No thread-local data, in either kind of stub.
 echo 'int puts(const char *); int main(void) { return puts("none") < 0; }' >"$work/none.c"
 ir "$work/none.c" -o "$work/none.bc" && exe -o "$work/none" "$work/none.bc" && is "none" none "$work/none"
-none "zeros are not in the file" "$(ir -DSIZE=1000000 -DALIGNMENT=1 tests/image/source/thread_local.c -o "$work/zeros.bc" &&
+none "zeros are not in the file" \
+    "$(ir -DSIZE=1000000 -DALIGNMENT=1 tests/image/source/thread_local.c -o "$work/zeros.bc" &&
     exe -o "$work/zeros" "$work/zeros.bc" && find "$work/zeros" -size +400k)"
 
 # What follows it is the collector's, which has an address among its initial values.
@@ -76,4 +78,5 @@ none "nor has elflint" "$(eu-elflint --gnu-ld "$work/words" 2>&1 | grep -v -e "'
 
 # Files are loaded at multiples of a page.
 ir -DSIZE=1 -DALIGNMENT=8192 tests/image/source/thread_local.c -o "$work/wide.bc"
-some "what pages cannot be aligned to is refused" "$(exe -o "$work/wide" "$work/wide.bc" 2>&1 | grep 'aligned to 8192 bytes')"
+some "what pages cannot be aligned to is refused" "$(exe -o "$work/wide" "$work/wide.bc" 2>&1 |
+    grep 'aligned to 8192 bytes')"

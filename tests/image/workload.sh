@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# An image of what a workload was seen to need. tests/codegen/image/image.c shows that the same workload compiles nothing on it.
+# An image of what a workload was seen to need. tests/codegen/image/image.c shows that the same workload compiles
+# nothing on it.
 
 . tests/build/check
 
@@ -23,7 +24,8 @@ some "the workload runs" "$(grep -x 'sum 12' said)"
 some "and the second one" "$(grep -x 'sum 1' said)"
 none "what it prints is not mixed with the output" "$(cat out)"
 none "nothing is amiss" "$(grep -v '^sum' said)"
-names() { "$LLVM_BIN/llvm-nm" --defined-only --extern-only -j "$1" 2>/dev/null | grep -xE 'main|sum|spread|product' | tr '\n' ' '; }
+names() { "$LLVM_BIN/llvm-nm" --defined-only --extern-only -j "$1" 2>/dev/null | grep -xE 'main|sum|spread|product' |
+    tr '\n' ' '; }
 equal() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2', not '$3'"; fi; }
 equal "what was compiled is public" "$(names image.a)" "main sum "
 
@@ -41,11 +43,14 @@ none "and not missed" "$(cat said)"
 equal "with another root" "$(names more.a)" "main product spread "
 
 # refused NAME TEXT ARGUMENT...
-script -qec "'$tenon' build --workload 'sleep 1.3; echo its own' -o none.a --root main calc.bc" /dev/null </dev/null >terminal 2>&1
-none "a workload has the terminal for itself" "$(tr -d '\r' <terminal | grep -v -x -e 'its own' -e '.*names no function.*')"
+script -qec "'$tenon' build --workload 'sleep 1.3; echo its own' -o none.a --root main calc.bc" /dev/null </dev/null \
+    >terminal 2>&1
+none "a workload has the terminal for itself" \
+    "$(tr -d '\r' <terminal | grep -v -x -e 'its own' -e '.*names no function.*')"
 
 mkdir away
-build_relative() { TMPDIR=tmp "$tenon" build -o relative.a --workload "cd away && $tenon run --lazy ../calc.bc -- sum 1" calc.bc; }
+build_relative() { TMPDIR=tmp "$tenon" build -o relative.a --workload \
+    "cd away && $tenon run --lazy ../calc.bc -- sum 1" calc.bc; }
 build_relative >out 2>said
 equal "a workload may go elsewhere" "$(names relative.a)" "main sum "
 
@@ -53,7 +58,11 @@ refused() {
     local name=$1 text=$2
     shift 2
     build -o refused.a "$@" 2>said
-    if [ ! -e refused.a ] && grep -qF "$text" said; then echo "ok $name"; else echo "not ok $name: $(head -n 3 said)"; fi
+    if [ ! -e refused.a ] && grep -qF "$text" said; then
+        echo "ok $name"
+    else
+        echo "not ok $name: $(head -n 3 said)"
+    fi
 }
 refused "a workload that fails" "ended with status 2" --workload "$jit sum" calc.bc
 refused "one that is not there" "ended with status 127" --workload ./nothing calc.bc
@@ -61,7 +70,8 @@ refused "one that is killed" "ended by signal 9" --workload 'kill -9 $$' calc.bc
 refused "one that is interrupted, as tenon is" "ended by signal 2" --workload 'kill -INT $PPID $$; sleep 9' calc.bc
 refused "one that compiles nothing" "the trace names no function" --workload true calc.bc
 refused "shards by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --shard 0 calc.bc
-refused "a build file by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --ninja x calc.bc
+refused "a build file by workload" "let the workload run with TENON_TRACE_COMPILE=FILE" --workload true --ninja x \
+    calc.bc
 printf 'precompile("\\"odd\\\\\\377name\n' >cut
 refused "a trace that is cut" "'cut', line 1: not a line of a compile trace" --trace cut calc.bc
 printf 'precompile("a\\"b\\\\101\\101") # 1 ms, -O2\n' >odd

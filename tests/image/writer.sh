@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Writing files when things go wrong: killed at any system call, refused by any, the disk full, a shard that fails. What was
-# there stays, or the new file is complete; a command that can still clean up leaves nothing else.
+# Writing files when things go wrong: killed at any system call, refused by any, the disk full, a shard that fails. What
+# was there stays, or the new file is complete; a command that can still clean up leaves nothing else.
 
 . tests/build/check
 
@@ -29,7 +29,8 @@ echo old >"$work/old"
 # under OPTIONS...: a run with this injected, over an old file.
 under() {
     rm -rf "$work/folder"/* && cp "$work/old" "$work/folder/out"
-    (strace -f -qq -o /dev/null "$@" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll") 2>"$work/said"
+    (strace -f -qq -o /dev/null "$@" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll") \
+        2>"$work/said"
 }
 
 strace -f -qq -o "$work/log" "$tenon" build --kind=shared --threads 1 -o "$work/folder/out" "$work/in.ll"
@@ -44,7 +45,8 @@ while read -r runs call; do
         if cmp -s "$work/folder/out" "$work/new/out"; then finished=$((finished + 1))
         elif ! cmp -s "$work/folder/out" "$work/old"; then wrong="$wrong $call/$n"; fi
     done
-done < <(sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' "$work/log" | grep -v -x -e futex -e execve | sort | uniq -c) 2>/dev/null
+done < <(sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' "$work/log" | grep -v -x -e futex -e execve | sort | uniq -c) \
+    2>/dev/null
 none "killed at each of $count calls, it leaves the old file or the new one" "$wrong"
 some "the old one but at the last few: $finished" "$([ "$finished" -gt 0 ] && [ "$finished" -lt 12 ] && echo yes)"
 
@@ -100,14 +102,16 @@ some "and alone" "$([ "$(ls "$work/folder")" = out ] && echo yes)"
 # A limit of the size of files is an error.
 for kind in archive shared; do
     (ulimit -f 1 && exec "$tenon" build --kind=$kind -o "$work/folder/limited" "$work/in.ll") >"$work/said" 2>&1
-    some "--kind=$kind: a limit of the size is said" "$([ $? -eq 1 ] && grep -e 'File too large' -e 'cannot write an ELF file' "$work/said")"
+    some "--kind=$kind: a limit of the size is said" \
+        "$([ $? -eq 1 ] && grep -e 'File too large' -e 'cannot write an ELF file' "$work/said")"
 done
 some "and nothing is left" "$([ "$(ls "$work/folder")" = out ] && echo yes)"
 
 mkdir "$work/mount"
 if unshare --mount true 2>/dev/null; then
     said=$(unshare --mount sh -c 'mount -t tmpfs -o size=8k none "$1" && echo old >"$1/out" &&
-        ! "$2" build --kind=shared -o "$1/out" "$3" && cat "$1/out" && ls "$1"' sh "$work/mount" "$tenon" "$work/in.ll" 2>&1)
+        ! "$2" build --kind=shared -o "$1/out" "$3" && cat "$1/out" && ls "$1"' sh "$work/mount" "$tenon" \
+            "$work/in.ll" 2>&1)
     some "a full disk is named" "$(echo "$said" | grep 'No space left on device')"
     some "and the old file stays, alone" "$([ "$(echo "$said" | tail -n 2 | tr '\n' ' ')" = 'old out ' ] && echo yes)"
 else

@@ -8,17 +8,19 @@ link_support := $(call obj,$(wildcard tests/link/support/*.c))
 link_tests := $(filter $(BUILD)/tests/link/%,$(runtime_tests))
 
 $(link_tests): $(link_support)
-$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link -Itests/link/support -Itests/link/support/$(machine) -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
+$(link_support) $(link_tests:$(BUILD)/%=$(BUILD)/obj/%.c.o): extra = -Itests/link -Itests/link/support \
+	-Itests/link/support/$(machine) -Wno-missing-field-initializers $(extra_of_$(basename $(basename $(@F))))
 
 # ---- one pair of sources, compiled in many ways (matrix.c) ----
 
-# Flags are joined by +, so that each way is one word and part of a file's name. In NAME_MACHINE: what only compilers for that
-# machine know.
+# Flags are joined by +, so that each way is one word and part of a file's name. In NAME_MACHINE: what only compilers
+# for that machine know.
 ways = -O0+-fno-pic -O2+-fno-pic -O0+-fPIC -O2+-fPIC -O2+-fpic -O2+-fPIE -O1+-fno-pic+-g \
 	-O2+-fno-pic+-ffunction-sections+-fdata-sections -O2+-fPIC+-ffunction-sections+-fdata-sections+-g \
 	-O2+-fPIC+-fcommon+-g -O0+-fno-pic+-fcommon -O2+-fPIC+-fno-plt -O3+-fPIC+-g+-fexceptions+-funwind-tables \
 	-Os+-fPIC+-fvisibility=hidden $(ways_$(machine))
-ways_x86_64 := -O2+-fPIC+-mcmodel=medium -O2+-fPIC+-mcmodel=large -O2+-fno-pic+-mcmodel=large -O1+-fno-pic+-mcmodel=small \
+ways_x86_64 := -O2+-fPIC+-mcmodel=medium -O2+-fPIC+-mcmodel=large -O2+-fno-pic+-mcmodel=large \
+	-O1+-fno-pic+-mcmodel=small \
 	-O2+-fPIC+-Wa,-mrelax-relocations=no -O2+-fno-pic+-Wa,-mrelax-relocations=no
 ways_aarch64 := -O2+-fno-pic+-mcmodel=large -O2+-fPIC+-mbranch-protection=standard -O2+-fPIC+-mno-outline-atomics
 ways_riscv64 := -O2+-fno-pic+-mcmodel=medlow -O2+-fPIC+-mno-relax -O2+-fno-pic+-mno-relax
@@ -81,13 +83,16 @@ link_oracle = $(llvm_bin)/ld.lld -O0 --image-base=0x400000 --entry=0 --section-s
 	--defsym=host_far=0x7fff12345678 -Map=$(@:.elf=.map) $^ -o $@
 $(link_data)/oracle%.elf: $(link_data)/oracle%.o $(link_data)/oracle_host.o
 	$(call step,LINK)$(call link_oracle,0x10000000)
-$(link_data)/oracle.clang+-target+aarch64%.elf: $(link_data)/oracle.clang+-target+aarch64%.o $(link_data)/oracle_host.aarch64.o
+$(link_data)/oracle.clang+-target+aarch64%.elf: $(link_data)/oracle.clang+-target+aarch64%.o \
+	$(link_data)/oracle_host.aarch64.o
 	$(call step,LINK)$(call link_oracle,0x2000000)
-$(link_data)/oracle.clang+-target+riscv64%.elf: $(link_data)/oracle.clang+-target+riscv64%.o $(link_data)/oracle_host.riscv64.o
+$(link_data)/oracle.clang+-target+riscv64%.elf: $(link_data)/oracle.clang+-target+riscv64%.o \
+	$(link_data)/oracle_host.riscv64.o
 	$(call step,LINK)$(call link_oracle,0x480000)
 $(link_data)/oracle_relax_riscv64.elf: $(link_data)/oracle_relax_riscv64.o $(link_data)/oracle_host.riscv64.o
 	$(call step,LINK)$(call link_oracle,0x480000)
-$(link_data)/oracle_host.aarch64.o $(link_data)/oracle_host.riscv64.o: $(link_data)/oracle_host.%.o: tests/link/data/oracle_host.s
+$(link_data)/oracle_host.aarch64.o \
+	$(link_data)/oracle_host.riscv64.o: $(link_data)/oracle_host.%.o: tests/link/data/oracle_host.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(llvm_bin)/clang --target=$*-linux-gnu -c $< -o $@
 
@@ -102,7 +107,8 @@ $(BUILD)/tests/link/core/gather: | $(call data_of,gather_1 gather_2)
 $(BUILD)/tests/link/session/inject: | $(call data_of,gather_1)
 $(BUILD)/tests/link/memory/memory_client: | $(call data_of,memory)
 $(BUILD)/tests/link/memory/strategies: | $(call data_of,matrix_a matrix_b low)
-$(BUILD)/tests/link/session/faults $(BUILD)/tests/link/session/allocator: | $(call data_of,matrix_a small low gather_1 gather_2) \
+$(BUILD)/tests/link/session/faults $(BUILD)/tests/link/session/allocator: | \
+	$(call data_of,matrix_a small low gather_1 gather_2) \
 	$(link_data)/matrix_b.a
 
 $(link_data)/matrix_b.a: $(link_data)/matrix_b.o
@@ -137,7 +143,8 @@ $(archives_made): $(members)
 
 # ---- thread-local storage and indirect functions, in the ways that compilers have for them ----
 
-tls_ways = $(call both,-O2+-fPIC -O0+-fPIC -O2+-fPIC+-ftls-model=initial-exec -O2+-fPIC+-ftls-model=local-exec -O2+-fno-pic \
+tls_ways = $(call both,-O2+-fPIC -O0+-fPIC -O2+-fPIC+-ftls-model=initial-exec -O2+-fPIC+-ftls-model=local-exec \
+	-O2+-fno-pic \
 	-O0+-fno-pic -O2+-fPIE -O2+-fPIC+-fno-plt) $(tls_$(machine))
 tls_x86_64 := $(call both,-O2+-fPIC+-mtls-dialect=gnu2 -O0+-fPIC+-mtls-dialect=gnu2)
 tls_aarch64 := gcc+-O2+-fPIC+-mtls-dialect=trad gcc+-O0+-fPIC+-mtls-dialect=trad
@@ -167,7 +174,8 @@ $(foreach source,tls_1 tls_2 ifunc ifunc_user unwind,$(eval $(call way_rule,$(so
 unwind_ways := $(call both,-O2+-fPIC+-fexceptions+-funwind-tables -O0+-fPIC+-fexceptions+-funwind-tables \
 	-O2+-fPIC+-fexceptions+-funwind-tables+-ffunction-sections)
 extra_of_unwind := -DWAYS='$(call quoted,$(unwind_ways))'
-$(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) $(if $(HOST),,$(call data_of,comdat_1 comdat_2))
+$(BUILD)/tests/link/unwind/unwind: | $(call of_ways,unwind,$(unwind_ways)) \
+	$(if $(HOST),,$(call data_of,comdat_1 comdat_2))
 $(BUILD)/tests/link/session/threads: | $(call data_of,matrix_a matrix_b) $(link_data)/gnu.a
 $(BUILD)/tests/link/core/reach: | $(call data_of,low low_calls xindex)
 
@@ -221,10 +229,12 @@ $(call data_of,lazy lazy_once): tests/link/data/lazy.h
 
 # ---- qemu/: programs for other machines ----
 
-cross_wanted += tests/link/qemu/run tests/link/qemu/run_static $(patsubst %,tests/link/data/%.o,exits thread_exits thread_exits_user)
+cross_wanted += tests/link/qemu/run tests/link/qemu/run_static \
+	$(patsubst %,tests/link/data/%.o,exits thread_exits thread_exits_user)
 
 ifneq ($(HOST),)
-$(BUILD)/tests/link/qemu/run $(BUILD)/tests/link/qemu/run_static: tests/link/qemu/run.c $(BUILD)/libtenon.a $(call stamp,compile_c)
+$(BUILD)/tests/link/qemu/run $(BUILD)/tests/link/qemu/run_static: tests/link/qemu/run.c $(BUILD)/libtenon.a \
+	$(call stamp,compile_c)
 	@mkdir -p $(@D)
 	$(call step,LINK)$(compile_c) $(filter %.c %.a,$^) $(link_$(@F)) -pthread -o $@
 link_run := -DRESOLVER=tn_resolve_dlsym -Wl,--no-as-needed -lgcc_s -lm
@@ -233,7 +243,8 @@ endif
 
 # ---- make test-slow ----
 
-$(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexceptions+-funwind-tables oracle.gcc+-O2+-fPIC \
+$(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexceptions+-funwind-tables \
+	oracle.gcc+-O2+-fPIC \
 	ifunc.gcc+-O2+-fno-pic matrix_a.gcc+-O2+-fPIC+-ffunction-sections+-fdata-sections+-g \
 	matrix_a.gcc+-O0+-fno-pic+-fcommon comdat_1 gather_1 order_1 strip)
 
@@ -242,7 +253,8 @@ $(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexcept
 windows_target.msvc := x86_64-pc-windows-msvc
 windows_target.gnu := x86_64-w64-mingw32
 windows := $(if $(with_llvm),$(foreach kind,msvc gnu,$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
-	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once weak groups_1 groups_2) \
+	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once \
+	weak groups_1 groups_2) \
 	$(patsubst %,$(link_data)/windows/%.lib,imports more comdats thin))
 windows_flags := -ffreestanding -fno-stack-check -w
 define windows_rule
@@ -260,7 +272,8 @@ $(link_data)/windows/imports.lib: tests/link/data/windows/imports.def
 $(link_data)/windows/more.lib: $(link_data)/windows/more.msvc.o
 	@rm -f $@
 	$(call step,LIB)$(llvm_bin)/llvm-lib -out:$@ $^ >/dev/null
-$(link_data)/windows/comdats.lib $(link_data)/windows/thin.lib: $(link_data)/windows/comdat_1.msvc.o $(link_data)/windows/comdat_2.msvc.o
+$(link_data)/windows/comdats.lib $(link_data)/windows/thin.lib: $(link_data)/windows/comdat_1.msvc.o \
+	$(link_data)/windows/comdat_2.msvc.o
 	@rm -f $@
 	$(call step,LIB)$(llvm_bin)/llvm-lib $(if $(filter %/thin.lib,$@),-llvmlibthin) -out:$@ $^ >/dev/null
 $(BUILD)/tests/link/format/coff $(BUILD)/tests/link/format/coff_corrupt: | $(windows)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The protocols of code instances (src/link/instance/instance.c, tenon.h) for spin: writers, an updater, readers and a remover, in every
- * interleaving. Every tuple that a reader gets has to be one that was published, with code that is still there; whoever
- * comes through `invoke` has to find a body of its own; nobody may wait forever. Addresses are reused with another kind of code.
- * Spin's memory is sequentially consistent: the orders of loads and stores are left to ThreadSanitizer and to AArch64.
+/* The protocols of code instances (src/link/instance/instance.c, tenon.h) for spin: writers, an updater, readers and a
+ * remover, in every interleaving. Every tuple that a reader gets has to be one that was published, with code that is
+ * still there; whoever comes through `invoke` has to find a body of its own; nobody may wait forever. Addresses are
+ * reused with another kind of code. Spin's memory is sequentially consistent: the orders of loads and stores are left
+ * to ThreadSanitizer and to AArch64.
  *
- * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 the ready bit comes first, 2 readers do not wait for
- * it, 3 nor look at specptr again, 4 nor at the flags, 5 writers publish over others, 6 invoke is changed before the flags tell,
- * 7 words are cleared before threads are quiescent, 8 nobody waits for them, 9 readers wait for the ready bit alone, 10 and take
- * withdrawn code for ready. */
+ * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 the ready bit comes first, 2 readers do
+ * not wait for it, 3 nor look at specptr again, 4 nor at the flags, 5 writers publish over others, 6 invoke is changed
+ * before the flags tell, 7 words are cleared before threads are quiescent, 8 nobody waits for them, 9 readers wait for
+ * the ready bit alone, 10 and take withdrawn code for ready. */
 
 #ifndef BROKEN
 #define BROKEN 0

@@ -11,6 +11,7 @@ models:
 storm := $(BUILD)/tests/models/qemu/instance_storm-aarch64
 $(storm): tests/link/instance/instance_storm.c $(BUILD)/aarch64-linux-gnu/libtenon.a
 	@mkdir -p $(@D)
-	$(call step,LINK)aarch64-linux-gnu-gcc -std=c11 -O2 -D_GNU_SOURCE $(c_warnings) -Iinclude -Isrc -static -pthread $^ -o $@
+	$(call step,LINK)aarch64-linux-gnu-gcc -std=c11 -O2 -D_GNU_SOURCE $(c_warnings) -Iinclude -Isrc -static -pthread $^ \
+		-o $@
 
 test-qemu: $(storm)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Transitions and the collector (src/gc/threads/world.c, doc/GC.md) for spin: threads that leave managed code and come back, and a collector that
- * must not move objects while any thread is inside; no thread may wait forever. Stores of a thread go through a buffer, as on x86-64 (TSO):
- * its loads overtake them, unless it executes a fence or the collector has all threads execute one.
+/* Transitions and the collector (src/gc/threads/world.c, doc/GC.md) for spin: threads that leave managed code and come
+ * back, and a collector that must not move objects while any thread is inside; no thread may wait forever. Stores of a
+ * thread go through a buffer, as on x86-64 (TSO): its loads overtake them, unless it executes a fence or the collector
+ * has all threads execute one.
  *
  * REFUSED=1: the system refuses that from the beginning, REFUSED=2: from the second collection on.
  *
- * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 the collector has no fences executed, 2 or before it requests
- * the stop, 3 or does not look again afterwards; 4 the thread loads the request before it says that it is inside, 5 does not look for
- * another request after it has waited, 6 waits while it says that it is inside, 7 does not execute the fence that it is asked for,
- * 8 or the one that it has promised; 9 the collector believes that threads that do not know yet execute fences. */
+ * BROKEN=n leaves out or exchanges one step, and the check must find that: 1 the collector has no fences executed, 2 or
+ * before it requests the stop, 3 or does not look again afterwards; 4 the thread loads the request before it says that
+ * it is inside, 5 does not look for another request after it has waited, 6 waits while it says that it is inside, 7
+ * does not execute the fence that it is asked for, 8 or the one that it has promised; 9 the collector believes that
+ * threads that do not know yet execute fences. */
 
 #ifndef BROKEN
 #define BROKEN 0

@@ -33,7 +33,8 @@ check_compiler clang-large "$LLVM_BIN/clang++" -mcmodel=large
 
 # The same from bitcode, through tenon's own pipeline.
 for part in main part; do
-    "$LLVM_BIN/clang++" -O1 -Xclang -disable-llvm-passes -std=c++17 -c -emit-llvm $here/cxx_$part.cpp -o "$out/$part.bc" ||
+    "$LLVM_BIN/clang++" -O1 -Xclang -disable-llvm-passes -std=c++17 -c -emit-llvm $here/cxx_$part.cpp \
+        -o "$out/$part.bc" ||
         exit 1
 done
 check_program cxx.bitcode "$out/gcc-O0.ordinary" "$out/main.bc" "$out/part.bc" "$libstdcxx" -- argument

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What C++ asks of a linker: static constructors and destructors in order, templates in COMDAT groups, exceptions inside an
-// object, across objects and through frames of the host, thread_local objects with constructors, several threads.
+// What C++ asks of a linker: static constructors and destructors in order, templates in COMDAT groups, exceptions
+// inside an object, across objects and through frames of the host, thread_local objects with constructors, several
+// threads.
 
 #include <algorithm>
 #include <atomic>

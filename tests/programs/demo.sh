@@ -11,7 +11,8 @@ if ! examples/demo.sh >"$out/demo" 2>&1; then
 fi
 echo "ok programs/demo"
 sed '1,/^What to try next/d; s/  *#.*//; /^$/d' "$out/demo" >"$out/next"
-[ "$(wc -l <"$out/next")" -ge 4 ] && echo "ok programs/demo.next" || echo "not ok programs/demo.next: $(cat "$out/next")"
+[ "$(wc -l <"$out/next")" -ge 4 ] && echo "ok programs/demo.next" ||
+    echo "not ok programs/demo.next: $(cat "$out/next")"
 number=0
 while read -r line; do
     number=$((number + 1))

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The tool alone in a file system that holds nothing but it and its inputs: no libc, no LLVM, no /proc, no /dev, no /tmp,
-# no environment.
+# The tool alone in a file system that holds nothing but it and its inputs: no libc, no LLVM, no /proc, no /dev, no
+# /tmp, no environment.
 
 . "$(dirname "$0")/programs.bash"
 root=$out/root
@@ -28,7 +28,11 @@ fi
 
 echo 1..6
 record "$out/sh" inside /bin/sh -c true
-if [ "$(cat "$out/sh.status")" = 127 ]; then echo "ok programs/empty.no_shell"; else echo "not ok programs/empty.no_shell"; fi
+if [ "$(cat "$out/sh.status")" = 127 ]; then
+    echo "ok programs/empty.no_shell"
+else
+    echo "not ok programs/empty.no_shell"
+fi
 
 "$LLVM_BIN/clang" -O2 $here/roundtrip.c -o "$out/roundtrip" -lz -lzstd || exit 1
 record "$out/nbody.ordinary" lua5.4 $here/nbody.lua

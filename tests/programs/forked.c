@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* forked LUA.o LIBLUA.a SCRIPT SQLITE.o LIBSQLITE.a SQL OUT: a server that forks. Loads Lua and runs the script (OUT.before);
- * then forks, and parent and child each load SQLite, which neither had, run the SQL (OUT.parent, OUT.child), and run the
- * script again with the Lua from before (into the same files). */
+/* forked LUA.o LIBLUA.a SCRIPT SQLITE.o LIBSQLITE.a SQL OUT: a server that forks. Loads Lua and runs the script
+ * (OUT.before); then forks, and parent and child each load SQLite, which neither had, run the SQL (OUT.parent,
+ * OUT.child), and run the script again with the Lua from before (into the same files). */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,8 @@ on_cpus image_lua "$out/ordinary" $here/strings.lua
 
 # The program's own error.
 record "$out/missing" "$out/archive" no/such.lua
-if [ "$(cat "$out/missing.status" "$out/missing.err")" = $'1\ncannot open no/such.lua: No such file or directory' ]; then
+if [ "$(cat "$out/missing.status" "$out/missing.err")" = $'1\ncannot open no/such.lua: No such file or directory' \
+    ]; then
     echo "ok image_lua: an error"
 else
     echo "not ok image_lua: an error: $(cat "$out/missing.status" "$out/missing.err")"

@@ -9,7 +9,8 @@
 sqlite=build/deps/sqlite3
 level=${level:--O0}
 sources=($here/sqlite.c $sqlite/sqlite3.c)
-flags=(-w -I$sqlite -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_MATH_FUNCTIONS)
+flags=(-w -I$sqlite -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_FTS5 \
+    -DSQLITE_ENABLE_MATH_FUNCTIONS)
 compile libc || exit 1
 input=$out/orders.sql
 awk -f $here/orders.awk >"$input"

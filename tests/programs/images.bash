@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What image_*.sh share: a real program as an image for several CPUs, in every way that images are shipped, compared with what
-# the ordinary program says; on this CPU, and on emulated ones.
+# What image_*.sh share: a real program as an image for several CPUs, in every way that images are shipped, compared
+# with what the ordinary program says; on this CPU, and on emulated ones.
 
 . "$(dirname "${BASH_SOURCE[0]}")/programs.bash"
 
@@ -29,8 +29,8 @@ build() {
     "$BUILD/tenon" build $level --targets "$targets" --shards 1 "$@" "$folder"/*.bc
 }
 
-# Each way: from $out/libc/*.bc to $command, which runs the program. It is compiled once, as a shard; but for executables, of
-# which only what main leads to is part, and whose C library is another.
+# Each way: from $out/libc/*.bc to $command, which runs the program. It is compiled once, as a shard; but for
+# executables, of which only what main leads to is part, and whose C library is another.
 build_archive() {
     command=("$out/archive")
     build libc -o "$out/image.a" "$out/shard" &&
@@ -39,7 +39,8 @@ build_archive() {
 build_shared() {
     command=("$out/shared")
     build libc --kind=shared -o "$out/libimage.so" "$out/shard" &&
-        link -fPIC $image_source/open.c "$out/libimage.so" -Wl,-rpath,"$PWD/$out" "$BUILD/libtenon.a" -lm -o "$out/shared"
+        link -fPIC $image_source/open.c "$out/libimage.so" -Wl,-rpath,"$PWD/$out" "$BUILD/libtenon.a" -lm \
+            -o "$out/shared"
 }
 build_image() {
     command=("$out/run_image" "$out/image")
@@ -50,7 +51,8 @@ build_exe() {
     compile musl "${musl[@]}" && build musl --kind=exe -o "$out/exe"
 }
 
-# One check: what does the program say, compared with the record of the ordinary one? $1 name, $2 record, the rest: what runs it.
+# One check: what does the program say, compared with the record of the ordinary one? $1 name, $2 record, the rest: what
+# runs it.
 compare() {
     local name=$1 ordinary=$2
     shift 2

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What lazy_*.sh share: a program's bitcode, compiled function by function while it already runs, prints what the ordinary
-# command prints; no function is compiled twice, and some never are.
+# What lazy_*.sh share: a program's bitcode, compiled function by function while it already runs, prints what the
+# ordinary command prints; no function is compiled twice, and some never are.
 
 . "$(dirname "${BASH_SOURCE[0]}")/programs.bash"
 
-# Two checks: $1 name, $2 record of the ordinary program, $3 threads, $4 how many percent of the functions may be compiled
-# at most, then the bitcode and after -- the arguments. Standard input is the file $input, if that is set.
+# Two checks: $1 name, $2 record of the ordinary program, $3 threads, $4 how many percent of the functions may be
+# compiled at most, then the bitcode and after -- the arguments. Standard input is the file $input, if that is set.
 check_lazy() {
     local name="programs/$1, lazily, $3 threads" ordinary=$2 threads=$3 most=$4 stem=$out/$1.threads$3 files=() file
     shift 4

@@ -7,7 +7,8 @@
 echo 1..8
 source=build/deps/lua5.4/src
 bitcode lua -I$source || exit 1
-ls $source/*.c | grep -v -e '/lua\.c$' -e '/luac\.c$' | xargs -P "$(nproc)" -I{} sh -c '"$0" -O1 -Xclang -disable-llvm-passes \
+ls $source/*.c | grep -v -e '/lua\.c$' -e '/luac\.c$' |
+    xargs -P "$(nproc)" -I{} sh -c '"$0" -O1 -Xclang -disable-llvm-passes \
     -DLUA_USE_POSIX -emit-llvm -c "$1" -o "$2/$(basename "$1" .c).bc"' "$LLVM_BIN/clang" {} "$out" || exit 1
 for script in nbody strings; do
     record "$out/$script.ordinary" lua5.4 $here/$script.lua

@@ -14,7 +14,8 @@ done
 
 # The program's own error: its text and its status are the tool's.
 record "$out/missing" "$BUILD/tenon" run "$out/lua.bc" "$archives/liblua5.4.a" -- no/such.lua
-if [ "$(cat "$out/missing.status" "$out/missing.err")" = $'1\ncannot open no/such.lua: No such file or directory' ]; then
+if [ "$(cat "$out/missing.status" "$out/missing.err")" = $'1\ncannot open no/such.lua: No such file or directory' \
+    ]; then
     echo "ok programs/lua.error"
 else
     echo "not ok programs/lua.error: $(cat "$out/missing.status" "$out/missing.err")"

@@ -21,7 +21,8 @@ bitcode() { # NAME [FLAG...] -> $out/NAME.bc
         -o "$out/$name.bc"
 }
 
-# One check: was loaded code seen, and never a mapping that is writable and executable? $1 name, $2 report of watch_maps.
+# One check: was loaded code seen, and never a mapping that is writable and executable? $1 name, $2 report of
+# watch_maps.
 never_wx() {
     if grep -q '^wx ' "$2"; then
         echo "not ok $1: $(grep '^wx ' "$2")"

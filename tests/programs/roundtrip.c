@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compresses 10 MB with zlib and with zstd, at once and in streams, and gets them back: sizes and checksums on stdout. */
+/* Compresses 10 MB with zlib and with zstd, at once and in streams, and gets them back: sizes and checksums on
+ * stdout. */
 
 #include <stdint.h>
 #include <stdio.h>

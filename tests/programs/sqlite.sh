@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Debian's libsqlite3.a with a main of ours, against the sqlite3 command: 100,000 inserts, joins, JSON, full-text search.
+# Debian's libsqlite3.a with a main of ours, against the sqlite3 command: 100,000 inserts, joins, JSON, full-text
+# search.
 
 . "$(dirname "$0")/programs.bash"
 echo 1..4

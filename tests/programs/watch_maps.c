@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* watch_maps REPORT COMMAND [ARG...]: runs the command and looks at its /proc/PID/maps before and after every system call
- * of every thread and child process. Only system calls change mappings, so nothing is missed, however short it lasts.
+/* watch_maps REPORT COMMAND [ARG...]: runs the command and looks at its /proc/PID/maps before and after every system
+ * call of every thread and child process. Only system calls change mappings, so nothing is missed, however short it
+ * lasts.
  *
  * REPORT then holds one line per fact: `looks N`; `loaded LINE`, the largest executable mapping that is neither the
- * command's own file nor the kernel's, and has more than one page, with which the linker tries what the system permits;
- * `wx LINE`, the first mapping that was writable and executable. The exit status is the command's; 125 means that it could
- * not be watched. */
+ * command's own file nor the kernel's, and has more than one page, with which the linker tries what the system
+ * permits; `wx LINE`, the first mapping that was writable and executable. The exit status is the command's; 125
+ * means that it could not be watched. */
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # HOST=aarch64-linux-gnu, HOST=riscv64-linux-gnu: the runtime for another machine, by the cross compiler of that name. A
-# build directory belongs to one machine, so a make of its own builds there: the archive, `cross_tests`, which are those of the
-# runtime's tests that run under qemu, and what areas add to `cross_wanted`.
+# build directory belongs to one machine, so a make of its own builds there: the archive, `cross_tests`, which are those
+# of the runtime's tests that run under qemu, and what areas add to `cross_wanted`.
 
 cross_hosts := aarch64-linux-gnu riscv64-linux-gnu
 cross_tests := $(addprefix base/,error faults fork memory options thread thread_end tree) \
@@ -21,12 +21,14 @@ CXX := $(HOST)-g++
 
 # Debian has cmocka for few machines, but it is one file.
 cmocka := build/deps/cmocka
-cmocka_has := INTTYPES_H SIGNAL_H STRINGS_H MALLOC_H GCC_THREAD_LOCAL_STORAGE CLOCK_REALTIME STRUCT_TIMESPEC STRSIGNAL SIGLONGJMP
+cmocka_has := INTTYPES_H SIGNAL_H STRINGS_H MALLOC_H GCC_THREAD_LOCAL_STORAGE CLOCK_REALTIME STRUCT_TIMESPEC STRSIGNAL \
+	SIGLONGJMP
 $(BUILD)/obj/cmocka.o: $(cmocka)/src/cmocka.c
 	@mkdir -p $(@D)
 	$(call step,CC)$(CC) -O1 -w $(cmocka_has:%=-DHAVE_%) -I$(cmocka)/include -c $< -o $@
 else
-make_there = $(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* LLVM=0 BUILD=$(BUILD)/$* SANITIZE= \
+make_there = $(MAKE) $(if $(V),,-s) --no-print-directory -f tools/build/rules.mk HOST=$* LLVM=0 BUILD=$(BUILD)/$* \
+	SANITIZE= \
 	LLVM_BIN="$(llvm_bin)"
 
 $(cross_hosts:%=$(BUILD)/%/libtenon.a): $(BUILD)/%/libtenon.a: FORCE

@@ -14,8 +14,9 @@ $(BUILD)/musl/libtenon.a: FORCE
 else
 # tn_resolve_symtab needs libelf, which Debian does not have for musl.
 runtime_src := $(filter-out src/link/host/program_symtab.c,$(runtime_src))
-# mimalloc for size, not for speed: a link makes few allocations, and code and tables for speed would be 24 KB of the smallest
-# program. Without unwind tables, as musl's own malloc: no exception passes mimalloc. Debuggers use .debug_frame.
+# mimalloc for size, not for speed: a link makes few allocations, and code and tables for speed would be 24 KB of the
+# smallest program. Without unwind tables, as musl's own malloc: no exception passes mimalloc. Debuggers use
+# .debug_frame.
 mimalloc_options := -Os -fno-asynchronous-unwind-tables
 # Likewise what runs once for a session, a library or a file, and never for a symbol or a relocation.
 seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c) \

@@ -7,7 +7,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-image bench-gc bench-instructions size install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-image bench-gc bench-instructions size \
+	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
@@ -29,13 +30,15 @@ include tools/build/cross.mk
 # folder has none for it, host_none.c.
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 host_file = $(firstword $(wildcard $(1)host_$(machine).c $(1)host_none.c))
-for_machine = $(foreach src,$(1),$(if $(filter host_%,$(notdir $(src))),$(filter $(call host_file,$(dir $(src))),$(src)),$(src)))
+for_machine = $(foreach src,$(1), \
+	$(if $(filter host_%,$(notdir $(src))),$(filter $(call host_file,$(dir $(src))),$(src)),$(src)))
 runtime_src := $(call for_machine,$(runtime_src))
 codegen_src := $(call for_machine,$(codegen_src))
 codegen_cxx := $(wildcard src/codegen/*/*.cpp src/codegen/*/*/*.cpp)
 # Parts of the pipeline that a build may leave out: NAME.cpp, or NAME_none.cpp in its place.
 without = $(if $(filter 0,$(1)),$(2).cpp,$(2)_none.cpp)
-codegen_cxx := $(filter-out %/$(call without,$(INLINE),inliner) %/$(call without,$(VECTORIZE),vectorizer),$(codegen_cxx))
+codegen_cxx := $(filter-out %/$(call without,$(INLINE),inliner) \
+	%/$(call without,$(VECTORIZE),vectorizer),$(codegen_cxx))
 tool_src := $(wildcard tools/lib/*.c tools/cmd/*.c)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 include tools/build/musl.mk
@@ -47,9 +50,11 @@ warnings := -Wall -Wextra -Wno-missing-field-initializers -Werror
 c_warnings := $(warnings) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 sanitizer := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 checking := $(if $(SANITIZE),-DTN_CHECKING)
-# What a client's function throws may pass frames of the library; for RISC-V compilers make tables for that only if asked.
+# What a client's function throws may pass frames of the library; for RISC-V compilers make tables for that only if
+# asked.
 unwind_tables := $(if $(filter riscv64,$(machine)),-fasynchronous-unwind-tables)
-common := $(OPT) -g -fPIC $(unwind_tables) -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) $(checking) -D_GNU_SOURCE -Iinclude -Isrc
+common := $(OPT) -g -fPIC $(unwind_tables) -ffunction-sections -fdata-sections -fvisibility=hidden $(sanitizer) \
+	$(checking) -D_GNU_SOURCE -Iinclude -Isrc
 dependencies = -MMD -MP -MF $@.d
 
 compile_c := $(CC) -std=c11 $(common) $(c_warnings) $(CFLAGS)
@@ -63,10 +68,12 @@ llvm := $(shell $(LLVM_CONFIG) --bindir --includedir)
 llvm_bin := $(word 1,$(llvm))
 llvm_defines := $(TARGETS:%=-DTN_TARGET_%=1) $(LLVM_DEFINES)
 compile_codegen := $(compile_c) -isystem $(word 2,$(llvm)) $(llvm_defines)
-# The C++ dialect and the ABI macros are LLVM's; warnings and optimisation are ours. No sanitizers: LLVM was built without,
-# and the linker would merge inline functions of its headers that poison memory with copies that do not unpoison it.
+# The C++ dialect and the ABI macros are LLVM's; warnings and optimisation are ours. No sanitizers: LLVM was built
+# without, and the linker would merge inline functions of its headers that poison memory with copies that do not
+# unpoison it.
 llvm_cxxflags := $(filter-out -I% -W% -O% -g%,$(shell $(LLVM_CONFIG) --cxxflags)) -isystem $(word 2,$(llvm)) -fno-rtti
-compile_cxx := $(CXX) $(llvm_cxxflags) $(filter-out $(sanitizer),$(common)) $(warnings) $(llvm_defines) $(LLVM_CXXFLAGS) \
+compile_cxx := $(CXX) $(llvm_cxxflags) $(filter-out $(sanitizer),$(common)) $(warnings) $(llvm_defines) \
+	$(LLVM_CXXFLAGS) \
 	$(CXXFLAGS)
 llvm_libs := $(shell $(LLVM_CONFIG) --link-static --ldflags --libs $(LLVM_COMPONENTS))
 link_llvm := $(CXX) -fuse-ld=lld -B$(llvm_bin) -Wl,-O2,--gc-sections,--icf=all $(LLVM_LDFLAGS) $(sanitizer) $(LDFLAGS)
@@ -142,12 +149,13 @@ include tools/build/host_symbols.mk
 include tools/stub/rules.mk
 
 tool_parts = $(tool_obj) $(TOOL_ABSENT) $(TOOL_GEN_OBJ) $(archives) $(TOOL_UNRETAINED)
-# Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it, is
-# never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each of which
-# would count as 2 MiB of resident memory for the few tables in it that are read at start.
+# Linked high enough for a whole window to fit below it, where the brk heap, which starts at a random address above it,
+# is never in the way. A page off a multiple of 2 MiB, so that the kernel cannot map huge pages of the page cache, each
+# of which would count as 2 MiB of resident memory for the few tables in it that are read at start.
 # --wrap: exit handlers (tools/lib/exit.c) and thread-local variables (thread_data.c) of the programs that it runs.
 wrapped := __cxa_atexit pthread_create __pthread_create _dl_allocate_tls _dl_allocate_tls_init _dl_early_allocate
-link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 $(foreach name,$(wrapped) $(TOOL_WRAPPED),-Wl,--wrap=$(name)) \
+link_tool = $(link_llvm) -static -Wl,--image-base=0x48001000 \
+	$(foreach name,$(wrapped) $(TOOL_WRAPPED),-Wl,--wrap=$(name)) \
 	$(tool_parts) $(llvm_libs) -lelf -lz -lzstd $(TOOL_LIBS)
 
 # What makes it smaller, and start faster: TOOL_GEN_OBJ, TOOL_ABSENT, TOOL_UNRETAINED, TOOL_WRAPPED, TOOL_ORDER.
@@ -166,20 +174,22 @@ $(BUILD)/tenon.map: $(BUILD)/tenon.debug
 for_debuggers := __jit_debug_register_code __jit_debug_descriptor
 
 $(BUILD)/tenon: $(BUILD)/tenon.debug
-	$(call step,STRIP)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) --remove-section='.gnu.*' --remove-section=.comment \
+	$(call step,STRIP)objcopy --strip-all $(for_debuggers:%=--keep-symbol=%) --remove-section='.gnu.*' \
+		--remove-section=.comment \
 		$< $@.tmp && mv $@.tmp $@
 endif
 
 # ---- tests ----
 
 # tests/AREA/*.c, or tests/AREA/ROOM/*.c where src/AREA has rooms: one cmocka program each, linked with the files of
-# tests/AREA/support. Those of the runtime are ordinary dynamic programs with libtenon.a; those of the code generator and the
-# tool are linked with LLVM as well.
+# tests/AREA/support. Those of the runtime are ordinary dynamic programs with libtenon.a; those of the code generator
+# and the tool are linked with LLVM as well.
 # tests/AREA/slow/*.c: likewise, for make test-slow. tests/AREA/data/*: objects that tests load.
 llvm_areas := codegen tool
 rooms_of = $(patsubst src/$(1)/%/,tests/$(1)/%/,$(wildcard src/$(1)/*/))
 sources_of = $(wildcard tests/$(1)/*.$(2) $(addsuffix *.$(2),$(call rooms_of,$(1))))
-programs_of = $(foreach area,$(1),$(patsubst %.c,$(BUILD)/%,$(if $(2),$(wildcard tests/$(area)/$(2)*.c),$(call sources_of,$(area),c))))
+programs_of = $(foreach area,$(1), \
+	$(patsubst %.c,$(BUILD)/%,$(if $(2),$(wildcard tests/$(area)/$(2)*.c),$(call sources_of,$(area),c))))
 runtime_areas := $(runtime_parts) fuzz
 programs_in = $(call programs_of,$(runtime_areas),$(1)) $(if $(with_llvm),$(call programs_of,$(llvm_areas),$(1)))
 unit_tests := $(call programs_in)
@@ -224,15 +234,17 @@ $(BUILD)/tests/%.o: tests/%.s
 	@mkdir -p $(@D)
 	$(call step,AS)$(CC) -I$(<D) $(extra_as) -c $< -o $@
 
-# Scripts: tests/AREA/*.sh, tests/AREA/ROOM/*.sh; those named runtime_* need libtenon.a only. tests/tool and tests/ir are run by lit.
+# Scripts: tests/AREA/*.sh, tests/AREA/ROOM/*.sh; those named runtime_* need libtenon.a only. tests/tool and tests/ir
+# are run by lit.
 all_scripts := $(foreach area,$(patsubst tests/%/,%,$(wildcard tests/*/)),$(call sources_of,$(area),sh))
 scripts := $(foreach script,$(all_scripts),$(if $(with_llvm)$(filter runtime_%,$(notdir $(script))),$(script)))
 lit_suites := $(if $(with_llvm),$(patsubst %/,%,$(wildcard tests/tool/ tests/ir/)))
 run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin)" JOBS=$(JOBS) tests/run
 
 # Not run with sanitizers, whose shadow memory they conflict with: tests that limit the address space and, with
-# ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are forks while threads allocate: gcc's AddressSanitizer
-# does not take its allocator's locks for a fork, so one that another thread held hangs the child.
+# ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
+# forks while threads allocate: gcc's AddressSanitizer does not take its allocator's locks for a fork, so one that
+# another thread held hangs the child.
 unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork) \
 	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
@@ -275,7 +287,8 @@ run_install = STRIP=$(cross)strip LLVM_LINK="$(llvm_link)" LLVM_BIN="$(llvm_bin)
 
 # The build tree has the same descriptions as an installation, so that examples and products can be built from it.
 all: $(BUILD)/pkgconfig/tenon.pc
-$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon/base.h $(call stamp,run_install)
+$(BUILD)/pkgconfig/tenon.pc: tools/build/install.sh tenon.pc.in tenon-codegen.pc.in include/tenon/base.h \
+	$(call stamp,run_install)
 	$(call step,GEN)$(run_install) describe
 
 install: all

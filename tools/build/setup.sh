@@ -4,11 +4,11 @@
 # setup.sh check|install GROUP...     GROUP: build cross musl demo test slow models lint bench peers fuzz qemu
 #
 # What the build needs from the system. `check` names what is missing with the command that installs it and fails;
-# `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is left
-# alone: mimalloc and programs for tests come as Debian's source packages through a list of ours, see
-# fetch_source.
+# `install` gets it through apt. Both do nothing, offline too, when all is there. The machine's apt configuration is
+# left alone: mimalloc and programs for tests come as Debian's source packages through a list of ours, see fetch_source.
 #
-# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SUDO (the word before apt-get).
+# Environment: LLVM=0 leaves the code generator out; LLVM_CONFIG; MUSL_CC; MIMALLOC_DIR; HOST; SUDO (the word before
+# apt-get).
 
 set -eu
 
@@ -112,30 +112,34 @@ as_root() {
 apt_command() { echo "apt-get update && apt-get install --no-install-recommends $*"; }
 
 install_packages() {
-    [ -n "${SUDO-}" ] || [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || fail "root is needed for:  $(apt_command "$@")"
+    [ -n "${SUDO-}" ] || [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+        fail "root is needed for:  $(apt_command "$@")"
     say "installing $*"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 update </dev/null ||
         say "apt-get update failed; going on with the lists that are there"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends \
         "$@" </dev/null && return
     unknown=$(for package; do apt-cache show "$package" >/dev/null 2>&1 || echo "$package"; done)
-    [ -z "$unknown" ] || say "apt does not know:" $unknown "(for LLVM 22, Debian 12 needs bookworm-security in its sources)"
+    [ -z "$unknown" ] || say "apt does not know:" $unknown \
+        "(for LLVM 22, Debian 12 needs bookworm-security in its sources)"
     fail "not installed; the command was:  $(apt_command "$@")"
 }
 
 # The machine's own Debian mirrors as deb-src lines. A key that the machine names for a mirror is named here too.
 source_lines() {
-    apt-get indextargets --format '$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)' 'Created-By: Packages' |
+    apt-get indextargets --format '$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)' \
+        'Created-By: Packages' |
         sort -u | while IFS='|' read -r origin uri release component entry; do
         [ "$origin" = Debian ] && [ "$component" = main ] || continue
-        key=$(sed -n 's/^[Ss]igned-[Bb]y: *\(\/[^ ]*\).*/\1/p; s/^deb.*signed-by=\([^] ]*\).*/\1/p' "${entry%:*}" 2>/dev/null |
+        key=$(sed -n 's/^[Ss]igned-[Bb]y: *\(\/[^ ]*\).*/\1/p; s/^deb.*signed-by=\([^] ]*\).*/\1/p' "${entry%:*}" \
+            2>/dev/null |
             head -n 1)
         echo "deb-src ${key:+[signed-by=$key] }$uri $release $component"
     done
 }
 
-# The source package $1, unpacked into the folder $2, without Debian's patches. apt checks the archive's signature and the
-# checksum of each file; the lists and caches it makes are ours and go away.
+# The source package $1, unpacked into the folder $2, without Debian's patches. apt checks the archive's signature and
+# the checksum of each file; the lists and caches it makes are ours and go away.
 fetch_source() {
     say "fetching the source package of $1"
     command -v apt-get >/dev/null || fail "there is no apt-get; put the unpacked source of $1 into $2"
@@ -218,7 +222,8 @@ elif [ -n "$missing" ] || ! $mimalloc_there || [ -n "$missing_sources" ]; then
     say "not everything is there; this gets what building and testing need:  make ${without}setup"
     say "or only what is needed here:"
     [ -z "$missing" ] || say "    $(apt_command $missing)"
-    $mimalloc_there || say "    ${without}$0 install $groups     # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
+    $mimalloc_there ||
+        say "    ${without}$0 install $groups     # the source of mimalloc; or give its folder: MIMALLOC_DIR=..."
     [ -z "$missing_sources" ] || say "    ${without}$0 install $groups     # the source of" $missing_sources
     exit 1
 fi

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # The stubs of programs that `tenon build --kind=exe` writes: static PIEs around musl and libtenon.a, which the command
-# carries compressed (tools/cmd/build_stubs.c). Each has what the one before it has, and more; what that is, tools/stub/NAME.names says.
-# MUSL_CC= (empty) leaves them out.
+# carries compressed (tools/cmd/build_stubs.c). Each has what the one before it has, and more; what that is,
+# tools/stub/NAME.names says. MUSL_CC= (empty) leaves them out.
 
 STUBS := small managed full
 STUB_PARTS_small := stub thread_exits
@@ -10,7 +10,8 @@ STUB_PARTS_managed := stub thread_exits managed default_heap
 STUB_PARTS_full := stub thread_exits managed default_heap
 
 stub := $(BUILD)/obj/stub
-compile_stub := $(MUSL_CC) -std=c11 -O2 -fPIE -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -fvisibility=hidden -D_GNU_SOURCE \
+compile_stub := $(MUSL_CC) -std=c11 -O2 -fPIE -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections \
+	-fvisibility=hidden -D_GNU_SOURCE \
 	-Iinclude -Isrc -Itools $(c_warnings)
 
 ifneq ($(MUSL_CC),)
@@ -34,12 +35,14 @@ $(stub)/default_heap.o: tools/lib/default_heap.c $(call stamp,compile_stub)
 	@mkdir -p $(@D)
 	$(call step,CC)$(compile_stub) $(dependencies) -c $< -o $@
 
-$(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives) $(stub)/thread_exits.o
+$(stub)/%.list: tools/stub/%.names $(wildcard tools/stub/*.names) tools/stub/names $(stub_archives) \
+	$(stub)/thread_exits.o
 	@mkdir -p $(@D)
 	$(call step,GEN)tools/stub/names $< $(stub_archives) $(stub)/thread_exits.o -- $(MUSL_CC) -D_GNU_SOURCE >$@
 
 define stub_rule
-$(stub)/$(1): $(stub)/$(1).list tools/stub/link tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o $(stub_archives)
+$(stub)/$(1): $(stub)/$(1).list tools/stub/link tools/stub/stub.ld $(STUB_PARTS_$(1):%=$(stub)/%.o) $(stub)/alloc.o \
+	$(stub_archives)
 	$$(call step,LINK)tools/stub/link $$@ $$< $(musl_lib) $$(filter %.o %.a,$$^)
 endef
 $(foreach name,$(STUBS),$(eval $(call stub_rule,$(name))))

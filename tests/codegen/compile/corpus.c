@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The programs of data/, as clang -O0 and -O2 hand them over, through every level and two CPUs, linked by libtenon and
- * run: all have to compute what the C compiler's object computes. An analysis that a pass needs and nobody registered is
- * a crash here. */
+/* The programs of data/, as clang -O0 and -O2 hand them over, through every level and two CPUs, linked by libtenon
+ * and run: all have to compute what the C compiler's object computes. An analysis that a pass needs and nobody
+ * registered is a crash here. */
 
 #include "support.h"
 

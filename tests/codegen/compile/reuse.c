@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Passes of code generation are set up once for many modules. Objects must not tell: each is compared with the one that a
- * process of its own makes, which has compiled nothing before. */
+/* Passes of code generation are set up once for many modules. Objects must not tell: each is compared with the one
+ * that a process of its own makes, which has compiled nothing before. */
 
 #include <sys/mman.h>
 #include <sys/wait.h>

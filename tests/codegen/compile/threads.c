@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compilations side by side give the bytes that they give alone. The first ones run side by side as well, because LLVM's
- * targets are set up on first use. */
+/* Compilations side by side give the bytes that they give alone. The first ones run side by side as well, because
+ * LLVM's targets are set up on first use. */
 
 #include <pthread.h>
 

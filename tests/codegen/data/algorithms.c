@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Ordinary code: a heap sort, a hash table, a red-black-like tree (treap), SHA-256, LZ compression, an expression parser,
- * n bodies, sudoku by backtracking, matrices of long integers. */
+/* Ordinary code: a heap sort, a hash table, a red-black-like tree (treap), SHA-256, LZ compression, an expression
+ * parser, n bodies, sudoku by backtracking, matrices of long integers. */
 
 #include "corpus.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Each file here is a small program around uint64_t run(void). The same source goes through the C compiler and through
- * tn_compile at every level; all have to give one result. The sizes are small: what counts is which passes they meet. */
+/* Each file here is a small program around uint64_t run(void). The same source goes through the C compiler and
+ * through tn_compile at every level; all have to give one result. The sizes are small: what counts is which passes
+ * they meet. */
 
 #ifndef TENON_TESTS_CODEGEN_CORPUS_H
 #define TENON_TESTS_CODEGEN_CORPUS_H

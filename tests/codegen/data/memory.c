@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Memory: structs by value, unions, copies that overlap, idioms of memset and memcpy, dead stores, variable length arrays,
- * bit fields, variable arguments, pointers that may alias, volatile and atomic accesses. */
+/* Memory: structs by value, unions, copies that overlap, idioms of memset and memcpy, dead stores, variable length
+ * arrays, bit fields, variable arguments, pointers that may alias, volatile and atomic accesses. */
 
 #include <stdarg.h>
 #include <stdatomic.h>

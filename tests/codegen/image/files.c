@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tn_image_link: options, pages of any size, inputs of every kind, and what happens when memory is out. Whether the files run is
- * for tests/image. */
+/* tn_image_link: options, pages of any size, inputs of every kind, and what happens when memory is out. Whether the
+ * files run is for tests/image. */
 
 #include <elf.h>
 #include <sys/resource.h>

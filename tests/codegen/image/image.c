@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A program that has a JIT and uses images: it builds them of what it has added, and what it finds in one it does not compile.
- * With --workload it is that program, for `tenon build --workload`. */
+/* A program that has a JIT and uses images: it builds them of what it has added, and what it finds in one it does
+ * not compile. With --workload it is that program, for `tenon build --workload`. */
 
 #include <unistd.h>
 

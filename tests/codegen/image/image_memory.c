@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images, each allocation of which is refused in turn: it is said, nothing is left, and the next one is as it should be. */
+/* Images, each allocation of which is refused in turn: it is said, nothing is left, and the next one is as it should
+ * be. */
 
 #include "base/os.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Images of managed code through the C interface: built of files and by a JIT, for several CPUs, and loaded into the process that built
- * them. */
+/* Images of managed code through the C interface: built of files and by a JIT, for several CPUs, and loaded into the
+ * process that built them. */
 
 #include "base/os.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tn_image_link to a program: what it refuses, stubs that are none any more, and when memory is out. Whether programs run is for
- * tests/image/exe.sh. */
+/* tn_image_link to a program: what it refuses, stubs that are none any more, and when memory is out. Whether
+ * programs run is for tests/image/exe.sh. */
 
 #include <elf.h>
 #include <errno.h>

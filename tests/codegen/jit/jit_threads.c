@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A JIT and threads: code instances that are published in the background, threads that call one function for the first time,
- * threads that add modules. */
+/* A JIT and threads: code instances that are published in the background, threads that call one function for the
+ * first time, threads that add modules. */
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A session at a prompt: functions that call each other are redefined again and again, and what they were before is removed.
- * Every call is right, and memory stays where it is. */
+/* A session at a prompt: functions that call each other are redefined again and again, and what they were before is
+ * removed. Every call is right, and memory stays where it is. */
 
 #include <unistd.h>
 

@@ -56,8 +56,8 @@ static int compile_at(int level)
     return code;
 }
 
-/* What happens before shards are compiled happens in one module. Without `clone_all` no function needs an entry, which is inline
- * assembly: LLVM does not check its buffer for that. */
+/* What happens before shards are compiled happens in one module. Without `clone_all` no function needs an entry,
+ * which is inline assembly: LLVM does not check its buffer for that. */
 static int build_image(int level)
 {
     static const char ir[] = "define internal void @looping(i32 %n) {\nentry:\n  br label %again\nagain:\n"
@@ -138,8 +138,8 @@ static void refuse_requests(int (*make)(int level), int level, unsigned step, un
     munmap(made, sizeof *made);
 }
 
-/* Any request of a compilation may be refused, with a target and passes that were used before (level 2) and with new ones.
- * Setting up LLVM is over before: it is not that robust (fatal.cpp). */
+/* Any request of a compilation may be refused, with a target and passes that were used before (level 2) and with new
+ * ones. Setting up LLVM is over before: it is not that robust (fatal.cpp). */
 static void each_request_refused(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM has a stack of its own, so threads of programs need little: they compile what is long or deep, LLVM gives up on them, and
- * observers compile within a compilation. Without room for that stack there is an error. */
+/* LLVM has a stack of its own, so threads of programs need little: they compile what is long or deep, LLVM gives up
+ * on them, and observers compile within a compilation. Without room for that stack there is an error. */
 
 #include <pthread.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compiling managed code through the API: options, counters, and memory that runs out in the middle of a pass. What the passes
- * do is tested in tests/ir. */
+/* Compiling managed code through the API: options, counters, and memory that runs out in the middle of a pass. What
+ * the passes do is tested in tests/ir. */
 
 #include "abandon.h"
 #include "base/os.h"

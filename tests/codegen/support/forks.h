@@ -7,8 +7,8 @@
 
 #include "support.h"
 
-/* Runs a row of the matrix for each part, with that many forks. A test fails if a child fails or hangs, or if the mappings,
- * descriptors or bytes of windows of the parent or of a child grow. */
+/* Runs a row of the matrix for each part, with that many forks. A test fails if a child fails or hangs, or if the
+ * mappings, descriptors or bytes of windows of the parent or of a child grow. */
 int run_fork_matrix(unsigned forks);
 
 #endif

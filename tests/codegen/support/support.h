@@ -49,7 +49,8 @@ bool built_in(const struct tn_compile_options *options);
 /* An x86-64 CPU by its name. */
 struct tn_cpu cpu_named(const char *name);
 
-/* Calls `check` with the bitcode of each program of the corpus, optimised by clang and not; names as rules.mk gives them. */
+/* Calls `check` with the bitcode of each program of the corpus, optimised by clang and not; names as rules.mk gives
+ * them. */
 void for_each_program(const char *const *programs, size_t count,
                       void (*check)(const char *path, const void *bytes, size_t length));
 

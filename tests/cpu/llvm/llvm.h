@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* A CPU with "+a,-b..." applied. NULL: this LLVM was built without the architecture. Lives to the end of the program. */
+/* A CPU with "+a,-b..." applied. NULL: this LLVM was built without the architecture. Lives to the end of the
+ * program. */
 struct llvm_cpu *llvm_cpu(const char *triple, const char *name, const char *features);
 
 /* By index; NULL behind the last. */

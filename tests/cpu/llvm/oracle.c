@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* LLVM as the oracle: our tables of features and CPUs say what LLVM's say, code generated for a target may use exactly the
- * features that the target has, the host is seen alike, and "native" is what it has. What differs is listed with the reason. */
+/* LLVM as the oracle: our tables of features and CPUs say what LLVM's say, code generated for a target may use
+ * exactly the features that the target has, the host is seen alike, and "native" is what it has. What differs is
+ * listed with the reason. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -318,8 +319,8 @@ static struct tn__target open_native(const struct tn_cpu_arch *arch, const struc
     return target;
 }
 
-/* LLVM's own detection, feature by feature, also those that only tune. They follow the name, and ours is the level that the
- * features allow where they do not confirm the model's. */
+/* LLVM's own detection, feature by feature, also those that only tune. They follow the name, and ours is the level
+ * that the features allow where they do not confirm the model's. */
 static void native_is_what_llvm_sees(void **state)
 {
     const struct tn_cpu_arch *arch = tn_cpu_arch_host();
@@ -341,8 +342,8 @@ static void native_is_what_llvm_sees(void **state)
     LLVMDisposeMessage(name);
 }
 
-/* The CPU without one feature and what depends on it is taken for exactly that. Of what programs cannot see the name decides,
- * and groups follow their members. */
+/* The CPU without one feature and what depends on it is taken for exactly that. Of what programs cannot see the name
+ * decides, and groups follow their members. */
 static void check_native(const struct tn_cpu_arch *arch, size_t number, size_t feature)
 {
     struct tn_cpu cpu = {.size = sizeof cpu, .arch = arch, .name = arch->cpus[number].name, .cores = 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* probe TARGETS: prints the name of the CPU that it runs on, the number of the target that is taken ("-": none fits), and the
- * features. */
+/* probe TARGETS: prints the name of the CPU that it runs on, the number of the target that is taken ("-": none
+ * fits), and the features. */
 
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Runs an entry without libFuzzer: over its corpus (tests/fuzz/corpus/NAME) and the objects and archives that the linker's
- * tests use, each once, or over the files that are named. Says which file it is at, for the one that ends it. */
+/* Runs an entry without libFuzzer: over its corpus (tests/fuzz/corpus/NAME) and the objects and archives that the
+ * linker's tests use, each once, or over the files that are named. Says which file it is at, for the one that ends
+ * it. */
 
 #include <dirent.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Second part of the prologue: functions of the program in several threads. What they compute must not depend on who comes
- * first: each thread has its own trace, globals and lists; what they share is added up at the end. */
+/* Second part of the prologue: functions of the program in several threads. What they compute must not depend on who
+ * comes first: each thread has its own trace, globals and lists; what they share is added up at the end. */
 
 #include <poll.h>
 #include <pthread.h>

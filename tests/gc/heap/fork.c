@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Forks of processes with heaps: whatever other threads are doing, both processes continue with a heap that is in order. A
- * failure here is usually a hang. */
+/* Forks of processes with heaps: whatever other threads are doing, both processes continue with a heap that is in
+ * order. A failure here is usually a hang. */
 
 #include "support.h"
 

@@ -60,7 +60,8 @@ static uint64_t fill(struct tn_heap *heap, uint64_t bytes)
     return count;
 }
 
-/* Of each class of sizes a collector has, which may waste half of the memory: as much as fits is found twice, and the heap can be used afterwards. */
+/* Of each class of sizes a collector has, which may waste half of the memory: as much as fits is found twice, and the
+ * heap can be used afterwards. */
 static void each_size_runs_out(void **state)
 {
     static const uint64_t limits[] = {4 * MB, 32 * MB};

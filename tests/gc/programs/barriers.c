@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Ways to store a reference into an object that is there since an earlier collection. Each store is the only one into its
- * word between two collections, and nothing lives over calls that collect nothing, so under TENON_GC_VERIFY no barrier
- * can be missing unnoticed (tests/gc/slow/mutate.sh takes them away one by one). */
+/* Ways to store a reference into an object that is there since an earlier collection. Each store is the only one
+ * into its word between two collections, and nothing lives over calls that collect nothing, so under TENON_GC_VERIFY
+ * no barrier can be missing unnoticed (tests/gc/slow/mutate.sh takes them away one by one). */
 
 #include <stdio.h>
 #include <string.h>

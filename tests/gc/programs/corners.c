@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code where it meets everything else: callbacks from the C library, setjmp, many arguments, structs by value, pins, weak
- * references, globals, derived pointers in loops, finalizer-free recursion, deep lists. Prints what it finds. */
+/* Managed code where it meets everything else: callbacks from the C library, setjmp, many arguments, structs by
+ * value, pins, weak references, globals, derived pointers in loops, finalizer-free recursion, deep lists. Prints
+ * what it finds. */
 
 #include <setjmp.h>
 #include <stdint.h>

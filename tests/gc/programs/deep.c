@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A million frames on one stack, and a list of ten million: the collector walks the ones and follows the other without depth of its
- * own.
+/* A million frames on one stack, and a list of ten million: the collector walks the ones and follows the other without
+ * depth of its own.
  *     deep [FRAMES NODES] */
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Managed code makes processes in every way that the C library has, while other threads allocate: the child goes on with the heap,
- * or becomes another program, and what the parent keeps is there afterwards. */
+/* Managed code makes processes in every way that the C library has, while other threads allocate: the child goes on
+ * with the heap, or becomes another program, and what the parent keeps is there afterwards. */
 
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* References among arguments of every kind. Called lazily, each function is looked up at its first call, and under stress everything moves
- * meanwhile: what a stub takes for a reference and is none, or does not know for one, shows. */
+/* References among arguments of every kind. Called lazily, each function is looked up at its first call, and under
+ * stress everything moves meanwhile: what a stub takes for a reference and is none, or does not know for one, shows. */
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Structs with references by value: as arguments and results, in registers and in memory, in each other, in local arrays, and copied as a
- * whole between the stack, globals and objects, from and to places that are chosen at run time. */
+/* Structs with references by value: as arguments and results, in registers and in memory, in each other, in local
+ * arrays, and copied as a whole between the stack, globals and objects, from and to places that are chosen at run
+ * time. */
 
 #include <stdio.h>
 

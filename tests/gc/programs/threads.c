@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Four threads build and change one graph; a fifth waits all the while in a call that no collection waits for. The threads are
- * the C library's: they are attached when they first call managed code, and leave the heap when they end. */
+/* Four threads build and change one graph; a fifth waits all the while in a call that no collection waits for. The
+ * threads are the C library's: they are attached when they first call managed code, and leave the heap when they
+ * end. */
 
 #include <pthread.h>
 #include <stdint.h>

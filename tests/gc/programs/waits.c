@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Threads of managed code wait in every way that the C library has, while others allocate and collect: no collection waits for
- * them, and what they keep is there afterwards. Nothing here says that a call may block. */
+/* Threads of managed code wait in every way that the C library has, while others allocate and collect: no collection
+ * waits for them, and what they keep is there afterwards. Nothing here says that a call may block. */
 
 #include <poll.h>
 #include <pthread.h>

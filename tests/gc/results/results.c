@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What functions that results.sh writes call, and the calls of these: each returns an object and numbers, made of one number. */
+/* What functions that results.sh writes call, and the calls of these: each returns an object and numbers, made of
+ * one number. */
 
 #include <stdio.h>
 

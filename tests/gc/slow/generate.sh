@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Generated programs, each at all optimisation levels: SEEDS=FIRST:COUNT, or else a twentieth of the first 10,000, a different one each day.
-# Sanitizers look at the ordinary programs that say what is right: a data race, for example, would make that random.
+# Generated programs, each at all optimisation levels: SEEDS=FIRST:COUNT, or else a twentieth of the first 10,000, a
+# different one each day. Sanitizers look at the ordinary programs that say what is right: a data race, for example,
+# would make that random.
 #
 # time limit: 36000
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Binary trees as deep as in benchmarks, whose node counts are known; and a million frames and ten million nodes, plain and with the heap
-# verified after each collection.
+# Binary trees as deep as in benchmarks, whose node counts are known; and a million frames and ten million nodes, plain
+# and with the heap verified after each collection.
 #
 # time limit: 1800
 
@@ -21,7 +21,8 @@ says() {
 }
 
 for program in bench/gc/bt.c tests/gc/programs/deep.c; do
-    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c $program -o "$out/$(basename $program .c).bc" || exit 1
+    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm -c $program \
+        -o "$out/$(basename $program .c).bc" || exit 1
 done
 
 trees() { echo $((2 ** ($1 + 1) - 1)); }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Removes every root, relocation, word of a variable and barrier of some programs (support/mutate.awk), one at a time: under stress, with the heap verified, each
-# removal must make the program fail.
+# Removes every root, relocation, word of a variable and barrier of some programs (support/mutate.awk), one at a time:
+# under stress, with the heap verified, each removal must make the program fail.
 #
 # time limit: 3600
 
@@ -11,7 +11,8 @@ mkdir -p "$out"
 
 # unnoticed OBJECT ARGUMENT...: true if it runs without failing
 unnoticed() {
-    (TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "$@" >"$out/got") 2>/dev/null && cmp -s "$out/want" "$out/got"
+    (TENON_GC_STRESS=1 TENON_GC_VERIFY=1 timeout 60 "$BUILD/tenon" run "$@" >"$out/got") 2>/dev/null &&
+        cmp -s "$out/want" "$out/got"
 }
 
 # survivors ARGUMENT...: for the module in whole.ll, a line for each mutant that does not fail
@@ -33,7 +34,8 @@ mutate() {
     local name="gc/mutate $1" level=$2 total
     shift 2
     "$BUILD/tenon" compile "-O$level" --emit llvm "$out/whole.bc" -o "$out/whole.ll" &&
-        "$BUILD/tenon" compile -O2 --passes= "$out/whole.ll" -o "$out/whole.o" || { echo "not ok $name: it does not compile"; return; }
+        "$BUILD/tenon" compile -O2 --passes= "$out/whole.ll" -o "$out/whole.o" ||
+            { echo "not ok $name: it does not compile"; return; }
     if ! unnoticed "$out/whole.o" -- "$@"; then echo "not ok $name: nothing is missing, and it is noticed"; fi
     awk -f tests/gc/support/mutate.awk -v zeroing="$zeroing" "$out/whole.ll" >"$out/mutants"
     survivors "$@" >"$out/survivors" 2>/dev/null
@@ -56,7 +58,8 @@ link() {
 check() {
     local source=$1
     shift
-    if "$CC" -O1 -DTN_UNMANAGED -Iinclude -Itests/gc/support "$source" -o "$out/plain" -lpthread && "$out/plain" "$@" >"$out/want" 2>/dev/null &&
+    if "$CC" -O1 -DTN_UNMANAGED -Iinclude -Itests/gc/support "$source" -o "$out/plain" -lpthread &&
+        "$out/plain" "$@" >"$out/want" 2>/dev/null &&
         $clang "$source" -o "$out/whole.bc"; then
         mutate "${source##*/}" 2 "$@"
     else
@@ -73,7 +76,9 @@ link tests/gc/values/values.c tests/gc/values/values.ll &&
     sed -n 's/^    X(\(.*\)).*/\1 ok/p' tests/gc/values/values.c >"$out/want" && mutate values 2
 
 # Variables in stack memory: without optimisation there are some.
-link tests/gc/stack/main.c tests/gc/stack/memory.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" && mutate stack 0
+link tests/gc/stack/main.c tests/gc/stack/memory.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" &&
+    mutate stack 0
 
 # Such variables that safepoints find before anything is stored there.
-link tests/gc/stack/zeroed.c tests/gc/stack/zeroed.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" && zeroing=1 mutate zeroed 0
+link tests/gc/stack/zeroed.c tests/gc/stack/zeroed.ll && "$BUILD/tenon" run -O0 "$out/whole.bc" >"$out/want" &&
+    zeroing=1 mutate zeroed 0

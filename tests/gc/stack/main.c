@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Calls each function of memory.ll with two lists, and prints what it returns: the sum of their elements, computed from references
- * that were in stack memory while everything moved. */
+/* Calls each function of memory.ll with two lists, and prints what it returns: the sum of their elements, computed
+ * from references that were in stack memory while everything moved. */
 
 #include <stdio.h>
 

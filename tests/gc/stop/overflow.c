@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Fills a stack: of the first thread, of another one, of a child, or with native code in between; or does something else that faults. */
+/* Fills a stack: of the first thread, of another one, of a child, or with native code in between; or does something
+ * else that faults. */
 
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Takes one thing away from a compiled module, LLVM IR as text (`tenon compile --emit llvm`), which the collector needs:
-#     a root        a value in the "gc-live" of one safepoint, unless it is pinned there: pins keep alive, and what stays needs no relocation
+#     a root        a value in the "gc-live" of one safepoint, unless it is pinned there: pins keep alive, and what
+#                   stays needs no relocation
 #     a word        a reference, or an array of them, in the type of a variable of several words
 #     a relocate    behind a safepoint the old value is used, if any is
 #     a variable    in stack memory, and so a pin, at all safepoints of its function
 #     a barrier     the call that logs an object before a store, or what a move knows of the object
-#     a zero        a variable leads behind the first two words of the first argument until something is stored there; only where
+#     a zero        a variable leads behind the first two words of the first argument until something is stored there;
+#                   only where
 #                   -v zeroing=1 is given, for most variables are stored to before a safepoint finds them
 #
-#     awk -f mutate.awk module.ll                     a line for each that there is: kind, function, callee of the safepoint
+#     awk -f mutate.awk module.ll                     a line for each that there is: kind, function, callee of the
+#                                                     safepoint
 #     awk -f mutate.awk -v wanted=N module.ll         the module without the Nth, from 0
 
 # How often each value is mentioned in its function: once where it is not used.
@@ -39,7 +42,8 @@ function part(pattern, head, tail) {
 
 # What is really called: behind the call out of managed code, and the function that takes care of variable arguments.
 function callee_of_statepoint(  named) {
-    if ((named = part("@tn\\.variable_arguments[.0-9]*, ptr @[A-Za-z0-9_.]+", 0, 0)) != "" || (named = part("nest @[A-Za-z0-9_.]+", 5, 0)) != "")
+    if ((named = part("@tn\\.variable_arguments[.0-9]*, ptr @[A-Za-z0-9_.]+", 0, 0)) != "" ||
+        (named = part("nest @[A-Za-z0-9_.]+", 5, 0)) != "")
         sub(/.*@/, "", named)
     else
         named = part("elementtype\\(.*\\) @[A-Za-z0-9_.]+", 0, 0) != "" ? substr($0, RSTART, RLENGTH) : ""

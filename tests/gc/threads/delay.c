@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Collections that wait for a thread: the collector sleeps, says after a second which thread it is, and goes on soon after that
- * has stopped, however it stops. Threads that end are no longer waited for. */
+/* Collections that wait for a thread: the collector sleeps, says after a second which thread it is, and goes on soon
+ * after that has stopped, however it stops. Threads that end are no longer waited for. */
 
 #include "support.h"
 

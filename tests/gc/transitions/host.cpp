@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Native code that managed code calls in transitions, and what may happen there: arguments and results of all kinds, calls
-// back, throws and jumps through managed frames; meanwhile another thread collects without a pause.
+// Native code that managed code calls in transitions, and what may happen there: arguments and results of all kinds,
+// calls back, throws and jumps through managed frames; meanwhile another thread collects without a pause.
 //
 // host ROUNDS [refuse|later]: the system refuses membarrier(2) from the beginning, or from the middle on.
 
@@ -171,7 +171,8 @@ static long catch_between(long depth)
 
 static thread_local jmp_buf native_target;
 
-// Without a target: to native_target, above managed frames. Nothing walks those any more once tn_managed_begin has returned.
+// Without a target: to native_target, above managed frames. Nothing walks those any more once tn_managed_begin has
+// returned.
 void jump_below(void *target, long depth)
 {
     trample();

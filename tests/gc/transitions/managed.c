@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* For host.cpp: collected C whose calls of the host are transitions. Each function keeps a list meanwhile and returns what it makes of it
- * and of what the host returned. Compiled with -fexceptions, so that throws pass landing pads. */
+/* For host.cpp: collected C whose calls of the host are transitions. Each function keeps a list meanwhile and
+ * returns what it makes of it and of what the host returned. Compiled with -fexceptions, so that throws pass landing
+ * pads. */
 
 #include <setjmp.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A struct whose descriptor, in descriptor.c, does not list one of its references: the compiler cannot see that here. With an argument the
- * program does what such programs must not do. */
+/* A struct whose descriptor, in descriptor.c, does not list one of its references: the compiler cannot see that
+ * here. With an argument the program does what such programs must not do. */
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* References that no plain variable holds, in functions of values.ll: parts of structs, arrays and vectors, and pointers that were loaded from an
- * object. Each function gets an object, lets collections happen, and says whether the object stayed where it was, or whether it
- * is still alive. */
+/* References that no plain variable holds, in functions of values.ll: parts of structs, arrays and vectors, and
+ * pointers that were loaded from an object. Each function gets an object, lets collections happen, and says whether
+ * the object stayed where it was, or whether it is still alive. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -500,7 +500,8 @@ static void gives_up_cleanly(void **state)
             else
                 failures++;
             tn__os_set_faults(NULL);
-            /* The program's own initial values, of thread-local variables, stay writable where that could not be changed back. */
+            /* The program's own initial values, of thread-local variables, stay writable where that could not be
+             * changed back. */
             assert_int_equal(open_sample(SAMPLE_SIZE, &image, &err), TN_OK);
             tn_image_close(image);
             assert_int_equal(mappings(), before);

@@ -8,20 +8,28 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=tests/image/source
 
-declare -A targets=([aarch64]='generic;neoverse-n1;generic,+sve,clone_all' [riscv64]='generic;generic,+v;generic,+zba,+zbb,clone_all')
+declare -A targets=([aarch64]='generic;neoverse-n1;generic,+sve,clone_all' \
+    [riscv64]='generic;generic,+v;generic,+zba,+zbb,clone_all')
 
 while read -r arch shards cpu expected; do
     name="$arch, $shards shards"
     program=$work/$arch-$shards
     if [ ! -e "$program" ]; then
-        "$LLVM_BIN/clang" --target=$arch-linux-gnu -nostdlibinc -isystem "$("$LLVM_BIN/clang" -print-resource-dir)/include" -fPIC -O1 \
+        "$LLVM_BIN/clang" --target=$arch-linux-gnu -nostdlibinc -isystem \
+            "$("$LLVM_BIN/clang" -print-resource-dir)/include" -fPIC -O1 \
             -Xclang -disable-llvm-passes -emit-llvm -c $source/work.c -o "$work/$arch.bc"
-        succeeds "$name: it is built" "$BUILD/tenon" build --targets "${targets[$arch]}" --shards "$shards" -o "$program.a" "$work/$arch.bc"
-        succeeds "$name: it is linked in" "$arch-linux-gnu-gcc" -std=c11 -DLINKED -Iinclude -static $source/program.c "$program.a" \
+        succeeds "$name: it is built" "$BUILD/tenon" build --targets "${targets[$arch]}" --shards "$shards" \
+            -o "$program.a" "$work/$arch.bc"
+        succeeds "$name: it is linked in" "$arch-linux-gnu-gcc" -std=c11 -DLINKED -Iinclude -static $source/program.c \
+            "$program.a" \
             "$BUILD/$arch-linux-gnu/libtenon.a" -o "$program"
     fi
     said=$("qemu-$arch-static" -cpu "$cpu" "$program" 2>"$work/warnings")
-    if [ "$said" = "$expected: 91 91 8 42 1 108 6" ]; then echo "ok $name: on $cpu"; else echo "not ok $name: on $cpu: $said"; fi
+    if [ "$said" = "$expected: 91 91 8 42 1 108 6" ]; then
+        echo "ok $name: on $cpu"
+    else
+        echo "not ok $name: on $cpu: $said"
+    fi
 done <<'END'
 aarch64 1 cortex-a53 generic
 aarch64 1 neoverse-n1 neoverse-n1

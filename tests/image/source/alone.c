@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A program that becomes an executable of its own: what starts and ends it, data with addresses, thread-local data, weak symbols,
- * functions of several versions. Prints what differs from what it should be. */
+/* A program that becomes an executable of its own: what starts and ends it, data with addresses, thread-local data,
+ * weak symbols, functions of several versions. Prints what differs from what it should be. */
 
 #include <pthread.h>
 #include <stdio.h>

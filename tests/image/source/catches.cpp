@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Loads an image of throws.cpp, lets exceptions pass between it and this program in every direction, reads its thread-local
- * variables in two threads, and prints what happened in which order. */
+/* Loads an image of throws.cpp, lets exceptions pass between it and this program in every direction, reads its
+ * thread-local variables in two threads, and prints what happened in which order. */
 
 #include <cstdio>
 #include <cstring>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Collected C, with every way from one function to another that has several versions: references have to be found over all of them. The
- * program is plain C with TN_UNMANAGED. */
+/* Collected C, with every way from one function to another that has several versions: references have to be found
+ * over all of them. The program is plain C with TN_UNMANAGED. */
 
 #include <stdio.h>
 

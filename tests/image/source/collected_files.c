@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Loads collected.c as a file, runs it for the CPU of TENON_CPU and closes it, with collections before and behind: twice. With a second argument it has
- * no collector to offer. */
+/* Loads collected.c as a file, runs it for the CPU of TENON_CPU and closes it, with collections before and behind:
+ * twice. With a second argument it has no collector to offer. */
 
 #include <stdio.h>
 #include <stdlib.h>

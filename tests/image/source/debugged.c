@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Loads an image, shows it to debuggers as the file of the second argument, and lets a function of it call back, which waits
- * for a line of input; then closes it. */
+/* Loads an image, shows it to debuggers as the file of the second argument, and lets a function of it call back,
+ * which waits for a line of input; then closes it. */
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Prints what an image's constructor computed, and what it computes now. The image is linked in, or is the file that the second
- * argument names, loaded by what the first one says: dlopen or tn_image_open. Where something else than that brought it in, it is
- * called before it is opened, too. */
+/* Prints what an image's constructor computed, and what it computes now. The image is linked in, or is the file that
+ * the second argument names, loaded by what the first one says: dlopen or tn_image_open. Where something else than
+ * that brought it in, it is called before it is opened, too. */
 
 #include <dlfcn.h>
 #include <stdio.h>

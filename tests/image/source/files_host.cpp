@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Loads a file by what the first argument says, dlopen or tn_image_open, from where the second one says, and prints what its
-// functions answer: those of parts.c, then those of parts_cxx.cpp.
+// Loads a file by what the first argument says, dlopen or tn_image_open, from where the second one says, and prints
+// what its functions answer: those of parts.c, then those of parts_cxx.cpp.
 
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What functions and data of C can be, each in an image; `forms` answers the number of the first that is not as it should be, or 0. */
+/* What functions and data of C can be, each in an image; `forms` answers the number of the first that is not as it
+ * should be, or 0. */
 
 #include <setjmp.h>
 #include <stdarg.h>

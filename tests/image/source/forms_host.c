@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Opens an image of forms.c, for the CPU that the first argument names: the one that is linked in, or that in the file of the second. */
+/* Opens an image of forms.c, for the CPU that the first argument names: the one that is linked in, or that in the
+ * file of the second. */
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Runs tests/link/data/matrix_a.c in the shared library that is named; prints the line of its first check that fails, or 0. */
+/* Runs tests/link/data/matrix_a.c in the shared library that is named; prints the line of its first check that
+ * fails, or 0. */
 
 #include <dlfcn.h>
 #include <stdio.h>

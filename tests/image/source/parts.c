@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Code of an image that has everything a file can have: addresses in data and in constants, imports, thread-local variables,
- * functions to be called before and after, weak references. */
+/* Code of an image that has everything a file can have: addresses in data and in constants, imports, thread-local
+ * variables, functions to be called before and after, weak references. */
 
 extern int host_value;
 int host_add(int a, int b);

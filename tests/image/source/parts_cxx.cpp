@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// C++ in an image: exceptions thrown and caught inside, out of it and through it, objects made and destroyed with the file.
+// C++ in an image: exceptions thrown and caught inside, out of it and through it, objects made and destroyed with the
+// file.
 
 #include <stdexcept>
 #include <string>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Opens its image for the CPU that is named, or this one, and prints the target and what the functions answer. With a second
- * argument it loads the image from that file instead. */
+/* Opens its image for the CPU that is named, or this one, and prints the target and what the functions answer. With
+ * a second argument it loads the image from that file instead. */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Two processes load one file. Prints whether all pages of constants and of code are shared, and how many of all were written to.
- * With a second argument it gives up memory that is written and then executed first; the exit status is 77 if the system cannot. */
+/* Two processes load one file. Prints whether all pages of constants and of code are shared, and how many of all
+ * were written to. With a second argument it gives up memory that is written and then executed first; the exit
+ * status is 77 if the system cannot. */
 
 #include <stdio.h>
 #include <stdlib.h>

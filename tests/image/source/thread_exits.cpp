@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Thread_local objects with destructors, which say when they run: through another image where there is one (-DTHROUGH=say). */
+/* Thread_local objects with destructors, which say when they run: through another image where there is one
+ * (-DTHROUGH=say). */
 
 extern "C" void THROUGH(const char *what);
 

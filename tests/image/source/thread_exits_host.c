@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* thread_exits_host BASE USER: threads enter the image USER, which registers destructors of their thread_local objects, and which
- * calls BASE from these. The threads end before the images are closed, or after it, or do not exist in the child of a fork. Prints
- * for each case what was noted, and how many mappings of code there are more than before. */
+/* thread_exits_host BASE USER: threads enter the image USER, which registers destructors of their thread_local
+ * objects, and which calls BASE from these. The threads end before the images are closed, or after it, or do not
+ * exist in the child of a fork. Prints for each case what was noted, and how many mappings of code there are more
+ * than before. */
 
 #include <stdio.h>
 #include <stdlib.h>

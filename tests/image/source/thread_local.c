@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Thread-local data of SIZE bytes at multiples of ALIGNMENT, with initial values (VALUES, ADDRESSES) or without, in the first thread
- * and in others (THREADS). Says for each whether it is as it should be, and overwrites it. */
+/* Thread-local data of SIZE bytes at multiples of ALIGNMENT, with initial values (VALUES, ADDRESSES) or without, in
+ * the first thread and in others (THREADS). Says for each whether it is as it should be, and overwrites it. */
 
 #include <stdint.h>
 #include <stdio.h>

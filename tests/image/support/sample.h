@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A shared library with an image in it, written byte by byte as doc/IMAGE.md says: two targets, a function with a version for
- * each and a slot, one with one version, a datum that is relocated, a thread-local variable, an unwind table. */
+/* A shared library with an image in it, written byte by byte as doc/IMAGE.md says: two targets, a function with a
+ * version for each and a slot, one with one version, a datum that is relocated, a thread-local variable, an unwind
+ * table. */
 
 #ifndef TENON_TESTS_IMAGE_SAMPLE_H
 #define TENON_TESTS_IMAGE_SAMPLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* tn_image_link in a program without the code generator. What it refuses is for tests/codegen/files.c, and whether larger files
- * run for writer.sh. */
+/* tn_image_link in a program without the code generator. What it refuses is for tests/codegen/files.c, and whether
+ * larger files run for writer.sh. */
 
 #include <dlfcn.h>
 #include <limits.h>

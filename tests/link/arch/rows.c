@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every row of the x86-64 relocation table: the value it stores, the last one that fits its field and the first that does not.
+/* Every row of the x86-64 relocation table: the value it stores, the last one that fits its field and the first that
+ * does not.
  *
- * Field and target are in one section, so the value for addend 0 does not depend on where the section is placed. It is found
- * with the 64-bit relocation of the same formula, whose result is checked against addresses; the addend then moves it to
- * the limits. */
+ * Field and target are in one section, so the value for addend 0 does not depend on where the section is placed. It
+ * is found with the 64-bit relocation of the same formula, whose result is checked against addresses; the addend
+ * then moves it to the limits. */
 
 #include "elf_builder.h"
 

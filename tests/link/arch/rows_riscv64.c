@@ -30,8 +30,8 @@ enum { FIELD = 8, SECTION = 32, PLACE = 0x20000000, TARGET = 0x30000000, GOT = 0
     {name, op "a92a", -0x800, op "0980"},    \
     {name, op "a92a", 0x12345678, op "8967"}
 
-/* The same in two pieces: the lowest bit of the five is the highest of the first byte, which is `even` or `odd`. `width`
- * is one half of the second byte. */
+/* The same in two pieces: the lowest bit of the five is the highest of the first byte, which is `even` or `odd`.
+ * `width` is one half of the second byte. */
 #define LOWER_S(name, even, odd, width)                        \
     {name, even width "5a92a", 0, even width "0a900"},         \
     {name, even width "5a92a", 0x7ff, odd width "fa97e"},      \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* A new architecture needs rows, encoders and a stub, and nothing else: here is one, linked without a change in src. Its instructions have 32 bits, with fields that other machines have: a page number, the low bits of a pair, a branch. */
+/* A new architecture needs rows, encoders and a stub, and nothing else: here is one, linked without a change in src.
+ * Its instructions have 32 bits, with fields that other machines have: a page number, the low bits of a pair, a
+ * branch. */
 
 #include <stdlib.h>
 

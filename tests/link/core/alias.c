@@ -160,8 +160,8 @@ static double seconds(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-/* The CPU seconds that it takes to define `length` aliases, each of the next one, and, if `lookups` is not NULL, to look them all
- * up. */
+/* The CPU seconds that it takes to define `length` aliases, each of the next one, and, if `lookups` is not NULL, to
+ * look them all up. */
 static double time_of_chain(int length, int order, double *lookups)
 {
     struct fixture f = open_fixture(NULL);
@@ -192,7 +192,8 @@ static double time_of_chain(int length, int order, double *lookups)
     return defined - start;
 }
 
-/* Takes the smallest of up to ten measurements, as soon as one is below `limit`: a busy machine disturbs some of them. */
+/* Takes the smallest of up to ten measurements, as soon as one is below `limit`: a busy machine disturbs some of
+ * them. */
 static double measure_ratio(double (*measure)(int order), int order, double limit)
 {
     double ratio = measure(order);
@@ -215,8 +216,8 @@ static double defining_to_looking_up(int order)
     return defined / lookups;
 }
 
-/* Sixteen times as many aliases take about sixteen times as long to define; following the chain for each took two hundred times
- * as long. */
+/* Sixteen times as many aliases take about sixteen times as long to define; following the chain for each took two
+ * hundred times as long. */
 static void test_long_chains(void **state)
 {
     (void)state;
@@ -227,8 +228,8 @@ static void test_long_chains(void **state)
     }
 }
 
-/* In the worst order, half of the definitions follow the chain. So does each lookup: looking all of them up takes longer than
- * defining them. */
+/* In the worst order, half of the definitions follow the chain. So does each lookup: looking all of them up takes
+ * longer than defining them. */
 static void test_worst_order(void **state)
 {
     (void)state;

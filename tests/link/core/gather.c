@@ -196,7 +196,8 @@ static void stripping_keeps_them(void **state)
 
 enum { MANY_OBJECTS = 500, MANY_SECTIONS = 60 };
 
-/* Section s of object `number` is called many_NUMBER_s, and holds the address of the section of that number in the next one. */
+/* Section s of object `number` is called many_NUMBER_s, and holds the address of the section of that number in the
+ * next one. */
 static struct bytes one_of_many(int number)
 {
     static struct elf elf;

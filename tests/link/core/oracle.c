@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compares with ld.lld: objects of many compilers, flags and code models are linked by ld.lld and, at the addresses that it
- * chose, by us. Every byte must be the same, with these exceptions:
+/* Compares with ld.lld: objects of many compilers, flags and code models are linked by ld.lld and, at the addresses
+ * that it chose, by us. Every byte must be the same, with these exceptions:
  *
  *  - GOT slots: ld.lld orders them differently. The slot that its instructions load must hold the same value as ours.
  *  - Distances from the GOT, which begins elsewhere. They must differ by that much.
  *  - Loads of the address of an undefined weak symbol: ld.lld leaves them, we rewrite them to work without the GOT.
- *  - General- and local-dynamic thread-local code: ld.lld makes it local-exec, we leave it. For RISC-V it leaves it too;
- *    the offset in a slot is the one that the C library wants.
+ *  - General- and local-dynamic thread-local code: ld.lld makes it local-exec, we leave it. For RISC-V it leaves it
+ *    too; the offset in a slot is the one that the C library wants.
  *
  * .eh_frame is not compared: ld.lld writes a table of its own. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What ordinary code asks of a linker, compiled in many ways together with matrix_b.c. run() answers 0, or the number of
- * the line that went wrong. */
+/* What ordinary code asks of a linker, compiled in many ways together with matrix_b.c. run() answers 0, or the
+ * number of the line that went wrong. */
 
 #include <stddef.h>
 #include <stdint.h>

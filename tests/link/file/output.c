@@ -409,7 +409,8 @@ static void test_debug_strings(void **state)
 
 enum { MANY_OBJECTS = 1000, MANY_SECTIONS = 60 };
 
-/* Each name is in two objects: in the first half of them it is read-only data that points to its start, in the second half zeros. */
+/* Each name is in two objects: in the first half of them it is read-only data that points to its start, in the
+ * second half zeros. */
 static struct bytes make_one_of_many(int number)
 {
     static struct elf elf;

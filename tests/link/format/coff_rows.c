@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Every row of COFF's relocations: the last value that fits and the first one that does not, with the addend that stands
- * in the field. Objects are linked for another address space, so those for AArch64 too. */
+/* Every row of COFF's relocations: the last value that fits and the first one that does not, with the addend that
+ * stands in the field. Objects are linked for another address space, so those for AArch64 too. */
 
 #include "coff_builder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Files that change under the linker: truncated, or rewritten between two of its phases. What others may write is copied; what is
- * mapped is checked again before it is written. */
+/* Files that change under the linker: truncated, or rewritten between two of its phases. What others may write is
+ * copied; what is mapped is checked again before it is written. */
 
 #include "elf_builder.h"
 

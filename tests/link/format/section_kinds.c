@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What every combination of a section's name, type and flags is loaded as, or that it is refused; and that nothing which observers,
- * the unwinder or the initializers read lies anywhere else than in memory. */
+/* What every combination of a section's name, type and flags is loaded as, or that it is refused; and that nothing
+ * which observers, the unwinder or the initializers read lies anywhere else than in memory. */
 
 #include "elf_builder.h"
 

@@ -71,8 +71,8 @@ static void withdraw(struct tn_instance *instance)
 
 /* ---- states ---- */
 
-/* Steps: w promise, g fall back, i j k publish code with invoke only, p q r with specptr, P Q R update that, x withdraw. The
- * last one has to answer `code`. */
+/* Steps: w promise, g fall back, i j k publish code with invoke only, p q r with specptr, P Q R update that, x
+ * withdraw. The last one has to answer `code`. */
 static const struct row {
     const char *steps;
     int code;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Lazy functions in a C++ program: a failing call throws through its loaded caller, and gdb's backtrace during a first call
-# leads from the linker through the stub's entry to the loaded caller and the host. gdb knows stubs by their names.
+# Lazy functions in a C++ program: a failing call throws through its loaded caller, and gdb's backtrace during a first
+# call leads from the linker through the stub's entry to the loaded caller and the host. gdb knows stubs by their names.
 
 . tests/build/check
 

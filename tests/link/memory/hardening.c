@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What doc/EMBEDDING.md claims about executable memory ("Hardened systems"), tried in the way of an attacker: each claim has a
- * test of its own. own_pages.c tries large links, refusals.c what
- * systems refuse; tests/programs/watch_maps.c looks at whole programs between any two system calls. */
+/* What doc/EMBEDDING.md claims about executable memory ("Hardened systems"), tried in the way of an attacker: each
+ * claim has a test of its own. own_pages.c tries large links, refusals.c what systems refuse;
+ * tests/programs/watch_maps.c looks at whole programs between any two system calls. */
 
 #include "answers.h"
 #include "maps.h"
@@ -218,7 +218,8 @@ static void seal_is_refused(void **state)
     close_fixture(&f);
 }
 
-/* Fills the first chunk with objects so small that each is linked through the alias; ends when there is a second one. */
+/* Fills the first chunk with objects so small that each is linked through the alias; ends when there is a second
+ * one. */
 static unsigned fill_chunk(const struct fixture *f, struct answer *answers, unsigned most, size_t size)
 {
     unsigned count = 0;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What gdb sees of loaded code: a breakpoint by name that is set before anything is loaded, a backtrace from the host through
-# loaded frames to the host, source lines and variables; nothing after the code was removed.
+# What gdb sees of loaded code: a breakpoint by name that is set before anything is loaded, a backtrace from the host
+# through loaded frames to the host, source lines and variables; nothing after the code was removed.
 
 . tests/build/check
 
@@ -29,7 +29,8 @@ int main(void)
     return tn_session_create(NULL, &session, NULL);
 }
 END
-none "a program that asks for no debugger has no interface" "$(nm "$work/without" | grep -E 'jit_debug|tn__debug_image')"
+none "a program that asks for no debugger has no interface" \
+    "$(nm "$work/without" | grep -E 'jit_debug|tn__debug_image')"
 
 cat >"$work/script" <<'END'
 set debuginfod enabled off
@@ -63,7 +64,8 @@ END
 
 # in_gdb NAME HOST: runs the scripts; the output is in $work/NAME.log.
 in_gdb() {
-    gdb -nx -q -batch -x "$work/script" -ex 'info line inner' -x "$work/again" --args "$work/$2" "$work/inner.o" "$work/outer.o" >"$work/$1.log" 2>&1
+    gdb -nx -q -batch -x "$work/script" -ex 'info line inner' -x "$work/again" --args "$work/$2" "$work/inner.o" \
+        "$work/outer.o" >"$work/$1.log" 2>&1
     sed -n '/^-- removed/,/^Temporary/p' "$work/$1.log" >"$work/$1.removed.log"
 }
 
@@ -73,7 +75,8 @@ says() {
 }
 
 check_lines() { # NAME
-    says "a breakpoint set by name before anything was loaded" "$1" '^(Thread.*)?Breakpoint 1, inner \(x=3\) at .*inner\.c:[678]$'
+    says "a breakpoint set by name before anything was loaded" "$1" \
+        '^(Thread.*)?Breakpoint 1, inner \(x=3\) at .*inner\.c:[678]$'
     says "frames with lines, into the host" "$1" '^#1 .* middle \(.*\) at .*outer\.c:1[0-9]$'
     says "the host's frame" "$1" '^#3 .* in load_and_call \('
     says "source lines" "$1" '^7\s+int doubled = host_callback\(x\);$'
@@ -82,7 +85,11 @@ check_lines() { # NAME
     says "from the host back into loaded code" "$1" '^#1 .* inner \(x=.*\) at .*inner\.c:[678]$'
     says "the value that a function returns" "$1" '^Value returned is \$2 = 6$'
     says "nothing once it was removed" "$1.removed" '^(No symbol "inner"|Function "inner" not defined)'
-    if [ "$(grep -c '^#0 .*inner (x=3) at .*inner\.c' "$work/$1.log")" = 2 ]; then echo "ok $1: it stops at both"; else none "$1: it stops at both" "$(tail -n 20 "$work/$1.log")"; fi
+    if [ "$(grep -c '^#0 .*inner (x=3) at .*inner\.c' "$work/$1.log")" = 2 ]; then
+        echo "ok $1: it stops at both"
+    else
+        none "$1: it stops at both" "$(tail -n 20 "$work/$1.log")"
+    fi
 }
 
 compile() { # COMPILER FLAG...

@@ -13,7 +13,8 @@ if ! perf record -q -o "$work/try" true >/dev/null 2>&1; then
     exit 0
 fi
 
-$CC -O1 -Iinclude tests/link/observe/perf/host.c "$BUILD/libtenon.a" -o "$work/host" && $CC -O1 -g -c tests/link/observe/perf/busy.c -o "$work/busy.o" || exit 1
+$CC -O1 -Iinclude tests/link/observe/perf/host.c "$BUILD/libtenon.a" -o "$work/host" &&
+    $CC -O1 -g -c tests/link/observe/perf/busy.c -o "$work/busy.o" || exit 1
 
 # hot FILE: the function with the most samples
 hot() {
@@ -39,4 +40,5 @@ some "perf names a function by jitdump" "$(hot "$work/injected" | grep -w busy)"
 some "perf names a lazy function's stub by jitdump" "$(stub "$work/injected")"
 none "perf had nothing to say about it" "$(cat "$work/inject.out")"
 some "perf has the code" "$(perf annotate -q -i "$work/injected" --stdio -s busy 2>/dev/null | grep -i imul)"
-some "perf has the lines" "$(perf annotate -q -i "$work/injected" --stdio -l -s busy 2>/dev/null | grep 'busy\.c:[0-9]')"
+some "perf has the lines" "$(perf annotate -q -i "$work/injected" --stdio -l -s busy 2>/dev/null |
+    grep 'busy\.c:[0-9]')"

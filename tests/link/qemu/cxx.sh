@@ -5,4 +5,5 @@
 # time limit: 1200
 
 . "$(dirname "$0")/qemu.bash"
-check_program cxx "g++ clang++" "-O1 -std=c++17 -fPIC" "tests/programs/cxx_main.cpp tests/programs/cxx_part.cpp" argument
+check_program cxx "g++ clang++" "-O1 -std=c++17 -fPIC" "tests/programs/cxx_main.cpp tests/programs/cxx_part.cpp" \
+    argument

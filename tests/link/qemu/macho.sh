@@ -24,10 +24,12 @@ for flags in -O0 -O2 "-O2 -fomit-frame-pointer"; do
         "$LLVM_BIN/clang" --target=arm64-apple-macos13 -w -ffreestanding $flags -c "$source" \
             -o "$stem/$(basename "$source").o" || echo "not ok $name: it cannot be compiled"
     done
-    if [[ $flags != *omit* ]] && "$LLVM_BIN/llvm-objdump" --section-headers "$stem/throws.cpp.o" | grep -q __eh_frame; then
+    if [[ $flags != *omit* ]] && "$LLVM_BIN/llvm-objdump" --section-headers "$stem/throws.cpp.o" |
+        grep -q __eh_frame; then
         echo "not ok $name: there is an __eh_frame, too"
     fi
     record "$stem.ordinary" emulate aarch64 "$stem.program"
-    record "$stem.linked" emulate aarch64 "$BUILD/aarch64-linux-gnu/tests/link/qemu/run" "$stem"/*.o $libraries -- "$stem.program"
+    record "$stem.linked" emulate aarch64 "$BUILD/aarch64-linux-gnu/tests/link/qemu/run" "$stem"/*.o $libraries \
+        -- "$stem.program"
     same "$name" "$stem.ordinary" "$stem.linked"
 done

@@ -37,9 +37,9 @@ compile() { # FOLDER MACHINE COMPILER FLAGS SOURCE...
         'object=$1/$(basename "$3").o; [ "$object" -nt "$3" ] || $2 -c "$3" -o "$object"' _ "$folder" "$command" {}
 }
 
-# A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the program.
-# Standard input is the file $input, if that is set; the host is $host, or run. libstdc++.a and libgcc.a are loaded where
-# they are needed; the unwinder is the host's, because it has to know the host's frames as well.
+# A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the
+# program. Standard input is the file $input, if that is set; the host is $host, or run. libstdc++.a and libgcc.a are
+# loaded where they are needed; the unwinder is the host's, because it has to know the host's frames as well.
 check_program() {
     local name=$1 compilers=$2 flags=$3 sources=$4 machine compiler
     shift 4

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* run FILE... -- NAME ARGUMENT...: links objects and archives and runs their main, as the system runs a program called NAME.
- * Compiled twice: RESOLVER is tn_resolve_dlsym, or, in a static program, tn_resolve_exports.
+/* run FILE... -- NAME ARGUMENT...: links objects and archives and runs their main, as the system runs a program called
+ * NAME. Compiled twice: RESOLVER is tn_resolve_dlsym, or, in a static program, tn_resolve_exports.
  *
- * Pages are written first and become executable then (TN_STRATEGY_MPROTECT): qemu 7.2 goes on running what was executable in a
- * page before if other code is written there through another mapping. */
+ * Pages are written first and become executable then (TN_STRATEGY_MPROTECT): qemu 7.2 goes on running what was
+ * executable in a page before if other code is written there through another mapping. */
 
 #include <errno.h>
 #include <pthread.h>

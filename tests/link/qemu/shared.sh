@@ -16,7 +16,8 @@ for machine in $MACHINES; do
             $command -shared -o "$stem.ordinary.so" 2>"$stem.log" ||
                 $(compiler "$machine" gcc) -fPIC -shared tests/link/qemu/shared.c -o "$stem.ordinary.so" 2>"$stem.log"
             if ! $command -c -o "$stem.o" 2>"$stem.log" ||
-                ! "$BUILD/tenon" build --kind=shared --triple "$machine-linux-gnu" "$out/other.ll" "$stem.o" -o "$stem.so" 2>"$stem.log"; then
+                ! "$BUILD/tenon" build --kind=shared --triple "$machine-linux-gnu" "$out/other.ll" "$stem.o" \
+                    -o "$stem.so" 2>"$stem.log"; then
                 echo "not ok $name: $(head -1 "$stem.log")"
                 continue
             fi

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* For a host without a dynamic linker: thread-local variables in two threads, an indirect function, calls of the host. */
+/* For a host without a dynamic linker: thread-local variables in two threads, an indirect function, calls of the
+ * host. */
 
 #include <pthread.h>
 #include <stdio.h>

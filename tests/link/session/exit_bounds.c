@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What many objects have registered to run at exit costs in proportion to their number, in whichever order they register
- * and go. The limits are far above what is needed; a search through all for each is far above the limits. */
+/* What many objects have registered to run at exit costs in proportion to their number, in whichever order they
+ * register and go. The limits are far above what is needed; a search through all for each is far above the limits. */
 
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Stripping costs what the size of the file says, in whichever order its sections need each other. Each section of these
- * files is kept because of another one, which stands on the wrong side of it. */
+/* Stripping costs what the size of the file says, in whichever order its sections need each other. Each section of
+ * these files is kept because of another one, which stands on the wrong side of it. */
 
 #include "big_file.h"
 

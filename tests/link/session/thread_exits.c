@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Destructors of loaded code's thread-local objects (data/thread_exits.c), in threads that outlive the code's library, end while it
- * is removed, or end it themselves. */
+/* Destructors of loaded code's thread-local objects (data/thread_exits.c), in threads that outlive the code's
+ * library, end while it is removed, or end it themselves. */
 
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* As tests/link/format/corrupt.c, with whole compiled objects: unwind data, thread-local data, indirect functions, groups,
- * gathered sections, debug sections. */
+/* As tests/link/format/corrupt.c, with whole compiled objects: unwind data, thread-local data, indirect functions,
+ * groups, gathered sections, debug sections. */
 
 #include "spoil.h"
 

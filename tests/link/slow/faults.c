@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* As tests/link/session/faults.c, with real libraries: each allocation of a link of many objects fails once, and the same session
- * links them when it is asked again. */
+/* As tests/link/session/faults.c, with real libraries: each allocation of a link of many objects fails once, and the
+ * same session links them when it is asked again. */
 
 #include "support.h"
 

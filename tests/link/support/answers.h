@@ -18,8 +18,8 @@ struct answer {
 /* A session that uses this strategy, with a library. */
 struct fixture answer_open(enum tn_strategy strategy);
 
-/* Links an object with `size` bytes of code, at least 6, and as many of constants; checks what it answers. Different numbers
- * make different names. */
+/* Links an object with `size` bytes of code, at least 6, and as many of constants; checks what it answers. Different
+ * numbers make different names. */
 void answer_link(const struct fixture *f, struct answer *answer, unsigned number, size_t size);
 /* Only adds it. */
 void answer_add(const struct fixture *f, struct answer *answer, unsigned number, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Builds COFF objects from descriptions: the header, the section headers, the bytes and relocations of each section, the
- * symbols, the strings. */
+/* Builds COFF objects from descriptions: the header, the section headers, the bytes and relocations of each section,
+ * the symbols, the strings. */
 
 #ifndef TENON_TESTS_LINK_COFF_BUILDER_H
 #define TENON_TESTS_LINK_COFF_BUILDER_H

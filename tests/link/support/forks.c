@@ -43,7 +43,8 @@ void __sanitizer_purge_allocator(void);
 
 static struct usage usage_of(const struct fixture *f)
 {
-#ifdef __SANITIZE_ADDRESS__ /* AddressSanitizer keeps what was freed for a while, large blocks in mappings of their own */
+/* AddressSanitizer keeps what was freed for a while, large blocks in mappings of their own. */
+#ifdef __SANITIZE_ADDRESS__
     __sanitizer_purge_allocator();
 #endif
     struct tn_stats stats = stats_of(f);

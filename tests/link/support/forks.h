@@ -7,8 +7,8 @@
 
 #include "support.h"
 
-/* Forks that often. Some objects are kept throughout, others are removed after a few forks; children link too. Fails the test
- * if window, mappings or descriptors are used up. */
+/* Forks that often. Some objects are kept throughout, others are removed after a few forks; children link too. Fails
+ * the test if window, mappings or descriptors are used up. */
 void fork_often(enum tn_strategy strategy, unsigned forks);
 
 /* Forks that often, and links an object after each fork that stays. */

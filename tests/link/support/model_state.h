@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The model has items (definitions of any kind) and knows, for each name of each library, which item it is bound to. A lookup
- * follows references from there: linked items need nothing more; failed or missing items must be the reason of an error;
- * items still to be made must be made before there is a result. The actions of materializers are planned when they are
- * promised, so the model learns from their calls only that they were called, and checks that something needed them.
+/* The model has items (definitions of any kind) and knows, for each name of each library, which item it is bound to. A
+ * lookup follows references from there: linked items need nothing more; failed or missing items must be the reason of
+ * an error; items still to be made must be made before there is a result. The actions of materializers are planned when
+ * they are promised, so the model learns from their calls only that they were called, and checks that something needed
+ * them.
  *
- * A name that a library found elsewhere may stay bound there although a library earlier in the search order defines it later
- * ("addresses found earlier stay"). The model records all places where it may have been found; a lookup for which they differ
- * is not checked, and the next step begins with a new session. */
+ * A name that a library found elsewhere may stay bound there although a library earlier in the search order defines
+ * it later ("addresses found earlier stay"). The model records all places where it may have been found; a lookup for
+ * which they differ is not checked, and the next step begins with a new session. */
 
 #ifndef TENON_TESTS_LINK_MODEL_STATE_H
 #define TENON_TESTS_LINK_MODEL_STATE_H

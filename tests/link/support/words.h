@@ -31,7 +31,8 @@ enum { PARTS = 8 };
 
 #define OBJECT(...) ((const struct part[PARTS]){__VA_ARGS__})
 
-/* Every definition is a word of .data, or, if it is INLINE, weak and in a COMDAT group of its name; every reference an address in .data.rel named "ref_" + name. */
+/* Every definition is a word of .data, or, if it is INLINE, weak and in a COMDAT group of its name; every reference
+ * an address in .data.rel named "ref_" + name. */
 int try_add_words(const struct fixture *f, const char *name, const struct part *parts, struct tn_error *err);
 void add_words(const struct fixture *f, const char *name, const struct part *parts);
 /* The same, owned by a tracker. */

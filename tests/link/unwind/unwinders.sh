@@ -28,6 +28,7 @@ if ! nm "$($CXX -print-file-name=libunwind.a)" 2>/dev/null | grep -q __unw_add_d
     echo "ok LLVM's libunwind # SKIP it is not installed"
     exit 0
 fi
-# Placed before the libraries that g++ adds. Without --eh-frame-hdr, static programs of gcc register their own frames with libgcc only.
+# Placed before the libraries that g++ adds. Without --eh-frame-hdr, static programs of gcc register their own frames
+# with libgcc only.
 with "LLVM's libunwind" "LLVM's" -l:libstdc++.a -l:libunwind.a
 with "LLVM's libunwind, static" "LLVM's" -static -Wl,--eh-frame-hdr -lstdc++ -l:libunwind.a

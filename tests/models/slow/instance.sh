@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks tests/models/instance.pml with spin: no interleaving breaks the protocols of code instances, and each deliberate
-# mistake is found.
+# Checks tests/models/instance.pml with spin: no interleaving breaks the protocols of code instances, and each
+# deliberate mistake is found.
 
 set -u
 model=$PWD/tests/models/instance.pml

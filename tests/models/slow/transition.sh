@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Checks tests/models/transition.pml with spin: no object moves while a thread is in managed code, on processors whose loads overtake stores,
-# and each deliberate mistake is found.
+# Checks tests/models/transition.pml with spin: no object moves while a thread is in managed code, on processors whose
+# loads overtake stores, and each deliberate mistake is found.
 
 set -u
 model=$PWD/tests/models/transition.pml

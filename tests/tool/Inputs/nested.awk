@@ -34,7 +34,9 @@ BEGIN {
         print "%t0 = type { i8 }\n@g = external global %t" n
     }
     if (kind == "gep") print "@g = global ptr " wrap("getelementptr (i8, ptr ", "@x", ", i64 1)")
-    if (kind == "sub") print "@g = global i64 " wrap("sub (i64 ", "ptrtoint (ptr @x to i64)", ", i64 ptrtoint (ptr @y to i64))") "\n@y = global i8 0"
+    if (kind == "sub")
+        print "@g = global i64 " wrap("sub (i64 ", "ptrtoint (ptr @x to i64)", ", i64 ptrtoint (ptr @y to i64))") \
+            "\n@y = global i8 0"
     if (kind == "aliases") row("@a%d = alias i8, ptr @a%d", n, 1)
     if (kind == "aliases") print "@a0 = global i8 0"
     if (kind == "ifuncs") row("@a%d = ifunc i8, ptr @a%d", n, 1)
@@ -43,7 +45,10 @@ BEGIN {
     if (kind == "metadata") { row("!%d = !{!%d}", 1, n); print "!0 = !{}\n!n = !{!" n "}" }
     if (kind == "forward") { row("!%d = !{!%d}", n, 1); print "!0 = !{}\n!n = !{!" n "}" }
     if (kind == "circle") { row("!%d = distinct !{!%d}", 1, n); print "!0 = !{!" n "}\n!n = !{!" n "}" }
-    if (kind == "attached") { row("!%d = !{!%d}", 1, n); print "!0 = !{}\ndefine void @f() {\n  ret void, !my !" n "\n}" }
+    if (kind == "attached") {
+        row("!%d = !{!%d}", 1, n)
+        print "!0 = !{}\ndefine void @f() {\n  ret void, !my !" n "\n}"
+    }
     if (kind == "scopes") {
         print "define void @f() !dbg !1 {\n  ret void, !dbg !0\n}\n!llvm.dbg.cu = !{!2}\n!llvm.module.flags = !{!3}"
         print "!0 = !DILocation(scope: !" n + 6 ", line: 1)"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # The order of the tool's functions in memory (TOOL_ORDER), taken from watched runs of a tool linked without it: what a
-# start touches lies side by side. It halves the memory of a run and saves a sixth of its time. tools/build/small/order.c.
+# start touches lies side by side. It halves the memory of a run and saves a sixth of its time.
+# tools/build/small/order.c.
 
 ifeq ($(firstword $(subst -, ,$(shell $(CC) -dumpmachine))),x86_64)
 TOOL_ORDER := $(BUILD)/gen/order.txt
@@ -12,7 +13,8 @@ $(BUILD)/gen/order: tools/build/small/order.c $(call stamp,compile_c)
 
 # The least program first, what others need behind it. Names that come again are passed over.
 watched := tools/build/small/start.ll tools/build/small/order.ll
-watch_all = for ll in $(watched); do for level in 2 0; do $< $(@D)/tenon.unordered run -O$$level $$ll || exit; done; done
+watch_all = for ll in $(watched); do for level in 2 0; do \
+	$< $(@D)/tenon.unordered run -O$$level $$ll || exit; done; done
 
 $(BUILD)/gen/order.txt: $(BUILD)/gen/order $(watched) $(tool_parts) $(call stamp,link_tool) $(call stamp,watch_all)
 	$(call step,LINK)$(link_tool) -o $(@D)/tenon.unordered

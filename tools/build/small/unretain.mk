@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Members of LLVM's archives whose debugging functions the linker may drop (TOOL_UNRETAINED), given to it ahead of the archives
-# themselves: they make the tool 0.4 MB smaller. tools/build/small/unretain.c.
+# Members of LLVM's archives whose debugging functions the linker may drop (TOOL_UNRETAINED), given to it ahead of the
+# archives themselves: they make the tool 0.4 MB smaller. tools/build/small/unretain.c.
 
 TOOL_UNRETAINED := $(BUILD)/gen/unretained.a
 unretained_from := $(patsubst -l%,$(shell $(LLVM_CONFIG) --libdir)/lib%.a,$(filter -lLLVM%,$(llvm_libs)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* host LOADED.o BODY.o: calls a lazy function from loaded code: first while it cannot be had, and its failure is thrown as a
- * C++ exception through the loaded caller; then with a body, while whose link `while_linking` is called. */
+/* host LOADED.o BODY.o: calls a lazy function from loaded code: first while it cannot be had, and its failure is
+ * thrown as a C++ exception through the loaded caller; then with a body, while whose link `while_linking` is called. */
 
 #include <cstdio>
 #include <cstdlib>

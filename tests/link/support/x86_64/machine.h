@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What tests that write objects themselves have to know of the machine that they run on: its numbers in ELF files, and how a
- * function is written that returns a number. Each machine has such a file. */
+/* What tests that write objects themselves have to know of the machine that they run on: its numbers in ELF files,
+ * and how a function is written that returns a number. Each machine has such a file. */
 
 #ifndef TENON_TESTS_LINK_MACHINE_H
 #define TENON_TESTS_LINK_MACHINE_H
