@@ -19,6 +19,7 @@ lazy: $(addprefix $(out)/,lazy lazy_loops.o)
 jit: $(addprefix $(out)/,jit orc sqlite3.bc)
 image: $(addprefix $(out)/,spawn image image-static many.so sqlite3.bc)
 gc_names := bt gcbench lru young latency
+more_names := splay bdd strings ephemerons rewrite arrays
 gc: $(out)/stop $(out)/call $(foreach name,$(gc_names),$(addprefix $(out)/gc/$(name).,managed bare twin)) peers
 exe: $(addprefix $(out)/,spawn one.exe one.musl words.exe)
 size:
@@ -187,10 +188,11 @@ $(out)/gc/%: $(out)/gc/%.o $(BUILD)/libtenon.a
 MIMALLOC_DIR ?= build/deps/mimalloc
 found = $(if $(shell command -v $1),$2)
 peers := $(foreach name,$(gc_names),$(out)/gc/$(name).mimalloc) \
-	$(if $(wildcard /usr/include/gc.h),$(foreach name,$(gc_names),$(out)/gc/$(name).boehm)) \
+	$(if $(wildcard /usr/include/gc.h),$(addsuffix .boehm,$(addprefix $(out)/gc/,$(gc_names) \
+	$(filter-out ephemerons,$(more_names))))) \
 	$(call found,javac,$(out)/gc/peers/Workloads.class) $(call found,ocamlopt,$(out)/gc/peers/ocaml) \
 	$(call found,go,$(out)/gc/peers/go)
-peers: $(out)/rusage $(peers) $(foreach name,$(gc_names),$(out)/gc/$(name).managed)
+peers: $(out)/rusage $(peers) $(foreach name,$(gc_names) $(more_names),$(out)/gc/$(name).managed)
 plain = $(LLVM_BIN)/clang -O2 -Iinclude -include bench/gc/peers/malloc.h
 
 $(out)/gc/mimalloc.o: $(MIMALLOC_DIR)/src/static.c

@@ -98,6 +98,24 @@ struct tn_weak {
         tn__weak;                                                                                                      \
     })
 
+/* An ephemeron: both become NULL when nothing but `value`, and what only that leads to, refers to the key. */
+struct tn_ephemeron {
+    void tn_ref *key, *value;
+    void *collector;
+};
+
+/* struct tn_ephemeron tn_ref *tn_new_ephemeron(key, value) */
+#define tn_new_ephemeron(key_, value_)                                                                                 \
+    ({                                                                                                                 \
+        void tn_ref *tn__key = (key_);                                                                                 \
+        void tn_ref *tn__value = (value_);                                                                             \
+        struct tn_ephemeron tn_ref *tn__pair =                                                                         \
+            (struct tn_ephemeron tn_ref *)TN__ALLOCATE_AS(tn_ephemeron_type, 8, sizeof *tn__pair);                     \
+        tn__pair->key = tn__key;                                                                                       \
+        tn__pair->value = tn__value;                                                                                   \
+        tn__pair;                                                                                                      \
+    })
+
 /* ---- pins ---- */
 
 /* void *tn_pin(reference): pins the object until tn_unpin(address) has been called as often, and returns its raw

@@ -6,6 +6,7 @@
 #ifndef BENCH_GC_WORKLOAD_H
 #define BENCH_GC_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,6 +53,12 @@ check bench/gc/gcbench.c 3 3
 check bench/gc/lru.c 20 1000
 check bench/gc/young.c 0
 check bench/gc/latency.c 1 2
+check bench/gc/splay.c 20 40
+check bench/gc/bdd.c 4
+check bench/gc/strings.c 20 100
+check bench/gc/ephemerons.c 20 400
+check bench/gc/rewrite.c 40 400
+check bench/gc/arrays.c 1 20
 for source in tests/gc/programs/*.c; do
     check "$source"
 done
