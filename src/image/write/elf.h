@@ -108,8 +108,8 @@ Elf64_Sym tn__elf_symbol(const struct tn__elf_file *file, const struct tn__outpu
 
 /* ---- finish.c ---- */
 
-/* For x86-64. */
-struct tn_input tn__finish_object(void);
+/* False if there is none for the machine of ELF files. */
+bool tn__finish_object(uint16_t machine, struct tn_input *input);
 
 /* ---- program.c ---- */
 

@@ -26,11 +26,11 @@ static void add_finish(struct tn_input *all, size_t *count)
     static const char magic[] = ELFMAG, registration[] = "__cxa_atexit";
     const uint8_t *elf = *count ? memmem(all[0].bytes, all[0].length, magic, SELFMAG) : NULL; /* of an archive, too */
     size_t left = elf ? all[0].length - (size_t)(elf - (const uint8_t *)all[0].bytes) : 0;
-    if (left < sizeof(Elf64_Ehdr) || tn__get16(elf + offsetof(Elf64_Ehdr, e_machine)) != EM_X86_64)
+    if (left < sizeof(Elf64_Ehdr))
         return; /* the link will say what is wrong */
     for (size_t i = 0; i < *count; i++)
         if (memmem(all[i].bytes, all[i].length, registration, sizeof registration)) {
-            all[(*count)++] = tn__finish_object();
+            *count += tn__finish_object(tn__get16(elf + offsetof(Elf64_Ehdr, e_machine)), &all[*count]);
             return;
         }
 }

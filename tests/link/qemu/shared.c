@@ -1,9 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* A shared library that our linker makes (shared.sh): imports, pointers to be relocated, thread-local variables, a jump
- * table, calls near and far. */
+ * table, calls near and far, destructors. */
 
 #include <stdio.h>
+
+extern int __cxa_atexit(void (*function)(void *argument), void *argument, void *handle);
+extern char __dso_handle __attribute__((visibility("hidden")));
+
+static int value = 77;
+
+static void destroy(void *argument)
+{
+    printf("destroyed %d %d\n", *(int *)argument, value);
+}
+
+/* As static objects of C++ do. */
+int register_exit(int *argument)
+{
+    return __cxa_atexit(destroy, argument, &__dso_handle);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    puts("finish");
+    value++;
+}
 
 __thread int counter = 41;
 static __thread int counts[4];

@@ -34,5 +34,10 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, run, NULL);
     pthread_join(thread, NULL);
     printf("%d\n", *(int *)dlsym(library, "counter"));
-    return dlclose(library);
+    int kept = 5, (*register_exit)(int *) = (int (*)(int *))dlsym(library, "register_exit");
+    register_exit(&kept);
+    register_exit(&kept);
+    int status = dlclose(library);
+    printf("closed %d, %s\n", status, dlopen(argv[1], RTLD_NOLOAD | RTLD_NOW) ? "but there" : "gone");
+    return status;
 }
