@@ -217,6 +217,22 @@ $(link_data)/macho/%.o: tests/link/data/macho/%.s
 	@mkdir -p $(@D)
 	$(compile_macho) $(compact) -c $< -o $@
 
+# ---- one small object of each format and architecture ----
+
+spoiled := elf-x86-64 elf-aarch64 elf-riscv64 macho-x86-64 macho-aarch64 coff-x86-64 coff-aarch64
+target_of.elf-x86-64 := x86_64-linux-gnu
+target_of.elf-aarch64 := aarch64-linux-gnu
+target_of.elf-riscv64 := riscv64-linux-gnu
+target_of.macho-x86-64 := x86_64-apple-macos13
+target_of.macho-aarch64 := arm64-apple-macos13
+target_of.coff-x86-64 := x86_64-pc-windows-msvc
+target_of.coff-aarch64 := aarch64-pc-windows-msvc
+spoiled_objects := $(if $(with_llvm),$(spoiled:%=$(link_data)/spoiled.%.o))
+$(link_data)/spoiled.%.o: tests/link/data/spoiled.c
+	@mkdir -p $(@D)
+	$(call step,CC)$(llvm_bin)/clang --target=$(target_of.$*) -O1 $(if $(filter coff%,$*),,-fPIC) -ffreestanding -w -c $< -o $@
+$(BUILD)/tests/link/format/corrupt_all: | $(spoiled_objects)
+
 # ---- lazy stubs ----
 
 $(BUILD)/tests/link/lazy/lazy: | $(call data_of,lazy lazy_once lazy_large)
