@@ -96,6 +96,42 @@ $(link_data)/oracle_host.aarch64.o \
 	@mkdir -p $(@D)
 	$(call step,AS)$(llvm_bin)/clang --target=$*-linux-gnu -c $< -o $@
 
+# ---- and that ld64.lld and lld-link do (oracle_lld.c) ----
+
+apple := x86_64-apple-macos13 arm64-apple-macos13
+pe := x86_64-pc-windows-msvc x86_64-w64-mingw32 aarch64-pc-windows-msvc
+oracle_lld := $(if $(with_llvm),$(foreach target,$(apple) $(pe),$(foreach level,$(levels),oracle_lld.$(target)+$(level))))
+extra_of_oracle_lld := -DORACLE_LLD='$(oracle_lld:%="%"$(comma))'
+$(BUILD)/tests/link/core/oracle_lld: | $(oracle_lld:%=$(link_data)/%.linked)
+compile_for = $(llvm_bin)/clang --target=$(firstword $(subst +, ,$(1))) $(word 2,$(subst +, ,$(1))) -w -ffreestanding
+
+# Without MH_SUBSECTIONS_VIA_SYMBOLS, so that sections stay whole.
+define oracle_lld_rules
+$(link_data)/oracle_lld.$(1)+%.o: tests/link/data/macho/program.c
+	@mkdir -p $$(@D)
+	$$(call step,CC)$$(call compile_for,$(1)+$$*) -std=c11 -c $$< -o $$@
+	@printf '\0' | dd of=$$@ bs=1 seek=25 conv=notrunc status=none
+$(link_data)/oracle_lld.$(1)+%.linked: $(link_data)/oracle_lld.$(1)+%.o $(link_data)/oracle_lld_host.$(1).o
+	$$(call step,LINK)$(llvm_bin)/ld64.lld -arch $(firstword $(subst -, ,$(1))) -platform_version macos 13 13 -dylib -undefined dynamic_lookup \
+		-unexported_symbol '*' --no-deduplicate-strings -ignore_optimization_hints -no_fixup_chains $$^ -o $$@
+$(link_data)/oracle_lld_host.$(1).o: tests/link/data/macho/oracle_host.s
+	@mkdir -p $$(@D)
+	$$(call step,AS)$$(call compile_for,$(1)) -c $$< -o $$@
+endef
+$(foreach target,$(apple),$(eval $(call oracle_lld_rules,$(target))))
+define oracle_pe_rules
+$(link_data)/oracle_lld.$(1)+%.o: tests/link/data/windows/code.c
+	@mkdir -p $$(@D)
+	$$(call step,CC)$$(call compile_for,$(1)+$$*) -fno-stack-check -c $$< -o $$@
+$(link_data)/oracle_lld.$(1)+%.linked: $(link_data)/oracle_lld.$(1)+%.o $(link_data)/oracle_lld_host.$(1).o
+	$$(call step,LINK)$(llvm_bin)/lld-link -nodefaultlib -entry:entry -subsystem:console -base:0x140000000 \
+		-opt:noref,noicf -ignore:4217 -lldmap:$$(@:.linked=.map) $$^ -out:$$@
+$(link_data)/oracle_lld_host.$(1).o: tests/link/data/windows/oracle_host.s
+	@mkdir -p $$(@D)
+	$$(call step,AS)$$(call compile_for,$(1)) -c $$< -o $$@
+endef
+$(foreach target,$(pe),$(eval $(call oracle_pe_rules,$(target))))
+
 # ---- which data each program reads ----
 
 data_of = $(1:%=$(link_data)/%.o)

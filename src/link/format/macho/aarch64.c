@@ -24,16 +24,18 @@ enum {
     AUTHENTICATED_POINTER,
 };
 
-#define ROW(type, length, relative, value, field, bits, flags, slot)                                                   \
+#define ROW(type, length, relative, value, field, bits, flags, slot, relax)                                            \
     [TN__MACHO_ROW(type, length, relative)] =                                                                          \
-        TN__ROW("ARM64_RELOC_" #type, TN__V_##value, field, 1 << (length), bits, flags, TN__SLOT_##slot, 0)
+        TN__ROW("ARM64_RELOC_" #type, TN__V_##value, field, 1 << (length), bits, flags, TN__SLOT_##slot, relax)
 #define D(type, length, relative, value, field, flags, slot)                                                           \
-    ROW(type, length, relative, value, TN__F_##field, 8 << (length), flags, slot)
+    ROW(type, length, relative, value, TN__F_##field, 8 << (length), flags, slot, 0)
 #define I(type, relative, value, field, bits, flags, slot)                                                             \
-    ROW(type, 2, relative, value, TN__AARCH64_##field, bits, flags, slot)
+    ROW(type, 2, relative, value, TN__AARCH64_##field, bits, flags, slot, 0)
+#define X(type, relative, value, field, bits, flags, relax)                                                            \
+    ROW(type, 2, relative, value, TN__AARCH64_##field, bits, flags, ADDRESS, TN__AARCH64_##relax)
 
 /* type; length as a power of two (of instructions: 4 bytes); PC-relative; value, field, bits (of data: all), flags, GOT
- * slot; D: in data, I: in an instruction */
+ * slot; D: in data, I: in an instruction, X: in one that is rewritten if it can do without the GOT */
 static const struct tn__row rows[] = {
     D(UNSIGNED, 2, 0, S_A, LE32, TN__R_UNSIGNED | TN__R_LOW, NONE),
     D(UNSIGNED, 3, 0, S_A, LE64, 0, NONE),
@@ -42,12 +44,12 @@ static const struct tn__row rows[] = {
     I(BRANCH26, 1, BRANCH, BRANCH26, 28, TN__R_SIGNED | TN__R_STUB, NONE),
     I(PAGE21, 1, PAGE_S_A_P, ADRP, 33, TN__R_SIGNED, NONE),
     I(PAGEOFF12, 0, S_A, LO12_ANY, 12, 0, NONE),
-    I(GOT_LOAD_PAGE21, 1, PAGE_G_A_P, ADRP, 33, TN__R_SIGNED, ADDRESS),
-    I(GOT_LOAD_PAGEOFF12, 0, G_A, LO12_8, 12, 0, ADDRESS),
+    X(GOT_LOAD_PAGE21, 1, PAGE_G_A_P, ADRP, 33, TN__R_SIGNED, GOT_PAGE),
+    X(GOT_LOAD_PAGEOFF12, 0, G_A, LO12_8, 12, 0, GOT_LO12),
     D(POINTER_TO_GOT, 2, 1, G_A_P, LE32, TN__R_SIGNED, ADDRESS),
     D(POINTER_TO_GOT, 3, 0, G_A, LE64, 0, ADDRESS),
-    I(TLVP_LOAD_PAGE21, 1, PAGE_G_A_P, ADRP, 33, TN__R_SIGNED, ADDRESS),
-    I(TLVP_LOAD_PAGEOFF12, 0, G_A, LO12_8, 12, 0, ADDRESS),
+    X(TLVP_LOAD_PAGE21, 1, PAGE_G_A_P, ADRP, 33, TN__R_SIGNED, GOT_PAGE),
+    X(TLVP_LOAD_PAGEOFF12, 0, G_A, LO12_8, 12, 0, GOT_LO12),
     D(AUTHENTICATED_POINTER, 3, 0, UNSUPPORTED, LE64, 0, NONE),
     TN__MACHO_OWN_ROWS,
 };
