@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Links of ELF objects for RISC-V, with relaxation. */
+
+#include "linked.h"
+
+static const struct tn_format *const formats[] = {&tn_format_elf_riscv64, NULL};
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    return fuzz_link(formats, bytes, size);
+}
