@@ -100,7 +100,7 @@ $(link_data)/oracle_host.aarch64.o \
 
 apple := x86_64-apple-macos13 arm64-apple-macos13
 pe := x86_64-pc-windows-msvc x86_64-w64-mingw32 aarch64-pc-windows-msvc
-oracle_lld := $(if $(with_llvm),$(foreach target,$(apple) $(pe),$(foreach level,$(levels),oracle_lld.$(target)+$(level))))
+oracle_lld := $(if $(with_llvm),$(foreach target,$(apple) $(pe),$(levels:%=oracle_lld.$(target)+%)))
 extra_of_oracle_lld := -DORACLE_LLD='$(oracle_lld:%="%"$(comma))'
 $(BUILD)/tests/link/core/oracle_lld: | $(oracle_lld:%=$(link_data)/%.linked)
 compile_for = $(llvm_bin)/clang --target=$(firstword $(subst +, ,$(1))) $(word 2,$(subst +, ,$(1))) -w -ffreestanding
@@ -112,8 +112,9 @@ $(link_data)/oracle_lld.$(1)+%.o: tests/link/data/macho/program.c
 	$$(call step,CC)$$(call compile_for,$(1)+$$*) -std=c11 -c $$< -o $$@
 	@printf '\0' | dd of=$$@ bs=1 seek=25 conv=notrunc status=none
 $(link_data)/oracle_lld.$(1)+%.linked: $(link_data)/oracle_lld.$(1)+%.o $(link_data)/oracle_lld_host.$(1).o
-	$$(call step,LINK)$(llvm_bin)/ld64.lld -arch $(firstword $(subst -, ,$(1))) -platform_version macos 13 13 -dylib -undefined dynamic_lookup \
-		-unexported_symbol '*' --no-deduplicate-strings -ignore_optimization_hints -no_fixup_chains $$^ -o $$@
+	$$(call step,LINK)$(llvm_bin)/ld64.lld -arch $(firstword $(subst -, ,$(1))) -platform_version macos 13 13 -dylib \
+		-undefined dynamic_lookup -unexported_symbol '*' --no-deduplicate-strings -ignore_optimization_hints \
+		-no_fixup_chains $$^ -o $$@
 $(link_data)/oracle_lld_host.$(1).o: tests/link/data/macho/oracle_host.s
 	@mkdir -p $$(@D)
 	$$(call step,AS)$$(call compile_for,$(1)) -c $$< -o $$@
@@ -266,7 +267,8 @@ target_of.coff-aarch64 := aarch64-pc-windows-msvc
 spoiled_objects := $(if $(with_llvm),$(spoiled:%=$(link_data)/spoiled.%.o))
 $(link_data)/spoiled.%.o: tests/link/data/spoiled.c
 	@mkdir -p $(@D)
-	$(call step,CC)$(llvm_bin)/clang --target=$(target_of.$*) -O1 $(if $(filter coff%,$*),,-fPIC) -ffreestanding -w -c $< -o $@
+	$(call step,CC)$(llvm_bin)/clang --target=$(target_of.$*) -O1 $(if $(filter coff%,$*),,-fPIC) -ffreestanding -w \
+		-c $< -o $@
 $(BUILD)/tests/link/format/corrupt_all: | $(spoiled_objects)
 
 # ---- lazy stubs ----

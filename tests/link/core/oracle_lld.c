@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Compares with ld64.lld and lld-link, as oracle.c does with ld.lld: they link Mach-O and COFF objects of clang, we link
- * them at the addresses that they chose, and every byte must be the same, except where
+/* Compares with ld64.lld and lld-link, as oracle.c does with ld.lld: they link Mach-O and COFF objects of clang, we
+ * link them at the addresses that they chose, and every byte must be the same, except where
  *
  *  - a thread-local variable lies: their distances are from a file's template, ours from the thread pointer, so all of
  *    them must differ by the same number;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # Functions that save registers in every order that compact unwind can describe, and call `probe`. Those without a frame
-# pointer push up to six registers; those with one store up to five below it. `call_with_values` gives each register that
-# they save, but %rbp, a value from 1 on, and calls one of them. The table of them ends with 0.
+# pointer push up to six registers; those with one store up to five below it. `call_with_values` gives each register
+# that they save, but %rbp, a value from 1 on, and calls one of them. The table of them ends with 0.
 
     .text
     .globl _call_with_values
