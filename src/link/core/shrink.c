@@ -13,6 +13,7 @@
 #include "link/core/shrink.h"
 
 enum { ROUNDS = 30, MORE_ROUNDS = 8 };
+enum { STRIDE = 128 }; /* bytes of a section for which one number says which places come before */
 
 /* One place where bytes may be lost. */
 struct place {
@@ -28,6 +29,7 @@ struct shrinking {
     struct tn__reloc *relocs; /* a copy, in the order of their offsets */
     struct place *places;     /* likewise */
     size_t place_count;
+    uint32_t *before; /* by STRIDE bytes of the section as it was: how many places begin before these */
 };
 
 struct value {
@@ -82,14 +84,8 @@ static int by_offset(const void *a, const void *b)
     return p->number < q->number ? -1 : p->number > q->number;
 }
 
-/* They nearly always are sorted. Where they are not, pairs of them would not be found (apply.c). */
 static bool sort(struct tn__link *link, struct tn__reloc *relocs, uint64_t count)
 {
-    bool sorted = true;
-    for (uint64_t i = 1; i < count; i++)
-        sorted &= relocs[i - 1].offset <= relocs[i].offset;
-    if (sorted)
-        return true;
     struct numbered *all = tn__arena_array(&link->arena, count, sizeof *all);
     for (uint64_t i = 0; all && i < count; i++)
         all[i] = (struct numbered){relocs[i], i};
@@ -102,16 +98,18 @@ static bool sort(struct tn__link *link, struct tn__reloc *relocs, uint64_t count
 
 /* The file may have changed since the scan, and other phases rely on what that found: what is copied here is checked
  * again when it is applied. */
-static int find_places(struct tn__link *link, const struct tn__object *object, struct shrinking *s, size_t most)
+static int find_places(struct tn__link *link, const struct tn__object *object, struct shrinking *s, size_t most,
+                       bool sorted)
 {
     const struct tn_format *format = object->data->format;
     uint64_t count = s->section->reloc_count;
-    s->relocs = tn__arena_array(&link->arena, count, sizeof *s->relocs);
-    s->places = tn__arena_array(&link->arena, most, sizeof *s->places);
+    s->relocs = tn__arena_alloc(&link->arena, count * sizeof *s->relocs); /* 24 bytes of memory each already */
+    s->places = tn__arena_alloc(&link->arena, most * sizeof *s->places);
     if (!s->relocs || !s->places || count > UINT32_MAX)
         return tn__no_memory(link->err, object->name);
     tn__relocs_copy(s->section, 0, s->relocs, count);
-    if (!sort(link, s->relocs, count))
+    /* They nearly always are. Where they are not, pairs of them would not be found (pairs.c). */
+    if (!sorted && !sort(link, s->relocs, count))
         return tn__no_memory(link->err, object->name);
     const struct tn__shortener *shortener = format->arch->shortener;
     struct place at = {.offset = UINT64_MAX}; /* not permitted so far */
@@ -127,6 +125,19 @@ static int find_places(struct tn__link *link, const struct tn__object *object, s
         at.offset = UINT64_MAX;
     }
     return 0;
+}
+
+/* For each STRIDE bytes of the section and for those behind it. */
+static bool count_before(struct tn__link *link, struct shrinking *s)
+{
+    uint64_t strides = s->was.size / STRIDE + 3, last = 0;
+    s->before = tn__arena_alloc(&link->arena, strides * sizeof *s->before);
+    for (uint64_t at = 0; s->before && at < strides; at++) {
+        while (last < s->place_count && s->places[last].offset < at * STRIDE)
+            last++;
+        s->before[at] = (uint32_t)last;
+    }
+    return s->before;
 }
 
 static int find_sections(struct tn__link *link, struct tn__object *object, bool *any)
@@ -147,7 +158,7 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
                 return tn__no_memory(link->err, object->name);
             shrunk->sections = tn__arena_array(&link->arena, data->section_count, sizeof *shrunk->sections);
             shrunk->by_section = tn__arena_array(&link->arena, data->section_count, sizeof(struct shrinking *));
-            shrunk->symbols = tn__arena_array(&link->arena, data->symbol_count, sizeof *shrunk->symbols);
+            shrunk->symbols = tn__arena_alloc(&link->arena, data->symbol_count * sizeof *shrunk->symbols);
             if (!shrunk->sections || !shrunk->by_section || !shrunk->symbols)
                 return tn__no_memory(link->err, object->name);
             for (uint32_t s = 0; s < data->symbol_count; s++)
@@ -155,9 +166,11 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
         }
         struct shrinking *s = shrunk->by_section[i] = &shrunk->sections[shrunk->count++];
         *s = (struct shrinking){.section = section, .was = *section};
-        int code = find_places(link, object, s, count);
+        int code = find_places(link, object, s, count, sorted);
         if (code)
             return code;
+        if (!count_before(link, s))
+            return tn__no_memory(link->err, object->name);
     }
     *any |= shrunk != NULL;
     return 0;
@@ -218,14 +231,21 @@ static int measure_section(struct tn__link *link, const struct tn__object *objec
     return 0;
 }
 
-/* Where a byte of the section is now. A label at the beginning of a place stays before it. */
-static uint64_t moved(const struct shrinking *s, uint64_t offset)
+/* Where a byte of the section is now, before which so many places begin. A label at the beginning of a place stays
+ * before it. */
+static uint64_t moved_behind(const struct shrinking *s, uint64_t offset, size_t before)
 {
-    size_t before = TN_BISECT(0, s->place_count, i, s->places[i].offset < offset);
     if (!before)
         return offset;
     const struct place *place = &s->places[before - 1];
     return offset - place->lost - tn__min64(place->span - place->size, offset - place->offset);
+}
+
+static uint64_t moved(const struct shrinking *s, uint64_t offset)
+{
+    uint64_t stride = tn__min64(offset, s->was.size) / STRIDE;
+    uint64_t end = offset <= s->was.size ? s->before[stride + 1] : s->place_count;
+    return moved_behind(s, offset, TN_BISECT(s->before[stride], end, i, s->places[i].offset < offset));
 }
 
 static void move_symbols(const struct tn__object *object)
@@ -238,7 +258,7 @@ static void move_symbols(const struct tn__object *object)
             continue;
         const struct value *was = &shrunk->symbols[i];
         symbol->value = moved(s, was->value);
-        symbol->size = was->size <= s->was.size && was->value <= s->was.size
+        symbol->size = was->size && was->size <= s->was.size && was->value <= s->was.size
                            ? moved(s, was->value + was->size) - symbol->value
                            : was->size;
     }
@@ -250,10 +270,12 @@ static int measure_all(struct tn__link *link, bool padding, bool *changed)
     for (size_t i = 0; i < link->count && !code; i++) {
         const struct tn__object *object = link->objects[i];
         const struct tn__shrunk *shrunk = object->plan->shrunk;
+        bool any = false;
         for (size_t k = 0; shrunk && k < shrunk->count && !code; k++)
-            code = measure_section(link, object, &shrunk->sections[k], padding, changed);
-        if (!code && shrunk)
+            code = measure_section(link, object, &shrunk->sections[k], padding, &any);
+        if (!code && any)
             move_symbols(object);
+        *changed |= any;
     }
     return code;
 }
@@ -278,13 +300,15 @@ static void write_bytes(const struct tn__object *object, struct shrinking *s, ui
 static int move_relocs(struct tn__link *link, const struct tn__object *object, struct shrinking *s)
 {
     const struct tn_format *format = object->data->format;
-    uint64_t count = 0;
+    uint64_t count = 0, before = 0;
     for (uint64_t i = 0; i < s->was.reloc_count; i++) {
         struct tn__reloc reloc = s->relocs[i];
         const struct tn__row *row = reloc.type < format->row_count ? &format->rows[reloc.type] : NULL;
         if (row && row->value == TN__V_NONE)
             continue;
-        reloc.offset = moved(s, reloc.offset);
+        while (before < s->place_count && s->places[before].offset < reloc.offset)
+            before++;
+        reloc.offset = moved_behind(s, reloc.offset, before);
         if (!row || !tn__inside(reloc.offset, row->size, s->section->size))
             return fail_place(link, object, s, &reloc);
         s->relocs[count++] = reloc;
