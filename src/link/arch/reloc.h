@@ -69,7 +69,7 @@ struct tn__encoder {
     uint8_t rotations[2];
     uint16_t plus;  /* is added first */
     uint32_t zeros; /* low bits of the value that have to be 0: it is a multiple of this plus 1, */
-    uint32_t (*unit_of)(const uint8_t *at); /* and, if it is not NULL, of what the instruction says */
+    uint32_t (*unit_of)(const uint8_t *at); /* with `put`, if it is not NULL: and of what the instruction says */
 };
 
 /* `bits` bits of the value from bit `from` on, at bit `to` of the instruction. */
@@ -86,16 +86,20 @@ static inline uint64_t tn__rotated(uint64_t value, unsigned by)
     return value >> (by & 63) | value << (-by & 63);
 }
 
-static inline void tn__encode(const struct tn__encoder *encoder, uint8_t *at, uint64_t value)
+static inline void tn__encode_runs(const struct tn__encoder *encoder, uint8_t *at, uint64_t value)
 {
-    if (encoder->put) {
-        encoder->put(at, value);
-        return;
-    }
     value += encoder->plus;
     uint64_t bits = (tn__rotated(value, encoder->rotations[0]) & encoder->masks[0]) |
                     (tn__rotated(value, encoder->rotations[1]) & encoder->masks[1]);
     tn__put32(at, (tn__get32(at) & ~encoder->clears) | (uint32_t)bits);
+}
+
+static inline void tn__encode(const struct tn__encoder *encoder, uint8_t *at, uint64_t value)
+{
+    if (encoder->put)
+        encoder->put(at, value);
+    else
+        tn__encode_runs(encoder, at, value);
 }
 
 struct tn__arch;

@@ -133,10 +133,20 @@ __attribute__((noinline, cold)) static int apply_far(struct tn__site *site, uint
     return 0;
 }
 
-/* Any value. */
-TN__INLINE int store(struct tn__site *site, const struct tn__row *row, uint8_t *at, uint64_t S, uint64_t P)
+__attribute__((noinline)) static int store_specially(const struct tn__site *site, const struct tn__encoder *encoder,
+                                                     uint8_t *at, uint64_t value)
 {
-    uint64_t value = tn__value_of(site, S, P);
+    if (encoder->unit_of && value & (encoder->unit_of(at) - 1))
+        return fail_unit(site, at, value);
+    encoder->put(at, value);
+    return 0;
+}
+
+/* Any value. */
+TN__INLINE int store(struct tn__site *site, const struct tn__row *row, const struct tn__reloc *reloc, uint8_t *at,
+                     uint64_t S, uint64_t P)
+{
+    uint64_t value = tn__value_of(site->object, row, reloc, at, S, P);
     if (!tn__value_fits(value, row))
         return apply_far(site, at, value, S, P);
     if (row->field < TN__FIELDS) {
@@ -144,9 +154,11 @@ TN__INLINE int store(struct tn__site *site, const struct tn__row *row, uint8_t *
         return 0;
     }
     const struct tn__encoder *encoder = &site->encoders[row->field - TN__FIELDS];
-    if (value & encoder->zeros || (encoder->unit_of && value & (encoder->unit_of(at) - 1)))
+    if (value & encoder->zeros)
         return fail_unit(site, at, value);
-    tn__encode(encoder, at, value);
+    if (encoder->put)
+        return store_specially(site, encoder, at, value);
+    tn__encode_runs(encoder, at, value);
     return 0;
 }
 
@@ -178,9 +190,11 @@ TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *re
     struct tn__site *site = tn__site_of(loop, reloc, row);
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
     int code = direct ? TO_STORE : apply_unusual(site, at, S, P);
-    if (code != TO_STORE || reloc->offset - site->final < site->final_size)
-        return code == TO_STORE ? 0 : code;
-    return store(site, row, at, S, P);
+    if (code != TO_STORE)
+        return code;
+    if (row->relax && reloc->offset - site->final < site->final_size)
+        return 0; /* rewritten with the one before */
+    return store(site, row, reloc, at, S, P);
 }
 
 static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)

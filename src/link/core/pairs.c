@@ -65,7 +65,9 @@ static const struct tn__reloc *find_partner(const struct tn__site *site, const s
 /* The second half of an address that no relative one can be is absolute, as its first half is then. */
 static uint64_t partner_value(const struct tn__site *partner, uint64_t P)
 {
-    uint64_t S = partner->object->plan->addresses[partner->reloc->symbol], value = tn__value_of(partner, S, P);
+    uint64_t S = partner->object->plan->addresses[partner->reloc->symbol],
+             value = tn__value_of(partner->object, partner->row, partner->reloc,
+                                  partner->section->write + partner->reloc->offset, S, P);
     return partner->row->value != TN__V_S_A_P || tn__value_fits(value, partner->row)
                ? value
                : S + (uint64_t)partner->reloc->addend;

@@ -16,15 +16,16 @@ static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
         return true;
     if (row->flags & TN__R_ROUNDED)
         value += 0x800;
-    bool as_signed = (row->flags & TN__R_SIGNED) && (value + (1ULL << (row->bits - 1))) >> row->bits == 0;
+    unsigned above = 64U - row->bits;
+    bool as_signed = (row->flags & TN__R_SIGNED) && (uint64_t)((int64_t)(value << above) >> above) == value;
     return as_signed || ((row->flags & TN__R_UNSIGNED) && value >> row->bits == 0);
 }
 
 /* What the field holds so far. */
-static inline uint64_t tn__field_value(const struct tn__site *site)
+static inline uint64_t tn__field_value(const uint8_t *at, unsigned size)
 {
     uint64_t F = 0;
-    memcpy(&F, site->section->write + site->reloc->offset, site->row->size);
+    memcpy(&F, at, size);
     return F;
 }
 
@@ -33,13 +34,12 @@ static inline uint64_t tn__page_of(uint64_t address)
     return address & ~(uint64_t)0xfff;
 }
 
-/* What the row says. S is the symbol's address, P that of the field. */
-static inline uint64_t tn__value_of(const struct tn__site *site, uint64_t S, uint64_t P)
+/* What the row says. S is the symbol's address, P that of the field, which begins at `at`. */
+static inline uint64_t tn__value_of(const struct tn__object *object, const struct tn__row *row,
+                                    const struct tn__reloc *reloc, const uint8_t *at, uint64_t S, uint64_t P)
 {
-    const struct tn__object *object = site->object;
-    const struct tn__row *row = site->row;
-    uint32_t symbol = site->reloc->symbol;
-    uint64_t A = (uint64_t)site->reloc->addend;
+    uint32_t symbol = reloc->symbol;
+    uint64_t A = (uint64_t)reloc->addend;
     switch (row->value) {
     case TN__V_S_A:
     case TN__V_MINUEND:
@@ -67,9 +67,9 @@ static inline uint64_t tn__value_of(const struct tn__site *site, uint64_t S, uin
     case TN__V_G_A_PAGE_GOT:
         return tn__got_slot(object, row->slot, symbol) + A - tn__page_of(object->plan->got_address);
     case TN__V_F_S_A:
-        return tn__field_value(site) + (S + A);
+        return tn__field_value(at, row->size) + (S + A);
     case TN__V_F_MINUS:
-        return tn__field_value(site) - (S + A);
+        return tn__field_value(at, row->size) - (S + A);
     case TN__V_S_A_BASE:
         return S + A - object->plan->addresses[object->data->base];
     case TN__V_S_A_SECTION:

@@ -177,10 +177,25 @@ int tn__macho_divide(struct tn__macho_reader *r)
     return 0;
 }
 
-uint32_t tn__macho_atom_at(const struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset)
+/* True if it is the atom `at`, or would be if atoms of other sections did not follow. */
+static bool is_in(const struct tn__macho_reader *r, uint32_t at, uint32_t end, uint64_t offset)
 {
-    uint32_t end = section->first + section->count;
-    return (uint32_t)TN_BISECT(section->first + 1, end, i, r->starts[i] <= offset) - 1;
+    return r->starts[at] <= offset && (at + 1 == end || r->starts[at + 1] > offset);
+}
+
+uint32_t tn__macho_atom_at(struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset)
+{
+    uint32_t first = section->first, end = first + section->count, last = r->last_atom;
+    if (end - first == 1)
+        return first;
+    /* Mostly they are asked for in the order of their places, or backwards. */
+    if (last < first || last >= end || !is_in(r, last, end, offset)) {
+        if (last + 1 > first && last + 1 < end && is_in(r, last + 1, end, offset))
+            last++;
+        else
+            last = (uint32_t)TN_BISECT(first + 1, end, i, r->starts[i] <= offset) - 1;
+    }
+    return r->last_atom = last;
 }
 
 uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom)

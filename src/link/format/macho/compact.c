@@ -34,7 +34,7 @@ struct table {
     uint64_t plain, throwing; /* where the last common entry of either kind begins, plus 1; 0: nowhere yet */
     uint32_t personality;     /* the symbol that the latter has */
     const struct place *described;
-    size_t described_count;
+    size_t described_count, described_at; /* at: behind the last one that was found */
 };
 
 /* ---- functions that __eh_frame describes ---- */
@@ -100,18 +100,27 @@ static int collect_described(struct table *table)
     return 0;
 }
 
-static bool is_described(const struct table *table, const struct place *place)
+static bool is_same(const struct place *a, const struct place *b)
 {
-    size_t at = TN_BISECT(0, table->described_count, i, is_before(&table->described[i], place));
-    return at < table->described_count && !is_before(place, &table->described[at]);
+    return a->atom == b->atom && a->offset == b->offset;
+}
+
+/* Entries nearly always have the order of their functions. */
+static bool is_described(struct table *table, const struct place *place)
+{
+    size_t at = table->described_at;
+    if (at >= table->described_count || !is_same(&table->described[at], place))
+        at = TN_BISECT(0, table->described_count, i, is_before(&table->described[i], place));
+    table->described_at = at + 1;
+    return at < table->described_count && is_same(&table->described[at], place);
 }
 
 /* ---- the table's bytes ---- */
 
 static void put(struct table *table, uint64_t value, unsigned size)
 {
-    for (unsigned i = 0; table->bytes && i < size; i++)
-        table->bytes[table->size + i] = (uint8_t)(value >> 8 * i);
+    if (table->bytes)
+        memcpy(table->bytes + table->size, &value, size);
     table->size += size;
 }
 

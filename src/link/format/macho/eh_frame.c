@@ -193,7 +193,7 @@ int tn__macho_frame_relocs(struct tn__macho_reader *r, const struct tn__macho_se
 {
     struct frames f = {.r = r, .section = section, .given = *relocs, .given_count = *count};
     struct tn__arena *arena = &r->object->arena;
-    f.made = tn__arena_array(arena, section->size / SMALLEST, 2 * sizeof *f.made);
+    f.made = tn__arena_alloc(arena, section->size / SMALLEST * 2 * sizeof *f.made); /* 4 times the section */
     if (!f.made)
         return tn__no_memory(r->err, r->object->name);
     int code = r->by_address ? 0 : sort_sections(r);

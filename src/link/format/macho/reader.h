@@ -128,6 +128,7 @@ struct tn__macho_reader {
     bool splits;
     struct tn__macho_label *labels; /* by section, and by offset there */
     uint32_t label_count;
+    uint32_t last_atom;        /* that tn__macho_atom_at has found */
     uint64_t *starts;          /* by section of the neutral object: where in the file's section it begins */
     uint32_t *section_symbols; /* likewise: the symbol that stands for it; 0: none yet */
     const struct tn__macho_section **by_address; /* loaded ones that are not empty; NULL: not sorted yet (eh_frame.c) */
@@ -155,7 +156,7 @@ int tn__macho_read_symbols(struct tn__macho_reader *r);
 int tn__macho_divide(struct tn__macho_reader *r);
 
 /* The section of the neutral object at an offset, at most its size, of one of the file's. */
-uint32_t tn__macho_atom_at(const struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset);
+uint32_t tn__macho_atom_at(struct tn__macho_reader *r, const struct tn__macho_section *section, uint64_t offset);
 /* The symbol that stands for such a section, made if it is not there yet. */
 uint32_t tn__macho_section_symbol(struct tn__macho_reader *r, uint32_t atom);
 

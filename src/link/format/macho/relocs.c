@@ -26,7 +26,8 @@ struct output {
     struct tn__reloc *relocs, *next;
     int64_t step; /* 1 or -1 */
     uint64_t last;
-    int64_t steps; /* negative: they are not in order */
+    uint32_t plain; /* records up to this one may be converted by convert_plain */
+    int64_t steps;  /* negative: they are not in order */
 };
 
 static inline struct record record_at(const struct tn__macho_section *section, uint32_t index)
@@ -144,7 +145,7 @@ static int convert_in_instruction(struct output *out, const struct record *recor
 /* True if the symbol lies in the atom of the place, so that a difference from it is one from the place. */
 static bool is_near(const struct output *out, const struct record *record)
 {
-    const struct tn__macho_reader *r = out->r;
+    struct tn__macho_reader *r = out->r;
     const struct tn__symbol *symbol = &r->object->symbols[record->symbol + 1];
     return symbol->place == TN__PLACE_SECTION && symbol->section >= out->section->first &&
            symbol->section == tn__macho_atom_at(r, out->section, record->address);
@@ -237,37 +238,40 @@ static int by_offset(const void *a, const void *b)
     return (x->type > y->type) - (x->type < y->type); /* the halves of a difference commute */
 }
 
-/* Nearly all: one record that names a symbol, and whose field has its addend or none. */
-static inline bool is_plain(const struct output *out, const struct record *record)
+/* Converts records from one on, up to one that is not as nearly all are: it names a symbol, and its field of 4 or 8
+ * bytes holds the addend or none. */
+static uint32_t convert_plain(struct output *out, uint32_t from)
 {
-    uint8_t form = out->r->machine->kinds[record->type].form;
-    return record->external && record->symbol < out->r->symbol_count && record->length >= 2 &&
-           (form == TN__MACHO_IN_PLACE || form == TN__MACHO_IN_INSTRUCTION) && !is_tls_offset(out, record) &&
-           tn__inside(record->address, 1U << record->length, out->section->size);
-}
-
-static inline void convert_plain(struct output *out, const struct record *record)
-{
-    const struct tn__macho_kind *kind = &out->r->machine->kinds[record->type];
-    const uint8_t *field = out->section->bytes + record->address;
-    uint64_t addend = 0;
-    if (kind->form == TN__MACHO_IN_PLACE)
-        addend = (record->length == 2 ? (uint64_t)(int32_t)tn__get32(field) : tn__get64(field)) - kind->base;
-    emit(out, record->address, TN__MACHO_ROW(record->type, record->length, record->relative), record->symbol + 1,
-         addend);
+    enum { HIGH = 24, EXTERNAL = 8, WIDE = 4, WIDEST = 2, REST = 7, TYPE = 4 }; /* the highest byte of a record */
+    const struct tn__macho_section *section = out->section;
+    const struct tn__macho_kind *kinds = out->r->machine->kinds;
+    const uint32_t symbols = out->r->symbol_count;
+    struct output now = *out; /* in registers: nothing points at it */
+    uint32_t i = from;
+    for (const uint8_t *at = section->relocs + (size_t)from * TN__MACHO_RELOC; i < now.plain;
+         i++, at += TN__MACHO_RELOC) {
+        uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
+        uint64_t place = tn__get32(at), addend = 0;
+        const struct tn__macho_kind kind = kinds[high >> TYPE];
+        if ((high & (EXTERNAL | WIDE)) != (EXTERNAL | WIDE) || symbol >= symbols ||
+            place + (high & WIDEST ? 8 : 4) > section->size || (uint8_t)(kind.form - 1) >= TN__MACHO_MINUS - 1)
+            break;
+        if (kind.form == TN__MACHO_IN_PLACE) {
+            const uint8_t *field = section->bytes + place;
+            addend = (high & WIDEST ? tn__get64(field) : (uint64_t)(int32_t)tn__get32(field)) - kind.base;
+        }
+        emit(&now, place, (high >> TYPE) * (REST + 1) + (high & REST), symbol + 1, addend);
+    }
+    *out = now;
+    return i;
 }
 
 static int convert_records(struct output *out)
 {
-    const struct tn__macho_section *section = out->section;
+    uint32_t count = out->section->reloc_count;
     int code = 0;
-    for (uint32_t i = 0; !code && i < section->reloc_count; i++) {
-        const struct record record = record_at(section, i);
-        if (section->bytes && is_plain(out, &record))
-            convert_plain(out, &record);
-        else
-            code = convert(out, &i);
-    }
+    for (uint32_t i = convert_plain(out, 0); !code && i < count; i = convert_plain(out, i + 1))
+        code = convert(out, &i);
     return code;
 }
 
@@ -282,6 +286,8 @@ static int convert_all(struct output *out, uint64_t *count)
     bool descending = room && out->last > record_at(section, room - 1).address;
     out->step = descending ? -1 : 1;
     out->next = descending ? relocs + room - 1 : relocs;
+    bool tls = tn__macho_type(section) == TN__MACHO_TLS_VARIABLES; /* see is_tls_offset */
+    out->plain = section->bytes && !tls ? room : 0;
     int code = convert_records(out);
     out->relocs = descending ? out->next + 1 : relocs;
     *count = (uint64_t)((descending ? relocs + room : out->next) - out->relocs);
