@@ -65,6 +65,8 @@ struct tn_compile_stats {
     uint64_t safepoints, live_references, live_derived, base_phis, stack_roots, pinned, barriers, barriers_skipped;
     uint64_t inline_allocations, polls;
     uint64_t free_ns; /* giving LLVM's memory back */
+    /* Allocations that alloc-opt deleted, made variables of their fields, or put into stack memory. */
+    uint64_t removed_allocations, split_allocations, stack_allocations;
 };
 
 /* ---- watching a compilation ---- */

@@ -30,6 +30,9 @@ static void print_counters(const struct tn_compile_stats *stats)
         {"stores without barrier", stats->barriers_skipped},
         {"inline allocations", stats->inline_allocations},
         {"polls", stats->polls},
+        {"allocations removed", stats->removed_allocations},
+        {"allocations split into fields", stats->split_allocations},
+        {"allocations in stack memory", stats->stack_allocations},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         fprintf(stderr, "%10" PRIu64 " %s\n", rows[i].count, rows[i].what);

@@ -20,8 +20,8 @@ void tn__llvm_run_stages(LLVMModuleRef module, LLVMTargetMachineRef machine, con
                          struct tn__watch *watch);
 
 /* Runs the pass or stage of this name, which tn__llvm_has_pass knows. */
-void tn__llvm_run_pass(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name, size_t length, int level,
-                       struct tn__watch *watch);
+void tn__llvm_run_pass(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name, size_t length,
+                       const struct tn__stages *stages, struct tn__watch *watch);
 bool tn__llvm_has_pass(const char *name, size_t length);
 /* Calls `visit` with the name of each pass and stage, in the order of the stages; some occur more than once. */
 void tn__llvm_each_pass(void (*visit)(void *context, const char *name), void *context);

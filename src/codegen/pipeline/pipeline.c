@@ -197,17 +197,20 @@ static int run_element(struct run *r, const char *at, const char **end)
     struct tn__gc *gc = r->gc;
     struct element e = read_element(at);
     struct tn__stages stages = tn__stages_default(gc->options->opt_level);
+    stages.gc = gc;
     *end = at + e.length;
     if (e.is_all) {
         tn__stages_parse(e.options, e.options_length, &stages, NULL); /* was checked */
+        stages.options |= r->is_managed && stages.options & TN__OUR_PASSES ? TN__MANAGED : 0;
         return run_all(r, &stages);
     }
     if (find_stage(&e))
         return find_stage(&e)->run(gc);
     if (is_ours(e))
         return run_ours(gc, at, end);
-    int level = stages.level ? stages.level : 2; /* stages of level 0 have no passes */
-    tn__llvm_run_pass(gc->module, gc->machine, e.name, e.length, level, r->watch);
+    stages.level += stages.level ? 0 : 2; /* stages of level 0 have no passes */
+    stages.options |= r->is_managed ? TN__MANAGED : 0;
+    tn__llvm_run_pass(gc->module, gc->machine, e.name, e.length, &stages, r->watch);
     return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
 }
 
@@ -216,9 +219,11 @@ int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const
     const char *text = gc->options->passes ? gc->options->passes : all_stages;
     struct run r = {gc, tn__watch_create(observer), is_managed, is_prepared};
     gc->watch = tn__watch_is_observed(r.watch) ? r.watch : NULL;
+    tn__gc_begin(gc);
     int code = *text ? TN_OK : run_named(gc, "");
     for (const char *end; *text && code == TN_OK; text = end + (*end == ','))
         code = run_element(&r, text, &end);
+    tn__gc_end(gc);
     gc->watch = NULL;
     tn__watch_destroy(r.watch);
     return code;

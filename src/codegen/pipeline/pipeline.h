@@ -32,11 +32,14 @@ enum {
     TN__STRIP_PROTOTYPES = 1 << 9,
     TN__REMOVE_NI = 1 << 10,
     TN__WARN_MISSED = 1 << 11,
+    TN__MANAGED = 1 << 12, /* not of the text: the module has managed code, and our passes are wanted */
 };
 
+struct tn__gc;
 struct tn__stages {
     int level; /* 0..3 */
     unsigned options;
+    struct tn__gc *gc; /* for our passes among LLVM's; begun (tn__gc_begin) */
 };
 
 /* The defaults of a level. */
@@ -51,7 +54,6 @@ bool tn__pipeline_is_staged(const char *text);
 
 /* Runs gc->options->passes, or else all stages of the level, on a module that was verified and has the machine's triple
  * and data layout. `is_prepared`: tn__gc_prepare was run. TN_ECOMPILE, with diagnostics. */
-struct tn__gc;
 int tn__pipeline_run(struct tn__gc *gc, bool is_managed, bool is_prepared, const struct tn_compile_observer *observer);
 
 #ifdef __cplusplus

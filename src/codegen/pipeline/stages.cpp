@@ -65,6 +65,7 @@
 #include "llvm/Transforms/Vectorize/VectorCombine.h"
 
 #include "codegen/pipeline/analyses.h"
+#include "codegen/pipeline/managed.h"
 #include "codegen/pipeline/optimizer.h"
 
 using namespace llvm;
@@ -133,6 +134,7 @@ static const function_row early_optimization[] = {
     PASS(ALL, "simplifycfg", SimplifyCFGPass(switches())),
     PASS(ALL, "reassociate", ReassociatePass()),
     PASS(O23, "constraint-elimination", ConstraintEliminationPass()),
+    OPTIONAL(O23, TN__MANAGED, "alloc-opt", AllocOptPass(stages)),
 };
 
 /* ---- loops ---- */
@@ -173,6 +175,7 @@ static const loop_row hoist[] = {
 };
 
 static const function_row scalar_optimization[] = {
+    OPTIONAL(ALL, TN__MANAGED, "alloc-opt", AllocOptPass(stages)),
     PASS(ALL, "sroa", SROAPass(SROAOptions::ModifyCFG)),
     PASS(O23, "vector-combine<early>", VectorCombinePass(/*TryEarlyFoldsOnly=*/true)),
     PASS(O23, "mldst-motion", MergedLoadStoreMotionPass()),
@@ -191,6 +194,7 @@ static const function_row scalar_optimization[] = {
     LOOPS(O23, MEMORY_SSA, hoist),
     PASS(O1, "simplifycfg", SimplifyCFGPass(switches())),
     PASS(O23, "simplifycfg", SimplifyCFGPass(switches().hoistCommonInsts(true).sinkCommonInsts(true))),
+    OPTIONAL(O23, TN__MANAGED, "alloc-opt", AllocOptPass(stages)),
     PASS(ALL, "instcombine", InstCombinePass()),
 };
 
@@ -342,14 +346,13 @@ static void run(Module &module, TargetMachine &machine, ModulePassManager &&mana
     manager.run(module, analyses.modules);
 }
 
-void tn__llvm_run_pass(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name, size_t length, int level,
-                       tn__watch *watch)
+void tn__llvm_run_pass(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name, size_t length,
+                       const tn__stages *stages, tn__watch *watch)
 {
-    tn__stages stages = tn__stages_default(level);
     each_row([&](auto &row) {
         if (StringRef(name, length) != row.name)
             return false;
-        run(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine), make_pass(row, stages), *watch);
+        run(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine), make_pass(row, *stages), *watch);
         return true;
     });
 }

@@ -92,9 +92,10 @@ static int run_pass(struct tn__gc *gc, const struct pass *pass)
     return gc->diagnostics->errors ? TN_ECOMPILE : TN_OK;
 }
 
-int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
+bool tn__gc_begin(struct tn__gc *gc)
 {
-    int code = TN_OK;
+    if (gc->builder)
+        return false;
     gc->builder = LLVMCreateBuilderInContext(gc->context);
     gc->nothing = LLVMVoidTypeInContext(gc->context);
     gc->i8 = LLVMInt8TypeInContext(gc->context);
@@ -103,6 +104,19 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
     gc->pointer = LLVMPointerTypeInContext(gc->context, 0);
     gc->reference = LLVMPointerTypeInContext(gc->context, TRACKED);
     gc->derived = LLVMPointerTypeInContext(gc->context, DERIVED);
+    return true;
+}
+
+void tn__gc_end(struct tn__gc *gc)
+{
+    LLVMDisposeBuilder(gc->builder);
+    gc->builder = NULL;
+}
+
+int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
+{
+    int code = TN_OK;
+    bool begun = tn__gc_begin(gc);
     tn__annotate_functions(gc);
     tn__mark_annotated_functions(gc);
     for (const char *at = list, *next; at < list + length && code == TN_OK; at = next + 1) {
@@ -110,7 +124,8 @@ int tn__gc_run(struct tn__gc *gc, const char *list, size_t length)
         next = next ? next : list + length;
         code = run_pass(gc, find_pass(at, (size_t)(next - at)));
     }
-    LLVMDisposeBuilder(gc->builder);
+    if (begun)
+        tn__gc_end(gc);
     bool is_examined = gc->options->passes || gc->options->verify_ir;
 #ifdef TN_CHECKING
     is_examined = true;

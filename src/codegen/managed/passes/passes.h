@@ -29,6 +29,10 @@ void tn__gc_remove_ni(struct tn__gc *gc);
 const char *const *tn__gc_passes(void);
 bool tn__gc_has_pass(const char *name, size_t length);
 
+/* Makes what passes share (gc->builder and types); false: it is there already. */
+bool tn__gc_begin(struct tn__gc *gc);
+void tn__gc_end(struct tn__gc *gc);
+
 /* Runs "gc-verify,place-roots", of names that tn__gc_has_pass knows, in this order until one reports an error
  * (TN_ECOMPILE). With gc->watch, an observer may stop them; those that make machine code possible still run. */
 int tn__gc_run(struct tn__gc *gc, const char *list, size_t length);

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* alloc-opt: an object that nothing outside of the function sees is deleted if nothing reads it, or else becomes
+ * variables, one for each field or one for all. Variables are what SROA and mem2reg make values of.
+ *
+ * First the uses are followed (escape analysis), then one decision is made, then everything is rewritten. What is not
+ * understood is an escape, and leaves the object as it is. */
+
+#include <stdlib.h>
+
+#include "codegen/managed/optimize/optimize.h"
+
+enum {
+    WORD = 8,
+    LARGEST = 1 << 20,        /* objects with more bytes are not looked at */
+    LARGEST_VARIABLES = 4096, /* bytes in a frame for one object */
+    MOST_REFERENCES = 32,     /* in a variable whose elements are not known apart; each is stored on its own */
+    ALIGNMENT = 16,           /* of variables: the greatest that objects have */
+    NOT_KNOWN = -1,           /* a distance */
+};
+
+/* A load, store, atomic access or memset of the object's memory. */
+struct access {
+    LLVMValueRef instruction;
+    int64_t offset; /* in the object */
+    uint64_t size;
+    bool is_reference, is_memset;
+};
+
+/* Pointers to and into the object, each behind the one that it is computed from. */
+struct pointer {
+    LLVMValueRef value;
+    int64_t offset;        /* or NOT_KNOWN */
+    LLVMValueRef variable; /* what takes its place */
+};
+
+struct object {
+    struct tn__gc *gc;
+    LLVMValueRef call;
+    uint64_t size;
+    struct pointer *pointers;
+    struct access *accesses;
+    LLVMValueRef *users; /* calls that name the object but do not access it */
+    size_t pointer_count, access_count, user_count;
+    bool escapes, has_address, has_unknown_place, is_read, is_irregular;
+    bool has_references, has_other_fields, is_preserved, has_reference_stores;
+};
+
+/* ---- escape analysis ---- */
+
+static void add_access(struct object *o, const struct pointer *at, LLVMValueRef i, uint64_t size, bool is_reference,
+                       bool is_memset)
+{
+    bool is_outside =
+        at->offset != NOT_KNOWN && (at->offset < 0 || size > o->size || at->offset > (int64_t)(o->size - size));
+    o->has_unknown_place |= at->offset == NOT_KNOWN;
+    o->escapes |= is_outside; /* undefined; but not what takes the object's place */
+    TN__APPEND(o->gc, o->accesses, o->access_count,
+               (struct access){.instruction = i,
+                               .offset = at->offset,
+                               .size = size,
+                               .is_reference = is_reference,
+                               .is_memset = is_memset});
+}
+
+static void see_access(struct object *o, const struct pointer *at, LLVMValueRef i)
+{
+    LLVMValueRef value = tn__accessed_value(i);
+    LLVMTypeRef type = LLVMTypeOf(value);
+    bool is_store = LLVMIsAStoreInst(i),
+         is_reference = tn__space_of_type(type) == TRACKED && LLVMGetTypeKind(type) == LLVMPointerTypeKind;
+    if (!tn__is_only_address(i, at->value) || !tn__has_known_size(type)) {
+        o->escapes = true;
+        return;
+    }
+    o->is_read |= !is_store || LLVMGetVolatile(i);
+    o->is_irregular |= !is_reference && tn__type_holds(type, IN_MANAGED);
+    o->is_irregular |= is_reference && !is_store && !LLVMIsALoadInst(i);
+    o->has_references |= is_reference;
+    o->has_other_fields |= !is_reference;
+    o->has_reference_stores |= is_reference && is_store;
+    add_access(o, at, i, LLVMStoreSizeOfType(LLVMGetModuleDataLayout(o->gc->module), type), is_reference, false);
+}
+
+static void see_memset(struct object *o, const struct pointer *at, LLVMValueRef i)
+{
+    LLVMValueRef length = LLVMGetOperand(i, 2);
+    bool is_simple = LLVMGetOperand(i, 0) == at->value && LLVMIsAConstantInt(length) &&
+                     LLVMIsConstant(LLVMGetOperand(i, 1)) && LLVMIsNull(LLVMGetOperand(i, 3));
+    o->escapes |= !is_simple;
+    if (is_simple)
+        add_access(o, at, i, LLVMConstIntGetZExtValue(length), false, true);
+}
+
+static bool is_in_bundle(LLVMValueRef call, LLVMValueRef value, const char *tag)
+{
+    bool found = false, is_argument = false;
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++)
+        is_argument |= LLVMGetOperand(call, i) == value;
+    for (unsigned b = 0; b < LLVMGetNumOperandBundles(call); b++) {
+        LLVMOperandBundleRef bundle = LLVMGetOperandBundleAtIndex(call, b);
+        size_t length;
+        const char *name = LLVMGetOperandBundleTag(bundle, &length);
+        for (unsigned i = 0; i < LLVMGetNumOperandBundleArgs(bundle); i++)
+            if (LLVMGetOperandBundleArgAtIndex(bundle, i) == value) {
+                found = strlen(tag) == length && memcmp(name, tag, length) == 0;
+                is_argument |= !found;
+            }
+        LLVMDisposeOperandBundle(bundle);
+    }
+    return found && !is_argument;
+}
+
+/* True if the call only names the object. */
+static bool see_call(struct object *o, const struct pointer *at, LLVMValueRef call)
+{
+    bool is_itself = at->value == o->call;
+    switch (tn__intrinsic_called(call)) {
+    case TN__PRESERVE_BEGIN:
+        o->is_preserved = true;
+        return true;
+    case TN__POINTER_FROM_OBJREF:
+        o->has_address = true;
+        return true;
+    case TN__LOADED_FROM:
+    case TN__TYPEOF:
+        return is_itself;
+    case TN__WRITE_BARRIER:
+        for (unsigned i = 1; i < LLVMGetNumArgOperands(call); i++)
+            if (LLVMGetOperand(call, i) == at->value)
+                return false;
+        return is_itself;
+    default:
+        return is_in_bundle(call, at->value, "jl_roots");
+    }
+}
+
+static void add_pointer(struct object *o, LLVMValueRef value, int64_t offset)
+{
+    TN__APPEND(o->gc, o->pointers, o->pointer_count, (struct pointer){.value = value, .offset = offset});
+}
+
+static void see_step(struct object *o, const struct pointer *at, LLVMValueRef gep)
+{
+    int64_t bytes;
+    uint64_t stride;
+    tn__llvm_gep_steps(LLVMGetModuleDataLayout(o->gc->module), gep, &bytes, &stride);
+    bool is_far = bytes < -LARGEST || bytes > LARGEST;
+    int64_t offset = at->offset == NOT_KNOWN || stride || is_far ? NOT_KNOWN : at->offset + bytes;
+    o->escapes |= is_far || offset < NOT_KNOWN || offset > LARGEST;
+    add_pointer(o, gep, offset);
+}
+
+static void see_use(struct object *o, const struct pointer *at, LLVMValueRef user)
+{
+    if (!LLVMIsAInstruction(user))
+        o->escapes = true;
+    else if (LLVMIsAAddrSpaceCastInst(user) && tn__space_of(user) == DERIVED)
+        add_pointer(o, user, at->offset);
+    else if (LLVMIsAGetElementPtrInst(user) && LLVMGetOperand(user, 0) == at->value && tn__space_of(user) == DERIVED)
+        see_step(o, at, user);
+    else if (tn__address_operand(user) >= 0)
+        see_access(o, at, user);
+    else if (tn__calls_llvm(user, "memset."))
+        see_memset(o, at, user);
+    else if (tn__is_call(user) && see_call(o, at, user))
+        TN__APPEND(o->gc, o->users, o->user_count, user);
+    else
+        o->escapes = true;
+}
+
+static void follow_uses(struct object *o)
+{
+    add_pointer(o, o->call, 0);
+    for (size_t i = 0; i < o->pointer_count && !o->escapes; i++) {
+        struct pointer at = o->pointers[i];
+        for (TN__EACH_USE(use, at.value))
+            see_use(o, &at, LLVMGetUser(use));
+    }
+}
+
+/* ---- fields ---- */
+
+/* A range of the object's bytes that accesses have in common, and the variable that takes its place. */
+struct field {
+    uint64_t begin, end;
+    bool is_reference;
+    LLVMValueRef variable;
+};
+
+struct fields {
+    struct field *list;
+    size_t count;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct access *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* What overlaps is one field. False if one is a reference in part. */
+static bool find_fields(struct object *o, struct fields *fields)
+{
+    qsort(o->accesses, o->access_count, sizeof *o->accesses, by_offset);
+    for (size_t i = 0; i < o->access_count; i++) {
+        const struct access *a = &o->accesses[i];
+        uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
+        struct field *last = fields->count ? &fields->list[fields->count - 1] : NULL;
+        if (a->is_memset || !a->size)
+            continue;
+        if (!last || begin >= last->end)
+            TN__APPEND(o->gc, fields->list, fields->count, (struct field){begin, end, a->is_reference, NULL});
+        else if (last->is_reference != a->is_reference || (a->is_reference && begin != last->begin))
+            return false;
+        else
+            last->end = last->end > end ? last->end : end;
+    }
+    return true;
+}
+
+/* A memset of a reference makes all of it null. */
+static bool are_memsets_whole(const struct object *o, const struct fields *fields)
+{
+    for (size_t i = 0; i < o->access_count; i++) {
+        const struct access *a = &o->accesses[i];
+        uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
+        for (size_t f = 0; a->is_memset && f < fields->count; f++) {
+            const struct field *field = &fields->list[f];
+            bool touches = begin < field->end && end > field->begin;
+            bool is_whole = begin <= field->begin && end >= field->end && LLVMIsNull(LLVMGetOperand(a->instruction, 1));
+            if (field->is_reference && touches && !is_whole)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- rewriting ---- */
+
+/* The call that keeps something alive has nothing to keep alive any more. */
+static void forget_operands(LLVMValueRef user, LLVMValueRef value)
+{
+    for (int i = 0; i < LLVMGetNumOperands(user); i++)
+        if (LLVMGetOperand(user, (unsigned)i) == value)
+            LLVMSetOperand(user, (unsigned)i, LLVMConstNull(LLVMTypeOf(value)));
+}
+
+static void erase(LLVMValueRef instruction, LLVMValueRef by)
+{
+    if (by)
+        LLVMReplaceAllUsesWith(instruction, by);
+    LLVMInstructionEraseFromParent(instruction);
+}
+
+/* What takes the place of a pointer into the object, for calls that name it. */
+static LLVMValueRef variable_of(const struct object *o, LLVMValueRef value)
+{
+    for (size_t i = 0; i < o->pointer_count; i++)
+        if (o->pointers[i].value == value)
+            return o->pointers[i].variable;
+    return NULL;
+}
+
+static void rewrite_user(struct object *o, LLVMValueRef user)
+{
+    switch (tn__intrinsic_called(user)) {
+    case TN__TYPEOF:
+        erase(user, LLVMGetOperand(o->call, 2));
+        return;
+    case TN__WRITE_BARRIER:
+        erase(user, NULL);
+        return;
+    case TN__POINTER_FROM_OBJREF:
+        erase(user, variable_of(o, LLVMGetOperand(user, 0)));
+        return;
+    case TN__LOADED_FROM:
+        LLVMPositionBuilderBefore(o->gc->builder, user);
+        erase(user, LLVMBuildAddrSpaceCast(o->gc->builder, LLVMGetOperand(user, 1), LLVMTypeOf(user), ""));
+        return;
+    default:
+        for (size_t i = 0; i < o->pointer_count; i++)
+            forget_operands(user, o->pointers[i].value);
+    }
+}
+
+/* A call can be a user twice. */
+static void rewrite_users(struct object *o)
+{
+    struct tn__values once = {0};
+    for (size_t i = 0; i < o->user_count; i++)
+        tn__values_add(o->gc, &once, o->users[i]);
+    for (size_t i = 0; i < once.count; i++)
+        rewrite_user(o, once.list[i]);
+}
+
+static void erase_pointers(struct object *o)
+{
+    while (o->pointer_count > 0)
+        LLVMInstructionEraseFromParent(o->pointers[--o->pointer_count].value);
+}
+
+static void delete_object(struct object *o)
+{
+    for (size_t i = 0; i < o->access_count; i++)
+        LLVMInstructionEraseFromParent(o->accesses[i].instruction);
+    rewrite_users(o);
+    erase_pointers(o);
+}
+
+/* The address of a byte of the object in a field's variable, which begins at a multiple of the alignment. */
+static uint64_t begin_of(const struct field *field)
+{
+    return field->begin & ~(uint64_t)(ALIGNMENT - 1);
+}
+
+static LLVMValueRef place_in(struct object *o, const struct field *field, uint64_t offset)
+{
+    return field->is_reference ? field->variable
+                               : tn__field(o->gc, field->variable, (int64_t)(offset - begin_of(field)));
+}
+
+static void clear(struct object *o, const struct field *field, uint64_t begin, uint64_t end, LLVMValueRef byte)
+{
+    begin = begin > field->begin ? begin : field->begin;
+    end = end < field->end ? end : field->end;
+    if (begin >= end)
+        return;
+    if (field->is_reference)
+        LLVMBuildStore(o->gc->builder, LLVMConstNull(o->gc->reference), field->variable);
+    else
+        LLVMBuildMemSet(o->gc->builder, place_in(o, field, begin), byte, LLVMConstInt(o->gc->i64, end - begin, 0), 1);
+}
+
+static void make_variables(struct object *o, struct fields *fields)
+{
+    struct tn__gc *gc = o->gc;
+    for (size_t f = 0; f < fields->count; f++) {
+        struct field *field = &fields->list[f];
+        LLVMTypeRef type = field->is_reference ? gc->reference : LLVMArrayType2(gc->i8, field->end - begin_of(field));
+        field->variable = tn__make_variable(gc, tn__function_of(o->call), type, "field");
+        LLVMSetAlignment(field->variable, field->is_reference ? WORD : ALIGNMENT);
+        LLVMPositionBuilderBefore(gc->builder, o->call);
+        clear(o, field, 0, o->size, LLVMConstNull(gc->i8));
+    }
+}
+
+static void move_access(struct object *o, const struct access *a, const struct fields *fields)
+{
+    uint64_t begin = (uint64_t)a->offset, end = begin + a->size;
+    LLVMPositionBuilderBefore(o->gc->builder, a->instruction);
+    for (size_t f = 0; f < fields->count; f++) {
+        const struct field *field = &fields->list[f];
+        if (a->is_memset)
+            clear(o, field, begin, end, LLVMGetOperand(a->instruction, 1));
+        else if (begin >= field->begin && begin < field->end)
+            LLVMSetOperand(a->instruction, (unsigned)tn__address_operand(a->instruction), place_in(o, field, begin));
+    }
+    if (a->is_memset)
+        LLVMInstructionEraseFromParent(a->instruction);
+}
+
+static void split_object(struct object *o, struct fields *fields)
+{
+    make_variables(o, fields);
+    for (size_t i = 0; i < o->access_count; i++)
+        move_access(o, &o->accesses[i], fields);
+    rewrite_users(o);
+    erase_pointers(o);
+}
+
+/* The same step from another pointer. */
+static LLVMValueRef repeat_step(struct object *o, LLVMValueRef gep, LLVMValueRef from)
+{
+    unsigned count = (unsigned)LLVMGetNumIndices(gep);
+    LLVMValueRef *indices = tn__gc_array(o->gc, count + !count, sizeof *indices);
+    for (unsigned i = 0; i < count; i++)
+        indices[i] = LLVMGetOperand(gep, i + 1);
+    LLVMPositionBuilderBefore(o->gc->builder, gep);
+    return LLVMBuildGEP2(o->gc->builder, LLVMGetGEPSourceElementType(gep), from, indices, count, "");
+}
+
+static void move_pointers(struct object *o)
+{
+    for (size_t i = 1; i < o->pointer_count; i++) {
+        struct pointer *p = &o->pointers[i];
+        LLVMValueRef from = variable_of(o, LLVMGetOperand(p->value, 0));
+        p->variable = LLVMIsAGetElementPtrInst(p->value) ? repeat_step(o, p->value, from) : from;
+    }
+}
+
+/* The whole object becomes one variable. */
+static void move_object(struct object *o)
+{
+    struct tn__gc *gc = o->gc;
+    uint64_t words = o->size ? (o->size + WORD - 1) / WORD : 1;
+    LLVMTypeRef type = LLVMArrayType2(o->has_references ? gc->reference : gc->i64, words);
+    LLVMValueRef variable = tn__make_variable(gc, tn__function_of(o->call), type, "object");
+    LLVMSetAlignment(variable, ALIGNMENT);
+    o->pointers[0].variable = variable;
+    LLVMPositionBuilderBefore(gc->builder, o->call);
+    if (o->has_references)
+        LLVMBuildStore(gc->builder, LLVMConstNull(type), variable);
+    else
+        LLVMBuildMemSet(gc->builder, variable, LLVMConstNull(gc->i8), LLVMConstInt(gc->i64, words * WORD, 0),
+                        ALIGNMENT);
+    move_pointers(o);
+    for (size_t i = 0; i < o->access_count; i++) {
+        LLVMValueRef instruction = o->accesses[i].instruction;
+        unsigned operand = o->accesses[i].is_memset ? 0 : (unsigned)tn__address_operand(instruction);
+        LLVMValueRef to = variable_of(o, LLVMGetOperand(instruction, operand));
+        LLVMPositionBuilderBefore(gc->builder, instruction);
+        if (o->accesses[i].is_memset) {
+            LLVMBuildMemSet(gc->builder, to, LLVMGetOperand(instruction, 1), LLVMGetOperand(instruction, 2), 1);
+            LLVMInstructionEraseFromParent(instruction);
+        } else {
+            LLVMSetOperand(instruction, operand, to);
+        }
+    }
+    rewrite_users(o);
+    erase_pointers(o);
+}
+
+/* ---- the decision ---- */
+
+static bool fold_types(struct object *o)
+{
+    bool changed = false;
+    for (size_t i = 0; i < o->user_count; i++)
+        if (tn__intrinsic_called(o->users[i]) == TN__TYPEOF) {
+            erase(o->users[i], LLVMGetOperand(o->call, 2));
+            changed = true;
+        }
+    return changed;
+}
+
+static bool has_memset(const struct object *o)
+{
+    for (size_t i = 0; i < o->access_count; i++)
+        if (o->accesses[i].is_memset)
+            return true;
+    return false;
+}
+
+static bool optimize(struct object *o)
+{
+    struct fields fields = {0};
+    struct tn_compile_stats *stats = o->gc->stats;
+    follow_uses(o);
+    if (o->escapes)
+        return fold_types(o);
+    if (!o->is_read && !o->has_address && !(o->is_preserved && o->has_reference_stores)) {
+        delete_object(o);
+        stats->removed_allocations++;
+        return true;
+    }
+    if (o->is_irregular || o->size > LARGEST_VARIABLES)
+        return fold_types(o);
+    if (!o->has_unknown_place && !o->has_address) {
+        if (!find_fields(o, &fields) || !are_memsets_whole(o, &fields))
+            return fold_types(o);
+        split_object(o, &fields);
+        stats->split_allocations++;
+        return true;
+    }
+    if (o->has_references &&
+        (o->has_other_fields || o->has_address || has_memset(o) || o->size > MOST_REFERENCES * WORD))
+        return fold_types(o);
+    move_object(o);
+    stats->stack_allocations++;
+    return true;
+}
+
+/* ---- the pass ---- */
+
+static bool is_candidate(LLVMValueRef i)
+{
+    return tn__intrinsic_called(i) == TN__ALLOC_OBJ && LLVMIsAConstantInt(LLVMGetOperand(i, 1)) &&
+           LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1)) < LARGEST && !LLVMIsAInvokeInst(i);
+}
+
+bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
+{
+    struct tn__values candidates = {0};
+    bool changed = false;
+    for (TN__EACH_BLOCK(b, function))
+        for (TN__EACH_INSTRUCTION(i, b)) {
+            if (tn__is_call(i) && tn__returns_twice(i))
+                return false; /* a second return finds objects as they were left, but not variables */
+            if (is_candidate(i))
+                tn__values_add(gc, &candidates, i);
+        }
+    /* Backwards: what an object refers to may be seen by nobody else once that object is gone. */
+    for (size_t i = candidates.count; i-- > 0;) {
+        struct object o = {.gc = gc,
+                           .call = candidates.list[i],
+                           .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
+        changed |= optimize(&o);
+    }
+    return changed;
+}

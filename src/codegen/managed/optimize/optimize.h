@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Passes that make managed code fast. They run among LLVM's, function by function (pipeline/managed.h), on IR that
+ * keeps the contract:
+ *     allocations.c  alloc-opt: objects that nothing else sees are no objects */
+
+#ifndef TENON_CODEGEN_OPTIMIZE_H
+#define TENON_CODEGEN_OPTIMIZE_H
+
+#include "codegen/managed/ir/gc.h"
+
+#pragma GCC visibility push(hidden)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* True if the function has changed; its control flow stays. */
+bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Passes of ours that run among LLVM's, function by function (managed/optimize). */
+
+#ifndef TENON_CODEGEN_MANAGED_H
+#define TENON_CODEGEN_MANAGED_H
+
+#include "llvm/IR/PassManager.h"
+
+#include "codegen/managed/optimize/optimize.h"
+#include "codegen/pipeline/pipeline.h"
+
+#pragma GCC visibility push(hidden)
+
+template <typename Pass, bool (*optimize)(tn__gc *gc, LLVMValueRef function)>
+class ManagedPass : public llvm::PassInfoMixin<Pass> {
+    tn__gc *gc;
+
+  public:
+    explicit ManagedPass(const tn__stages &stages) : gc(stages.gc)
+    {
+    }
+
+    llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &)
+    {
+        bool changed = optimize(gc, llvm::wrap(&function));
+        tn__arena_free(&gc->arena);
+        if (!changed)
+            return llvm::PreservedAnalyses::all();
+        llvm::PreservedAnalyses preserved;
+        preserved.preserveSet<llvm::CFGAnalyses>();
+        return preserved;
+    }
+};
+
+struct AllocOptPass : ManagedPass<AllocOptPass, tn__optimize_allocations> {
+    using ManagedPass::ManagedPass;
+};
+
+#pragma GCC visibility pop
+#endif
