@@ -2,7 +2,7 @@
 #
 #   make demo     installs what is missing, builds, runs the main job on real programs and shows what happened
 #   make test     installs what is missing, builds, runs every test; last line: N passed, N failed
-#   make test-slow  larger tests, for half an hour; SEEDS=FIRST:COUNT chooses the generated programs;
+#   make test-slow  larger tests, for two hours; SEEDS=FIRST:COUNT chooses the generated programs;
 #                 with SANITIZE=address,undefined BUILD=build/asan only the tests in C, under sanitizers
 #   make          the static tool and both archives; reports what is missing and how to install it
 #   make LLVM=0   the runtime alone: no LLVM, no C++ compiler (also: make LLVM=0 test)

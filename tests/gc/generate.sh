@@ -10,7 +10,7 @@
 
 : "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
 first=${1:-1} count=${2:-16} levels=${3-} kind=${4-} together=4
-out=$BUILD/tests/gc/generate
+out=$BUILD/tests/gc/${FOLDER:-generate}
 read -ra sanitizers <<<"${SANITIZERS:-none}"
 mkdir -p "$out"
 clang="$LLVM_BIN/clang -w -fexceptions -fdefer-ts -Iinclude -Itests/gc/generate"

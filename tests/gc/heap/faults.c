@@ -130,6 +130,12 @@ static int collect(struct life *life)
     return 0;
 }
 
+static int trim(struct life *life)
+{
+    tn_heap_trim(life->heap);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*step)(struct life *life);
@@ -137,7 +143,8 @@ static const struct {
     {"create", create},           {"attach", attach},       {"make_list", make_list}, {"make_table", make_table},
     {"make_weak", make_weak},     {"make_pair", make_pair}, {"make_raw", make_raw},   {"pin", pin},
     {"finalizer", set_finalizer}, {"roots", add_roots},     {"scope", use_scope},     {"fill", fill_chunks},
-    {"collect", collect},         {"again", collect},
+    {"collect", collect},         {"again", collect},       {"trim", trim},           {"refill", fill_chunks},
+    {"trim again", trim},
 };
 
 /* ---- what is there in the end ---- */

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Mistakes in the collectors, one at a time (support/collector.mutants): with each, one of the tests below must fail.
+# The changed file is linked before the archive, so it takes the place of the archive's member.
+#
+# time limit: 3600
+
+: "${BUILD:=build}" "${LLVM_BIN:=$(llvm-config-22 --bindir)}" "${CC:=gcc}"
+out=$BUILD/tests/gc/collector_mutants
+rm -rf "$out" && mkdir -p "$out" || exit 1
+compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support"
+tests="object/objects heap/heap heap/patterns heap/limits threads/threads"
+
+for test in $tests; do
+    $compile -c "tests/gc/$test.c" -o "$out/${test##*/}.o" || exit 1
+done
+$compile -c tests/gc/support/support.c -o "$out/support.o" &&
+    "$LLVM_BIN/clang" -O1 -Xclang -disable-llvm-passes -Iinclude -Itests/gc/support -emit-llvm \
+        -c tests/gc/programs/barriers.c -o "$out/barriers.bc" &&
+    "$BUILD/tenon" compile -O2 "$out/barriers.bc" -o "$out/barriers.o" &&
+    $compile -DTN_UNMANAGED tests/gc/programs/barriers.c -o "$out/plain" -lpthread &&
+    "$out/plain" >"$out/want" || exit 1
+
+# link [OBJECT]: all programs, with that object in place of the archive's member
+link() {
+    local test
+    for test in $tests; do
+        "$CC" "$out/${test##*/}.o" "$out/support.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
+            -o "$out/${test##*/}" || return
+    done
+    "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread \
+        -o "$out/barriers"
+}
+
+# passes COLLECTOR PROGRAM: whether the program finds nothing wrong
+passes() {
+    if [ "$2" = barriers ]; then
+        TENON_GC=$1 TENON_GC_VERIFY=1 timeout 60 "$out/$2" 2>/dev/null | cmp -s - "$out/want" &&
+            TENON_GC=$1 TENON_GC_STRESS=1 timeout 60 "$out/$2" 2>/dev/null | cmp -s - "$out/want"
+    else
+        TENON_GC=$1 timeout 120 "$out/$2"
+    fi >"$out/got" 2>&1
+}
+
+# finder COLLECTOR: the first program that fails
+finder() {
+    local test
+    for test in barriers $tests; do
+        passes "$1" "${test##*/}" || { echo "${test##*/}"; return; }
+    done
+}
+
+link || exit 1
+for collector in generational copy; do
+    found=$(finder $collector 2>/dev/null)
+    [ -z "$found" ] || { echo "not ok gc/mutants: nothing is wrong, and $collector fails in $found"; exit 1; }
+done
+
+# try NAME COLLECTOR EXPRESSION
+try() {
+    local name="gc/mutants $2: $1" file changed= collector=$2 found
+    [ "$collector" != both ] || collector=generational
+    for file in src/gc/*/*.c; do
+        sed "$3" "$file" >"$out/mutant.c"
+        cmp -s "$file" "$out/mutant.c" || { changed="$changed $file"; cp "$out/mutant.c" "$out/changed.c"; }
+    done
+    [ "$(wc -w <<<"$changed")" = 1 ] || { echo "not ok $name: it applies to${changed:- nothing}"; return; }
+    $compile -c "$out/changed.c" -o "$out/changed.o" && link "$out/changed.o" ||
+        { echo "not ok $name: it does not compile"; return; }
+    found=$(finder "$collector" 2>/dev/null)
+    if [ -n "$found" ]; then echo "ok $name: found by $found"; else echo "not ok $name: no test finds it"; fi
+}
+
+while IFS=$'\t' read -r collector name expression; do
+    [[ $collector = \#* ]] || try "$name" "$collector" "$expression" </dev/null
+done <tests/gc/support/collector.mutants
