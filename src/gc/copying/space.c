@@ -175,43 +175,20 @@ static void each_in_set(uintptr_t start, void (*visit)(void *context, void *obje
             visit(context, (void *)(start + (i * 64ull + (unsigned)__builtin_ctzll(rest)) * 8));
 }
 
-static void each_in_chunk(uintptr_t start, uint32_t used, void (*visit)(void *context, void *object), void *context)
-{
-    for (uintptr_t at = start + TN__CHUNK_HEAD; at < start + used;) {
-        void *object = (uint64_t *)at + 1;
-        if (!*tn__header(object)) { /* alignment */
-            at += 8;
-            continue;
-        }
-        uint64_t size = tn__object_size(object); /* before the object may be changed */
-        visit(context, object);
-        at += size;
-    }
-}
-
 void tn__each_object(const struct tn__space *space, void (*visit)(void *context, void *object), void *context)
 {
-    for (uint32_t i = space->small.first; i; i = space->chunks[i].next)
+    for (uint32_t i = space->small.first; i; i = space->chunks[i].next) {
+        char *start = (char *)tn__chunk_address(space, i);
         if (space->chunks[i].kept)
-            each_in_set(tn__chunk_address(space, i), visit, context);
+            each_in_set((uintptr_t)start, visit, context);
         else
-            each_in_chunk(tn__chunk_address(space, i), space->chunks[i].used, visit, context);
+            tn__each_between(start + TN__CHUNK_HEAD, start + space->chunks[i].used, visit, context);
+    }
     for (uint32_t i = space->big.first; i; i = space->chunks[i].next)
         visit(context, (char *)tn__chunk_address(space, i) + space->chunks[i].shift);
 }
 
 /* ---- one object ---- */
-
-struct search {
-    const void *address;
-    bool found;
-};
-
-static void compare_address(void *context, void *object)
-{
-    struct search *search = context;
-    search->found |= object == search->address;
-}
 
 bool tn__is_object(const struct tn__space *space, const void *address)
 {
@@ -223,7 +200,5 @@ bool tn__is_object(const struct tn__space *space, const void *address)
         return chunk->state == TN__BIG && (uintptr_t)address == start + chunk->shift;
     if (chunk->kept)
         return (uintptr_t)address >= start + TN__CHUNK_HEAD && tn__in_set(address, TN__MARKS);
-    struct search search = {.address = address};
-    each_in_chunk(start, chunk->used, compare_address, &search);
-    return search.found;
+    return tn__is_between((char *)start + TN__CHUNK_HEAD, (char *)start + chunk->used, address);
 }

@@ -7,19 +7,6 @@
 
 typedef void visitor(void *context, void *object);
 
-static void each_between(char *at, const char *end, visitor *visit, void *context)
-{
-    while (at < end) {
-        void *object = at + TN_GC_HEADER_SIZE;
-        if (!*tn__header(object)) { /* alignment */
-            at += 8;
-            continue;
-        }
-        at += tn__object_size(object); /* before the object may be changed */
-        visit(context, object);
-    }
-}
-
 static void each_start(const struct tn__generational *g, uint64_t from, uint64_t size, visitor *visit, void *context)
 {
     for (uint64_t word = from / 8 / 64; word < (from + size) / 8 / 64; word++)
@@ -32,7 +19,7 @@ void tn__gen_each_object(const struct tn__generational *g, visitor *visit, void 
     for (uint32_t i = 0; i < TN__PIECES; i++) {
         char *start = (char *)g->base + (uint64_t)i * TN__PIECE;
         if (g->pieces[i] == TN__PIECE_YOUNG)
-            each_between(start, start + g->piece_used[i], visit, context);
+            tn__each_between(start, start + g->piece_used[i], visit, context);
     }
     tn__gen_each_old(g, visit, context);
 }
@@ -46,23 +33,11 @@ void tn__gen_each_old(const struct tn__generational *g, visitor *visit, void *co
         if (g->blocks[block] != TN__BLOCK_FREE && g->blocks[block] != TN__BLOCK_REST)
             each_start(g, (uint64_t)block << TN__BLOCK_SHIFT, TN__BLOCK, visit, context);
     for (size_t i = 0; i < g->span_count; i++)
-        each_between(g->spans[i].start, g->spans[i].end, visit, context);
-}
-
-struct search {
-    const void *address;
-    bool found;
-};
-
-static void compare_address(void *context, void *object)
-{
-    struct search *search = context;
-    search->found |= object == search->address;
+        tn__each_between(g->spans[i].start, g->spans[i].end, visit, context);
 }
 
 bool tn__gen_is_object(const struct tn__generational *g, const void *address)
 {
-    struct search search = {.address = address};
     uint64_t offset = (uintptr_t)address - g->base;
     if (!tn__is_in_space(g, address) || offset % 8 || !g->units[offset >> TN__UNIT_SHIFT])
         return false;
@@ -71,9 +46,9 @@ bool tn__gen_is_object(const struct tn__generational *g, const void *address)
     uint32_t piece = (uint32_t)(offset / TN__PIECE);
     char *start = (char *)g->base + (uint64_t)piece * TN__PIECE;
     if (tn__has_young_address(g, address) && g->pieces[piece] == TN__PIECE_YOUNG)
-        each_between(start, start + g->piece_used[piece], compare_address, &search);
-    for (size_t i = 0; i < g->span_count; i++)
+        return tn__is_between(start, start + g->piece_used[piece], address);
+    for (size_t i = 0; i < g->span_count; i++) /* of holes in old blocks, which do not overlap */
         if ((const char *)address >= g->spans[i].start && (const char *)address < g->spans[i].end)
-            each_between(g->spans[i].start, g->spans[i].end, compare_address, &search);
-    return search.found;
+            return tn__is_between(g->spans[i].start, g->spans[i].end, address);
+    return false;
 }

@@ -29,6 +29,12 @@ uint64_t tn__object_size(const void *object);
 /* tn__object_size for a payload of this size; UINT64_MAX: no object can be so large. */
 uint64_t tn__allocation_size(uint64_t payload);
 
+/* Visits the objects that lie one after the other from `at` to `end`; words of zero between them align what follows. An
+ * object may be changed when it is visited. */
+void tn__each_between(char *at, const char *end, void (*visit)(void *context, void *object), void *context);
+/* True if one of them is at the address. */
+bool tn__is_between(char *at, const char *end, const void *address);
+
 /* Calls `visit` for every strong reference of the object: not for those of WEAK and EPHEMERON types. */
 void tn__visit_references(void *object, tn_visit_slot *visit, void *context);
 

@@ -33,6 +33,37 @@ uint64_t tn__object_size(const void *object)
     return tn__allocation_size(tn__payload(object)) + stored_hash;
 }
 
+void tn__each_between(char *at, const char *end, void (*visit)(void *context, void *object), void *context)
+{
+    while (at < end) {
+        void *object = at + TN_GC_HEADER_SIZE;
+        if (!*tn__header(object)) { /* alignment */
+            at += 8;
+            continue;
+        }
+        at += tn__object_size(object); /* before the object may be changed */
+        visit(context, object);
+    }
+}
+
+struct search {
+    const void *address;
+    bool found;
+};
+
+static void compare_address(void *context, void *object)
+{
+    struct search *search = context;
+    search->found |= object == search->address;
+}
+
+bool tn__is_between(char *at, const char *end, const void *address)
+{
+    struct search search = {.address = address};
+    tn__each_between(at, end, compare_address, &search);
+    return search.found;
+}
+
 static void visit_words(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context)
 {
     if (type->offsets) {
