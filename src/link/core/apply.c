@@ -47,27 +47,33 @@ static int fail_descriptor(const struct tn__site *site)
                     tn__site_place(site).text, site->row->name, tn__site_symbol(site));
 }
 
+static inline struct tn__sequence sequence_at(const struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P,
+                                              uint32_t next)
+{
+    return (struct tn__sequence){.form = site->row->relax,
+                                 .next = next,
+                                 .notes = site->section->notes,
+                                 .field = at,
+                                 .before = site->reloc->offset,
+                                 .after = site->section->size - site->reloc->offset,
+                                 .S = S,
+                                 .P = P,
+                                 .A = site->reloc->addend};
+}
+
 /* False: it stays as it is. */
 static bool relax(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
 {
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__arch *arch = site->object->data->arch;
+    uint32_t next = tn__form_behind(site->object->data->format, reloc, reloc + 1);
+    if (!next && site->row->relax >= TN__FORM_LEADS)
+        return false;
     if (site->row->flags & TN__R_TLS && site->object->plan->tls_apart)
         return false;
-    uint32_t next = arch->note ? tn__form_behind(site->object->data->format, reloc, reloc + 1) : 0;
-    if (!next && site->row->relax >= TN__FORM_LEADS && site->row->relax < TN__FORM_TRAILS)
-        return false;
-    const struct tn__sequence group = {.form = site->row->relax,
-                                       .next = next,
-                                       .notes = site->section->notes,
-                                       .field = at,
-                                       .before = reloc->offset,
-                                       .after = site->section->size - reloc->offset,
-                                       .S = S,
-                                       .P = P,
-                                       .A = reloc->addend};
+    const struct tn__sequence code = sequence_at(site, at, S, P, next);
     site->final = reloc->offset;
-    site->final_size = arch->relax(&group);
+    site->final_size = arch->relax(&code);
     return site->final_size != 0;
 }
 
@@ -125,7 +131,8 @@ __attribute__((noinline, cold)) static int apply_far(struct tn__site *site, uint
                                                      uint64_t P)
 {
     uint64_t stub = stub_of(site), near = value - S + stub;
-    if (site->row->relax >= TN__FORM_FAR && relax(site, at, S, P))
+    const struct tn__sequence code = sequence_at(site, at, S, P, 0);
+    if (site->row->relax >= TN__FORM_FAR && site->object->data->arch->relax(&code))
         return 0;
     if (!stub || !tn__value_fits(near, site->row))
         return tn__fail_range(site, value, S, P);
@@ -143,21 +150,21 @@ __attribute__((noinline)) static int store_specially(const struct tn__site *site
 }
 
 /* Any value. */
-TN__INLINE int store(struct tn__site *site, const struct tn__row *row, const struct tn__reloc *reloc, uint8_t *at,
+TN__INLINE int store(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row, uint8_t *at,
                      uint64_t S, uint64_t P)
 {
-    uint64_t value = tn__value_of(site->object, row, reloc, at, S, P);
+    uint64_t value = tn__value_of(loop->object, row, reloc, at, S, P);
     if (!tn__value_fits(value, row))
-        return apply_far(site, at, value, S, P);
+        return apply_far(tn__site_of(loop, reloc, row), at, value, S, P);
     if (row->field < TN__FIELDS) {
-        put_field(site, at, value);
+        tn__put_bytes(at, row->size, value);
         return 0;
     }
-    const struct tn__encoder *encoder = &site->encoders[row->field - TN__FIELDS];
+    const struct tn__encoder *encoder = &loop->encoders[row->field - TN__FIELDS];
     if (value & encoder->zeros)
-        return fail_unit(site, at, value);
+        return fail_unit(tn__site_of(loop, reloc, row), at, value);
     if (encoder->put)
-        return store_specially(site, encoder, at, value);
+        return store_specially(tn__site_of(loop, reloc, row), encoder, at, value);
     tn__encode_runs(encoder, at, value);
     return 0;
 }
@@ -187,14 +194,13 @@ TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *re
         tn__put32(at, (uint32_t)value);
         return 0;
     }
-    struct tn__site *site = tn__site_of(loop, reloc, row);
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
-    int code = direct ? TO_STORE : apply_unusual(site, at, S, P);
+    int code = direct ? TO_STORE : apply_unusual(tn__site_of(loop, reloc, row), at, S, P);
     if (code != TO_STORE)
         return code;
-    if (row->relax && reloc->offset - site->final < site->final_size)
+    if (row->relax >= TN__FORM_TRAILS && reloc->offset - loop->site->final < loop->site->final_size)
         return 0; /* rewritten with the one before */
-    return store(site, row, reloc, at, S, P);
+    return store(loop, reloc, row, at, S, P);
 }
 
 static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)

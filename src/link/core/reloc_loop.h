@@ -17,9 +17,8 @@ struct tn__site {
     const struct tn__section *section;
     const struct tn__reloc *reloc;
     const struct tn__row *row;
-    const struct tn__encoder *encoders; /* of the object's architecture */
-    const struct tn__reloc *block;      /* those from here to `reloc`, and the one behind, stand side by side */
-    uint64_t final, final_size;         /* the place in the section, and the bytes, of what was rewritten last */
+    const struct tn__reloc *block; /* those from here to `reloc`, and the one behind, stand side by side */
+    uint64_t final, final_size;    /* the place in the section, and the bytes, of what was rewritten last */
 };
 
 /* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although
@@ -33,7 +32,8 @@ struct tn__loop {
     uint64_t size, address; /* of the section */
     uint8_t *write;
     uint32_t symbol_count;
-    struct tn__site *site; /* of this section; see tn__site_of */
+    const struct tn__encoder *encoders; /* of the object's architecture */
+    struct tn__site *site;              /* of this section; see tn__site_of */
 };
 
 #define TN__INLINE __attribute__((always_inline)) static inline
@@ -60,11 +60,7 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn_format *format = loop.object->data->format;
     struct tn__reloc block[TN__RELOC_BLOCK + 2]; /* with the one that follows, or the end */
-    struct tn__site site = {.link = loop.link,
-                            .object = loop.object,
-                            .section = section,
-                            .block = block,
-                            .encoders = loop.object->data->arch->encoders};
+    struct tn__site site = {.link = loop.link, .object = loop.object, .section = section, .block = block};
     loop.section = section;
     loop.site = &site;
     loop.size = section->size, loop.address = section->address, loop.write = section->write;
@@ -96,7 +92,8 @@ TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *obje
                                   .object = object,
                                   .symbol_flags = object->plan->symbol_flags,
                                   .addresses = object->plan->addresses,
-                                  .symbol_count = data->symbol_count};
+                                  .symbol_count = data->symbol_count,
+                                  .encoders = data->arch->encoders};
     int code = 0;
     for (uint32_t i = 0; !code && i < data->section_count; i++)
         if (data->sections[i].reloc_count && tn__section_is_loaded(&data->sections[i]))

@@ -14,7 +14,7 @@ static inline bool tn__value_fits(uint64_t value, const struct tn__row *row)
 {
     if (!(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED)))
         return true;
-    if (row->flags & TN__R_ROUNDED)
+    if (__builtin_expect(row->flags & TN__R_ROUNDED, 0))
         value += 0x800;
     unsigned above = 64U - row->bits;
     bool as_signed = (row->flags & TN__R_SIGNED) && (uint64_t)((int64_t)(value << above) >> above) == value;
@@ -40,8 +40,9 @@ static inline uint64_t tn__value_of(const struct tn__object *object, const struc
 {
     uint32_t symbol = reloc->symbol;
     uint64_t A = (uint64_t)reloc->addend;
+    if (row->value == TN__V_S_A) /* the most frequent one but for displacements: not by a table of jumps */
+        return S + A;
     switch (row->value) {
-    case TN__V_S_A:
     case TN__V_MINUEND:
         return S + A;
     case TN__V_S_A_P:
