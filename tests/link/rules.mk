@@ -191,6 +191,7 @@ of_ways = $(foreach way,$(2),$(patsubst %,$(link_data)/%.$(way).o,$(1)))
 quoted = $(patsubst %,"%"$(comma),$(1))
 
 extra_of_bounds := -Itests/fuzz
+extra_of_format_bounds := -Itests/fuzz
 extra_of_strip_bounds := -Itests/fuzz
 extra_of_removal_bounds := -Itests/fuzz
 extra_of_archive_bounds := -Itests/fuzz

@@ -39,12 +39,12 @@ static size_t size_of(uint64_t key)
 bool tn__object_find_keys(struct tn__object_data *data, const struct tn__seed *seed)
 {
     uint64_t sum = 0, most = tn__names_limit(data);
-    const struct tn__symbol *end = data->symbols + data->symbol_count;
-    for (struct tn__symbol *symbol = data->symbols + 1; symbol < end; symbol++) {
+    for (uint32_t i = 1; i < data->symbol_count; i++) {
+        struct tn__symbol *symbol = &data->symbols[i];
         data->has_commons |= symbol->place == TN__PLACE_COMMON;
         if (symbol->binding != TN__BIND_LOCAL) {
             if (!data->first_global)
-                data->first_global = (uint32_t)(symbol - data->symbols);
+                data->first_global = i;
             symbol->key = tn__name_key(seed, symbol->name);
             sum += size_of(symbol->key);
             if (sum > most)

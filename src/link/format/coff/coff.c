@@ -97,7 +97,8 @@ static uint64_t parse_offset(const char *name)
     return i > (base64 ? 2U : 1U) ? value : UINT64_MAX;
 }
 
-static int read_name(const struct tn__coff_reader *r, uint32_t index, const char **name)
+/* Names may share bytes, and what a section is depends on all of its name. */
+static int read_name(struct tn__coff_reader *r, uint32_t index, const char **name)
 {
     enum { SHORT = 8 };
     const char *at = (const char *)tn__coff_section(r, index).name;
@@ -107,6 +108,9 @@ static int read_name(const struct tn__coff_reader *r, uint32_t index, const char
         *name = offset == UINT64_MAX ? at : tn__coff_string(r, offset);
         if (!*name)
             return FAIL(r, "%s: section %u: its name lies outside the string table", r->object->name, index);
+        r->section_names += offset == UINT64_MAX ? 0 : strlen(*name) + 1;
+        if (r->section_names > tn__names_limit(r->object))
+            return tn__object_fail_names(r->object, "sections", r->err);
     }
     if (*name == at && !memchr(at, 0, SHORT))
         *name = tn__arena_text(&r->object->arena, at, SHORT);

@@ -58,11 +58,12 @@ struct tn__coff_reader {
     struct tn__coff_comdat *comdats; /* by section; NULL: there are none */
     uint32_t comdat_count, weak_count;
     uint32_t alias_count;
-    uint32_t added;       /* symbols that follow those of the file, so far */
-    bool counting;        /* they are only counted */
-    bool including;       /* directives that ask for symbols are looked at, and no others */
-    bool uses_base;       /* in a relocation */
-    uint8_t common_shift; /* the least alignment of common symbols, as a power of two */
+    uint64_t section_names; /* bytes of those in the string table, in sum, so far */
+    uint32_t added;         /* symbols that follow those of the file, so far */
+    bool counting;          /* they are only counted */
+    bool including;         /* directives that ask for symbols are looked at, and no others */
+    bool uses_base;         /* in a relocation */
+    uint8_t common_shift;   /* the least alignment of common symbols, as a power of two */
     struct tn_error *err;
 };
 
