@@ -1,32 +1,60 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Lua compiled for macOS on x86-64, run here: each source a Mach-O object, against the same sources compiled for Linux.
-# The headers are this system's, so the objects call its C library; clang's macro __nonnull for macOS is not theirs.
+# Lua and zstd compiled for macOS on x86-64, run here: each source a Mach-O object, against the same sources compiled
+# for Linux. The headers are this system's, so the objects call its C library; clang's macro __nonnull for macOS is not
+# theirs.
+#
+# time limit: 600
 
 . "$(dirname "$0")/programs.bash"
-lua=build/deps/lua5.4/src
-if [ ! -f $lua/lua.h ]; then
-    echo "ok programs/macho # SKIP $lua is not there"
-    exit 0
-fi
-flags="-O2 -w -I$lua -DLUA_USE_POSIX"
 include=/usr/include
 apple="--target=x86_64-apple-macos13 -fno-stack-protector -D__linux__ -U__nonnull"
 apple="$apple -isystem $include/$(gcc -print-multiarch) -isystem $include"
-sources="$here/lua.c $(ls $lua/*.c | grep -v '/luac\?\.c$')"
 
-"$LLVM_BIN/clang" $flags $sources -lm -o "$out/lua" || exit 1
-mkdir -p "$out/objects"
-printf '%s\n' $sources | xargs -P "${JOBS:-2}" -I{} bash -c \
-    '"$1" $2 -c "$4" -o "$3/$(basename "$4" .c).o"' _ "$LLVM_BIN/clang" "$flags $apple" "$out/objects" {} || exit 1
-rm -f "$out/lua.a"
-"$LLVM_BIN/llvm-ar" --format=darwin rcsD "$out/lua.a" $(ls "$out"/objects/l*.o | grep -v /lua.o) || exit 1
+# Compiles sources side by side to FOLDER/*.o.
+compile() { # FOLDER FLAGS SOURCE...
+    local folder=$1 flags=$2
+    shift 2
+    mkdir -p "$folder"
+    printf '%s\n' "$@" | xargs -P "${JOBS:-2}" -I{} bash -c \
+        '"$1" $2 -w -c "$4" -o "$3/$(basename "$4" .c).o"' _ "$LLVM_BIN/clang" "$flags" "$folder" {}
+}
 
-for script in nbody strings; do
-    record "$out/$script.ordinary" "$out/lua" $here/$script.lua
-    record "$out/$script" "$out/watch_maps" "$out/$script.maps" \
-        "$BUILD/tenon" run "$out/objects/lua.o" "$out/lua.a" -- $here/$script.lua
-    same "programs/macho.$script" "$out/$script.ordinary" "$out/$script"
-    never_wx "programs/macho.$script.maps" "$out/$script.maps"
-done
+# $1 name, $2 record of the ordinary program, the rest: what stands after `tenon run`.
+check() {
+    local name=$1 ordinary=$2
+    shift 2
+    record "$out/$name" "$out/watch_maps" "$out/$name.maps" "$BUILD/tenon" run "$@"
+    same "programs/macho.$name" "$ordinary" "$out/$name"
+    never_wx "programs/macho.$name.maps" "$out/$name.maps"
+}
+
+lua=build/deps/lua5.4/src
+if [ -f $lua/lua.h ]; then
+    flags="-O2 -w -I$lua -DLUA_USE_POSIX"
+    sources="$here/lua.c $(ls $lua/*.c | grep -v '/luac\?\.c$')"
+    "$LLVM_BIN/clang" $flags $sources -lm -o "$out/lua" || exit 1
+    compile "$out/objects" "$flags $apple" $sources || exit 1
+    rm -f "$out/lua.a"
+    "$LLVM_BIN/llvm-ar" --format=darwin rcsD "$out/lua.a" $(ls "$out"/objects/l*.o | grep -v /lua.o) || exit 1
+    for script in nbody strings; do
+        record "$out/$script.ordinary" "$out/lua" $here/$script.lua
+        check $script "$out/$script.ordinary" "$out/objects/lua.o" "$out/lua.a" -- $here/$script.lua
+    done
+else
+    echo "ok programs/macho, Lua # SKIP $lua is not there"
+fi
+
+zstd=build/deps/libzstd/lib
+if [ -f $zstd/zstd.h ]; then
+    flags="-O1 -w -I$zstd -DZSTD_MULTITHREAD -DZSTD_DISABLE_ASM"
+    sources="tests/link/qemu/zstd.c $(ls $zstd/common/*.c $zstd/compress/*.c $zstd/decompress/*.c)"
+    compile "$out/linux" "$flags" $sources || exit 1
+    "$LLVM_BIN/clang" "$out"/linux/*.o -pthread -o "$out/zstd" || exit 1
+    compile "$out/zstd-objects" "$flags $apple" $sources $here/darwin.c || exit 1
+    record "$out/zstd.ordinary" "$out/zstd"
+    check zstd "$out/zstd.ordinary" "$out"/zstd-objects/*.o
+else
+    echo "ok programs/macho, zstd # SKIP $zstd is not there"
+fi

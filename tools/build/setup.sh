@@ -87,7 +87,7 @@ sources_of() {
     case $1-$LLVM in
     bench-*) echo sqlite ;;
     test-0) ;;
-    test-*) echo sqlite lua ;;
+    test-*) echo sqlite lua zstd ;;
     qemu-*) echo sqlite lua zstd cmocka ;;
     esac
 }
