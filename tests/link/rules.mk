@@ -307,7 +307,8 @@ $(BUILD)/tests/link/slow/corrupt: | $(call data_of,unwind.gcc+-O2+-fPIC+-fexcept
 
 windows_target.msvc := x86_64-pc-windows-msvc
 windows_target.gnu := x86_64-w64-mingw32
-windows := $(if $(with_llvm),$(foreach kind,msvc gnu,$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
+mingw_gcc := $(shell command -v x86_64-w64-mingw32-gcc)
+windows := $(if $(with_llvm),$(foreach kind,msvc gnu $(if $(mingw_gcc),gcc),$(patsubst %,$(link_data)/windows/%.$(kind).o,code more)) \
 	$(patsubst %,$(link_data)/windows/%.msvc.o,sections comdat_1 comdat_2 small many other_size other_contents other_once \
 	weak groups_1 groups_2) \
 	$(patsubst %,$(link_data)/windows/%.lib,imports more comdats thin))
@@ -321,6 +322,9 @@ $(link_data)/windows/%.$(1).o: tests/link/data/windows/%.s
 	$$(call step,AS)$$(llvm_bin)/clang --target=$(windows_target.$(1)) -c $$< -o $$@
 endef
 $(foreach kind,msvc gnu,$(eval $(call windows_rule,$(kind))))
+$(link_data)/windows/%.gcc.o: tests/link/data/windows/%.c
+	@mkdir -p $(@D)
+	$(call step,CC)$(mingw_gcc) -O1 $(filter-out -fno-stack-check,$(windows_flags)) -c $< -o $@
 $(link_data)/windows/imports.lib: tests/link/data/windows/imports.def
 	@mkdir -p $(@D)
 	$(call step,LIB)$(llvm_bin)/llvm-dlltool -m i386:x86-64 -d $< -l $@

@@ -41,7 +41,7 @@ packages_of() {
         "$(llvm_packages 'lld-%s')" "$(musl_of_stubs)" ;;
     test-0) echo libcmocka-dev cmake pkgconf gdb linux-perf "$(packages_of musl)" ;;
     test-*) echo "$(LLVM=0 packages_of test)" "$(packages_of demo)" "$(llvm_packages 'llvm-%s-tools')" \
-        "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build ;;
+        "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build gcc-mingw-w64-x86-64-win32 ;;
     models-*) echo spin ;;
     slow-0) packages_of models ;;
     slow-*) echo "$(packages_of models)" "$(llvm_packages 'libclang-rt-%s-dev')" ;;

@@ -170,20 +170,13 @@ void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
 
 /* ---- addresses ---- */
 
-static uint64_t place_address(const struct tn__object *object, uint32_t index);
-
 /* Not inlined, for nearly no symbol is one, and the path of all others needs no registers to be saved. */
 __attribute__((noinline)) static uint64_t stand_in_address(const struct tn__object *object,
                                                            const struct tn__symbol *symbol)
 {
-    switch (symbol->stand_in) {
-    case TN__STAND_IN_SLOT:
+    if (symbol->stand_in == TN__STAND_IN_SLOT)
         return tn__got_slot(object, TN__SLOT_ADDRESS, symbol->section);
-    case TN__STAND_IN_SYMBOL:
-        return place_address(object, symbol->section);
-    default:
-        return symbol->stand_in == TN__STAND_IN_BASE ? object->window->start : 0;
-    }
+    return symbol->stand_in == TN__STAND_IN_BASE ? object->window->start : 0;
 }
 
 static uint64_t place_address(const struct tn__object *object, uint32_t index)

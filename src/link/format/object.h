@@ -82,9 +82,8 @@ enum tn__symbol_place {
 /* What an undefined symbol is for its own object if nothing defines it. */
 enum tn__stand_in {
     TN__STAND_IN_NONE = 0,
-    TN__STAND_IN_SLOT,   /* the GOT slot of the symbol whose number is in `section` */
-    TN__STAND_IN_SYMBOL, /* that symbol, which its own object defines */
-    TN__STAND_IN_BASE,   /* the address from which those of loaded code are counted: see TN__V_S_A_BASE */
+    TN__STAND_IN_SLOT, /* the GOT slot of the symbol whose number is in `section` */
+    TN__STAND_IN_BASE, /* the address from which those of loaded code are counted: see TN__V_S_A_BASE */
 };
 
 enum tn__binding { TN__BIND_LOCAL = 0, TN__BIND_WEAK, TN__BIND_GLOBAL };

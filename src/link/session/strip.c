@@ -63,8 +63,7 @@ static struct place place_of(const struct tn__object *object, uint32_t index)
 static struct place stand_in_of(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = index < object->data->symbol_count ? &object->data->symbols[index] : NULL;
-    bool any = symbol && (symbol->stand_in == TN__STAND_IN_SLOT || symbol->stand_in == TN__STAND_IN_SYMBOL);
-    return any ? place_of(object, symbol->section) : (struct place){0};
+    return symbol && symbol->stand_in == TN__STAND_IN_SLOT ? place_of(object, symbol->section) : (struct place){0};
 }
 
 typedef void visit_reloc(struct marker *marker, const struct place *from, const struct tn__reloc *reloc, void *context);

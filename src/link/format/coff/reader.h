@@ -45,6 +45,7 @@ struct tn__coff_comdat {
     uint8_t selection; /* TN__COMDAT_...; 0: not known, or it is in no group */
     bool led;          /* the symbol that it is selected by has been read */
     uint32_t number;   /* of the section that it is associated with */
+    uint32_t length;   /* of its contents; some assemblers pad sections */
 };
 
 struct tn__coff_reader {

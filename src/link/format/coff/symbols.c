@@ -13,7 +13,7 @@
 enum { CLASS_EXTERNAL = 2, CLASS_STATIC = 3, CLASS_SECTION = 104, CLASS_WEAK = 105 };
 enum { SECTION_ABSOLUTE = -1, SECTION_DEBUG = -2 };
 enum { SELECT_NODUPLICATES = 1, SELECT_ANY, SELECT_SAME_SIZE, SELECT_EXACT_MATCH, SELECT_ASSOCIATIVE, SELECT_LARGEST };
-enum { WEAK_NO_LIBRARY = 1, WEAK_LIBRARY, WEAK_ALIAS };
+enum { WEAK_LIBRARY = 2 }; /* what else there is differs in how linkers search libraries */
 enum { FUNCTION_SHIFT = 4, FUNCTION = 2 };
 
 static const char import_prefix[] = "__imp_";
@@ -114,7 +114,7 @@ static void lead_group(struct tn__coff_reader *r, uint32_t index, const struct t
         .members = &comdat->number,
         .count = 1,
         .selection = selections[comdat->selection],
-        .measure = matches ? hash_of(section) : (uint32_t)section->size,
+        .measure = matches ? hash_of(section) : comdat->length,
     };
 }
 
@@ -126,6 +126,7 @@ static int read_definition(struct tn__coff_reader *r, uint32_t symbol, uint32_t 
     if (!comdat || comdat->selection || !(tn__coff_section(r, index).flags & TN__SCN_COMDAT))
         return 0;
     comdat->selection = at[14];
+    comdat->length = tn__get32(at);
     if (comdat->selection < SELECT_NODUPLICATES || comdat->selection > SELECT_LARGEST)
         return FAIL(r, "%s: section %u (%s): unknown COMDAT selection %u", r->object->name, index,
                     r->object->sections[index].name, at[14]);
@@ -278,17 +279,12 @@ static int read_weak(struct tn__coff_reader *r, uint32_t index)
         symbol->place = TN__PLACE_ALIAS;
         symbol->value = tn__coff_symbol(other);
         return tn__coff_count_alias(r);
-    } else if (how == WEAK_NO_LIBRARY) { /* others do not see it */
-        symbol->stand_in = TN__STAND_IN_SYMBOL;
-        symbol->section = tn__coff_symbol(other);
-        r->object->has_stand_ins = true;
-    } else {
-        struct tn__symbol definition = *target;
-        definition.name = symbol->name;
-        definition.binding = TN__BIND_WEAK;
-        definition.after_archives = how == WEAK_LIBRARY;
-        *symbol = definition;
     }
+    struct tn__symbol definition = *target;
+    definition.name = symbol->name;
+    definition.binding = TN__BIND_WEAK;
+    definition.after_archives = how == WEAK_LIBRARY;
+    *symbol = definition;
     return 0;
 }
 

@@ -24,7 +24,11 @@ __attribute__((weak)) int weak_elsewhere(void)
     return 1;
 }
 
+#ifdef __clang__
 extern __attribute__((weak)) int weak_nowhere(void);
+#else
+static int (*const volatile weak_nowhere)(void); /* gcc's references are never weak */
+#endif
 
 __attribute__((noinline, selectany)) extern const double constant = 3.25;
 
