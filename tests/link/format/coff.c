@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* COFF objects for both kinds of Windows compilers, of clang and, where it is installed, of MinGW's gcc, linked and called
- * here. */
+/* COFF objects for both kinds of Windows compilers, of clang and, where it is installed, of MinGW's gcc, linked and
+ * called here. */
 
 #include "coff_big.h"
 #include "coff_builder.h"
