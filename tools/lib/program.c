@@ -81,6 +81,28 @@ static bool add_input(const struct tn_input *input, bool is_archive)
     return rc == 0;
 }
 
+/* ---- programs for Windows ---- */
+
+static void do_nothing(void)
+{
+}
+
+/* MinGW's main first calls __main, which runs constructors; here they have run. A definition in the program comes
+ * before ours. */
+static bool note_format(const void *bytes, size_t length)
+{
+    const struct tn_format *format = tn__format_of(tool_formats, bytes, length);
+    const struct tn_definition definition = {"__main", (const void *)do_nothing, TN_SYMBOL_WEAK};
+    struct tn_error error;
+    if (self.is_windows || !format || format->reader != &tn__reader_coff)
+        return true;
+    self.is_windows = true;
+    int rc = tn_define_all(tool_program.library, &definition, 1, NULL, &error);
+    if (rc)
+        tool_fail(STATUS_FAILURE, "%s", error.text);
+    return rc == 0;
+}
+
 /* To be compiled later. */
 static bool add_module(struct file *file)
 {
@@ -104,14 +126,12 @@ static bool add_ir(struct file *file, const struct settings *settings)
     tool_release(file);
     if (!compiled)
         return false;
-    const struct tn_format *format = tn__format_of(tool_formats, object.data, object.size);
-    self.is_windows |= format && format->reader == &tn__reader_coff;
     struct tn_input input = {.size = sizeof input,
                              .name = file->name,
                              .bytes = object.data,
                              .length = object.size,
                              .release = release_buffer};
-    return add_input(&input, false);
+    return note_format(input.bytes, input.length) && add_input(&input, false);
 }
 
 bool tool_program_add(const char *name, const struct settings *settings, uint64_t flags)
@@ -133,7 +153,7 @@ bool tool_program_add(const char *name, const struct settings *settings, uint64_
                              .release = release_file,
                              .flags = flags | (settings->thin_anywhere ? TN_INPUT_ANY_FOLDER : 0),
                              .context = file};
-    return add_input(&input, file->kind == FILE_ARCHIVE);
+    return note_format(input.bytes, input.length) && add_input(&input, file->kind == FILE_ARCHIVE);
 }
 
 /* ---- the program ---- */
