@@ -20,8 +20,8 @@ runtime_src := $(filter-out src/link/host/program_symtab.c,$(runtime_src))
 mimalloc_options := -Os -fno-asynchronous-unwind-tables
 # Likewise what runs once for a session, a library, a file or an error, and never for a symbol or a relocation.
 seldom := $(wildcard src/base/os_linux*.c src/link/session/*.c src/link/demand/*.c) \
-	$(addprefix src/,base/error.c base/options.c base/partial_file.c link/core/gather.c link/format/archive.c) \
-	$(addprefix src/,link/format/archive_names.c link/format/identify.c)
+	$(addprefix src/,base/error.c base/options.c base/partial_file.c link/core/gather.c) \
+	$(addprefix src/link/,format/archive.c format/archive_names.c format/identify.c memory/placement.c)
 $(call obj,$(seldom)): extra := -Os
 $(call obj,$(runtime_src)): $(call stamp,seldom)
 endif
