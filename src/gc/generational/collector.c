@@ -180,6 +180,12 @@ static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t si
 
 /* ---- when ---- */
 
+/* Pieces after which the nursery is emptied: small heaps have a small one. */
+static uint64_t most_pieces(const struct tn_heap *heap)
+{
+    return tn__max64(tn__min64(NURSERY, heap->options.limit / 8) / TN__PIECE, 1);
+}
+
 static enum tn__extent due(const struct tn_heap *heap, const struct tn__mutator *mutator, uint64_t size)
 {
     const struct tn__generational *g = tn__generational_of(heap);
@@ -190,7 +196,7 @@ static enum tn__extent due(const struct tn_heap *heap, const struct tn__mutator 
         return TN__NOTHING;
     if (is_old || g->is_direct)
         return g->used + (is_old ? size : 0) > g->budget ? TN__FULL : TN__NOTHING;
-    if (g->pieces_young < NURSERY / TN__PIECE)
+    if (g->pieces_young < most_pieces(heap))
         return TN__NOTHING;
     return g->used > g->budget ? TN__FULL : TN__PARTIAL;
 }
