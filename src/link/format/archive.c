@@ -313,6 +313,15 @@ static int define_member(void *context, const struct tn_input *member, uint64_t 
     return code;
 }
 
+/* The first format with names of its own knows how; which format the members are of, the first of them tells. */
+static int rename_index(const struct tn__archive *archive, struct tn__archive_renaming *to, struct tn_error *err)
+{
+    const struct tn_format *const *formats = archive->formats;
+    while (formats && *formats && !(*formats)->reader->rename)
+        formats++;
+    return formats && *formats ? (*formats)->reader->rename(archive, to, err) : 0;
+}
+
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
                         struct tn_error *err)
 {
@@ -336,9 +345,9 @@ int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *d
         return code;
     for (size_t i = 0; i < TN_COUNT(indexes); i++)
         if (is_named(&member, indexes[i].name)) {
-            struct tn__archive_renaming renaming;
-            code = tn__archive_rename(archive, &renaming, &define, &context, err);
-            return code ? code : indexes[i].read(archive, &member, indexes[i].width, define, context, err);
+            struct tn__archive_renaming to = {.define = define, .context = context};
+            code = rename_index(archive, &to, err);
+            return code ? code : indexes[i].read(archive, &member, indexes[i].width, to.define, to.context, err);
         }
     struct definer definer = {archive, define, context};
     return tn__archive_each(archive, define_member, &definer, err);

@@ -56,17 +56,18 @@ int tn__archive_each(const struct tn__archive *archive, tn__archive_visit *visit
 typedef int tn__archive_define(void *context, const char *symbol, uint64_t member, struct tn_error *err);
 int tn__archive_symbols(const struct tn__archive *archive, tn__archive_define *define, void *context,
                         struct tn_error *err);
-/* For the names of an index: if the members' format has others than a session, makes *define and *context those that
- * turn them into the session's first (archive_names.c). `renaming` is their context. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
+/* Who defines the names of an index. If the members' format has others than a session, tn__archive_rename
+ * (archive_names.c) puts itself before: it turns them into the session's. TN_EFORMAT, TN_EIO, TN_ENOMEM. */
 struct tn__archive_renaming {
-    char c_prefix; /* 0: no member is an object, or names are the same in both */
-    const struct tn_format *const *formats;
-    const struct tn_allocator *from;
     tn__archive_define *define;
     void *context;
+    char c_prefix; /* from here on tn__archive_rename's; 0: no member is an object, or names are the same in both */
+    const struct tn_format *const *formats;
+    const struct tn_allocator *from;
+    tn__archive_define *next_define;
+    void *next_context;
 };
-int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming,
-                       tn__archive_define **define, void **context, struct tn_error *err);
+int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err);
 /* "archive.a(member.o)", which belongs to the caller; NULL when memory is out. */
 char *tn__archive_member_name(const struct tn_allocator *from, const char *archive, const struct tn__member *member);
 /* Loads the bytes and full name of a member. `input->release`, if set, unmaps the bytes; the name belongs to the

@@ -22,14 +22,6 @@ const char *tn__session_name(char c_prefix, const char *name, const struct tn_al
     return *copy;
 }
 
-static bool may_have_prefix(const struct tn_format *const *formats)
-{
-    for (; formats && *formats; formats++)
-        if ((*formats)->reader->c_prefix)
-            return true;
-    return false;
-}
-
 /* Of the first member that is an object. */
 static int read_prefix(void *context, const struct tn_input *member, uint64_t offset, bool *enough,
                        struct tn_error *err)
@@ -48,22 +40,21 @@ static int define(void *context, const char *symbol, uint64_t member, struct tn_
     const struct tn__archive_renaming *renaming = context;
     char *copy;
     const char *name = tn__session_name(renaming->c_prefix, symbol, renaming->from, &copy);
-    int code = name ? renaming->define(renaming->context, name, member, err) : tn__no_memory(err, NULL);
+    int code = name ? renaming->next_define(renaming->next_context, name, member, err) : tn__no_memory(err, NULL);
     tn__free(renaming->from, copy);
     return code;
 }
 
-int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming,
-                       tn__archive_define **definer, void **context, struct tn_error *err)
+int tn__archive_rename(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err)
 {
-    if (!may_have_prefix(archive->formats))
-        return 0;
-    *renaming = (struct tn__archive_renaming){
-        .from = archive->from, .formats = archive->formats, .define = *definer, .context = *context};
+    renaming->from = archive->from;
+    renaming->formats = archive->formats;
     int code = tn__archive_each(archive, read_prefix, renaming, err);
     if (!code && renaming->c_prefix) {
-        *definer = define;
-        *context = renaming;
+        renaming->next_define = renaming->define;
+        renaming->next_context = renaming->context;
+        renaming->define = define;
+        renaming->context = renaming;
     }
     return code;
 }

@@ -14,6 +14,8 @@
 
 #pragma GCC visibility push(hidden)
 
+struct tn__archive;
+struct tn__archive_renaming;
 struct tn__entry;
 struct tn__range;
 struct tn__window;
@@ -187,6 +189,8 @@ int tn__object_fail_names(const struct tn__object_data *data, const char *of, st
 struct tn__reader {
     const char *name;
     char c_prefix; /* in files, names of C begin with it; a session knows them without, and others with \1; 0: none */
+    /* For the index of an archive, where there is a c_prefix: tn__archive_rename (archive.h). NULL: none. */
+    int (*rename)(const struct tn__archive *archive, struct tn__archive_renaming *renaming, struct tn_error *err);
     /* True for files of this format, for the architecture that they know by this number (0: for any). Also true for
      * files that are too short to say. */
     bool (*claims)(const uint8_t *bytes, size_t size, uint32_t machine);

@@ -4,6 +4,7 @@
  * neutral object. Contents are borrowed from the caller's bytes, and every offset, count and index is checked before it
  * is used. */
 
+#include "link/format/archive.h"
 #include "link/format/macho/reader.h"
 
 #define FAIL TN__MACHO_FAIL
@@ -230,4 +231,5 @@ static int read(struct tn__object_data *object, struct tn_error *err)
     return code ? code : tn__macho_read_compact(&r);
 }
 
-const struct tn__reader tn__reader_macho = {.name = "Mach-O", .c_prefix = '_', .claims = claims, .read = read};
+const struct tn__reader tn__reader_macho = {
+    .name = "Mach-O", .c_prefix = '_', .rename = tn__archive_rename, .claims = claims, .read = read};
