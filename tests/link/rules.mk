@@ -23,12 +23,10 @@ ways_x86_64 := -O2+-fPIC+-mcmodel=medium -O2+-fPIC+-mcmodel=large -O2+-fno-pic+-
 	-O1+-fno-pic+-mcmodel=small \
 	-O2+-fPIC+-Wa,-mrelax-relocations=no -O2+-fno-pic+-Wa,-mrelax-relocations=no
 ways_aarch64 := -O2+-fno-pic+-mcmodel=large -O2+-fPIC+-mbranch-protection=standard -O2+-fPIC+-mno-outline-atomics
-ways_riscv64 := -O2+-fno-pic+-mcmodel=medlow -O2+-fPIC+-mno-relax -O2+-fno-pic+-mno-relax
+ways_riscv64 := -O2+-fno-pic+-mcmodel=medlow -O2+-fno-pic+-mcmodel=medany -O2+-fPIC+-mno-relax -O2+-fno-pic+-mno-relax
 gcc_ways := $(ways) -O2+-fPIC+-fno-semantic-interposition
 clang_ways = $(ways) -O2+-fPIC+-fno-direct-access-external-data -O2+-fPIC+-gz=zlib -O2+-fPIC+-faddrsig \
 	-O2+-fno-pic+-fno-jump-tables $(clang_ways_$(machine))
-# gcc's code computes the distance to a weak symbol that is missing, which is out of reach.
-clang_ways_riscv64 := -O2+-fno-pic+-mcmodel=medany
 
 comma := ,
 both = $(1:%=gcc+%) $(if $(llvm_bin),$(1:%=clang+%))
