@@ -65,6 +65,7 @@
 #include "llvm/Transforms/Vectorize/VectorCombine.h"
 
 #include "codegen/pipeline/analyses.h"
+#include "codegen/pipeline/floats.h"
 #include "codegen/pipeline/managed.h"
 #include "codegen/pipeline/optimizer.h"
 
@@ -161,6 +162,7 @@ static const loop_row reshape_loops[] = {
 };
 
 static const function_row loop_optimization[] = {
+    PASS(ALL, "simdloop", SimdLoopPass()),
     LOOPS(ALL, MEMORY_SSA, rotate_and_hoist),
     PASS(O23, "irce", IRCEPass()),
     PASS(ALL, "simplifycfg", SimplifyCFGPass(switches())),
@@ -235,6 +237,11 @@ static const function_row vectorization[] = {
 
 /* ---- cleanup ---- */
 
+static const TargetMachine &machine_of(const tn__stages &stages)
+{
+    return *reinterpret_cast<TargetMachine *>(stages.gc->machine);
+}
+
 static const function_row cleanup[] = {
     PASS(ALL, "alignment-from-assumptions", AlignmentFromAssumptionsPass()),
     PASS(ALL, "loop-sink", LoopSinkPass()),
@@ -244,6 +251,8 @@ static const function_row cleanup[] = {
     PASS(ALL, "simplifycfg",
          SimplifyCFGPass(
              tn__last_simplification().hoistCommonInsts(false).sinkCommonInsts(false).speculateUnpredictables(true))),
+    PASS(O23, "muladd", MulAddPass()),
+    PASS(ALL, "demote-float16", DemoteFloat16Pass(machine_of(stages))),
     OPTIONAL(ALL, TN__WARN_MISSED, "transform-warning", WarnMissedTransformationsPass()),
     PASS(O0 | ALL, "annotation-remarks", AnnotationRemarksPass()),
 };

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Passes over arithmetic of floating point, which LLVM does not have:
+ *     simdloop        loops that promise to bear another order of their sums, or independent accesses
+ *     muladd          products that may be fused with the sum that uses them
+ *     demote-float16  arithmetic on half and bfloat in float, where the CPU has none */
+
+#include "codegen/llvm/llvm_compat.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include "codegen/pipeline/floats.h"
+
+using namespace llvm;
+
+static PreservedAnalyses changed_values(bool changed)
+{
+    if (!changed)
+        return PreservedAnalyses::all();
+    PreservedAnalyses preserved;
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+}
+
+/* ---- simdloop ---- */
+
+/* What a loop's metadata promises, in words of ours. */
+struct promises {
+    bool simd = false, ivdep = false;
+    SmallVector<Metadata *, 8> others; /* the first one stands for the loop itself */
+};
+
+static promises read_promises(const MDNode &id)
+{
+    promises found;
+    for (const MDOperand &operand : id.operands()) {
+        auto *words = dyn_cast_or_null<MDString>(operand.get());
+        auto *node = dyn_cast_or_null<MDNode>(operand.get());
+        if (!words && node && node != &id && node->getNumOperands() > 0)
+            words = dyn_cast<MDString>(node->getOperand(0));
+        StringRef word = words ? words->getString() : "";
+        bool is_ours = word.consume_front("julia.") || word.consume_front("tenon.");
+        found.simd |= is_ours && word == "simdloop";
+        found.ivdep |= is_ours && word == "ivdep";
+        if (!is_ours)
+            found.others.push_back(operand.get());
+    }
+    return found;
+}
+
+/* FAdd or FMul if the instruction adds to, subtracts from, multiplies or divides `operand`; 0: it does not. */
+static unsigned reduction(const Instruction &instruction, const Instruction &operand)
+{
+    bool is_left = instruction.getOperand(0) == &operand;
+    switch (instruction.getOpcode()) {
+    case Instruction::FAdd:
+        return Instruction::FAdd;
+    case Instruction::FSub:
+        return is_left ? Instruction::FAdd : 0;
+    case Instruction::FMul:
+        return Instruction::FMul;
+    case Instruction::FDiv:
+        return is_left ? Instruction::FMul : 0;
+    }
+    return 0;
+}
+
+static Instruction *only_user(const Instruction &value, const Loop &loop)
+{
+    Instruction *only = nullptr;
+    for (const User *user : value.users()) {
+        auto *instruction = cast<Instruction>(user);
+        if (!loop.contains(instruction))
+            continue;
+        if (only)
+            return nullptr;
+        only = const_cast<Instruction *>(instruction);
+    }
+    return only;
+}
+
+static void allow_fusing(Instruction &sum, const Loop &loop)
+{
+    for (Value *operand : sum.operands())
+        if (auto *product = dyn_cast<Instruction>(operand);
+            product && product->getOpcode() == Instruction::FMul && product->hasOneUse() && loop.contains(product))
+            product->setHasAllowContract(true);
+}
+
+/* A chain from the phi back to it, of one kind of operation, each used once in the loop, may be reordered. */
+static void allow_reordering(PHINode &phi, const Loop &loop)
+{
+    SmallVector<Instruction *, 8> chain;
+    unsigned kind = 0;
+    for (Instruction *at = &phi, *next;; at = next) {
+        next = only_user(*at, loop);
+        if (next == &phi)
+            break;
+        unsigned this_kind = next && !isa<PHINode>(next) ? reduction(*next, *at) : 0;
+        if (!this_kind || (kind && kind != this_kind))
+            return;
+        kind = this_kind;
+        chain.push_back(next);
+    }
+    for (Instruction *link : chain) {
+        link->setHasAllowReassoc(true);
+        link->setHasAllowContract(true);
+        allow_fusing(*link, loop);
+    }
+}
+
+static void keep_promises(Loop &loop, const promises &promised)
+{
+    MDNode *id = loop.getLoopID();
+    if (promised.ivdep)
+        for (BasicBlock *block : loop.blocks())
+            for (Instruction &instruction : *block)
+                if (instruction.mayReadOrWriteMemory()) {
+                    const unsigned kind = LLVMContext::MD_mem_parallel_loop_access;
+                    MDNode *outer = instruction.getMetadata(kind); /* of a loop around this one; both are named then */
+                    instruction.setMetadata(kind, outer ? MDNode::concatenate(outer, id) : id);
+                }
+    if (promised.simd)
+        for (PHINode &phi : loop.getHeader()->phis())
+            allow_reordering(phi, loop);
+}
+
+static bool lower_loop(Loop &loop)
+{
+    MDNode *old = loop.getLoopID();
+    if (!old)
+        return false;
+    promises promised = read_promises(*old);
+    if (promised.others.size() == old->getNumOperands())
+        return false;
+    MDNode *fresh = MDNode::getDistinct(old->getContext(), promised.others);
+    fresh->replaceOperandWith(0, fresh);
+    loop.setLoopID(fresh);
+    keep_promises(loop, promised);
+    return true;
+}
+
+PreservedAnalyses SimdLoopPass::run(Function &function, FunctionAnalysisManager &analyses)
+{
+    bool changed = false;
+    for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
+        changed |= lower_loop(*loop);
+    return changed_values(changed);
+}
+
+/* ---- muladd ---- */
+
+/* True if the value is a product that nothing else uses, and was not allowed to be fused. */
+static bool allow_contraction(Value *value)
+{
+    auto *product = dyn_cast<Instruction>(value);
+    if (!product || product->getOpcode() != Instruction::FMul || !product->hasOneUse() || product->hasAllowContract())
+        return false;
+    product->setHasAllowContract(true);
+    return true;
+}
+
+PreservedAnalyses MulAddPass::run(Function &function, FunctionAnalysisManager &)
+{
+    bool changed = false;
+    for (Instruction &sum : instructions(function))
+        if ((sum.getOpcode() == Instruction::FAdd || sum.getOpcode() == Instruction::FSub) && sum.hasAllowContract())
+            changed |= allow_contraction(sum.getOperand(0)) || allow_contraction(sum.getOperand(1));
+    return changed_values(changed);
+}
+
+/* ---- demote-float16 ---- */
+
+/* What a CPU must have to compute in a type, by architecture; no row: no CPU does. An attribute of a function wins. */
+static const struct {
+    Type::TypeID type;
+    const char *attribute;
+    struct {
+        Triple::ArchType arch;
+        const char *feature;
+    } native[3];
+} formats[] = {
+    {Type::HalfTyID,
+     "julia.hasfp16",
+     {{Triple::x86_64, "+avx512fp16"}, {Triple::aarch64, "+fullfp16"}, {Triple::riscv64, "+zfh"}}},
+    {Type::BFloatTyID, "julia.hasbf16", {}},
+};
+
+static bool is_native(const Function &function, const TargetMachine &machine, Type::TypeID type)
+{
+    for (const auto &format : formats) {
+        if (format.type != type)
+            continue;
+        if (Attribute asked = function.getFnAttribute(format.attribute); asked.isValid())
+            return asked.getValueAsString() != "false";
+        for (const auto &row : format.native)
+            if (row.feature && row.arch == machine.getTargetTriple().getArch() &&
+                machine.getSubtargetImpl(function)->checkFeatures(row.feature))
+                return true;
+    }
+    return false;
+}
+
+/* The type that the instruction computes in, if that is a small one. */
+static Type *small_type(const Instruction &instruction)
+{
+    bool computes = isa<BinaryOperator>(instruction) || isa<UnaryOperator>(instruction) || isa<FCmpInst>(instruction);
+    Type *type = computes ? instruction.getOperand(0)->getType() : nullptr;
+    Type *scalar = type ? type->getScalarType() : nullptr;
+    return scalar && (scalar->isHalfTy() || scalar->isBFloatTy()) ? type : nullptr;
+}
+
+static void demote(Instruction &instruction, Type &type)
+{
+    IRBuilder<> builder(&instruction);
+    Type *wide = type.getWithNewType(builder.getFloatTy());
+    Instruction *computed = instruction.clone();
+    for (Use &operand : computed->operands())
+        operand.set(builder.CreateFPExt(operand.get(), wide));
+    if (!isa<FCmpInst>(computed))
+        computed->mutateType(wide);
+    builder.Insert(computed, instruction.getName());
+    Value *result = isa<FCmpInst>(computed) ? computed : builder.CreateFPTrunc(computed, &type);
+    instruction.replaceAllUsesWith(result);
+    instruction.eraseFromParent();
+}
+
+PreservedAnalyses DemoteFloat16Pass::run(Function &function, FunctionAnalysisManager &)
+{
+    SmallVector<Instruction *, 16> found;
+    for (Instruction &instruction : instructions(function))
+        if (Type *type = small_type(instruction); type && !(isa<FPMathOperator>(instruction) && instruction.isFast()) &&
+                                                  !is_native(function, machine, type->getScalarType()->getTypeID()))
+            found.push_back(&instruction);
+    for (Instruction *instruction : found)
+        demote(*instruction, *small_type(*instruction));
+    return changed_values(!found.empty());
+}
