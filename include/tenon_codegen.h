@@ -23,7 +23,14 @@ enum tn_reloc_model { TN_RELOC_PIC = 0, TN_RELOC_STATIC };
 enum tn_code_model { TN_CODE_SMALL = 0, TN_CODE_MEDIUM, TN_CODE_LARGE };
 
 struct tn_compile_observer; /* see below */
-struct tn_cpu;              /* tenon_cpu.h */
+
+/* Where a client's own passes run. */
+enum tn_hook {
+    TN_HOOK_BEGIN = 0, /* before all stages (doc/PASSES.md); of managed code, before the preparation */
+    TN_HOOK_OPTIMIZED, /* after LLVM's stages; managed code still keeps the contract (doc/IR.md) */
+    TN_HOOK_LOWERED,   /* managed code only, before root placement: allocations, barriers and polls are ordinary code */
+};
+struct tn_cpu; /* tenon_cpu.h */
 
 /* A zeroed struct with `size` set selects the defaults. */
 struct tn_compile_options {
@@ -51,6 +58,12 @@ struct tn_compile_options {
     /* Not 0: assembly in the module (`module asm`, inline assembly) may read files, by .include and .incbin; otherwise
      * these are TN_ECOMPILE. */
     int assembly_files;
+    /* A client's own passes, NULL: none. Called on the compiling thread, on several at once if several compile, with
+     * the module (an LLVMModuleRef of this program's LLVM), which it may change through LLVM's C API; functions that
+     * other modules may refer to must stay. A JIT calls it for each part that it compiles. With `verify_ir`, LLVM's
+     * verifier examines the module after it. Not 0: TN_ECOMPILE, with the text that it has put into *err. */
+    int (*hook)(void *context, enum tn_hook when, void *llvm_module, struct tn_error *err);
+    void *hook_context;
 };
 
 enum { TN_POLL_ENTRIES = 1, TN_POLL_LOOPS = 2 };

@@ -41,10 +41,11 @@ $(codegen_data)/%.$(1).bc: tests/codegen/data/%.c tests/codegen/data/corpus.h
 endef
 $(foreach way,$(front_ends),$(eval $(call front_end_rule,$(way))))
 
-# ---- plan.c: inside the code generator, too; jit_memory.c and llvm_module.c: see LLVM ----
+# ---- plan.c: inside the code generator, too; hooks.c, jit_memory.c and llvm_module.c: see LLVM ----
 
 extra_of_plan := -isystem $(word 2,$(llvm))
 extra_of_jit_memory := $(extra_of_plan)
+extra_of_hooks := $(extra_of_plan)
 extra_of_llvm_module := $(extra_of_plan)
 
 # ---- source.c: functions inlined into one another, with debug information of every kind ----

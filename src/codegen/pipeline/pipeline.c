@@ -159,14 +159,16 @@ static int run_all(struct run *r, const struct tn__stages *stages)
 {
     struct tn__gc *gc = r->gc;
     bool ours = stages->options & TN__OUR_PASSES;
-    int code = TN_OK;
     mark(gc, "BeforeOptimization");
-    if (ours)
+    int code = tn__gc_call_hook(gc, TN_HOOK_BEGIN);
+    if (code == TN_OK && ours)
         code = run_named(gc, "cpufeatures");
     if (code == TN_OK && ours && r->is_managed && !r->is_prepared)
         code = tn__gc_prepare(gc);
     if (code == TN_OK)
         code = run_middle(r, stages);
+    if (code == TN_OK)
+        code = tn__gc_call_hook(gc, TN_HOOK_OPTIMIZED);
     mark(gc, "BeforeIntrinsicLowering");
     if (code == TN_OK && ours && r->is_managed && stages->options & TN__LOWER_INTRINSICS)
         code = tn__gc_lower(gc);

@@ -139,12 +139,32 @@ int tn__gc_prepare(struct tn__gc *gc)
     return tn__gc_run(gc, names, strlen(names));
 }
 
+int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when)
+{
+    const struct tn_compile_options *options = gc->options;
+    struct tn_error *err = gc->diagnostics->err, unused = {0};
+    if (!options->hook)
+        return TN_OK;
+    err = err ? err : &unused;
+    *err->text = 0;
+    if (!options->hook(options->hook_context, when, gc->module, err))
+        return options->verify_ir ? verify_module(gc) : TN_OK;
+    if (*err->text)
+        err->code = TN_ECOMPILE;
+    else
+        tn__fail(err, TN_ECOMPILE, "%s: a pass of the client failed", gc->diagnostics->name);
+    return TN_ECOMPILE;
+}
+
 int tn__gc_lower(struct tn__gc *gc)
 {
-    static const char names[] =
-        "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,insert-barriers,lower-allocations,"
-        "manage-functions,transitions,place-roots,finish,root-tables";
-    return tn__gc_run(gc, names, strlen(names));
+    static const char to_calls[] = "gc-verify,type-stack,scalarize,lower-calls,insert-polls,copy-arguments,"
+                                   "insert-barriers,lower-allocations,manage-functions,transitions";
+    static const char to_roots[] = "place-roots,finish,root-tables";
+    int code = tn__gc_run(gc, to_calls, strlen(to_calls));
+    if (code == TN_OK)
+        code = tn__gc_call_hook(gc, TN_HOOK_LOWERED);
+    return code == TN_OK ? tn__gc_run(gc, to_roots, strlen(to_roots)) : code;
 }
 
 /* ---- which modules ---- */

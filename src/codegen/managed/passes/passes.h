@@ -37,6 +37,9 @@ void tn__gc_end(struct tn__gc *gc);
  * (TN_ECOMPILE). With gc->watch, an observer may stop them; those that make machine code possible still run. */
 int tn__gc_run(struct tn__gc *gc, const char *list, size_t length);
 
+/* Calls the client's hook, if there is one. TN_ECOMPILE. */
+int tn__gc_call_hook(struct tn__gc *gc, enum tn_hook when);
+
 /* The passes before and after LLVM's optimisation. TN_ECOMPILE. */
 int tn__gc_prepare(struct tn__gc *gc);
 int tn__gc_lower(struct tn__gc *gc);
