@@ -147,6 +147,9 @@ struct tn_heap_options {
     /* Bytes that the heap stays below as long as at most seven eighths of them are in use after a full collection: full
      * collections come earlier for it. 0: none. */
     uint64_t soft_limit;
+    /* Threads that collect at the same time, if the collector can; it starts them when they are useful. 0: as many as
+     * there are cores for the process, at most 4. */
+    uint64_t workers;
 };
 
 /* Creates a heap. `options` may be NULL (defaults). TN_EINVAL, TN_ENOMEM, TN_EFORMAT (the program's own stack maps are

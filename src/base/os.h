@@ -45,6 +45,9 @@ int tn__os_zero_private(uint64_t address, size_t size);
 int tn__os_protect(uint64_t address, size_t size, enum tn__prot prot);
 void tn__os_release(uint64_t address, size_t size);
 
+/* The system should use large pages there: from now on; and at once, also for what has small ones. It may ignore it. */
+void tn__os_prefer_huge(uint64_t address, size_t size);
+void tn__os_make_huge(uint64_t address, size_t size);
 /* Allocates memory at once instead of by one page fault each; failures are ignored. */
 void tn__os_prefault(uint64_t address, size_t size);
 
@@ -165,7 +168,8 @@ int tn__os_read_open(int fd, uint64_t offset, void *bytes, size_t size, size_t *
 
 /* ---- cores (os_linux_cpu.c) ---- */
 
-size_t tn__os_cores(void); /* of the machine, at least 1; some may be offline */
+size_t tn__os_cores(void);        /* of the machine, at least 1; some may be offline */
+size_t tn__os_usable_cores(void); /* those that the calling thread may run on, at least 1 */
 
 /* Runs `visit` once on each core that the calling thread may run on, and at least once in all. */
 void tn__os_visit_cores(void (*visit)(void *context), void *context);

@@ -114,6 +114,25 @@ void tn__os_release(uint64_t address, size_t size)
     munmap(pointer(address), size);
 }
 
+void tn__os_prefer_huge(uint64_t address, size_t size)
+{
+    int saved = errno;
+    madvise(pointer(address), size, MADV_HUGEPAGE);
+    errno = saved;
+}
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+void tn__os_make_huge(uint64_t address, size_t size)
+{
+    int saved = errno;
+    tn__os_prefer_huge(address, size);
+    madvise(pointer(address), size, MADV_COLLAPSE);
+    errno = saved;
+}
+
 void tn__os_prefault(uint64_t address, size_t size)
 {
     int saved = errno;

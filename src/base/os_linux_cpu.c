@@ -27,6 +27,15 @@ size_t tn__os_cores(void)
     return cores > 0 ? (size_t)cores : 1;
 }
 
+size_t tn__os_usable_cores(void)
+{
+    cpu_set_t allowed[CORES / (8 * sizeof(cpu_set_t))];
+    if (sched_getaffinity(0, sizeof allowed, allowed) != 0)
+        return tn__os_cores();
+    int count = CPU_COUNT_S(sizeof allowed, allowed);
+    return count > 0 ? (size_t)count : 1;
+}
+
 void tn__os_visit_cores(void (*visit)(void *context), void *context)
 {
     cpu_set_t allowed[CORES / (8 * sizeof(cpu_set_t))], one[CORES / (8 * sizeof(cpu_set_t))];

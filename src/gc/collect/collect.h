@@ -27,6 +27,7 @@ void tn__phase_end(struct tn_heap *heap, enum tn_collection_phase phase);
 struct tn__collection {
     const struct tn__tracing *tracing;
     struct tn_heap *heap;
+    bool is_partial; /* all old objects are live: finalizers that were there at the last collection are not looked at */
     void *weak, *ephemerons; /* lists linked through the word that such objects reserve for the collector */
     uint64_t moved, pinned;  /* bytes; objects */
 };

@@ -68,25 +68,36 @@ static void count_waiting(struct tn_heap *heap, uint64_t change)
     __atomic_store_n(&heap->waiting_count, heap->waiting_count + change, __ATOMIC_RELAXED);
 }
 
-/* An object with a finalizer that is otherwise dead stays alive until it has run; live objects' slots are only
- * updated. */
-static void queue_finalizers(struct tn__collection *c)
+/* Live objects' slots are only updated; those of dead ones are appended to `waiting`. The end of the list. */
+static struct tn__finalizer **take_dead(struct tn__collection *c, struct tn__finalizer **list)
 {
     struct tn_heap *heap = c->heap;
-    struct tn__finalizer **dead = heap->waiting_end, **at = &heap->finalizers;
-    while (*at) {
-        struct tn__finalizer *finalizer = *at;
+    while (*list) {
+        struct tn__finalizer *finalizer = *list;
         if (c->tracing->is_live(c, finalizer->object)) {
             c->tracing->forward(c, &finalizer->object);
-            at = &finalizer->next;
+            list = &finalizer->next;
             continue;
         }
-        *at = finalizer->next;
+        *list = finalizer->next;
         finalizer->next = NULL;
         *heap->waiting_end = finalizer;
         heap->waiting_end = &finalizer->next;
         count_waiting(heap, 1);
     }
+    return list;
+}
+
+/* An object with a finalizer that is otherwise dead stays alive until it has run. */
+static void queue_finalizers(struct tn__collection *c)
+{
+    struct tn_heap *heap = c->heap;
+    struct tn__finalizer **dead = heap->waiting_end;
+    if (!c->is_partial)
+        take_dead(c, &heap->old_finalizers);
+    *take_dead(c, &heap->finalizers) = heap->old_finalizers;
+    heap->old_finalizers = heap->finalizers;
+    heap->finalizers = NULL;
     for (struct tn__finalizer *finalizer = *dead; finalizer; finalizer = finalizer->next) {
         c->tracing->forward(c, &finalizer->object);
         finalizer->handle->object = finalizer->object; /* a root from now on */

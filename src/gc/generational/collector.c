@@ -5,7 +5,15 @@
 #include "base/os.h"
 #include "gc/generational/generational.h"
 
-enum { NURSERY = 2 << 20, DIRECT = 1u << 31, LEAST_HOLE = 8 * TN__LINE };
+enum {
+    NURSERY = 2 << 20,
+    DIRECT = 1u << 31,
+    LEAST_COPIED = 256 << 10, /* bytes for each worker */
+    LEAST_MARKED = 4 << 20,   /* likewise */
+    USUAL_WORKERS = 4,
+    LEAST_HUGE = 64 << 20, /* bytes of a heap that large pages are worth it for */
+    SLOW_NS = 40           /* for each marked object, because of the processor's tables of pages */
+};
 
 /* ---- a heap ---- */
 
@@ -35,7 +43,8 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     struct tn__generational *g = tn__alloc_zeroed(NULL, 1, sizeof *g);
     if (!g)
         return tn__no_memory(err, NULL);
-    if (!tn__gen_open(g, heap->options.limit)) {
+    if (!tn__gen_open(g, heap->options.limit) || !tn__gen_open_team(g)) {
+        tn__gen_close(g);
         tn__free(NULL, g);
         return tn__fail(err, TN_ENOMEM, "no address space for a heap");
     }
@@ -43,6 +52,9 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     heap->options.limit = tn__min64(heap->options.limit, g->size); /* no size within the limit overflows then */
     g->budget = tn__within_soft_limit(heap, 0, tn__min64(heap->options.minimum, heap->options.limit));
     g->last_full = tn__os_now_ns();
+    g->workers = (uint32_t)tn__min64(heap->options.workers ? heap->options.workers
+                                                           : tn__min64(tn__os_usable_cores(), USUAL_WORKERS),
+                                     TN__MOST_WORKERS);
     heap->own = g;
     heap->start = g->base;
     heap->size = g->size;
@@ -50,15 +62,11 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     return 0;
 }
 
-static void drop_entry(void *context, uintptr_t entry)
-{
-    (void)context, (void)entry;
-}
-
 static void close_generational(struct tn_heap *heap)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    tn__gen_take_logs(g, drop_entry, NULL);
+    tn__gen_close_team(g);
+    tn__gen_free_logs(g);
     pthread_mutex_destroy(&g->log_lock);
     tn__free(NULL, g->spans);
     tn__gen_close(g);
@@ -101,9 +109,6 @@ static void retire(struct tn__mutator *mutator)
 static bool give_piece(struct tn_heap *heap, struct tn__mutator *mutator)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    enum { ENTRIES = TN__PIECE / 16 }; /* survivors of one piece */
-    if (!tn__gen_grow_stack(g, (g->pieces_young + 1) * (uint64_t)ENTRIES))
-        return false;
     uint32_t piece = tn__gen_take_piece(g, heap->options.flags & TN_HEAP_STRESS);
     if (piece == TN__PIECES)
         return false;
@@ -118,7 +123,7 @@ static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, u
     char *end, *start;
     if (!tn__grow(NULL, &g->spans, &g->span_capacity, g->span_count + 1, sizeof *g->spans))
         return false;
-    start = tn__gen_take_hole(g, tn__max64(size, LEAST_HOLE), &end);
+    start = tn__gen_take_hole(g, &g->holes, size, &end);
     if (!start)
         return false;
     mutator->chunk = DIRECT | (uint32_t)g->span_count;
@@ -222,7 +227,7 @@ static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
     g->growth_rate = g->growth_rate > 0 ? (g->growth_rate + growth) / 2 : growth;
     g->mark_rate = g->mark_rate > 0 ? (g->mark_rate + marking) / 2 : marking;
     double extra = square_root((double)live * UNIT * (g->growth_rate / g->mark_rate));
-    uint64_t most = tn__max64(10 * live, heap->options.minimum);
+    uint64_t most = tn__max64(3 * live, heap->options.minimum);
     uint64_t bytes = extra < (double)most ? (uint64_t)extra : most;
     g->budget = live + tn__max64(bytes, heap->options.minimum / 2);
     g->budget = tn__max64(tn__min64(g->budget, heap->options.limit), live + live / 8);
@@ -251,19 +256,39 @@ static bool is_object(const struct tn_heap *heap, const void *address)
     return tn__gen_is_object(tn__generational_of(heap), address);
 }
 
+/* Waking another thread is worth it if each has this many bytes to see to. */
+static uint32_t workers_for(const struct tn_heap *heap, uint64_t bytes, uint64_t least)
+{
+    const struct tn__generational *g = tn__generational_of(heap);
+    return heap->options.flags & TN_HEAP_STRESS ? g->workers : (uint32_t)tn__min64(g->workers, 1 + bytes / least);
+}
+
+static void collect_all(struct tn_heap *heap, struct tn_collection *done)
+{
+    struct tn__generational *g = tn__generational_of(heap);
+    uint64_t start = tn__os_now_ns(), before = g->used;
+    uint32_t workers = workers_for(heap, g->used, LEAST_MARKED);
+    tn__verify_heap(heap); /* the remembered words were complete */
+    tn__gen_major(heap, workers, heap->options.flags & TN_HEAP_STRESS, done);
+    const char *wrong = heap->options.flags & TN_HEAP_VERIFY ? tn__gen_check(g) : NULL;
+    if (wrong)
+        tn__corrupt(heap, wrong);
+    if (g->used > LEAST_HUGE && (tn__os_now_ns() - start) * workers > g->first.marked * SLOW_NS)
+        tn__gen_use_huge(g);
+    set_budget(heap, before, start);
+}
+
 static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    uint64_t start = tn__os_now_ns(), before = g->used, nursery = (uint64_t)g->pieces_young * TN__PIECE;
+    uint64_t nursery = (uint64_t)g->pieces_young * TN__PIECE;
     done->full = extent >= TN__FULL;
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
-    tn__gen_minor(heap, done);
-    if (done->full) {
-        tn__verify_heap(heap); /* the remembered words were complete */
-        tn__gen_major(heap, heap->options.flags & TN_HEAP_STRESS, done);
-        set_budget(heap, before, start);
-    }
+    tn__gen_minor(heap, workers_for(heap, g->promoted, LEAST_COPIED), done);
+    g->promoted = done->survived;
+    if (done->full)
+        collect_all(heap, done);
     if (extent == TN__TRIM)
         tn__gen_trim(g);
     choose_mode(heap, nursery, done->survived, done->full);

@@ -19,14 +19,23 @@ enum {
     TN__BLOCK_SHIFT = 15,
     TN__BLOCK = 1 << TN__BLOCK_SHIFT,
     TN__LINES = TN__BLOCK / TN__LINE, /* of a block */
+    TN__TABLE_SHIFT = 6,              /* tables take a 64th of the memory that they describe */
     TN__MEDIUM = 256,                 /* larger objects are not squeezed into holes */
-    TN__UNIT_SHIFT = 20,              /* what is committed at once */
+    TN__UNIT_SHIFT = 21,              /* what is committed at once: a huge page */
     TN__UNIT = 1 << TN__UNIT_SHIFT,
     TN__PIECE = 256 << 10,     /* of the nursery: a thread allocates in one at a time */
     TN__YOUNG_SIZE = 64 << 20, /* addresses of the nursery; a power of two */
     TN__PIECES = TN__YOUNG_SIZE / TN__PIECE,
     TN__FIRST_OLD = TN__YOUNG_SIZE >> TN__BLOCK_SHIFT, /* block */
+    TN__ENTRIES = 2048,                                /* of a worker's stack; the older half goes to others */
+    TN__AHEAD = 16,                                    /* steps between fetching an object and looking at it */
+    TN__MOST_WORKERS = 16,
 };
+
+/* Low bits of the header of an object that was reached. FORWARDED alone: the rest is its new address, a multiple of 8.
+ * FORWARDED and UNLOGGED: it stays where it is, the rest is its type; both bits are put right in the end. */
+#define TN__FORWARD_BITS 7ull
+#define TN__STAYS        ((uint64_t)(TN_GC_FORWARDED | TN_GC_UNLOGGED))
 
 /* A block. FULL and HOLES: of small objects; HOLES: the last full collection found free lines in it, and they have not
  * been given out since. REST: of an object that begins in an earlier block. */
@@ -48,6 +57,59 @@ struct tn__span {
     char *start, *end;
 };
 
+/* The block in whose holes somebody allocates, and the first line that was not looked at. 0: none. */
+struct tn__cursor {
+    uint32_t block, line;
+};
+
+/* Entries of a worker's stack that are for whoever has none. */
+struct tn__packet {
+    struct tn__packet *next;
+    uint32_t count;
+    void *entries[TN__ENTRIES / 2];
+};
+
+/* The rest of an array of references: it is looked at in parts, or the stack would grow by its length. */
+struct tn__part {
+    void **items;
+    uint64_t count;
+};
+
+/* A thread that collects. Number 0 is the thread that stopped the world; it also does everything that is not shared. */
+struct tn__worker {
+    struct tn__collection all; /* first */
+    struct tn__generational *g;
+    bool alone; /* no other one runs */
+    struct tn__cursor holes;
+    char *hole, *hole_end, *medium, *medium_end; /* where copies go */
+    uint64_t promoted, marked;                   /* bytes; objects */
+    struct tn__log *log;                         /* taken, not looked at yet */
+    struct tn__part part;                        /* likewise */
+    pthread_t thread;
+    uint32_t phase; /* when it was started */
+    uint32_t next_ahead, count;
+    void *ahead[TN__AHEAD], *entries[TN__ENTRIES];
+};
+
+/* What several workers do together (work.c). */
+struct tn__team {
+    pthread_mutex_t lock;       /* for all of it, and for memory while workers run. A leaf */
+    pthread_mutex_t visit_lock; /* while a type's function visits references; `lock` may be taken meanwhile */
+    struct tn__worker *workers[TN__MOST_WORKERS];
+    uint32_t started, process; /* threads beside number 0, in this process */
+    uint32_t size;             /* of those that run now; 1: number 0 alone */
+    uint32_t idle, unfinished; /* read without the lock too */
+    uint32_t phase, event;     /* futex words: changed when a phase begins; when there is work, or all have finished */
+    bool has_finished, ends;
+    void (*work)(struct tn__worker *worker);
+    bool (*take)(struct tn__worker *worker); /* other work than packets; under the lock */
+    struct tn__packet *shared, *unused;
+    uint64_t packets, packets_size, packets_used, packets_committed; /* address space */
+    struct tn__part parts[64];
+    uint32_t part_count;
+    bool is_full; /* an entry was dropped for lack of memory */
+};
+
 struct tn__generational {
     uintptr_t base; /* of the young addresses, and of all */
     uint64_t size;
@@ -59,14 +121,15 @@ struct tn__generational {
     uint8_t *blocks;                                        /* their states; those of young addresses are FULL */
     bool *moving;                                           /* blocks whose objects are being moved */
     uint32_t block_count, block_end, first_free, next_hole; /* from `block_end` on, no block has ever been used */
-    char *hole, *hole_end, *medium, *medium_end;            /* where copies go */
+    struct tn__cursor holes;                                /* of threads that allocate in holes */
     uint64_t used, large, budget; /* bytes of the old space; `used` at which it is collected */
     uint64_t holes, committed;    /* bytes: free ones in blocks of small objects when it was swept; of all units */
     bool retry;                   /* no memory was left: until the next full collection nothing is tried */
+    bool any_moving, is_huge;
 
     uint8_t pieces[TN__PIECES];
     uint32_t piece_used[TN__PIECES];
-    uint32_t pieces_young, pieces_most, next_piece;
+    uint32_t pieces_young, pieces_old, next_piece;
     bool is_direct; /* nothing is young: threads allocate in holes */
     uint32_t full_nurseries;
     struct tn__span *spans;
@@ -77,13 +140,21 @@ struct tn__generational {
     size_t log_count, log_limit; /* of buffers */
     bool log_is_lost;            /* no memory: all old objects are looked at */
 
-    void **stack; /* of objects to scan */
-    uint64_t stack_size, stack_committed, stack_count;
-    bool stack_is_full;
+    uint32_t workers; /* that may collect */
+    struct tn__team team;
+    struct tn__worker first;
 
     uint64_t live_before, last_full, promoted; /* for the sizing */
     double growth_rate, mark_rate;
 };
+
+/* Puts the header of an object that stayed right. */
+static inline void tn__settle_header(void *object)
+{
+    uint64_t *header = tn__header(object);
+    if ((*header & TN__STAYS) == TN__STAYS)
+        *header &= ~(tn__type_of(object)->kind == TN_KIND_LEAF ? TN__STAYS : (uint64_t)TN_GC_FORWARDED);
+}
 
 static inline struct tn__generational *tn__generational_of(const struct tn_heap *heap)
 {
@@ -124,30 +195,82 @@ static inline bool tn__is_start(const struct tn__generational *g, const void *ob
 
 bool tn__gen_open(struct tn__generational *g, uint64_t limit);
 void tn__gen_close(struct tn__generational *g);
-/* Room for an object of this size in the old space, whose start it marks; the address of its payload. NULL: none. */
-void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_type *type);
-/* A hole of at least this size; NULL: none. */
-char *tn__gen_take_hole(struct tn__generational *g, uint64_t size, char **end);
-/* Copies the object to the old space and leaves its new address in its header. NULL: there is no memory. */
-void *tn__gen_copy(struct tn__generational *g, void *object);
+/* From now on the old space has large pages, if the system can: objects are found far from each other. */
+void tn__gen_use_huge(struct tn__generational *g);
+/* Makes a part of the range usable. */
+bool tn__gen_commit(struct tn__generational *g, uint64_t offset, uint64_t size);
+
+static inline char *tn__block_address(const struct tn__generational *g, uint32_t block)
+{
+    return (char *)(g->base + ((uint64_t)block << TN__BLOCK_SHIFT));
+}
+
+/* ---- blocks, holes in them, pieces (blocks.c) ---- */
+
+/* The first run of this many free blocks. 0: there is none. */
+uint32_t tn__gen_take_blocks(struct tn__generational *g, uint32_t count, enum tn__block_state state);
+/* A hole of at least this size, from where the cursor is; NULL: none. */
+char *tn__gen_take_hole(struct tn__generational *g, struct tn__cursor *cursor, uint64_t size, char **end);
 /* The number of a free piece, committed; TN__PIECES: none. `anew`: one that was used long ago. */
 uint32_t tn__gen_take_piece(struct tn__generational *g, bool anew);
 /* Frees young pieces; `unmap`: accesses fault from now on. */
 void tn__gen_free_pieces(struct tn__generational *g, bool unmap);
+/* Objects have stayed in pieces: puts the headers of all old ones there right (TN__STAYS). */
+void tn__gen_settle_pieces(struct tn__generational *g);
 /* From now on copies go to free blocks only, and starts and lines are those of no object. */
 void tn__gen_clear(struct tn__generational *g);
 /* Frees blocks and pieces in which no line is in use or no object starts, and finds holes in the others. */
 void tn__gen_sweep(struct tn__generational *g);
 
-/* The stack. False: memory for that many entries cannot be had. */
-bool tn__gen_grow_stack(struct tn__generational *g, uint64_t entries);
+/* ---- room for objects (room.c) ---- */
 
-static inline void tn__gen_push(struct tn__generational *g, void *object)
+/* For an object of this size in the old space, whose start it marks; the address of its payload. NULL: none. The heap
+ * has no running workers. */
+void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_type *type);
+/* Copies the object, whose header was `header`, to the old space and leaves its new address in its header, unless
+ * another worker did (`is_mine`); the address. NULL: there is no memory, so that the object stays (TN__STAYS). */
+void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is_mine);
+
+/* Bytes of the object, if this is its header. */
+static inline uint64_t tn__size_by(const void *object, uint64_t header)
 {
-    if (g->stack_count * sizeof *g->stack == g->stack_committed && !tn__gen_grow_stack(g, g->stack_count + 1))
-        g->stack_is_full = true;
-    else
-        g->stack[g->stack_count++] = object;
+    const struct tn_type *type = (const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK);
+    uint64_t payload = type->size;
+    if (type->element)
+        payload += type->element * tn__get64((const char *)object + type->length);
+    uint64_t size = TN_GC_HEADER_SIZE + tn__align_up(payload, 8) + (header & TN_GC_HASH_STORED);
+    return size < 2 * TN_GC_HEADER_SIZE ? 2 * TN_GC_HEADER_SIZE : size;
+}
+_Static_assert(TN_GC_HASH_STORED == 8, "the word that it takes");
+
+/* ---- workers and their stacks (work.c) ---- */
+
+bool tn__gen_open_team(struct tn__generational *g);
+void tn__gen_close_team(struct tn__generational *g);
+/* `work` in several threads, until tn__gen_more is false in each. */
+void tn__gen_run(struct tn__generational *g, uint32_t size, void (*work)(struct tn__worker *worker),
+                 bool (*take)(struct tn__worker *worker));
+/* Gets entries of others, or other work (`take`). False: all workers have finished. */
+bool tn__gen_more(struct tn__worker *w);
+/* The older half of the stack goes to the team, if there is memory. */
+void tn__gen_share(struct tn__worker *w);
+/* tn__scan; types' functions run in one worker at a time. */
+void tn__gen_scan_any(struct tn__worker *w, void *object);
+/* False: there are too many parts. */
+bool tn__gen_share_part(struct tn__worker *w, void **items, uint64_t count);
+
+static inline void tn__gen_push(struct tn__worker *w, void *entry)
+{
+    if (w->count == TN__ENTRIES)
+        tn__gen_share(w);
+    w->entries[w->count++] = entry;
+}
+
+/* Now and then: others may have nothing to do. */
+static inline void tn__gen_help(struct tn__worker *w)
+{
+    if (!w->alone && w->count > TN__AHEAD && __atomic_load_n(&w->g->team.idle, __ATOMIC_RELAXED))
+        tn__gen_share(w);
 }
 
 /* Gives free blocks and pieces back to the system, and units of them with their tables; after a full collection
@@ -158,6 +281,8 @@ void tn__gen_trim(struct tn__generational *g);
 
 void tn__gen_each_object(const struct tn__generational *g, void (*visit)(void *context, void *object), void *context);
 void tn__gen_each_old(const struct tn__generational *g, void (*visit)(void *context, void *object), void *context);
+void tn__gen_each_start(const struct tn__generational *g, uint64_t offset, uint64_t size,
+                        void (*visit)(void *context, void *object), void *context);
 bool tn__gen_is_object(const struct tn__generational *g, const void *address);
 
 /* ---- what barriers remember (log.c) ---- */
@@ -166,15 +291,21 @@ bool tn__gen_is_object(const struct tn__generational *g, const void *address);
 void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintptr_t entry);
 /* The thread's buffer becomes the heap's. */
 void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator);
-/* Calls for all entries of the heap's buffers, and forgets them. The world is stopped. */
-void tn__gen_take_logs(struct tn__generational *g, void (*visit)(void *context, uintptr_t entry), void *context);
+/* One of the heap's buffers; it is the caller's then. NULL: there is none. The world is stopped. */
+struct tn__log *tn__gen_take_log(struct tn__generational *g);
+void tn__gen_free_logs(struct tn__generational *g);
 
 /* ---- collections; the world is stopped, and every thread retired ---- */
 
 /* Empties the nursery (minor.c). */
-void tn__gen_minor(struct tn_heap *heap, struct tn_collection *done);
+void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection *done);
 /* Marks the old space and frees what is dead. The nursery is empty. `all`: moves all objects (major.c). */
-void tn__gen_major(struct tn_heap *heap, bool all, struct tn_collection *done);
+void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_collection *done);
+
+/* ---- verification (check.c) ---- */
+
+/* After a full collection: what is wrong, or NULL. */
+const char *tn__gen_check(const struct tn__generational *g);
 
 #pragma GCC visibility pop
 #endif

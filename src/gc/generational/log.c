@@ -78,36 +78,63 @@ static void add_log(struct tn__generational *g, struct tn__log *log)
     g->log_limit = 2 * g->log_count;
 }
 
+/* ---- a thread's buffer ---- */
+
+/* Where the next entry goes is in the thread's block, so that tn__gc_log need not come here; unless stores are
+ * verified: then no space is left there. */
+static void set_at(struct tn__mutator *mutator, struct tn__log *log, uintptr_t *at)
+{
+    bool verify = mutator->heap->options.flags & TN_HEAP_VERIFY;
+    mutator->log = log;
+    mutator->block->runtime[TN__LOG_AT] = at;
+    mutator->block->runtime[TN__LOG_END] = log && !verify ? log->entries + MOST : NULL;
+}
+
+static void count_entries(struct tn__mutator *mutator)
+{
+    struct tn__log *log = mutator->log;
+    log->count = (uint32_t)((uintptr_t *)mutator->block->runtime[TN__LOG_AT] - log->entries);
+}
+
 void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
 {
     struct tn__log *log = mutator->log;
-    mutator->log = NULL;
     if (!log)
         return;
+    count_entries(mutator);
+    set_at(mutator, NULL, NULL);
     pthread_mutex_lock(&g->log_lock);
     add_log(g, log);
     pthread_mutex_unlock(&g->log_lock);
 }
 
-static struct tn__log *buffer_of(struct tn__generational *g, struct tn__mutator *mutator)
+/* The thread has a buffer that is not full. False: no memory. */
+static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
 {
     struct tn__log *log = mutator->log;
-    if (log && log->count == MOST) {
-        log->count = (uint32_t)sort(log->entries, log->count);
-        if (log->count > MOST / 4 * 3)
-            tn__gen_hand_over(g, mutator);
+    if (log && mutator->block->runtime[TN__LOG_AT] != log->entries + MOST)
+        return true;
+    if (log) {
+        size_t count = sort(log->entries, MOST);
+        set_at(mutator, log, log->entries + count);
+        if (count <= MOST / 4 * 3)
+            return true;
+        tn__gen_hand_over(g, mutator);
     }
-    if (!mutator->log)
-        mutator->log = make_log(g);
-    return mutator->log;
+    log = make_log(g);
+    if (log)
+        set_at(mutator, log, log->entries);
+    return log;
 }
 
 void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintptr_t entry)
 {
     if (mutator) {
-        struct tn__log *log = buffer_of(g, mutator);
-        if (log)
-            log->entries[log->count++] = entry;
+        if (make_room(g, mutator)) {
+            uintptr_t *at = mutator->block->runtime[TN__LOG_AT];
+            *at = entry;
+            mutator->block->runtime[TN__LOG_AT] = at + 1;
+        }
         return;
     }
     pthread_mutex_lock(&g->log_lock);
@@ -122,15 +149,19 @@ void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintpt
     pthread_mutex_unlock(&g->log_lock);
 }
 
-void tn__gen_take_logs(struct tn__generational *g, void (*visit)(void *context, uintptr_t entry), void *context)
+/* ---- all buffers ---- */
+
+struct tn__log *tn__gen_take_log(struct tn__generational *g)
 {
     struct tn__log *log = g->logs;
-    g->logs = NULL;
+    if (log)
+        g->logs = log->next;
     g->log_count = g->log_limit = 0;
-    for (struct tn__log *next; log; log = next) {
-        next = log->next;
-        for (uint32_t i = 0; i < log->count; i++)
-            visit(context, log->entries[i]);
+    return log;
+}
+
+void tn__gen_free_logs(struct tn__generational *g)
+{
+    for (struct tn__log *log; (log = tn__gen_take_log(g));)
         tn__free(NULL, log);
-    }
 }

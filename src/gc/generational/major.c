@@ -6,230 +6,245 @@
 
 #include "gc/generational/generational.h"
 
-#define FORWARD_BITS 7ull
-
-enum { AHEAD = 16, PART = 512, PARTS = 64, MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked */
-
-/* The rest of an array of references: it is looked at in parts, or the stack would grow by its length. */
-struct part {
-    void **items;
-    uint64_t count;
-};
-
-struct major {
-    struct tn__collection all;
-    struct tn__generational *g;
-    void *ahead[AHEAD];
-    uint32_t next_ahead;
-    struct part parts[PARTS];
-    uint32_t part_count;
-};
+enum { PART = 512, MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked */
 
 /* ---- reaching objects ---- */
 
-static void mark_lines(struct tn__generational *g, void *object)
-{
-    uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base, last = at + tn__object_size(object) - 1;
-    if (g->blocks[at >> TN__BLOCK_SHIFT] == TN__BLOCK_LARGE)
-        last = at;
-    for (uint64_t line = at >> TN__LINE_SHIFT; line <= last >> TN__LINE_SHIFT; line++)
-        g->lines[line] = 1;
-}
-
 /* False: it was marked before. */
-static bool mark(struct tn__generational *g, void *object)
+static inline bool mark(struct tn__worker *w, void *object)
 {
-    uint64_t *word = tn__start_word(g, object), bit = tn__start_bit(object);
-    if (*word & bit)
+    uint64_t *word = tn__start_word(w->g, object), bit = tn__start_bit(object);
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) & bit)
         return false;
+    if (!w->alone)
+        return !(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit);
     *word |= bit;
     return true;
 }
 
-/* Objects that were allocated in holes become unlogged now. */
-static void prepare_object(struct tn__generational *g, void *object)
+static inline void mark_lines(struct tn__generational *g, void *object, uint64_t size)
 {
-    if (!(*tn__header(object) & TN_GC_UNLOGGED) && tn__type_of(object)->kind != TN_KIND_LEAF)
-        *tn__header(object) |= TN_GC_UNLOGGED;
-    mark_lines(g, object);
+    uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base;
+    uint8_t *first = &g->lines[at >> TN__LINE_SHIFT];
+    uint64_t more = size > TN__BLOCK / 2 ? 0 : (at % TN__LINE + size - 1) >> TN__LINE_SHIFT;
+    *first = 1;
+    for (uint64_t i = 1; i <= more; i++)
+        first[i] = 1;
+}
+
+/* Of a marked object; its header. Objects that were allocated in holes become unlogged now. */
+static inline uint64_t prepare_object(struct tn__generational *g, void *object)
+{
+    uint64_t header = *tn__header(object);
+    if (!(header & TN_GC_UNLOGGED) &&
+        ((const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK))->kind != TN_KIND_LEAF)
+        *tn__header(object) = header |= TN_GC_UNLOGGED;
+    mark_lines(g, object, tn__size_by(object, header));
+    return header;
 }
 
 /* Of an object in a block or piece that is to become empty. */
-static void move_object(struct major *c, void **slot)
+static void move_object(struct tn__worker *w, void **slot)
 {
-    struct tn__generational *g = c->g;
     void *object = *slot;
-    uint64_t header = *tn__header(object);
-    if (tn__is_start(g, object))
+    uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_ACQUIRE);
+    if (header & TN_GC_FORWARDED) {
+        if (!(header & TN_GC_UNLOGGED))
+            __atomic_store_n(slot, (void *)(uintptr_t)(header & ~TN__FORWARD_BITS), __ATOMIC_RELAXED);
         return;
-    void *moved = (void *)(uintptr_t)(header & ~FORWARD_BITS);
-    if (!(header & TN_GC_FORWARDED)) {
-        moved = tn__gen_copy(g, object);
-        if (!moved) {
-            c->all.pinned++;
-            moved = object;
-            mark(g, object);
-        }
-        prepare_object(g, moved);
-        tn__gen_push(g, (char *)moved + MARKED);
     }
-    __atomic_store_n(slot, moved, __ATOMIC_RELAXED);
+    bool is_mine;
+    void *moved = tn__gen_copy(w, object, header, &is_mine);
+    if (!moved)
+        moved = object;
+    else
+        __atomic_store_n(slot, moved, __ATOMIC_RELAXED);
+    if (!is_mine)
+        return;
+    if (moved == object)
+        mark(w, object);
+    mark_lines(w->g, moved, tn__size_by(moved, *tn__header(moved)));
+    tn__gen_push(w, (char *)moved + MARKED);
 }
 
-static inline void reach(struct major *c, void **slot)
+static inline void reach(struct tn__worker *w, void **slot)
 {
     void *object = *slot;
-    if (!tn__is_in_space(c->g, object))
+    if (!tn__is_in_space(w->g, object))
         return;
-    if (c->g->moving[tn__block_of(c->g, object)])
-        move_object(c, slot);
+    if (w->g->any_moving && w->g->moving[tn__block_of(w->g, object)])
+        move_object(w, slot);
     else
-        tn__gen_push(c->g, object);
+        tn__gen_push(w, object);
 }
 
-static void forward(void *collection, void **slot)
+static void forward(void *worker, void **slot)
 {
-    reach(collection, slot);
+    reach(worker, slot);
 }
 
-static void keep(void *collection, void *object)
+static void keep(void *worker, void *object)
 {
-    struct major *c = collection;
-    if (!tn__is_in_space(c->g, object) || !mark(c->g, object))
+    struct tn__worker *w = worker;
+    if (!tn__is_in_space(w->g, object) || !mark(w, object))
         return;
-    prepare_object(c->g, object);
-    c->all.pinned++;
-    tn__gen_push(c->g, (char *)object + MARKED);
+    prepare_object(w->g, object);
+    w->all.pinned++;
+    tn__gen_push(w, (char *)object + MARKED);
+    if (w->g->moving[tn__block_of(w->g, object)])
+        *tn__header(object) |= TN__STAYS;
 }
 
 static bool is_live(const struct tn__collection *collection, const void *object)
 {
-    const struct major *c = (const struct major *)collection;
-    return !tn__is_in_space(c->g, object) || tn__is_start(c->g, object) || (*tn__header(object) & TN_GC_FORWARDED);
+    const struct tn__generational *g = ((const struct tn__worker *)collection)->g;
+    return !tn__is_in_space(g, object) || tn__is_start(g, object) || (*tn__header(object) & TN_GC_FORWARDED);
 }
 
 /* ---- scanning them ---- */
 
-static void scan_array(struct major *c, void **items, uint64_t count)
+static void scan_items(struct tn__worker *w, void **items, uint64_t count)
 {
-    if (count > PART && c->part_count < PARTS) {
-        c->parts[c->part_count++] = (struct part){items, count};
-        return;
-    }
     for (uint64_t i = 0; i < count; i++)
-        reach(c, &items[i]);
+        reach(w, &items[i]);
 }
 
-static void scan_part(struct major *c)
+static inline void scan(struct tn__worker *w, void *object, const struct tn_type *type)
 {
-    struct part *part = &c->parts[c->part_count - 1];
-    void **items = part->items;
-    uint64_t count = tn__min64(part->count, PART);
-    part->items += count;
-    part->count -= count;
-    c->part_count -= !part->count;
-    for (uint64_t i = 0; i < count; i++)
-        reach(c, &items[i]);
-}
-
-static void scan(struct major *c, void *object)
-{
-    const struct tn_type *type = tn__type_of(object);
     void **words = object;
-    if (type->kind == TN_KIND_FIXED && !type->offsets)
-        for (uint64_t rest = type->references; rest; rest &= rest - 1)
-            reach(c, &words[__builtin_ctzll(rest)]);
-    else if (type->kind == TN_KIND_REFERENCES)
-        scan_array(c, (void **)(void *)((char *)object + type->size), tn__get64((char *)object + type->length));
-    else
-        tn__scan(&c->all, object);
-}
-
-static void look_at(struct major *c, void *entry)
-{
-    bool is_marked = (uintptr_t)entry & MARKED;
-    void *object = (char *)entry - is_marked;
-    if (!is_marked) {
-        if (!mark(c->g, object))
-            return;
-        prepare_object(c->g, object);
-    }
-    scan(c, object);
-}
-
-static void empty_stack(struct major *c)
-{
-    struct tn__generational *g = c->g;
-    for (uint32_t idle = 0; idle < AHEAD;) {
-        void *in = NULL, *out = c->ahead[c->next_ahead];
-        if (g->stack_count) {
-            in = g->stack[--g->stack_count];
-            __builtin_prefetch((char *)in - TN_GC_HEADER_SIZE);
-            __builtin_prefetch(tn__start_word(g, in));
-        } else if (c->part_count) {
-            scan_part(c);
-            idle = 0;
-            continue;
+    if (type->kind == TN_KIND_FIXED && !type->offsets) {
+        for (uint64_t rest = type->references; rest;) { /* the first one is at the top of the stack afterwards */
+            unsigned last = 63 - (unsigned)__builtin_clzll(rest);
+            rest ^= 1ull << last;
+            reach(w, &words[last]);
         }
-        c->ahead[c->next_ahead] = in;
-        c->next_ahead = (c->next_ahead + 1) % AHEAD;
-        if (out)
-            look_at(c, out);
-        idle = in || out ? 0 : idle + 1;
+    } else if (type->kind == TN_KIND_REFERENCES) {
+        uint64_t count = tn__get64((char *)object + type->length);
+        words = (void **)(void *)((char *)object + type->size);
+        if (count <= PART || !tn__gen_share_part(w, words, count))
+            scan_items(w, words, count);
+    } else if (type->kind != TN_KIND_LEAF) {
+        tn__gen_scan_any(w, object);
     }
 }
 
-/* If there was no memory for the stack, objects that are marked may refer to some that are not. Weak ones are entered
- * in their list by their first scan only. */
-static void scan_others_again(void *context, void *object)
+static inline void look_at(struct tn__worker *w, void *entry)
+{
+    w->marked++;
+    if ((uintptr_t)entry & MARKED) {
+        void *object = (char *)entry - MARKED;
+        scan(w, object, tn__type_of(object));
+    } else if (mark(w, entry)) {
+        scan(w, entry, (const struct tn_type *)(uintptr_t)(prepare_object(w->g, entry) & TN_GC_TYPE_MASK));
+    }
+}
+
+static void empty_stack(struct tn__worker *w)
+{
+    uint32_t at = w->next_ahead;
+    for (uint32_t nothing = 0; nothing < TN__AHEAD; at = (at + 1) % TN__AHEAD) {
+        void *in = NULL, *out = w->ahead[at];
+        if (w->count) {
+            in = w->entries[--w->count];
+            __builtin_prefetch((char *)in - TN_GC_HEADER_SIZE);
+            __builtin_prefetch(tn__start_word(w->g, in));
+        }
+        w->ahead[at] = in;
+        if (out)
+            look_at(w, out);
+        nothing = in || out ? 0 : nothing + 1;
+        if (!at)
+            tn__gen_help(w);
+    }
+    w->next_ahead = at;
+}
+
+static void trace(struct tn__worker *w)
+{
+    do {
+        scan_items(w, w->part.items, w->part.count);
+        w->part.count = 0;
+        empty_stack(w);
+    } while (tn__gen_more(w));
+}
+
+/* If there was no memory for a stack, objects that are marked may refer to some that are not. Weak ones are entered in
+ * their list by their first scan only. */
+static void scan_others_again(void *worker, void *object)
 {
     uint32_t kind = tn__type_of(object)->kind;
     if (kind != TN_KIND_WEAK && kind != TN_KIND_EPHEMERON)
-        scan(context, object);
-    empty_stack(context);
+        scan(worker, object, tn__type_of(object));
+    trace(worker);
+}
+
+static void finish_stack(struct tn__worker *w)
+{
+    struct tn__generational *g = w->g;
+    trace(w);
+    while (g->team.is_full) {
+        g->team.is_full = false;
+        tn__gen_each_old(g, scan_others_again, w);
+    }
 }
 
 static void drain(struct tn__collection *collection)
 {
-    struct major *c = (struct major *)collection;
-    empty_stack(c);
-    while (c->g->stack_is_full) {
-        c->g->stack_is_full = false;
-        tn__gen_each_old(c->g, scan_others_again, c);
-    }
+    finish_stack((struct tn__worker *)collection);
 }
 
 /* ---- all of it ---- */
 
+static bool is_to_move(const struct tn__generational *g, uint32_t block, bool all)
+{
+    if (block < TN__FIRST_OLD)
+        return g->pieces[((uint64_t)block << TN__BLOCK_SHIFT) / TN__PIECE] == TN__PIECE_OLD;
+    return all && (g->blocks[block] == TN__BLOCK_FULL || g->blocks[block] == TN__BLOCK_HOLES);
+}
+
 static void choose_moving(struct tn__generational *g, bool all)
 {
     for (uint32_t block = 0; block < g->block_end; block++)
-        if (block < TN__FIRST_OLD)
-            g->moving[block] = g->pieces[((uint64_t)block << TN__BLOCK_SHIFT) / TN__PIECE] == TN__PIECE_OLD;
-        else
-            g->moving[block] = all && (g->blocks[block] == TN__BLOCK_FULL || g->blocks[block] == TN__BLOCK_HOLES);
+        g->any_moving |= g->moving[block] = is_to_move(g, block, all);
 }
 
-void tn__gen_major(struct tn_heap *heap, bool all, struct tn_collection *done)
+static void settle_object(void *context, void *object)
+{
+    (void)context;
+    tn__settle_header(object);
+}
+
+static void settle_headers(struct tn__generational *g)
+{
+    for (uint32_t block = 0; block < g->block_end; block++)
+        if (g->moving[block])
+            tn__gen_each_start(g, (uint64_t)block << TN__BLOCK_SHIFT, TN__BLOCK, settle_object, NULL);
+}
+
+void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_collection *done)
 {
     static const struct tn__tracing tracing = {forward, keep, is_live, drain};
     struct tn__generational *g = tn__generational_of(heap);
-    struct major c = {.all = {.tracing = &tracing, .heap = heap}, .g = g};
+    struct tn__worker *w = &g->first;
     uint64_t before = g->used;
-    g->promoted = 0;
+    w->all = (struct tn__collection){.tracing = &tracing, .heap = heap};
+    w->promoted = w->marked = 0;
     choose_moving(g, all);
     tn__gen_clear(g);
-    tn__find_roots(&c.all);
+    tn__find_roots(&w->all);
     tn__phase_end(heap, TN_COLLECTION_ROOTS);
-    drain(&c.all);
+    tn__gen_run(g, workers, trace, NULL);
+    finish_stack(w);
     tn__phase_end(heap, TN_COLLECTION_TRACE);
-    tn__settle_dead(&c.all);
+    tn__settle_dead(&w->all);
+    if (w->all.pinned)
+        settle_headers(g);
     tn__phase_end(heap, TN_COLLECTION_WEAK);
     tn__gen_sweep(g);
     tn__phase_end(heap, TN_COLLECTION_SWEEP);
     done->marked = g->used;
     done->swept = before > g->used ? before - g->used : 0;
     done->holes = g->holes;
-    done->moved += g->promoted;
-    done->pinned = c.all.pinned;
+    done->moved += w->promoted;
+    done->pinned = w->all.pinned;
 }

@@ -1,137 +1,265 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Emptying the nursery: what is reachable from roots and from what barriers remembered is copied to the old space.
- * Objects that are pinned, or that there is no memory for, stay where they are and are old from then on; their piece is
- * not used again before a full collection finds no object in it. */
+/* Emptying the nursery: what is reachable from roots and from what barriers remembered is copied to the old space,
+ * depth first, by the words that refer to it; objects without references follow their parents at once. Objects that are
+ * pinned, or that there is no memory for, stay where they are and are old from then on; their piece is not used again
+ * before a full collection finds no object in it. */
 
 #include "gc/generational/generational.h"
 
-/* The low bits of a forwarding header; the rest is the object's new address, a multiple of 8. */
-#define FORWARD_BITS 7ull
-
-struct minor {
-    struct tn__collection all;
-    struct tn__generational *g;
-};
+/* ---- objects ---- */
 
 /* The object stays where it is. */
-static void make_old(struct minor *c, void *object)
+static void make_old(struct tn__worker *w, void *object)
 {
-    struct tn__generational *g = c->g;
-    *tn__start_word(g, object) |= tn__start_bit(object);
-    g->pieces[((uintptr_t)object - g->base) / TN__PIECE] = TN__PIECE_OLD;
-    if (tn__type_of(object)->kind != TN_KIND_LEAF)
-        *tn__header(object) |= TN_GC_UNLOGGED;
-    c->all.pinned++;
-    tn__gen_push(g, object);
+    struct tn__generational *g = w->g;
+    __atomic_fetch_or(tn__start_word(g, object), tn__start_bit(object), __ATOMIC_RELAXED);
+    __atomic_store_n(&g->pieces[((uintptr_t)object - g->base) / TN__PIECE], TN__PIECE_OLD, __ATOMIC_RELAXED);
 }
 
-static inline void forward_young(struct minor *c, void **slot)
+/* Old objects in pieces have the headers of others. */
+static inline bool is_young(const struct tn__generational *g, const void *object)
+{
+    return tn__has_young_address(g, object) && !(g->pieces_old && tn__is_start(g, object));
+}
+
+static inline const struct tn_type *type_by(uint64_t header)
+{
+    return (const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK);
+}
+
+static inline void *where(void *object, uint64_t header)
+{
+    return header & TN_GC_UNLOGGED ? object : (void *)(uintptr_t)(header & ~TN__FORWARD_BITS);
+}
+
+static inline void update(void **slot, void *object)
+{
+    __atomic_store_n(slot, object, __ATOMIC_RELAXED); /* any thread may check whether its handle is null */
+}
+
+static inline uint64_t header_of(const void *object)
+{
+    return __atomic_load_n(tn__header(object), __ATOMIC_ACQUIRE);
+}
+
+/* Where the object goes. `is_mine`: no other worker has seen to it. */
+static inline void *take_away(struct tn__worker *w, void *object, uint64_t header, bool *is_mine)
+{
+    void *moved = tn__gen_copy(w, object, header, is_mine);
+    if (!moved)
+        make_old(w, object);
+    return moved ? moved : object;
+}
+
+/* ---- references ---- */
+
+static inline void look_at(struct tn__worker *w, void **slot)
 {
     void *object = *slot;
-    if (!tn__has_young_address(c->g, object) || tn__is_start(c->g, object))
+    if (!is_young(w->g, object))
         return;
-    uint64_t header = *tn__header(object);
-    void *moved = (void *)(uintptr_t)(header & ~FORWARD_BITS);
-    if (!(header & TN_GC_FORWARDED)) {
-        moved = tn__gen_copy(c->g, object);
-        if (!moved) {
-            make_old(c, object);
-            return;
-        }
-        if ((header & TN_GC_TYPE_MASK) && ((const struct tn_type *)(header & TN_GC_TYPE_MASK))->kind != TN_KIND_LEAF)
-            tn__gen_push(c->g, moved);
+    uint64_t header = header_of(object);
+    bool is_mine;
+    if (header & TN_GC_FORWARDED)
+        update(slot, where(object, header));
+    else if (type_by(header)->kind == TN_KIND_LEAF)
+        update(slot, take_away(w, object, header, &is_mine));
+    else
+        tn__gen_push(w, slot);
+}
+
+static void look_at_any(void *worker, void **slot)
+{
+    look_at(worker, slot);
+}
+
+/* The first reference is at the top of the stack afterwards. */
+static inline void scan_fixed(struct tn__worker *w, void **words, uint64_t references)
+{
+    while (references) {
+        unsigned last = 63 - (unsigned)__builtin_clzll(references);
+        references ^= 1ull << last;
+        look_at(w, words + last);
     }
-    __atomic_store_n(slot, moved, __ATOMIC_RELAXED); /* any thread may check whether its handle is null */
 }
 
-static void forward(void *collection, void **slot)
+static void scan_new(struct tn__worker *w, void *object, const struct tn_type *type)
 {
-    forward_young(collection, slot);
+    static const struct tn__tracing by_stack = {.forward = look_at_any};
+    const struct tn__tracing *tracing = w->all.tracing;
+    if (type->kind == TN_KIND_FIXED && !type->offsets) {
+        scan_fixed(w, object, type->references);
+        return;
+    }
+    w->all.tracing = &by_stack;
+    tn__gen_scan_any(w, object);
+    w->all.tracing = tracing;
 }
 
-static void keep(void *collection, void *object)
+/* Several workers may have the same word of an old object. */
+static inline void forward_young(struct tn__worker *w, void **slot)
 {
-    struct minor *c = collection;
-    if (tn__has_young_address(c->g, object) && !tn__is_start(c->g, object))
-        make_old(c, object);
+    void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    bool is_mine = false;
+    if (!is_young(w->g, object))
+        return;
+    uint64_t header = header_of(object);
+    void *moved = header & TN_GC_FORWARDED ? where(object, header) : take_away(w, object, header, &is_mine);
+    update(slot, moved);
+    if (is_mine && type_by(header)->kind != TN_KIND_LEAF)
+        scan_new(w, moved, type_by(header));
+}
+
+static void forward(void *worker, void **slot)
+{
+    forward_young(worker, slot);
+}
+
+/* Before anything has moved. */
+static void keep(void *worker, void *object)
+{
+    struct tn__worker *w = worker;
+    if (!tn__has_young_address(w->g, object) || tn__is_start(w->g, object))
+        return;
+    make_old(w, object);
+    *tn__header(object) |= TN__STAYS;
+    w->all.pinned++;
+    if (tn__type_of(object)->kind != TN_KIND_LEAF)
+        scan_new(w, object, tn__type_of(object));
 }
 
 static bool is_live(const struct tn__collection *collection, const void *object)
 {
-    const struct minor *c = (const struct minor *)collection;
-    return !tn__has_young_address(c->g, object) || tn__is_start(c->g, object) ||
+    const struct tn__worker *w = (const struct tn__worker *)collection;
+    return !tn__has_young_address(w->g, object) || tn__is_start(w->g, object) ||
            (*tn__header(object) & TN_GC_FORWARDED);
 }
 
-static void scan(struct minor *c, void *object)
+static void drain(struct tn__worker *w)
 {
-    const struct tn_type *type = tn__type_of(object);
-    void **words = object;
-    if (type->kind == TN_KIND_FIXED && !type->offsets)
-        for (uint64_t rest = type->references; rest; rest &= rest - 1)
-            forward_young(c, &words[__builtin_ctzll(rest)]);
-    else
-        tn__scan(&c->all, object);
-}
-
-static void drain(struct tn__collection *collection)
-{
-    struct minor *c = (struct minor *)collection;
-    while (c->g->stack_count)
-        scan(c, c->g->stack[--c->g->stack_count]);
-}
-
-static void visit_entry(void *context, uintptr_t entry)
-{
-    struct minor *c = context;
-    void *object = (void *)(entry & ~(uintptr_t)1);
-    if (entry & 1) {
-        *tn__header(object) |= TN_GC_UNLOGGED;
-        scan(c, object);
-    } else {
-        forward_young(c, object);
+    while (w->count) {
+        forward_young(w, w->entries[--w->count]);
+        tn__gen_help(w);
     }
-    drain(&c->all);
+}
+
+/* ---- what was remembered ---- */
+
+static void visit_old(void *worker, void **slot)
+{
+    forward(worker, slot);
+    drain(worker);
+}
+
+static void scan_old(struct tn__worker *w, void *object)
+{
+    static const struct tn__tracing at_once = {.forward = visit_old};
+    const struct tn__tracing *tracing = w->all.tracing;
+    if (tn__type_of(object)->kind == TN_KIND_CUSTOM) { /* its function is not called while it runs */
+        scan_new(w, object, tn__type_of(object));
+        return;
+    }
+    w->all.tracing = &at_once;
+    tn__scan(&w->all, object);
+    w->all.tracing = tracing;
+}
+
+static void visit_entry(struct tn__worker *w, uintptr_t entry)
+{
+    void *object = (void *)(entry & ~(uintptr_t)1);
+    if (!(entry & 1)) {
+        visit_old(w, object);
+        return;
+    }
+    __atomic_fetch_or(tn__header(object), TN_GC_UNLOGGED, __ATOMIC_RELAXED);
+    scan_old(w, object);
+}
+
+static void visit_log(struct tn__worker *w)
+{
+    enum { AHEAD = 12 };
+    struct tn__log *log = w->log;
+    w->log = NULL;
+    for (uint32_t i = 0; i < log->count; i++) {
+        if (i + AHEAD < log->count)
+            __builtin_prefetch((void *)(log->entries[i + AHEAD] & ~(uintptr_t)1));
+        visit_entry(w, log->entries[i]);
+    }
+    tn__free(NULL, log);
+}
+
+static bool take_log(struct tn__worker *w)
+{
+    return (w->log = tn__gen_take_log(w->g));
+}
+
+static void trace(struct tn__worker *w)
+{
+    do {
+        if (w->log)
+            visit_log(w);
+        drain(w);
+    } while (tn__gen_more(w));
 }
 
 /* Weak ones are in lists already if they were copied; those that were not are old, and refer to old objects unless they
  * are in a log. */
-static void scan_old(void *context, void *object)
+static void scan_any_old(void *worker, void *object)
 {
-    struct minor *c = context;
+    struct tn__worker *w = worker;
     uint32_t kind = tn__type_of(object)->kind;
     if (kind == TN_KIND_WEAK || kind == TN_KIND_EPHEMERON)
-        forward_young(c, object);
+        visit_old(w, object);
     if (kind == TN_KIND_EPHEMERON)
-        forward_young(c, (void **)object + 1);
+        visit_old(w, (void **)object + 1);
     else if (kind != TN_KIND_WEAK)
-        scan(c, object);
-    drain(&c->all);
+        scan_old(w, object);
 }
 
-void tn__gen_minor(struct tn_heap *heap, struct tn_collection *done)
+/* An entry of a stack that was dropped is a reference of an old object. */
+static void finish_stack(struct tn__worker *w)
 {
-    static const struct tn__tracing tracing = {forward, keep, is_live, drain};
+    struct tn__generational *g = w->g;
+    trace(w);
+    while (g->log_is_lost || g->team.is_full) {
+        g->log_is_lost = g->team.is_full = false;
+        tn__gen_each_old(g, scan_any_old, w);
+        trace(w);
+    }
+}
+
+static void finish_drain(struct tn__collection *collection)
+{
+    finish_stack((struct tn__worker *)collection);
+}
+
+/* ---- all of it ---- */
+
+void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection *done)
+{
+    static const struct tn__tracing tracing = {forward, keep, is_live, finish_drain};
     struct tn__generational *g = tn__generational_of(heap);
-    struct minor c = {.all = {.tracing = &tracing, .heap = heap}, .g = g};
-    g->promoted = 0;
+    struct tn__worker *w = &g->first;
+    w->all = (struct tn__collection){.tracing = &tracing, .heap = heap, .is_partial = true};
+    w->promoted = 0;
+    g->team.take = take_log;
     for (uint32_t i = 0; i < TN__PIECES; i++)
         done->young += g->pieces[i] == TN__PIECE_YOUNG ? g->piece_used[i] : 0;
-    tn__find_roots(&c.all);
+    tn__find_roots(&w->all);
     tn__phase_end(heap, TN_COLLECTION_YOUNG_ROOTS);
-    drain(&c.all);
+    if (workers == 1)
+        drain(w);
     tn__phase_end(heap, TN_COLLECTION_YOUNG);
-    if (g->log_is_lost)
-        tn__gen_each_old(g, scan_old, &c);
-    g->log_is_lost = false;
-    tn__gen_take_logs(g, visit_entry, &c);
-    drain(&c.all);
+    tn__gen_run(g, workers, trace, take_log);
+    finish_stack(w);
     tn__phase_end(heap, TN_COLLECTION_REMEMBERED);
-    tn__settle_dead(&c.all);
+    tn__settle_dead(&w->all);
+    if (w->all.pinned)
+        tn__gen_settle_pieces(g);
     tn__gen_free_pieces(g, heap->options.flags & TN_HEAP_STRESS);
     tn__phase_end(heap, TN_COLLECTION_YOUNG_WEAK);
-    done->survived = g->promoted;
-    done->moved += g->promoted;
-    done->pinned += c.all.pinned;
+    done->survived = w->promoted;
+    done->moved += w->promoted;
+    done->pinned += w->all.pinned;
 }

@@ -7,7 +7,7 @@
 
 typedef void visitor(void *context, void *object);
 
-static void each_start(const struct tn__generational *g, uint64_t from, uint64_t size, visitor *visit, void *context)
+void tn__gen_each_start(const struct tn__generational *g, uint64_t from, uint64_t size, visitor *visit, void *context)
 {
     for (uint64_t word = from / 8 / 64; word < (from + size) / 8 / 64; word++)
         for (uint64_t rest = g->starts[word]; rest; rest &= rest - 1)
@@ -28,10 +28,10 @@ void tn__gen_each_old(const struct tn__generational *g, visitor *visit, void *co
 {
     for (uint32_t i = 0; i < TN__PIECES; i++)
         if (g->pieces[i] == TN__PIECE_OLD)
-            each_start(g, (uint64_t)i * TN__PIECE, TN__PIECE, visit, context);
+            tn__gen_each_start(g, (uint64_t)i * TN__PIECE, TN__PIECE, visit, context);
     for (uint32_t block = TN__FIRST_OLD; block < g->block_end; block++)
         if (g->blocks[block] != TN__BLOCK_FREE && g->blocks[block] != TN__BLOCK_REST)
-            each_start(g, (uint64_t)block << TN__BLOCK_SHIFT, TN__BLOCK, visit, context);
+            tn__gen_each_start(g, (uint64_t)block << TN__BLOCK_SHIFT, TN__BLOCK, visit, context);
     for (size_t i = 0; i < g->span_count; i++)
         tn__each_between(g->spans[i].start, g->spans[i].end, visit, context);
 }

@@ -92,6 +92,7 @@ void tn_heap_destroy(struct tn_heap *heap)
     while (!tn__list_is_empty(&heap->handles))
         tn_handle_free(tn__container_of(heap->handles.next, struct tn_handle, all));
     free_finalizers(heap->finalizers);
+    free_finalizers(heap->old_finalizers);
     free_finalizers(heap->waiting);
     free_finalizers(heap->running);
     free_pins(heap);
@@ -122,6 +123,14 @@ void tn_heap_trim(struct tn_heap *heap)
     collect(heap, TN__TRIM);
 }
 
+static uint64_t count_finalizers(const struct tn__finalizer *first)
+{
+    uint64_t count = 0;
+    for (; first; first = first->next)
+        count++;
+    return count;
+}
+
 void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
 {
     tn__heap_lock(heap);
@@ -129,8 +138,7 @@ void tn_heap_stats(struct tn_heap *heap, struct tn_heap_stats *stats)
     known.in_use = heap->in_use;
     known.large = heap->large;
     known.committed = heap->committed;
-    for (const struct tn__finalizer *f = heap->finalizers; f; f = f->next)
-        known.finalizers++;
+    known.finalizers = count_finalizers(heap->finalizers) + count_finalizers(heap->old_finalizers);
     known.finalizers_waiting = heap->waiting_count;
     for (TN__EACH_MUTATOR(mutator, heap))
         known.threads++;

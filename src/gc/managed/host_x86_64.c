@@ -8,7 +8,8 @@
 #include "gc/managed/managed.h"
 
 _Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK_TOP == 24 &&
-                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 64 && TN__COLLECTED == 1,
+                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 64 && TN__COLLECTED == 1 && TN__LOG_AT == 2 &&
+                   TN__LOG_END == 3,
                "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
@@ -250,10 +251,25 @@ __asm__(FUNCTION("tn__gc_keep_registers") FRAME /* */
 
 /* ---- the barrier ---- */
 
-/* Objects have the bit that asks for this only when the heap is verified: it need not be fast. */
+/* A slot goes into the thread's buffer if that has room. All else is for tn__gc_log_here. */
 __asm__(FUNCTION("tn__gc_log") /* */
+        "    testq %rsi, %rsi\n"
+        "    jz 1f\n"
         "    pushq %rax\n"
-        "    pushq %rcx\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    movq tn__gc_block@gottpoff(%rip), %r11\n"
+        "    movq %fs:80(%r11), %rax\n"
+        "    cmpq %fs:88(%r11), %rax\n"
+        "    jae 2f\n"
+        "    movq %rsi, (%rax)\n"
+        "    addq $8, %rax\n"
+        "    movq %rax, %fs:80(%r11)\n"
+        "    popq %rax\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+        "1:  pushq %rax\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "2:  pushq %rcx\n"
         "    pushq %rdx\n"
         "    pushq %rsi\n"
         "    pushq %rdi\n"
@@ -261,7 +277,7 @@ __asm__(FUNCTION("tn__gc_log") /* */
         "    pushq %r9\n"
         "    pushq %r10\n"
         "    subq $8, %rsp\n"
-        "    .cfi_def_cfa_offset 80\n"
+        "    .cfi_adjust_cfa_offset 64\n"
         "    call tn__gc_log_here\n"
         "    addq $8, %rsp\n"
         "    popq %r10\n"
@@ -272,5 +288,5 @@ __asm__(FUNCTION("tn__gc_log") /* */
         "    popq %rdx\n"
         "    popq %rcx\n"
         "    popq %rax\n"
-        "    .cfi_def_cfa_offset 8\n"
+        "    .cfi_adjust_cfa_offset -72\n"
         "    ret\n" END("tn__gc_log"));

@@ -42,7 +42,8 @@ struct tn_heap {
     struct tn__list handles;
     struct tn__pin **pins; /* a hash table by object */
     size_t pin_count, pin_capacity;
-    struct tn__finalizer *finalizers, *waiting, **waiting_end, *running;
+    /* Made since the last collection; before it; of dead objects; being run. */
+    struct tn__finalizer *finalizers, *old_finalizers, *waiting, **waiting_end, *running;
     uint64_t waiting_count; /* written atomically under the lock, read also without it */
     struct tn_heap_stats stats;
     struct tn_collection *current; /* the collection that is going on */
@@ -95,8 +96,8 @@ struct tn__mutator {
 };
 
 /* Indexes of `runtime` in a thread's block. Assembly sets TN__COLLECTED to NULL; it is not NULL once the thread has
- * collected. */
-enum { TN__MUTATOR, TN__COLLECTED };
+ * collected. While TN__LOG_AT is below TN__LOG_END, tn__gc_log stores the slot there and does not call the collector. */
+enum { TN__MUTATOR, TN__COLLECTED, TN__LOG_AT, TN__LOG_END };
 
 static inline struct tn__mutator *tn__self(void)
 {

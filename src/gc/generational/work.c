@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The threads that collect, and how they share work. Each has a stack; when it is full, or others have nothing to do,
+ * the older half of it becomes a packet that anybody may take: near the bottom are the entries from which most is
+ * reached. A worker that finds nothing waits on a futex; if all do, the phase has ended. */
+
+#include <signal.h>
+
+#include "base/os.h"
+#include "gc/generational/generational.h"
+
+enum { LOOKS = 200 };
+
+/* ---- packets ---- */
+
+static bool commit_packets(struct tn__team *team)
+{
+    if (team->packets_used + sizeof(struct tn__packet) <= team->packets_committed)
+        return true;
+    if (team->packets_committed == team->packets_size ||
+        tn__os_commit(team->packets + team->packets_committed, TN__UNIT, TN__PROT_RW))
+        return false;
+    team->packets_committed += TN__UNIT;
+    return true;
+}
+
+static struct tn__packet *take_unused(struct tn__team *team)
+{
+    struct tn__packet *packet = team->unused;
+    if (packet) {
+        team->unused = packet->next;
+        return packet;
+    }
+    if (!commit_packets(team))
+        return NULL;
+    packet = (struct tn__packet *)(uintptr_t)(team->packets + team->packets_used);
+    team->packets_used += sizeof *packet;
+    return packet;
+}
+
+/* They may take as much as the heap, if every word is a reference to another object. */
+static bool reserve_packets(struct tn__team *team, uint64_t size)
+{
+    for (; size >= TN__UNIT; size = size / 2 & -(uint64_t)TN__UNIT)
+        if (!tn__os_reserve(0, size, false, &team->packets)) {
+            team->packets_size = size;
+            return true;
+        }
+    return false;
+}
+
+static void lock(struct tn__worker *w)
+{
+    if (!w->alone)
+        pthread_mutex_lock(&w->g->team.lock);
+}
+
+static void unlock(struct tn__worker *w)
+{
+    if (!w->alone)
+        pthread_mutex_unlock(&w->g->team.lock);
+}
+
+static void announce(struct tn__team *team)
+{
+    __atomic_fetch_add(&team->event, 1, __ATOMIC_RELEASE);
+    tn__os_wake(&team->event);
+}
+
+void tn__gen_share(struct tn__worker *w)
+{
+    struct tn__team *team = &w->g->team;
+    uint32_t half = w->count / 2;
+    lock(w);
+    struct tn__packet *packet = take_unused(team);
+    if (packet) {
+        memcpy(packet->entries, w->entries, half * sizeof *w->entries);
+        packet->count = half;
+        packet->next = team->shared;
+        team->shared = packet;
+    } else if (w->count == TN__ENTRIES) {
+        team->is_full = true; /* and these entries are lost */
+    } else {
+        half = 0;
+    }
+    bool has_idle = team->idle;
+    unlock(w);
+    w->count -= half;
+    memmove(w->entries, w->entries + half, w->count * sizeof *w->entries);
+    if (has_idle)
+        announce(team);
+}
+
+bool tn__gen_share_part(struct tn__worker *w, void **items, uint64_t count)
+{
+    struct tn__team *team = &w->g->team;
+    lock(w);
+    bool has_room = team->part_count < TN_COUNT(team->parts);
+    if (has_room)
+        team->parts[team->part_count++] = (struct tn__part){items, count};
+    bool has_idle = team->idle;
+    unlock(w);
+    if (has_room && has_idle)
+        announce(team);
+    return has_room;
+}
+
+void tn__gen_scan_any(struct tn__worker *w, void *object)
+{
+    bool in_turns = !w->alone && tn__type_of(object)->kind == TN_KIND_CUSTOM;
+    if (in_turns)
+        pthread_mutex_lock(&w->g->team.visit_lock);
+    tn__scan(&w->all, object);
+    if (in_turns)
+        pthread_mutex_unlock(&w->g->team.visit_lock);
+}
+
+/* ---- looking for work ---- */
+
+static bool take_packet(struct tn__worker *w)
+{
+    struct tn__team *team = &w->g->team;
+    struct tn__packet *packet = team->shared;
+    if (!packet)
+        return false;
+    team->shared = packet->next;
+    memcpy(w->entries, packet->entries, packet->count * sizeof *w->entries);
+    w->count = packet->count;
+    packet->next = team->unused;
+    team->unused = packet;
+    return true;
+}
+
+static bool take_part(struct tn__worker *w)
+{
+    enum { PART = 512 };
+    struct tn__team *team = &w->g->team;
+    if (!team->part_count)
+        return false;
+    struct tn__part *part = &team->parts[team->part_count - 1];
+    w->part = (struct tn__part){part->items, tn__min64(part->count, PART)};
+    part->items += w->part.count;
+    part->count -= w->part.count;
+    team->part_count -= !part->count;
+    return true;
+}
+
+static bool take_any(struct tn__worker *w)
+{
+    struct tn__team *team = &w->g->team;
+    return take_packet(w) || take_part(w) || (team->take && team->take(w));
+}
+
+/* Until something has happened since `event`. */
+static void await(struct tn__team *team, uint32_t event)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        if (__atomic_load_n(&team->event, __ATOMIC_ACQUIRE) != event)
+            return;
+        __builtin_ia32_pause();
+    }
+    while (__atomic_load_n(&team->event, __ATOMIC_ACQUIRE) == event)
+        tn__os_wait(&team->event, event, UINT64_MAX);
+}
+
+bool tn__gen_more(struct tn__worker *w)
+{
+    struct tn__team *team = &w->g->team;
+    if (w->alone)
+        return take_any(w);
+    pthread_mutex_lock(&team->lock);
+    bool found = take_any(w);
+    while (!found && !team->has_finished) {
+        if (team->idle + 1 == team->size) {
+            team->has_finished = true;
+            announce(team);
+            break;
+        }
+        uint32_t event = team->event;
+        __atomic_store_n(&team->idle, team->idle + 1, __ATOMIC_RELAXED);
+        pthread_mutex_unlock(&team->lock);
+        await(team, event);
+        pthread_mutex_lock(&team->lock);
+        __atomic_store_n(&team->idle, team->idle - 1, __ATOMIC_RELAXED);
+        found = !team->has_finished && take_any(w);
+    }
+    pthread_mutex_unlock(&team->lock);
+    return found;
+}
+
+/* ---- threads ---- */
+
+static void finish_phase(struct tn__team *team)
+{
+    if (__atomic_sub_fetch(&team->unfinished, 1, __ATOMIC_ACQ_REL) == 0)
+        tn__os_wake(&team->unfinished);
+}
+
+static void *run_worker(void *worker)
+{
+    struct tn__worker *w = worker;
+    struct tn__team *team = &w->g->team;
+    for (uint32_t seen = w->phase, phase;;) {
+        while ((phase = __atomic_load_n(&team->phase, __ATOMIC_ACQUIRE)) == seen)
+            tn__os_wait(&team->phase, seen, UINT64_MAX);
+        seen = phase;
+        if (team->ends)
+            return NULL;
+        if (!w->alone)
+            team->work(w);
+        finish_phase(team);
+    }
+}
+
+static bool start_worker(struct tn__generational *g)
+{
+    struct tn__team *team = &g->team;
+    struct tn__worker *w = tn__alloc_zeroed(NULL, 1, sizeof *w);
+    sigset_t all, before;
+    if (!w)
+        return false;
+    w->g = g;
+    w->phase = team->phase;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&w->thread, NULL, run_worker, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code)
+        tn__free(NULL, w);
+    else
+        team->workers[++team->started] = w;
+    return !code;
+}
+
+/* In the child of a fork there are none. */
+static void forget_workers(struct tn__team *team)
+{
+    while (team->started)
+        tn__free(NULL, team->workers[team->started--]);
+    team->process = tn__os_process_id();
+}
+
+static uint32_t start_workers(struct tn__generational *g, uint32_t size)
+{
+    struct tn__team *team = &g->team;
+    if (size > 1 && team->process != tn__os_process_id())
+        forget_workers(team);
+    while (team->started + 1 < size && start_worker(g))
+        ;
+    return tn__min64(size, team->started + 1);
+}
+
+static void prepare(struct tn__worker *w, const struct tn__worker *first, bool alone)
+{
+    w->alone = alone;
+    if (w == first)
+        return;
+    w->all = (struct tn__collection){.tracing = first->all.tracing, .heap = first->all.heap};
+    w->promoted = w->marked = 0;
+}
+
+/* The objects of a list that is linked by this word. */
+static void append(void **list, void *more, size_t word)
+{
+    while (*list)
+        list = (void **)*list + word;
+    *list = more;
+}
+
+static void gather(struct tn__worker *first, struct tn__worker *w)
+{
+    enum { WEAK_NEXT = 1, EPHEMERON_NEXT = 2 };
+    first->promoted += w->promoted;
+    first->marked += w->marked;
+    first->all.pinned += w->all.pinned;
+    append(&w->all.weak, first->all.weak, WEAK_NEXT);
+    append(&w->all.ephemerons, first->all.ephemerons, EPHEMERON_NEXT);
+    first->all.weak = w->all.weak;
+    first->all.ephemerons = w->all.ephemerons;
+}
+
+void tn__gen_run(struct tn__generational *g, uint32_t size, void (*work)(struct tn__worker *worker),
+                 bool (*take)(struct tn__worker *worker))
+{
+    struct tn__team *team = &g->team;
+    team->size = start_workers(g, size);
+    team->work = work;
+    team->take = take;
+    team->has_finished = false;
+    bool alone = team->size == 1;
+    if (!alone) {
+        for (uint32_t i = 0; i <= team->started; i++)
+            prepare(team->workers[i], &g->first, i >= team->size);
+        __atomic_store_n(&team->unfinished, team->started, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&team->phase, 1, __ATOMIC_RELEASE);
+        tn__os_wake(&team->phase);
+    }
+    work(&g->first);
+    for (uint32_t left; !alone && (left = __atomic_load_n(&team->unfinished, __ATOMIC_ACQUIRE));)
+        tn__os_wait(&team->unfinished, left, UINT64_MAX);
+    for (uint32_t i = 1; i < team->size; i++)
+        gather(&g->first, team->workers[i]);
+    g->first.alone = true;
+}
+
+bool tn__gen_open_team(struct tn__generational *g)
+{
+    struct tn__team *team = &g->team;
+    if (!reserve_packets(team, tn__align_up(g->size, TN__UNIT)))
+        return false;
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_mutex_init(&team->visit_lock, NULL);
+    team->process = tn__os_process_id();
+    team->workers[0] = &g->first;
+    g->first.g = g;
+    g->first.alone = true;
+    return true;
+}
+
+void tn__gen_close_team(struct tn__generational *g)
+{
+    struct tn__team *team = &g->team;
+    if (team->process != tn__os_process_id())
+        forget_workers(team);
+    team->ends = true;
+    __atomic_fetch_add(&team->phase, 1, __ATOMIC_RELEASE);
+    tn__os_wake(&team->phase);
+    for (; team->started; team->started--) {
+        pthread_join(team->workers[team->started]->thread, NULL);
+        tn__free(NULL, team->workers[team->started]);
+    }
+    pthread_mutex_destroy(&team->lock);
+    pthread_mutex_destroy(&team->visit_lock);
+    tn__os_release(team->packets, team->packets_size);
+}
