@@ -102,7 +102,7 @@ struct tn_gc_block {
      * change only while the thread has stopped. */
     uintptr_t young;
     uint64_t young_size;
-    void *runtime[4];
+    void *runtime[2];
 };
 
 /* A run of references in a global: its address relative to this field, and the number of words. */

@@ -145,7 +145,7 @@ void tn__gen_settle_pieces(struct tn__generational *g)
 
 static void forget_holes(struct tn__generational *g)
 {
-    g->holes = (struct tn__cursor){0};
+    g->direct = (struct tn__cursor){0};
     for (uint32_t i = 0; i <= g->team.started; i++) {
         struct tn__worker *w = g->team.workers[i];
         w->holes = (struct tn__cursor){0};

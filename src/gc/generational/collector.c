@@ -11,6 +11,7 @@ enum {
     LEAST_COPIED = 256 << 10, /* bytes for each worker */
     LEAST_MARKED = 4 << 20,   /* likewise */
     USUAL_WORKERS = 4,
+    STRESSED = 16,         /* collections */
     LEAST_HUGE = 64 << 20, /* bytes of a heap that large pages are worth it for */
     SLOW_NS = 40           /* for each marked object, because of the processor's tables of pages */
 };
@@ -123,7 +124,7 @@ static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, u
     char *end, *start;
     if (!tn__grow(NULL, &g->spans, &g->span_capacity, g->span_count + 1, sizeof *g->spans))
         return false;
-    start = tn__gen_take_hole(g, &g->holes, size, &end);
+    start = tn__gen_take_hole(g, &g->direct, size, &end);
     if (!start)
         return false;
     mutator->chunk = DIRECT | (uint32_t)g->span_count;
@@ -256,11 +257,13 @@ static bool is_object(const struct tn_heap *heap, const void *address)
     return tn__gen_is_object(tn__generational_of(heap), address);
 }
 
-/* Waking another thread is worth it if each has this many bytes to see to. */
+/* Waking another thread is worth it if each has this many bytes to see to. Under stress it is done now and then. */
 static uint32_t workers_for(const struct tn_heap *heap, uint64_t bytes, uint64_t least)
 {
     const struct tn__generational *g = tn__generational_of(heap);
-    return heap->options.flags & TN_HEAP_STRESS ? g->workers : (uint32_t)tn__min64(g->workers, 1 + bytes / least);
+    if (heap->options.flags & TN_HEAP_STRESS)
+        return heap->stats.collections % STRESSED ? 1 : g->workers;
+    return (uint32_t)tn__min64(g->workers, 1 + bytes / least);
 }
 
 static void collect_all(struct tn_heap *heap, struct tn_collection *done)

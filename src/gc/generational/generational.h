@@ -121,7 +121,7 @@ struct tn__generational {
     uint8_t *blocks;                                        /* their states; those of young addresses are FULL */
     bool *moving;                                           /* blocks whose objects are being moved */
     uint32_t block_count, block_end, first_free, next_hole; /* from `block_end` on, no block has ever been used */
-    struct tn__cursor holes;                                /* of threads that allocate in holes */
+    struct tn__cursor direct;                               /* of threads that allocate in holes */
     uint64_t used, large, budget; /* bytes of the old space; `used` at which it is collected */
     uint64_t holes, committed;    /* bytes: free ones in blocks of small objects when it was swept; of all units */
     bool retry;                   /* no memory was left: until the next full collection nothing is tried */

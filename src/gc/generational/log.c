@@ -80,20 +80,20 @@ static void add_log(struct tn__generational *g, struct tn__log *log)
 
 /* ---- a thread's buffer ---- */
 
-/* Where the next entry goes is in the thread's block, so that tn__gc_log need not come here; unless stores are
+/* Where the next entry goes is known to tn__gc_log, which need not come here then; unless stores are
  * verified: then no space is left there. */
 static void set_at(struct tn__mutator *mutator, struct tn__log *log, uintptr_t *at)
 {
     bool verify = mutator->heap->options.flags & TN_HEAP_VERIFY;
     mutator->log = log;
-    mutator->block->runtime[TN__LOG_AT] = at;
-    mutator->block->runtime[TN__LOG_END] = log && !verify ? log->entries + MOST : NULL;
+    mutator->log_at = at;
+    mutator->log_end = log && !verify ? log->entries + MOST : NULL;
 }
 
 static void count_entries(struct tn__mutator *mutator)
 {
     struct tn__log *log = mutator->log;
-    log->count = (uint32_t)((uintptr_t *)mutator->block->runtime[TN__LOG_AT] - log->entries);
+    log->count = (uint32_t)(mutator->log_at - log->entries);
 }
 
 void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
@@ -112,7 +112,7 @@ void tn__gen_hand_over(struct tn__generational *g, struct tn__mutator *mutator)
 static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
 {
     struct tn__log *log = mutator->log;
-    if (log && mutator->block->runtime[TN__LOG_AT] != log->entries + MOST)
+    if (log && mutator->log_at != log->entries + MOST)
         return true;
     if (log) {
         size_t count = sort(log->entries, MOST);
@@ -130,11 +130,8 @@ static bool make_room(struct tn__generational *g, struct tn__mutator *mutator)
 void tn__gen_log(struct tn__generational *g, struct tn__mutator *mutator, uintptr_t entry)
 {
     if (mutator) {
-        if (make_room(g, mutator)) {
-            uintptr_t *at = mutator->block->runtime[TN__LOG_AT];
-            *at = entry;
-            mutator->block->runtime[TN__LOG_AT] = at + 1;
-        }
+        if (make_room(g, mutator))
+            *mutator->log_at++ = entry;
         return;
     }
     pthread_mutex_lock(&g->log_lock);

@@ -8,8 +8,8 @@
 #include "gc/managed/managed.h"
 
 _Static_assert(TN_GC_BLOCK_POLL == 16 && TN_GC_BLOCK_FENCES == 20 && TN_GC_BLOCK_TOP == 24 &&
-                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 64 && TN__COLLECTED == 1 && TN__LOG_AT == 2 &&
-                   TN__LOG_END == 3,
+                   TN_GC_BLOCK_MEMORY == 40 && TN_GC_BLOCK_RUNTIME == 64 && TN__COLLECTED == 1 && TN__MUTATOR == 0 &&
+                   offsetof(struct tn__mutator, log_at) == 0 && offsetof(struct tn__mutator, log_end) == 8,
                "offsets below");
 _Static_assert(TN_GC_ANCHOR_SP == 0 && TN_GC_ANCHOR_FP == 8 && TN_GC_ANCHOR_RA == 16 && TN_GC_ANCHOR_SIZE == 24,
                "offsets below");
@@ -258,12 +258,15 @@ __asm__(FUNCTION("tn__gc_log") /* */
         "    pushq %rax\n"
         "    .cfi_adjust_cfa_offset 8\n"
         "    movq tn__gc_block@gottpoff(%rip), %r11\n"
-        "    movq %fs:80(%r11), %rax\n"
-        "    cmpq %fs:88(%r11), %rax\n"
+        "    movq %fs:64(%r11), %r11\n"
+        "    testq %r11, %r11\n"
+        "    jz 2f\n"
+        "    movq (%r11), %rax\n"
+        "    cmpq 8(%r11), %rax\n"
         "    jae 2f\n"
         "    movq %rsi, (%rax)\n"
         "    addq $8, %rax\n"
-        "    movq %rax, %fs:80(%r11)\n"
+        "    movq %rax, (%r11)\n"
         "    popq %rax\n"
         "    .cfi_adjust_cfa_offset -8\n"
         "    ret\n"

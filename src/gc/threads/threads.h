@@ -76,6 +76,8 @@ static inline bool tn__needs_log(const struct tn_heap *heap, const void *object,
 enum { TN__RESULTS = 3 }; /* registers that may hold a call's result */
 
 struct tn__mutator {
+    /* The collector's. While log_at is below log_end, tn__gc_log stores the slot there instead of calling it. */
+    uintptr_t *log_at, *log_end;
     struct tn_heap *heap;
     struct tn_gc_block *block;
     struct tn__list all;
@@ -96,8 +98,8 @@ struct tn__mutator {
 };
 
 /* Indexes of `runtime` in a thread's block. Assembly sets TN__COLLECTED to NULL; it is not NULL once the thread has
- * collected. While TN__LOG_AT is below TN__LOG_END, tn__gc_log stores the slot there and does not call the collector. */
-enum { TN__MUTATOR, TN__COLLECTED, TN__LOG_AT, TN__LOG_END };
+ * collected. */
+enum { TN__MUTATOR, TN__COLLECTED };
 
 static inline struct tn__mutator *tn__self(void)
 {
