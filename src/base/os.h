@@ -137,6 +137,7 @@ void tn__os_flush_code(uint64_t address, size_t size);
 void tn__os_program_range(uint64_t *start, uint64_t *end);
 
 uint64_t tn__os_now_ns(void);
+uint64_t tn__os_thread_ns(void); /* processor time of the calling thread */
 
 /* ---- reading files (os_linux_file.c) ---- */
 

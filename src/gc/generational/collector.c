@@ -13,7 +13,7 @@ enum {
     USUAL_WORKERS = 4,
     STRESSED = 16,         /* collections */
     LEAST_HUGE = 64 << 20, /* bytes of a heap that large pages are worth it for */
-    SLOW_NS = 40           /* for each marked object, because of the processor's tables of pages */
+    SLOW_NS = 50           /* for each marked object, because of the processor's tables of pages */
 };
 
 /* ---- a heap ---- */
@@ -66,7 +66,7 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
 static void close_generational(struct tn_heap *heap)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    tn__gen_close_team(g);
+    tn__gen_close_team(g, heap);
     tn__gen_free_logs(g);
     pthread_mutex_destroy(&g->log_lock);
     tn__free(NULL, g->spans);
@@ -220,7 +220,7 @@ static double square_root(double x)
 static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    const double UNIT = 324e6; /* bytes: trades time for memory */
+    const double UNIT = 240e6; /* bytes: trades time for memory */
     uint64_t now = tn__os_now_ns(), live = g->used;
     double growth =
         (double)(before > g->live_before ? before - g->live_before : 1) / (double)(start - g->last_full + 1);
@@ -269,14 +269,13 @@ static uint32_t workers_for(const struct tn_heap *heap, uint64_t bytes, uint64_t
 static void collect_all(struct tn_heap *heap, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    uint64_t start = tn__os_now_ns(), before = g->used;
+    uint64_t start = tn__os_now_ns(), began = tn__os_thread_ns(), before = g->used;
     uint32_t workers = workers_for(heap, g->used, LEAST_MARKED);
-    tn__verify_heap(heap); /* the remembered words were complete */
     tn__gen_major(heap, workers, heap->options.flags & TN_HEAP_STRESS, done);
     const char *wrong = heap->options.flags & TN_HEAP_VERIFY ? tn__gen_check(g) : NULL;
     if (wrong)
         tn__corrupt(heap, wrong);
-    if (g->used > LEAST_HUGE && (tn__os_now_ns() - start) * workers > g->first.marked * SLOW_NS)
+    if (g->used > LEAST_HUGE && (tn__os_thread_ns() - began) * workers > g->first.marked * SLOW_NS)
         tn__gen_use_huge(g);
     set_budget(heap, before, start);
 }
@@ -290,8 +289,10 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
     tn__sift_results(heap, is_object);
     tn__gen_minor(heap, workers_for(heap, g->promoted, LEAST_COPIED), done);
     g->promoted = done->survived;
-    if (done->full)
+    if (done->full) {
+        tn__verify_heap(heap); /* the remembered words were complete */
         collect_all(heap, done);
+    }
     if (extent == TN__TRIM)
         tn__gen_trim(g);
     choose_mode(heap, nursery, done->survived, done->full);

@@ -82,7 +82,7 @@ struct tn__worker {
     bool alone; /* no other one runs */
     struct tn__cursor holes;
     char *hole, *hole_end, *medium, *medium_end; /* where copies go */
-    uint64_t promoted, marked;                   /* bytes; objects */
+    uint64_t promoted, marked;                   /* bytes; entries looked at */
     struct tn__log *log;                         /* taken, not looked at yet */
     struct tn__part part;                        /* likewise */
     pthread_t thread;
@@ -96,10 +96,10 @@ struct tn__team {
     pthread_mutex_t lock;       /* for all of it, and for memory while workers run. A leaf */
     pthread_mutex_t visit_lock; /* while a type's function visits references; `lock` may be taken meanwhile */
     struct tn__worker *workers[TN__MOST_WORKERS];
-    uint32_t started, process; /* threads beside number 0, in this process */
-    uint32_t size;             /* of those that run now; 1: number 0 alone */
-    uint32_t idle, unfinished; /* read without the lock too */
-    uint32_t phase, event;     /* futex words: changed when a phase begins; when there is work, or all have finished */
+    uint32_t started, process, forks; /* threads beside number 0, in this process; see tn_heap.forks */
+    uint32_t size;                    /* of those that run now; 1: number 0 alone */
+    uint32_t idle, unfinished;        /* read without the lock too */
+    uint32_t phase, event; /* futex words: changed when a phase begins; when there is work, or all have finished */
     bool has_finished, ends;
     void (*work)(struct tn__worker *worker);
     bool (*take)(struct tn__worker *worker); /* other work than packets; under the lock */
@@ -246,7 +246,7 @@ _Static_assert(TN_GC_HASH_STORED == 8, "the word that it takes");
 /* ---- workers and their stacks (work.c) ---- */
 
 bool tn__gen_open_team(struct tn__generational *g);
-void tn__gen_close_team(struct tn__generational *g);
+void tn__gen_close_team(struct tn__generational *g, const struct tn_heap *heap);
 /* `work` in several threads, until tn__gen_more is false in each. */
 void tn__gen_run(struct tn__generational *g, uint32_t size, void (*work)(struct tn__worker *worker),
                  bool (*take)(struct tn__worker *worker));

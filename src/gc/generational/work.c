@@ -233,18 +233,25 @@ static bool start_worker(struct tn__generational *g)
 }
 
 /* In the child of a fork there are none. */
-static void forget_workers(struct tn__team *team)
+static void forget_after_fork(struct tn__team *team, const struct tn_heap *heap)
 {
+    if (team->forks == heap->forks)
+        return;
+    team->forks = heap->forks;
     while (team->started)
         tn__free(NULL, team->workers[team->started--]);
     team->process = tn__os_process_id();
 }
 
+/* The child of a vfork shares memory with its parent, whose threads they are: it works alone. */
 static uint32_t start_workers(struct tn__generational *g, uint32_t size)
 {
     struct tn__team *team = &g->team;
-    if (size > 1 && team->process != tn__os_process_id())
-        forget_workers(team);
+    if (size == 1)
+        return 1;
+    forget_after_fork(team, g->first.all.heap);
+    if (team->process != tn__os_process_id())
+        return 1;
     while (team->started + 1 < size && start_worker(g))
         ;
     return tn__min64(size, team->started + 1);
@@ -317,11 +324,10 @@ bool tn__gen_open_team(struct tn__generational *g)
     return true;
 }
 
-void tn__gen_close_team(struct tn__generational *g)
+void tn__gen_close_team(struct tn__generational *g, const struct tn_heap *heap)
 {
     struct tn__team *team = &g->team;
-    if (team->process != tn__os_process_id())
-        forget_workers(team);
+    forget_after_fork(team, heap);
     team->ends = true;
     __atomic_fetch_add(&team->phase, 1, __ATOMIC_RELEASE);
     tn__os_wake(&team->phase);

@@ -71,6 +71,7 @@ static void after_fork(bool in_child)
 {
     for (EACH_HEAP(heap)) {
         if (in_child) {
+            heap->forks++;
             drop_threads(heap);
             tn__finalizers_drop(heap);
         }

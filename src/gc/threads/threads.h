@@ -24,6 +24,7 @@ struct tn_heap {
     bool locked_for_fork;   /* by heaps.c */
     uint32_t asleep;        /* not 0: the thread that stops the world sleeps; see await.c */
     bool fences;            /* the system refuses tn__os_fence_threads: threads use fences of their own */
+    uint32_t forks;         /* whose child the process is, since the heap was made */
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
     struct tn_heap_options options;
     const struct tn_collector *collector;

@@ -141,7 +141,7 @@ static void several_threads_find_everything(void **state)
     size_t before = count_threads();
     open_shop(&shop, *(uint64_t *)*state);
     for (int round = 0; round < ROUNDS; round++) {
-        tn_heap_collect(shop.heap);
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         check_shop(&shop);
         for (uint64_t i = OTHERS + (uint64_t)round; i < LISTS; i += ROUNDS)
             set_list(&shop, i);
@@ -150,7 +150,7 @@ static void several_threads_find_everything(void **state)
     tn_run_pending_finalizers(shop.heap);
     assert_int_equal(shop.finalized, OTHERS);
     drop_lists(&shop);
-    tn_heap_collect(shop.heap);
+    tn_heap_collect(shop.heap, TN_COLLECT_FULL);
     struct tn_handle *got = copy_of(shop.heap, NULL);
     for (int i = 0; i < OTHERS; i++) {
         assert_int_equal(tn_handle_load(shop.weak[i], 0, got, &err), 0);
@@ -167,15 +167,15 @@ static void without_memory_objects_stay(void **state)
 {
     struct shop shop;
     open_shop(&shop, *(uint64_t *)*state);
-    tn_heap_collect(shop.heap);
+    tn_heap_collect(shop.heap, TN_COLLECT_FULL);
     for (int round = 0; round < ROUNDS; round++) {
         for (uint64_t i = OTHERS; i < LISTS; i += 2)
             set_list(&shop, i);
         assert_int_equal(tn__os_set_faults("F*"), 0);
-        tn_heap_collect(shop.heap);
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         tn__os_set_faults(NULL);
         check_shop(&shop);
-        tn_heap_collect(shop.heap);
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         check_shop(&shop);
     }
     tn_heap_destroy(shop.heap);
@@ -192,7 +192,7 @@ static void pinned_objects_stay(void **state)
         assert_int_equal(tn_handle_pin(nodes[i], &addresses[i], &err), 0);
     }
     for (int round = 0; round < ROUNDS; round++) {
-        tn_heap_collect(shop.heap);
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         for (int i = 0; i < OTHERS; i++) {
             assert_int_equal(tn_handle_pin(nodes[i], &now, &err), 0);
             tn_handle_unpin(nodes[i]);
@@ -208,7 +208,7 @@ static void pinned_objects_stay(void **state)
 static void collect_again(void **state)
 {
     const struct shop *shop = *state;
-    tn_heap_collect(shop->heap);
+    tn_heap_collect(shop->heap, TN_COLLECT_FULL);
     check_shop(shop);
     assert_in_range(count_threads(), 2, WORKERS);
 }
@@ -217,9 +217,9 @@ static void children_start_their_own(void **state)
 {
     struct shop shop;
     open_shop(&shop, *(uint64_t *)*state);
-    tn_heap_collect(shop.heap);
+    tn_heap_collect(shop.heap, TN_COLLECT_FULL);
     assert_int_equal(in_child(collect_again, &shop), 0);
-    tn_heap_collect(shop.heap);
+    tn_heap_collect(shop.heap, TN_COLLECT_FULL);
     check_shop(&shop);
     tn_heap_destroy(shop.heap);
 }
@@ -229,7 +229,7 @@ static void *use_shop(void *flags)
     struct shop shop;
     open_shop(&shop, *(uint64_t *)flags);
     for (int round = 0; round < ROUNDS; round++) {
-        tn_heap_collect(shop.heap);
+        tn_heap_collect(shop.heap, TN_COLLECT_FULL);
         check_shop(&shop);
     }
     tn_heap_destroy(shop.heap);
