@@ -21,13 +21,14 @@ says() {
 }
 
 copying() { nm "$1" | grep -E ' tn(__copy|__space_take|_collector_copying)$'; }
+generational() { nm "$1" | grep -E ' tn(__gen_[a-z]+|_collector_generational)$'; }
 
 says "the default" collected "$out/host"
-says "named" collected env TENON_GC=copy "$out/host"
-some "it is in the program" "$(copying "$out/host")"
+says "named" collected env TENON_GC=generational "$out/host"
+some "it is in the program" "$(generational "$out/host")"
+none "the other is not in the program" "$(copying "$out/host")"
+says "not in the program" "1 TENON_GC=copy: the program does not contain this collector" env TENON_GC=copy "$out/host"
 says "the program's choice" own "$out/host-DOWN"
-says "not in the program" "1 TENON_GC=copy: the program does not contain this collector" env TENON_GC=copy \
-    "$out/host-DOWN"
+none "it is then the only one" "$(copying "$out/host-DOWN"; generational "$out/host-DOWN")"
 says "no collector" "0 TENON_GC names no collector: 'other'; there are: copy, generational" env TENON_GC=other \
     "$out/host-DOWN"
-none "it is not in the program" "$(copying "$out/host-DOWN")"

@@ -9,7 +9,7 @@ mkdir -p "$out"
     -o "$out/managed.bc" &&
     "$BUILD/tenon" compile -O2 "$out/managed.bc" -o "$out/managed.o" &&
     "$CC" -O1 -Wall -Wextra -Iinclude tests/gc/jumps/host.c "$out/managed.o" "$BUILD/libtenon.a" \
-        -Wl,-u,tn_collector_generational -lpthread -o "$out/host" || exit 1
+        -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || exit 1
 
 for i in 0 1 2 3; do echo "190 435"; done >"$out/want"
 for setting in TENON_GC_VERIFY=1 TENON_GC_STRESS=1; do

@@ -42,7 +42,7 @@ check() {
     same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O1 --lazy "$out/$name.bc" \
         -- "$@"
     "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&
-        "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread \
+        "$CC" -static "$out/$name.o" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying -lpthread \
             -o "$out/$name.static" ||
         echo "not ok gc/programs $name: it does not link"
     same "$name, static" env TENON_GC_STRESS=1 "$out/$name.static" "$@"

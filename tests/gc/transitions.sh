@@ -30,7 +30,7 @@ for level in 0 1 2 3; do
     "$BUILD/tenon" compile -O$level "$out/managed.bc" -o "$out/managed.o" &&
         "$BUILD/tenon" compile -O$level $source/catch.ll -o "$out/catch.o" &&
         "$CXX" -O1 -Wall -Wextra -Iinclude $source/host.cpp "$out/managed.o" "$out/catch.o" "$BUILD/libtenon.a" \
-            -Wl,-u,tn_collector_generational -lpthread -o "$out/host" || exit 1
+            -Wl,-u,tn_collector_copying -lpthread -o "$out/host" || exit 1
     run "-O$level" "$out/host" 5000
     run "-O$level, verified" env TENON_GC_VERIFY=1 "$out/host" 500
     run "-O$level, stress" env TENON_GC_STRESS=1 "$out/host" 20

@@ -5,4 +5,4 @@
 
 #include "tenon_heap.h"
 
-const struct tn_collector *const tn_default_collector = &tn_collector_copying;
+const struct tn_collector *const tn_default_collector = &tn_collector_generational;
