@@ -28,7 +28,7 @@ link() {
         "$CC" "$out/${test##*/}.o" "$out/support.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
             -o "$out/${test##*/}" || return
     done
-    "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_generational -lpthread \
+    "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying -lpthread \
         -o "$out/barriers"
 }
 
