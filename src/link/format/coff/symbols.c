@@ -196,7 +196,7 @@ static int place_in_section(struct tn__coff_reader *r, uint32_t index, const str
  * different files. */
 static bool is_weak_default(const char *name)
 {
-    return !strncmp(name, ".weak.", 6);
+    return *name == '.' && !strncmp(name, ".weak.", 6);
 }
 
 static int place_symbol(struct tn__coff_reader *r, uint32_t index, const struct record *record,
@@ -358,7 +358,7 @@ int tn__coff_read_symbols(struct tn__coff_reader *r)
     if (code)
         return code;
     object->symbol_count = tn__coff_symbol(r->symbol_count) + r->added;
-    object->symbols = tn__arena_array(&object->arena, object->symbol_count, sizeof *object->symbols);
+    object->symbols = tn__arena_alloc(&object->arena, object->symbol_count * sizeof *object->symbols);
     object->groups = tn__arena_array(&object->arena, r->comdat_count, sizeof *object->groups);
     if (r->comdat_count)
         r->comdats = tn__arena_array(&object->arena, object->section_count, sizeof *r->comdats);
@@ -366,6 +366,7 @@ int tn__coff_read_symbols(struct tn__coff_reader *r)
         return tn__no_memory(r->err, object->name);
     for (uint32_t i = 0; i <= r->symbol_count; i++)
         object->symbols[i] = (struct tn__symbol){.name = "", .place = i ? TN__PLACE_SECTION : TN__PLACE_UNDEFINED};
+    memset(object->symbols + r->symbol_count + 1, 0, r->added * sizeof *object->symbols);
     r->added = 0;
     code = for_each_record(r, read_symbol);
     if (!code && r->weak_count)
