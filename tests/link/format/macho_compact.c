@@ -184,27 +184,34 @@ static void test_common_entries(void **state)
     free_read(&data, &file);
 }
 
-/* No entry is made for a function that __eh_frame describes. */
-static void test_described(void **state)
+/* No entry is made for a function that __eh_frame describes, whether its entry names a symbol or an address. */
+static void check_described(bool described, bool local)
 {
-    (void)state;
     static uint8_t frames[48] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x10, 12, 7, 8};
     struct tn__object_data data;
     struct bytes file;
     struct tn_error err;
-    for (unsigned described = 0; described < 2; described++) {
-        begin(X86, RBP_FRAME);
-        macho.sections[FRAMES].bytes = frames;
-        macho.sections[FRAMES].size = sizeof frames;
-        macho.sections[FRAMES].address = 0x1000;
-        macho.sections[COMPACT].address = 0x2000;
-        tn__put32(frames + 24, 20);
-        tn__put32(frames + 28, 28);
-        tn__put64(frames + 32, (described ? 0ULL : 32) - (0x1000 + 32));
-        assert_ok(read_built(X86, &data, &file, &err), &err);
-        assert_int_equal(data.sections[data.section_count - 1].role == TN__ROLE_UNWIND, !described);
-        free_read(&data, &file);
-    }
+    begin(X86, RBP_FRAME);
+    macho.sections[FRAMES].bytes = frames;
+    macho.sections[FRAMES].size = sizeof frames;
+    macho.sections[FRAMES].address = 0x1000;
+    macho.sections[COMPACT].address = 0x2000;
+    tn__put32(frames + 24, 20);
+    tn__put32(frames + 28, 28);
+    tn__put64(frames + 32, (described ? 32ULL : 0) - (0x1000 + 32));
+    macho.reloc_count = 0;
+    tn__put64(entries, local ? 32 : 0);
+    macho_reloc(&macho, COMPACT, 0, local ? TEXT : other, 0, 3, false, !local);
+    assert_ok(read_built(X86, &data, &file, &err), &err);
+    assert_int_equal(data.sections[data.section_count - 1].role == TN__ROLE_UNWIND, !described);
+    free_read(&data, &file);
+}
+
+static void test_described(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        check_described(i & 1, i & 2);
 }
 
 /* ---- malformed ---- */

@@ -115,6 +115,46 @@ static bool is_described(struct table *table, const struct place *place)
     return at < table->described_count && is_same(&table->described[at], place);
 }
 
+/* The offset, in the file's section that holds it, of what a record in the section refers to by section and address;
+ * false if it does so in another way. */
+static bool find_address(const struct tn__macho_reader *r, const struct tn__macho_section *section,
+                         const uint8_t *record, const struct tn__macho_section **in, uint64_t *offset)
+{
+    uint32_t bits = tn__get32(record + 4), number = bits & TN__MACHO_RELOC_SYMBOL, address = tn__get32(record);
+    uint32_t wanted = (uint32_t)r->machine->plain << TN__MACHO_RELOC_TYPE | 3U << TN__MACHO_RELOC_LENGTH;
+    if (bits - number != wanted || !number || number >= r->section_count || !tn__inside(address, 8, section->size))
+        return false;
+    *in = &r->sections[number];
+    *offset = tn__get64(section->bytes + address) - (*in)->address;
+    return true;
+}
+
+/* True if all functions that have entries are described, in the same order. So it is with what compilers write for
+ * x86-64 by default, and the entries' relocations need not be converted then. Records stand in descending order. */
+static bool are_all_described(const struct table *table)
+{
+    const struct tn__macho_reader *r = table->r;
+    const struct tn__macho_section *section = table->section, *in;
+    uint64_t offset, entry = 0;
+    size_t next = 0;
+    for (uint32_t i = section->reloc_count; i-- > 0;) {
+        const uint8_t *record = section->relocs + (size_t)i * TN__MACHO_RELOC;
+        if (tn__get32(record) % ENTRY != FUNCTION)
+            continue;
+        if (tn__get32(record) != entry || !find_address(r, section, record, &in, &offset))
+            return false;
+        entry += ENTRY;
+        for (;; next++) {
+            if (next == table->described_count)
+                return false;
+            const struct place *place = &table->described[next];
+            if (place->atom - in->first < in->count && r->starts[place->atom] + place->offset == offset)
+                break;
+        }
+    }
+    return entry == section->size;
+}
+
 /* ---- the table's bytes ---- */
 
 static void put(struct table *table, uint64_t value, unsigned size)
@@ -331,9 +371,10 @@ static int convert_section(struct tn__macho_reader *r, const struct tn__macho_se
     if (!section->bytes || section->size % ENTRY)
         return TN__MACHO_FAIL(r, "%s: section %s: %llu bytes are no whole number of entries", r->object->name,
                               section->name, (unsigned long long)(section->bytes ? section->size : 0));
-    int code = tn__macho_convert_relocs(r, section, &relocs, &count);
-    if (!code)
-        code = collect_described(&table);
+    int code = collect_described(&table);
+    if (code || are_all_described(&table))
+        return code;
+    code = tn__macho_convert_relocs(r, section, &relocs, &count);
     if (!code)
         code = convert_entries(&table, relocs, count);
     if (code || !table.size)
