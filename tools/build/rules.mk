@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-image bench-gc bench-instructions size \
+.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-passes bench-image bench-gc bench-instructions size \
 	install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
@@ -272,7 +272,7 @@ bench: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run
 bench-link bench-instructions: $(BUILD)/libtenon.a
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" $(if $(filter %link,$@),bench/run link,bench/instructions)
-bench-jit bench-image bench-gc: all
+bench-jit bench-passes bench-image bench-gc: all
 	@BUILD=$(BUILD) LLVM_BIN="$(llvm_bin)" bench/run $(@:bench-%=%)
 
 # The limit is for the smallest tool.
