@@ -73,8 +73,8 @@ make_in = +$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOB
 # Goals given together come one after the other: each is a make of its own, and two of them would write the same files.
 .NOTPARALLEL:
 .PHONY: fuzz fuzz-long fuzz-corpus all setup musl install install-musl uninstall uninstall-musl test test-slow \
-	test-qemu demo models asan tsan lint bench bench-link bench-jit bench-passes bench-image bench-gc bench-instructions size clean \
-	distclean help
+	test-qemu demo models asan tsan lint bench bench-link bench-jit bench-passes bench-image bench-gc \
+	bench-instructions size clean distclean help
 .DEFAULT_GOAL := all
 
 all:

@@ -7,8 +7,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-passes bench-image bench-gc bench-instructions size \
-	install uninstall install-musl uninstall-musl
+.PHONY: all unit test test-slow test-qemu demo bench bench-link bench-jit bench-passes bench-image bench-gc \
+	bench-instructions size install uninstall install-musl uninstall-musl
 
 with_llvm := $(filter-out 0,$(LLVM))
 
