@@ -216,18 +216,21 @@ static double square_root(double x)
 }
 
 /* M. Kirisame et al., "Optimal heap limits for reducing browser memory use", OOPSLA 2022: beyond what is live, a heap
- * takes the root of live bytes times the rate at which they grow, divided by the rate at which they are marked. */
+ * takes the root of live bytes times the rate at which they grow, divided by the rate at which they are marked. Of
+ * programs that do little but allocate, this takes too much: MOST_RATIO. */
 static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    const double UNIT = 240e6; /* bytes: trades time for memory */
+    const double UNIT = 220e6; /* bytes: trades time for memory */
+    const double MOST_RATIO = 1.9;
     uint64_t now = tn__os_now_ns(), live = g->used;
     double growth =
         (double)(before > g->live_before ? before - g->live_before : 1) / (double)(start - g->last_full + 1);
     double marking = (double)(live + 1) / (double)(now - start + 1);
     g->growth_rate = g->growth_rate > 0 ? (g->growth_rate + growth) / 2 : growth;
     g->mark_rate = g->mark_rate > 0 ? (g->mark_rate + marking) / 2 : marking;
-    double extra = square_root((double)live * UNIT * (g->growth_rate / g->mark_rate));
+    double ratio = g->growth_rate / g->mark_rate;
+    double extra = square_root((double)live * UNIT * (ratio < MOST_RATIO ? ratio : MOST_RATIO));
     uint64_t most = tn__max64(3 * live, heap->options.minimum);
     uint64_t bytes = extra < (double)most ? (uint64_t)extra : most;
     g->budget = live + tn__max64(bytes, heap->options.minimum / 2);
