@@ -22,3 +22,8 @@ void tn__os_flush_code(uint64_t address, size_t size)
     __builtin___clear_cache(start, start + size);
     tn__os_synchronize_cores();
 }
+
+void tn__os_relax(void)
+{
+    __asm__ volatile("yield");
+}

@@ -20,3 +20,8 @@ void tn__os_flush_code(uint64_t address, size_t size)
     char *start = (char *)(uintptr_t)address;
     __builtin___clear_cache(start, start + size);
 }
+
+void tn__os_relax(void)
+{
+    __asm__ volatile(".4byte 0x0100000f"); /* pause (Zihintpause), a fence of nothing for others */
+}

@@ -19,3 +19,8 @@ void tn__os_flush_code(uint64_t address, size_t size)
     char *start = (char *)(uintptr_t)address;
     __builtin___clear_cache(start, start + size);
 }
+
+void tn__os_relax(void)
+{
+    __builtin_ia32_pause();
+}

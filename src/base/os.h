@@ -130,6 +130,9 @@ int tn__os_at_thread_end(uint64_t *key, void (*function)(void *value), void *val
 /* An upper bound for the size of the calling thread's stack, in bytes (os_linux_stack.c). */
 uint64_t tn__os_stack_size(void);
 
+/* In a loop that waits for another thread's store: leaves the core to its other thread, if it has one (host_*.c). */
+void tn__os_relax(void);
+
 /* Makes newly written code visible to instruction fetch on all cores (host_*.c). Any alignment. */
 void tn__os_flush_code(uint64_t address, size_t size);
 

@@ -157,7 +157,7 @@ static void await(struct tn__team *team, uint32_t event)
     for (int i = 0; i < LOOKS; i++) {
         if (__atomic_load_n(&team->event, __ATOMIC_ACQUIRE) != event)
             return;
-        __builtin_ia32_pause();
+        tn__os_relax();
     }
     while (__atomic_load_n(&team->event, __ATOMIC_ACQUIRE) == event)
         tn__os_wait(&team->event, event, UINT64_MAX);
