@@ -320,6 +320,29 @@ define i64 @large(ptr %task, ptr addrspace(10) %tag, i64 %i) {
   ret i64 %v
 }
 
+; What a weak reference or an ephemeron refers to may go.
+; CHECK-LABEL: @weak(
+; CHECK: @julia.gc_alloc_obj
+@tn_weak_type = external constant i8
+define ptr addrspace(10) @weak(ptr %task, ptr addrspace(10) %r) {
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 16, ptr addrspace(10) addrspacecast (ptr @tn_weak_type to ptr addrspace(10)))
+  store ptr addrspace(10) %r, ptr addrspace(10) %o
+  call void @native()
+  %v = load ptr addrspace(10), ptr addrspace(10) %o
+  ret ptr addrspace(10) %v
+}
+; CHECK-LABEL: @ephemeron(
+; CHECK: @julia.gc_alloc_obj
+@pairs = constant { ptr, i32, i32 } { ptr null, i32 5, i32 8 }
+define ptr addrspace(10) @ephemeron(ptr %task, ptr addrspace(10) %r) {
+  %tag = addrspacecast ptr @pairs to ptr addrspace(10)
+  %o = call ptr addrspace(10) @julia.gc_alloc_obj(ptr %task, i64 24, ptr addrspace(10) %tag)
+  store ptr addrspace(10) %r, ptr addrspace(10) %o
+  call void @native()
+  %v = load ptr addrspace(10), ptr addrspace(10) %o
+  ret ptr addrspace(10) %v
+}
+
 ; After a longjmp the object has what was stored since; a variable need not.
 ; CHECK-LABEL: @twice(
 ; CHECK: @julia.gc_alloc_obj

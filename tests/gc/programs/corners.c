@@ -201,6 +201,18 @@ static void weak(void)
     printf("weak %ld %d %ld\n", sum(again), again == list, sum(other));
 }
 
+/* That only this function sees the weak reference is no reason to keep its object. */
+static int forgets(void)
+{
+    struct tn_weak tn_ref *w = tn_new_weak(range(4));
+#ifdef TN_UNMANAGED
+    return w->target != NULL; /* there, nothing goes */
+#else
+    tn_heap_collect(tn_heap_current(), TN_COLLECT_FULL);
+    return w->target == NULL;
+#endif
+}
+
 /* ---- depth ---- */
 
 static long descend(long depth)
@@ -218,6 +230,7 @@ int main(void)
     arrays();
     pins();
     weak();
+    printf("forgets %d\n", forgets());
     printf("depth %ld\n", descend(500));
     return 0;
 }
