@@ -157,7 +157,7 @@ define float @exact(float %a, float %b, float %c) {
 ; HALF: [[B:%.*]] = fpext half %b to float
 ; HALF: [[S:%.*]] = fadd nnan float [[A]], [[B]]
 ; HALF: [[T:%.*]] = fptrunc float [[S]] to half
-; HALF: fneg float
+; HALF: fneg half
 ; HALF: fcmp ult float
 ; HALF: fmul fast half
 ; HALF: call half @llvm.sqrt.f16(half

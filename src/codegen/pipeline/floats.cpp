@@ -209,10 +209,10 @@ static bool is_native(const Function &function, const TargetMachine &machine, Ty
     return false;
 }
 
-/* The type that the instruction computes in, if that is a small one. */
+/* The type that the instruction computes in, if that is a small one. fneg changes a bit, of a NaN too. */
 static Type *small_type(const Instruction &instruction)
 {
-    bool computes = isa<BinaryOperator>(instruction) || isa<UnaryOperator>(instruction) || isa<FCmpInst>(instruction);
+    bool computes = isa<BinaryOperator>(instruction) || isa<FCmpInst>(instruction);
     Type *type = computes ? instruction.getOperand(0)->getType() : nullptr;
     Type *scalar = type ? type->getScalarType() : nullptr;
     return scalar && (scalar->isHalfTy() || scalar->isBFloatTy()) ? type : nullptr;

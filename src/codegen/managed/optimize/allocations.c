@@ -13,11 +13,11 @@
 
 enum {
     WORD = 8,
-    LARGEST = 1 << 20,        /* objects with more bytes are not looked at */
-    LARGEST_VARIABLES = 4096, /* bytes in a frame for one object */
-    MOST_REFERENCES = 32,     /* in a variable whose elements are not known apart; each is stored on its own */
-    ALIGNMENT = 16,           /* of variables: the greatest that objects have */
-    NOT_KNOWN = -1,           /* a distance */
+    LARGEST = 1 << 20,    /* objects with more bytes are not looked at */
+    MOST_BYTES = 1024,    /* of a frame, for the objects of a function: functions may call themselves often */
+    MOST_REFERENCES = 32, /* in a variable whose elements are not known apart; each is stored on its own */
+    ALIGNMENT = 16,       /* of variables: the greatest that objects have */
+    NOT_KNOWN = -1,       /* a distance */
 };
 
 /* A load, store, atomic access or memset of the object's memory. */
@@ -43,7 +43,7 @@ struct object {
     struct access *accesses;
     LLVMValueRef *users; /* calls that name the object but do not access it */
     size_t pointer_count, access_count, user_count;
-    bool escapes, has_address, has_unknown_place, is_read, is_irregular;
+    bool escapes, has_unknown_place, is_read, is_irregular;
     bool has_references, has_other_fields, is_preserved, has_reference_stores;
 };
 
@@ -86,8 +86,9 @@ static void see_access(struct object *o, const struct pointer *at, LLVMValueRef 
 static void see_memset(struct object *o, const struct pointer *at, LLVMValueRef i)
 {
     LLVMValueRef length = LLVMGetOperand(i, 2);
-    bool is_simple = LLVMGetOperand(i, 0) == at->value && LLVMIsAConstantInt(length) &&
-                     LLVMIsConstant(LLVMGetOperand(i, 1)) && LLVMIsNull(LLVMGetOperand(i, 3));
+    bool is_simple = LLVMIsACallInst(i) && !LLVMGetNumOperandBundles(i) && LLVMGetOperand(i, 0) == at->value &&
+                     LLVMIsAConstantInt(length) && LLVMIsConstant(LLVMGetOperand(i, 1)) &&
+                     LLVMIsNull(LLVMGetOperand(i, 3));
     o->escapes |= !is_simple;
     if (is_simple)
         add_access(o, at, i, LLVMConstIntGetZExtValue(length), false, true);
@@ -112,18 +113,25 @@ static bool is_in_bundle(LLVMValueRef call, LLVMValueRef value, const char *tag)
     return found && !is_argument;
 }
 
-/* True if the call only names the object. */
+/* True if the call only names the object. An address in space 0 (pointer_from_objref) is an escape: whoever has it may
+ * keep it until the next safepoint, which the function's frame need not outlive. */
 static bool see_call(struct object *o, const struct pointer *at, LLVMValueRef call)
 {
     bool is_itself = at->value == o->call;
-    switch (tn__intrinsic_called(call)) {
+    enum tn__intrinsic intrinsic = tn__intrinsic_called(call);
+    if (intrinsic == TN__NOT_INTRINSIC) {
+        o->is_preserved = true;
+        return is_in_bundle(call, at->value, "jl_roots");
+    }
+    if (!LLVMIsACallInst(call) || LLVMGetNumOperandBundles(call))
+        return false;
+    switch (intrinsic) {
     case TN__PRESERVE_BEGIN:
         o->is_preserved = true;
         return true;
-    case TN__POINTER_FROM_OBJREF:
-        o->has_address = true;
-        return true;
     case TN__LOADED_FROM:
+        o->is_preserved = true;
+        return is_itself;
     case TN__TYPEOF:
         return is_itself;
     case TN__WRITE_BARRIER:
@@ -132,7 +140,7 @@ static bool see_call(struct object *o, const struct pointer *at, LLVMValueRef ca
                 return false;
         return is_itself;
     default:
-        return is_in_bundle(call, at->value, "jl_roots");
+        return false;
     }
 }
 
@@ -272,9 +280,6 @@ static void rewrite_user(struct object *o, LLVMValueRef user)
     case TN__WRITE_BARRIER:
         erase(user, NULL);
         return;
-    case TN__POINTER_FROM_OBJREF:
-        erase(user, variable_of(o, LLVMGetOperand(user, 0)));
-        return;
     case TN__LOADED_FROM:
         LLVMPositionBuilderBefore(o->gc->builder, user);
         erase(user, LLVMBuildAddrSpaceCast(o->gc->builder, LLVMGetOperand(user, 1), LLVMTypeOf(user), ""));
@@ -307,6 +312,17 @@ static void delete_object(struct object *o)
         LLVMInstructionEraseFromParent(o->accesses[i].instruction);
     rewrite_users(o);
     erase_pointers(o);
+}
+
+/* What was true of the object's memory is not true of a variable's, which is used again in the next turn of a loop. */
+static void forget_promises(struct tn__gc *gc, LLVMValueRef access)
+{
+    static const char *const promises[] = {"invariant.load",   "invariant.group", "tbaa",
+                                           "noalias",          "alias.scope",     "llvm.mem.parallel_loop_access",
+                                           "llvm.access.group"};
+    for (size_t i = 0; i < TN_COUNT(promises); i++)
+        LLVMSetMetadata(access, LLVMGetMDKindIDInContext(gc->context, promises[i], (unsigned)strlen(promises[i])),
+                        NULL);
 }
 
 /* The address of a byte of the object in a field's variable, which begins at a multiple of the alignment. */
@@ -359,6 +375,8 @@ static void move_access(struct object *o, const struct access *a, const struct f
     }
     if (a->is_memset)
         LLVMInstructionEraseFromParent(a->instruction);
+    else
+        forget_promises(o->gc, a->instruction);
 }
 
 static void split_object(struct object *o, struct fields *fields)
@@ -416,6 +434,7 @@ static void move_object(struct object *o)
             LLVMInstructionEraseFromParent(instruction);
         } else {
             LLVMSetOperand(instruction, operand, to);
+            forget_promises(gc, instruction);
         }
     }
     rewrite_users(o);
@@ -443,32 +462,35 @@ static bool has_memset(const struct object *o)
     return false;
 }
 
-static bool optimize(struct object *o)
+/* `room`: bytes of the frame that objects may still take. */
+static bool optimize(struct object *o, uint64_t *room)
 {
     struct fields fields = {0};
     struct tn_compile_stats *stats = o->gc->stats;
     follow_uses(o);
     if (o->escapes)
         return fold_types(o);
-    if (!o->is_read && !o->has_address && !(o->is_preserved && o->has_reference_stores)) {
+    if (o->is_preserved && o->has_reference_stores) /* it keeps alive what it refers to */
+        return fold_types(o);
+    if (!o->is_read) {
         delete_object(o);
         stats->removed_allocations++;
         return true;
     }
-    if (o->is_irregular || o->size > LARGEST_VARIABLES)
+    if (o->is_irregular || o->size > *room)
         return fold_types(o);
-    if (!o->has_unknown_place && !o->has_address) {
+    if (!o->has_unknown_place) {
         if (!find_fields(o, &fields) || !are_memsets_whole(o, &fields))
             return fold_types(o);
         split_object(o, &fields);
         stats->split_allocations++;
-        return true;
+    } else {
+        if (o->has_references && (o->has_other_fields || has_memset(o) || o->size > MOST_REFERENCES * WORD))
+            return fold_types(o);
+        move_object(o);
+        stats->stack_allocations++;
     }
-    if (o->has_references &&
-        (o->has_other_fields || o->has_address || has_memset(o) || o->size > MOST_REFERENCES * WORD))
-        return fold_types(o);
-    move_object(o);
-    stats->stack_allocations++;
+    *room -= o->size;
     return true;
 }
 
@@ -499,6 +521,7 @@ static bool is_candidate(LLVMValueRef i)
 bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
 {
     struct tn__values candidates = {0};
+    uint64_t room = MOST_BYTES;
     bool changed = false;
     for (TN__EACH_BLOCK(b, function))
         for (TN__EACH_INSTRUCTION(i, b)) {
@@ -512,7 +535,7 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
         struct object o = {.gc = gc,
                            .call = candidates.list[i],
                            .size = LLVMConstIntGetZExtValue(LLVMGetOperand(candidates.list[i], 1))};
-        changed |= optimize(&o);
+        changed |= optimize(&o, &room);
     }
     return changed;
 }
