@@ -16,9 +16,11 @@
 
 enum { BOUND_FACTOR = 256, BOUND_BYTES = 1 << 20, BOUND_MS = 400, BOUND_NS_PER_BYTE = 2000 };
 
-/* ThreadSanitizer calls a function for each access to memory. */
-#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer calls a function for each access to memory; AddressSanitizer looks at shadow memory. */
+#if defined(__SANITIZE_THREAD__)
 enum { BOUNDS_SLOWER = 5 };
+#elif defined(__SANITIZE_ADDRESS__)
+enum { BOUNDS_SLOWER = 3 };
 #else
 enum { BOUNDS_SLOWER = 1 };
 #endif

@@ -245,7 +245,7 @@ run_tests := TARGETS="$(TARGETS)" BUILD=$(BUILD) CC="$(CC)" LLVM_BIN="$(llvm_bin
 # ThreadSanitizer, those that ask for particular addresses, and one without threads that takes 15 minutes there. Nor are
 # forks while threads allocate: gcc's AddressSanitizer does not take its allocator's locks for a fork, so one that
 # another thread held hangs the child.
-unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork) \
+unsanitized := $(if $(SANITIZE),codegen/llvm/memory codegen/jit/fork gc/heap/fork) \
 	$(if $(filter thread,$(SANITIZE)),link/core/matrix link/memory/strategies link/format/archive_bounds)
 sanitized_tests := $(filter-out $(unsanitized:%=$(BUILD)/tests/%),$(unit_tests))
 

@@ -372,11 +372,19 @@ static void test_import_library(void **state)
 
 enum { CLASS_EXTERNAL = 2, CLASS_WEAK = 105, ADDR64 = 1, SEARCH_LIBRARY = 2, SEARCH_ALIAS = 3 };
 
+static void release_built(void *unused, const void *bytes, size_t length)
+{
+    (void)unused, (void)length;
+    free((void *)(uintptr_t)bytes);
+}
+
 static void add_built(const struct fixture *f, const char *name, const struct coff *coff)
 {
     struct bytes object = coff_build(coff, NULL);
-    add_bytes(f, name, object.at, object.size);
-    free(object.at);
+    const struct tn_input input = {
+        .size = sizeof input, .name = name, .bytes = object.at, .length = object.size, .release = release_built};
+    struct tn_error err;
+    assert_ok(tn_add_object(f->library, &input, &err), &err);
 }
 
 static int call_at(void *const *function)

@@ -132,7 +132,7 @@ static void check_row(void **state)
     int code = read_built(row->format, &data, &file, &err);
     if (row->refused) {
         assert_error(code, TN_ENOTSUP, &err, "__LD,__compact_unwind", "entry at 0 has an encoding");
-        free(file.at);
+        free_read(&data, &file);
         return;
     }
     assert_ok(code, &err);
@@ -222,7 +222,7 @@ static void assert_refused(const char *why)
     struct bytes file;
     struct tn_error err;
     assert_error(read_built(X86, &data, &file, &err), TN_EFORMAT, &err, "__LD,__compact_unwind", why);
-    free(file.at);
+    free_read(&data, &file);
 }
 
 static void test_malformed(void **state)
