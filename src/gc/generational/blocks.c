@@ -42,7 +42,7 @@ static uint32_t find_hole(const uint8_t *lines, uint32_t *from)
     return end - at;
 }
 
-/* All holes of a block are for whoever takes it: the next full collection looks at the rest of it again. */
+/* All holes of a block are for the worker that takes it: the next full collection looks at the rest of it again. */
 static uint32_t take_block_with_holes(struct tn__generational *g)
 {
     while (g->next_hole < g->block_end && g->blocks[g->next_hole] != TN__BLOCK_HOLES)

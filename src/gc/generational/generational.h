@@ -62,7 +62,7 @@ struct tn__cursor {
     uint32_t block, line;
 };
 
-/* Entries of a worker's stack that are for whoever has none. */
+/* Entries of a worker's stack that are for workers without any. */
 struct tn__packet {
     struct tn__packet *next;
     uint32_t count;

@@ -167,7 +167,7 @@ void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is
         words[0] |= TN_GC_HASH_STORED;
         store_hash(to + size, object);
     }
-    /* The start comes first: whoever finds the new address may ask whether it has been reached. */
+    /* The start comes first: a worker that finds the new address may ask whether it has been reached. */
     uint64_t word = (uint64_t)(uintptr_t)set_start(w, to) | TN_GC_FORWARDED, left = claim(w, object, header, word);
     *is_mine = left == word;
     if (*is_mine) {

@@ -35,7 +35,7 @@ struct tn__gc {
     struct tn__arena arena;       /* of the running pass; freed by the owner of the struct */
     bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
     LLVMTargetMachineRef machine; /* for passes that ask about the target */
-    struct tn__watch *watch;      /* NULL: nobody observes passes */
+    struct tn__watch *watch;      /* NULL: no observer of passes */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */
     LLVMTypeRef nothing, i8, i32, i64, pointer, reference, derived; /* the pointers are in 0, TRACKED and DERIVED */

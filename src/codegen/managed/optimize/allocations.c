@@ -113,8 +113,8 @@ static bool is_in_bundle(LLVMValueRef call, LLVMValueRef value, const char *tag)
     return found && !is_argument;
 }
 
-/* True if the call only names the object. An address in space 0 (pointer_from_objref) is an escape: whoever has it may
- * keep it until the next safepoint, which the function's frame need not outlive. */
+/* True if the call only names the object. An address in space 0 (pointer_from_objref) is an escape: it may be used
+ * until the next safepoint, which the function's frame need not outlive. */
 static bool see_call(struct object *o, const struct pointer *at, LLVMValueRef call)
 {
     bool is_itself = at->value == o->call;
@@ -530,7 +530,7 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function)
             if (is_candidate(i))
                 tn__values_add(gc, &candidates, i);
         }
-    /* Backwards: what an object refers to may be seen by nobody else once that object is gone. */
+    /* Backwards: a deleted object may have been the only place that refers to another one. */
     for (size_t i = candidates.count; i-- > 0;) {
         struct object o = {.gc = gc,
                            .call = candidates.list[i],
