@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "failing.h"
 #include "link/file/detached.h"
 #include "spoil.h"
 
@@ -42,41 +43,6 @@ static void check_bytes(void **state)
 
 /* ---- out of memory ---- */
 
-static struct {
-    unsigned count, fails_at; /* 0: never */
-    size_t in_use;
-} memory;
-
-static bool may_allocate(void)
-{
-    return ++memory.count != memory.fails_at;
-}
-
-static void *allocate(void *unused, size_t size)
-{
-    (void)unused;
-    void *block = may_allocate() ? malloc(size) : NULL;
-    memory.in_use += block != NULL;
-    return block;
-}
-
-static void *reallocate(void *unused, void *block, size_t size)
-{
-    (void)unused;
-    void *moved = may_allocate() ? realloc(block, size) : NULL;
-    memory.in_use += moved && !block;
-    return moved;
-}
-
-static void release(void *unused, void *block)
-{
-    (void)unused;
-    memory.in_use -= block != NULL;
-    free(block);
-}
-
-static const struct tn_allocator failing = {NULL, allocate, reallocate, release};
-
 static void *anything(void *unused, const char *name)
 {
     (void)unused;
@@ -87,24 +53,25 @@ static void *anything(void *unused, const char *name)
 static int link_failing(const struct row *row, struct bytes object, unsigned fails_at)
 {
     struct tn__detached where = {.address = 0x10000000, .size = 64 << 20, .page_size = 4096};
-    const struct tn_session_options options = {.size = sizeof options, .formats = row->formats, .allocator = &failing};
+    const struct tn_session_options options = {
+        .size = sizeof options, .formats = row->formats, .allocator = &failing_allocator};
     const struct tn_input input = {.size = sizeof input, .name = "small.o", .bytes = object.at, .length = object.size};
     struct tn_session *session;
     struct tn_library *library;
     struct tn_error err;
-    memory.fails_at = 0;
+    failing.fails_at = 0;
     assert_ok(tn__session_create_detached(&options, &where, &session, &err), &err);
     assert_ok(tn_library_create(session, "library", &library, &err), &err);
     assert_ok(tn_add_resolver(library, anything, NULL, &err), &err);
-    memory.count = 0;
-    memory.fails_at = fails_at;
+    failing.count = 0;
+    failing.fails_at = fails_at;
     int code = tn_add_object(library, &input, &err);
     if (!code)
         code = tn_link(library, &err);
     if (code)
         assert_error(code, TN_ENOMEM, &err, "memory");
     tn_session_destroy(session);
-    assert_int_equal(memory.in_use, 0);
+    assert_int_equal(failing.in_use, 0);
     return code;
 }
 
@@ -115,7 +82,7 @@ static void check_allocations(void **state)
     unsigned refused = 0, n = 1;
     do
         refused += link_failing(row, object, n) != 0;
-    while (memory.count >= n++);
+    while (failing.count >= n++);
     assert_true(refused > 10);
     free(object.at);
 }

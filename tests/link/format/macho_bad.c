@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "failing.h"
 #include "base/base.h"
 #include "link/format/object.h"
 #include "macho_builder.h"
@@ -269,63 +270,30 @@ static void test_bytes(void **state)
 
 /* ---- out of memory ---- */
 
-static struct {
-    unsigned count, fails_at; /* 0: never */
-    size_t in_use;
-} memory;
-
-static bool may_allocate(void)
-{
-    return ++memory.count != memory.fails_at;
-}
-
-static void *allocate(void *unused, size_t size)
-{
-    (void)unused;
-    void *block = may_allocate() ? malloc(size) : NULL;
-    memory.in_use += block != NULL;
-    return block;
-}
-
-static void *reallocate(void *unused, void *block, size_t size)
-{
-    (void)unused;
-    void *moved = may_allocate() ? realloc(block, size) : NULL;
-    memory.in_use += moved && !block;
-    return moved;
-}
-
-static void release(void *unused, void *block)
-{
-    (void)unused;
-    memory.in_use -= block != NULL;
-    free(block);
-}
-
 /* Every allocation of reading and linking fails once. */
 static void test_no_memory(void **state)
 {
     (void)state;
-    static const struct tn_allocator allocator = {NULL, allocate, reallocate, release};
-    const struct tn_session_options options = {.size = sizeof options, .formats = formats, .allocator = &allocator};
+    const struct tn_session_options options = {
+        .size = sizeof options, .formats = formats, .allocator = &failing_allocator};
     struct bytes file = built();
     bool failed = true; /* an allocation did */
     unsigned refused = 0;
     for (unsigned n = 1; failed; n++) {
         struct tn_error err;
-        memory.fails_at = 0;
+        failing.fails_at = 0;
         struct fixture f = open_fixture(&options);
-        memory.count = 0;
-        memory.fails_at = n;
+        failing.count = 0;
+        failing.fails_at = n;
         int code = try_add_bytes(&f, "small.o", file.at, file.size, &err);
         if (!code)
             code = tn_link(f.library, &err);
-        failed = memory.count >= n;
+        failed = failing.count >= n;
         assert_true(!code || (failed && code == TN_ENOMEM));
         refused += code != 0;
         assert_true(n < 1000);
         close_fixture(&f);
-        assert_int_equal(memory.in_use, 0);
+        assert_int_equal(failing.in_use, 0);
     }
     assert_true(refused > 4);
     free(file.at);
