@@ -187,7 +187,8 @@ TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *re
 {
     uint64_t S = loop->addresses[reloc->symbol], P = loop->address + reloc->offset;
     uint64_t value = S + (uint64_t)reloc->addend - P;
-    uint8_t *at = loop->write + reloc->offset;
+    /* No pointer arithmetic: what changes nothing (TN__V_NONE) may stand outside its section. */
+    uint8_t *at = (uint8_t *)((uintptr_t)loop->write + reloc->offset);
     if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value &&
                              !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED),
                          1)) { /* the fast path: on x86-64, nearly all are displacements within range */
