@@ -172,7 +172,8 @@ static inline uint64_t tn__symbol_size(const struct tn__object_data *data, const
 {
     if (symbol->place != TN__PLACE_SECTION)
         return symbol->size;
-    return tn__min64(symbol->size, data->sections[symbol->section].size - symbol->value);
+    uint64_t size = data->sections[symbol->section].size;
+    return symbol->value < size ? tn__min64(symbol->size, size - symbol->value) : 0;
 }
 
 /* The most bytes of names, each counted as often as it occurs, that are accepted from a file. Names may end alike and

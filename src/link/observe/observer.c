@@ -23,7 +23,8 @@ static bool is_function(const struct tn__object_data *data, const struct tn__sym
         return false;
     const struct tn__section *section = &data->sections[symbol->section];
     const char *label = symbol->name; /* assemblers' marks for data in code, and labels of compilers, are none */
-    return section->kind == TN__SECTION_CODE && !section->discarded &&
+    /* Compilers' anchors may lie behind their section. */
+    return section->kind == TN__SECTION_CODE && !section->discarded && symbol->value <= section->size &&
            (symbol->type != TN__TYPE_OTHER || !(label[0] == '$' || (label[0] == '.' && label[1] == 'L')));
 }
 

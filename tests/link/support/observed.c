@@ -20,6 +20,7 @@ struct bytes functions_object(const char *name)
     elf_symbol(&elf, name, STB_GLOBAL, STT_FUNC, text, 0, 16);
     elf_symbol(&elf, "inside", STB_LOCAL, STT_NOTYPE, text, 8, 2);
     elf_symbol(&elf, "behind", STB_LOCAL, STT_NOTYPE, text, 32, 0);
+    elf_symbol(&elf, "anchor", STB_LOCAL, STT_NOTYPE, text, sizeof code + 1000, 0); /* of a compiler; no function */
     elf_symbol(&elf, "datum", STB_LOCAL, STT_OBJECT, data, 0, 4);
     return elf_finish(&elf);
 }
