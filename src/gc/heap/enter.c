@@ -19,18 +19,29 @@ static void adopt(void)
         __builtin_trap();
 }
 
+/* Begins a level above p, the first one that is not abandoned. A thread outside managed code first comes back at the
+ * level where collectors know it: until then one may be reading that, and the abandoned levels. */
+static void push_level(struct tn__mutator *mutator, struct tn_gc_anchor *p, uintptr_t fp)
+{
+    struct tn_gc_anchor *top = mutator->block->top;
+    bool is_back = p != top && tn__is_outside(top);
+    if (is_back)
+        tn__come_back(mutator, top, top);
+    set_fp(p + 1, fp);
+    tn__set_sp(p + 1, 0);
+    if (!is_back && tn__is_outside(p))
+        tn__come_back(mutator, p, p + 1);
+    else
+        tn__set_top(mutator, p + 1);
+}
+
 struct tn_gc_anchor *tn__gc_enter(uintptr_t fp)
 {
     if (!tn__self())
         adopt();
     struct tn__mutator *mutator = tn__self();
     struct tn_gc_anchor *p = tn__drop_levels(mutator->block->top, fp);
-    set_fp(p + 1, fp);
-    tn__set_sp(p + 1, 0);
-    if (tn__is_outside(p))
-        tn__come_back(mutator, p, p + 1);
-    else
-        tn__set_top(mutator, p + 1);
+    push_level(mutator, p, fp);
     return p;
 }
 
@@ -43,9 +54,7 @@ void tn_managed_begin(void)
         return;
     struct tn_gc_anchor *p = tn__drop_levels(mutator->block->top, (uintptr_t)__builtin_frame_address(0));
     if (tn__is_outside(p)) {
-        set_fp(p + 1, 1);
-        tn__set_sp(p + 1, 0);
-        tn__come_back(mutator, p, p + 1);
+        push_level(mutator, p, 1);
         return;
     }
     if (!p->sp)

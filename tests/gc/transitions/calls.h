@@ -58,11 +58,13 @@ struct tn_handle;
 long value_of(struct tn_handle *handle);
 void throw_in_stop(void);
 void jump_in_stop(void *target);
+long enter_from_stop(void);
 long be_caught(long depth); /* catch.ll */
 long come_back(void);
 long return_from_stop(void);
 long be_thrown_in_stop(void), take_early(void);
 long be_jumped_to_in_stop(void);
+long jump_and_enter_in_stop(void);
 long read_through_handle(void);
 
 #ifdef __cplusplus

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "tenon_gc.h"
 #include "tenon_heap.h"
 
 static int failed;
@@ -208,21 +209,32 @@ static long jump_and_enter(long depth)
 // ---- while the world is stopped ----
 
 volatile int is_stopped;
+static tn_gc_block *waiting; // of the thread that waits for it
+static int changed;          // what a collector may be reading
 static pthread_mutex_t stops = PTHREAD_MUTEX_INITIALIZER;
+
+// But for their states.
+static bool are_same(const tn_gc_anchor &a, const tn_gc_anchor &b)
+{
+    return (a.sp ^ b.sp) < 8 && a.fp == b.fp && a.ra == b.ra;
+}
 
 // Called for each object while no managed code may run: for the first one after a request, long enough to be noticed.
 static void stay(void *, void *, const tn_type *, size_t)
 {
     if (!__atomic_load_n(&wanted, __ATOMIC_ACQUIRE))
         return;
+    const tn_gc_anchor *top = __atomic_load_n(&waiting->top, __ATOMIC_ACQUIRE), before[] = {top[-1], top[0]};
     is_stopped = 1;
     __atomic_store_n(&wanted, 0, __ATOMIC_RELEASE);
     usleep(5000);
     is_stopped = 0;
+    changed += !are_same(before[0], top[-1]) + !are_same(before[1], top[0]);
 }
 
 void wait_for_stop()
 {
+    waiting = &tn__gc_block;
     __atomic_store_n(&wanted, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&wanted, __ATOMIC_ACQUIRE))
         usleep(50);
@@ -251,7 +263,7 @@ static long catch_in_stop()
     return 8;
 }
 
-static long enter_from_stop()
+long enter_from_stop()
 {
     wait_for_stop();
     return come_back();
@@ -265,6 +277,8 @@ static void check_stops()
     expect("a throw in a stopped world", catch_in_stop(), 0);
     expect("a jump in a stopped world", be_jumped_to_in_stop(), 0);
     expect("an entry in a stopped world", enter_from_stop(), 0);
+    expect("an entry after a jump in a stopped world", jump_and_enter_in_stop(), 0);
+    expect("anchors that changed in a stopped world", changed, 0);
     pthread_mutex_unlock(&stops);
 }
 
