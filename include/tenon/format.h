@@ -20,9 +20,9 @@ struct tn_format;
 /* ELF64, little-endian (gABI 4.1). The relocation types of each are those of its psABI; `tenon relocs` prints them. */
 extern TN_API const struct tn_format tn_format_elf_x86_64, tn_format_elf_aarch64, tn_format_elf_riscv64;
 
-/* Mach-O objects (Apple's "OS X ABI Mach-O File Format Reference"), and the part of a universal file that is for the
- * architecture. Names of C are looked up as in C: `puts` finds _puts, and main is found as `main`. A name that does not
- * begin with an underscore in the file has the prefix "\1" here. arm64e is refused. */
+/* Mach-O objects (Apple's "OS X ABI Mach-O File Format Reference"), and of universal files the object or archive for
+ * the architecture. Names of C are looked up as in C: `puts` finds _puts, and main is found as `main`. A name that does
+ * not begin with an underscore in the file has the prefix "\1" here. arm64e is refused. */
 extern TN_API const struct tn_format tn_format_macho_x86_64, tn_format_macho_aarch64;
 
 /* COFF objects, as compilers for Windows make them, with 32-bit section numbers or without (Microsoft, "PE Format").

@@ -30,10 +30,10 @@ static int look_at(void *context, const char *symbol, uint64_t offset, struct tn
 
 static void read_archive(const uint8_t *bytes, size_t size)
 {
-    struct tn__archive archive = {.formats = tn__formats_host,
-                                  .from = &bounds_allocator,
-                                  .name = "fuzz.a",
-                                  .input = {.bytes = bytes, .length = size}};
+    static const struct tn_format *const formats[] = {&tn_format_elf_x86_64, &tn_format_macho_x86_64,
+                                                      &tn_format_macho_aarch64, &tn_format_coff_x86_64, NULL};
+    struct tn__archive archive = {
+        .formats = formats, .from = &bounds_allocator, .name = "fuzz.a", .input = {.bytes = bytes, .length = size}};
     struct tn__member member;
     struct tn_error err;
     bool end = false;

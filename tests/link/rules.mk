@@ -222,13 +222,19 @@ macho_cpp_flags := -w -ffreestanding
 macho := program_O0 program_O2 other weak_1 weak_2 throws bounds_1 bounds_2 frames \
 	throws_compact_O0 throws_compact_O2 throws_compact_omit
 macho_objects := $(if $(with_llvm),$(macho:%=$(link_data)/macho/%.o))
-macho_archives := $(if $(with_llvm),$(link_data)/macho/darwin.a $(link_data)/macho/gnu.a $(link_data)/macho/universal.o)
+macho_archives := $(if $(with_llvm),$(addprefix $(link_data)/macho/,\
+	darwin.a gnu.a universal.a universal64.a universal.o))
 $(BUILD)/tests/link/format/macho: | $(macho_objects) $(macho_archives)
 $(link_data)/macho/darwin.a $(link_data)/macho/gnu.a: $(link_data)/macho/other.o $(link_data)/macho/weak_1.o
 	@rm -f $@
 	$(call step,AR)$(llvm_bin)/llvm-ar --format=$(basename $(@F)) rcsD $@ $^
+$(link_data)/macho/arm64.a: $(link_data)/macho/arm64.o
+	@rm -f $@
+	$(call step,AR)$(llvm_bin)/llvm-ar --format=darwin rcsD $@ $^
 $(link_data)/macho/universal.o: $(link_data)/macho/other.o $(link_data)/macho/arm64.o
 	$(call step,LIPO)$(llvm_bin)/llvm-lipo -create $^ -output $@
+$(link_data)/macho/universal.a $(link_data)/macho/universal64.a: $(link_data)/macho/arm64.a $(link_data)/macho/darwin.a
+	$(call step,LIPO)$(llvm_bin)/llvm-lipo $(if $(findstring 64,$(@F)),-fat64) -create $^ -output $@
 $(link_data)/macho/arm64.o: tests/link/data/macho/other.c
 	@mkdir -p $(@D)
 	$(call step,CC)$(llvm_bin)/clang --target=arm64-apple-macos13 -O2 $(macho_flags) -c $< -o $@

@@ -117,6 +117,7 @@ static bool show_archive(const struct file *file, const struct settings *setting
 {
     struct tn__archive archive = {
         .name = (char *)file->name,
+        .formats = tool_seen_formats,
         .input = {.size = sizeof archive.input, .name = file->name, .bytes = file->bytes, .length = file->size}};
     struct tn__member member;
     struct tn_error error;

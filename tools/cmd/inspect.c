@@ -288,6 +288,7 @@ static bool inspect_member(const struct tn__archive *archive, const struct tn__m
 static bool inspect_archive(const struct file *file, struct view *view)
 {
     struct tn__archive archive = {.name = (char *)file->name,
+                                  .formats = tool_seen_formats,
                                   .input = {.size = sizeof archive.input,
                                             .name = file->name,
                                             .bytes = file->bytes,

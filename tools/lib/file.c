@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "image/format/format.h"
 #include "lib/watch.h"
+#include "link/format/archive.h"
 #include "link/format/object.h"
 
 /* ---- kinds ---- */
@@ -23,8 +24,9 @@ static const struct {
     size_t length;
     enum file_kind kind;
 } magics[] = {
-    {"!<arch>\n", 8, FILE_ARCHIVE}, {"!<thin>\n", 8, FILE_ARCHIVE},   {TN__IMAGE_SHARD_MAGIC, 8, FILE_SHARD},
-    {"BC\xC0\xDE", 4, FILE_IR},     {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
+    {TN__IMAGE_SHARD_MAGIC, 8, FILE_SHARD},
+    {"BC\xC0\xDE", 4, FILE_IR},
+    {"\xDE\xC0\x17\x0B", 4, FILE_IR}, /* bitcode in Darwin's wrapper */
 };
 
 /* What else the file of an ordinary build may be. */
@@ -61,8 +63,9 @@ static bool tell_kind(struct file *file)
             return true;
         }
     }
-    if (tn__object_is_known((const uint8_t *)file->bytes, file->size)) {
-        file->kind = FILE_OBJECT;
+    bool is_archive = tn__archive_claims(tool_seen_formats, file->bytes, file->size);
+    if (is_archive || tn__object_is_known(file->bytes, file->size)) {
+        file->kind = is_archive ? FILE_ARCHIVE : FILE_OBJECT;
         return true;
     }
     file->kind = FILE_IR;

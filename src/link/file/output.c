@@ -125,8 +125,8 @@ static int add_inputs(const struct tn__output_options *options, struct tn_librar
 {
     int code = 0;
     for (size_t i = 0; i < count && !code; i++)
-        code = tn__archive_claims(inputs[i].bytes, inputs[i].length) ? add_archive(library, &inputs[i], err)
-                                                                     : add_object(library, &inputs[i], err);
+        code = tn__archive_claims(NULL, inputs[i].bytes, inputs[i].length) ? add_archive(library, &inputs[i], err)
+                                                                           : add_object(library, &inputs[i], err);
     for (TN_EACH(struct tn__object, object, &library->queue, queued)) {
         struct tn__object_data *data = object->data;
         adapt_sections(data);

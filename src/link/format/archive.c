@@ -20,14 +20,23 @@ static bool has_magic(const uint8_t *bytes, size_t size, const char *magic)
     return size >= MAGIC && !memcmp(bytes, magic, MAGIC);
 }
 
-bool tn__archive_claims(const uint8_t *bytes, size_t size)
+static void take_part(const struct tn_format *const *formats, const uint8_t **bytes, size_t *size)
 {
+    bool taken = false;
+    for (; formats && *formats && !taken; formats++)
+        taken = (*formats)->reader->take_part && (*formats)->reader->take_part(bytes, size, (*formats)->machine);
+}
+
+bool tn__archive_claims(const struct tn_format *const *formats, const uint8_t *bytes, size_t size)
+{
+    take_part(formats, &bytes, &size);
     return has_magic(bytes, size, "!<arch>\n") || has_magic(bytes, size, "!<thin>\n");
 }
 
 /* Reads a range that lies within the archive. */
 static int need(const struct tn__archive *archive, uint64_t offset, uint64_t size, struct tn_error *err)
 {
+    offset += (uint64_t)(archive->bytes - (const uint8_t *)archive->input.bytes);
     int error = archive->source.partial ? tn__partial_file_need(archive->source.partial, offset, size) : 0;
     return error ? tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %llu bytes at %llu cannot be read: %s",
                             archive->name, (unsigned long long)size, (unsigned long long)offset, strerror(error))
@@ -36,9 +45,7 @@ static int need(const struct tn__archive *archive, uint64_t offset, uint64_t siz
 
 static int need_contents(const struct tn__archive *archive, const struct tn__member *member, struct tn_error *err)
 {
-    return member->bytes
-               ? need(archive, (uint64_t)(member->bytes - (const uint8_t *)archive->input.bytes), member->size, err)
-               : 0;
+    return member->bytes ? need(archive, (uint64_t)(member->bytes - archive->bytes), member->size, err) : 0;
 }
 
 /* ---- members ---- */
@@ -108,7 +115,7 @@ static int bsd_name(const struct tn__archive *archive, struct tn__member *member
     if (!parse_number((const uint8_t *)member->name + 3, NAME - 3, &length) || length > member->size)
         return FAIL("%s: member at %llu: its name is longer than the member", archive->name,
                     (unsigned long long)member->offset);
-    int code = need(archive, (uint64_t)(member->bytes - (const uint8_t *)archive->input.bytes), length, err);
+    int code = need(archive, (uint64_t)(member->bytes - archive->bytes), length, err);
     if (code)
         return code;
     member->name = (const char *)member->bytes;
@@ -131,8 +138,8 @@ static void short_name(struct tn__member *member)
 int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struct tn__member *member, bool *end,
                        struct tn_error *err)
 {
-    const uint8_t *bytes = archive->input.bytes;
-    size_t total = archive->input.length;
+    const uint8_t *bytes = archive->bytes;
+    size_t total = archive->size;
     if (!offset)
         offset = MAGIC;
     *end = offset >= total;
@@ -166,14 +173,15 @@ int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struc
 
 int tn__archive_open(struct tn__archive *archive, struct tn_error *err)
 {
-    const uint8_t *bytes = archive->input.bytes;
-    size_t total = archive->input.length;
-    int code = need(archive, 0, tn__min64(total, MAGIC), err);
+    archive->bytes = archive->input.bytes;
+    archive->size = archive->input.length;
+    int code = need(archive, 0, tn__min64(archive->size, MAGIC), err);
     if (code)
         return code;
-    if (!tn__archive_claims(bytes, total))
+    if (!tn__archive_claims(archive->formats, archive->bytes, archive->size))
         return FAIL("%s: not an archive", archive->name);
-    archive->thin = has_magic(bytes, total, "!<thin>\n");
+    take_part(archive->formats, &archive->bytes, &archive->size);
+    archive->thin = has_magic(archive->bytes, archive->size, "!<thin>\n");
     /* Special members come first, the table of long names after the symbol tables. */
     struct tn__member member;
     bool end;
@@ -245,7 +253,7 @@ static int bsd_index(const struct tn__archive *archive, const struct tn__member 
     const char *names = (const char *)array + pairs + width;
     if (names_size > index->size - 2 * width - pairs)
         return bad_index(archive, err);
-    uint64_t sum = 0, most = (1 << 20) + 64 * (uint64_t)archive->input.length; /* as tn__names_limit */
+    uint64_t sum = 0, most = (1 << 20) + 64 * (uint64_t)archive->size; /* as tn__names_limit */
     for (uint64_t at = 0; at + 2 * width <= pairs; at += 2 * width) {
         uint64_t name = little_endian(array + at, width);
         const char *end = name < names_size ? memchr(names + name, '\0', (size_t)(names_size - name)) : NULL;
@@ -255,7 +263,7 @@ static int bsd_index(const struct tn__archive *archive, const struct tn__member 
         if (sum > most)
             return FAIL("%s: the names of its symbol index are too long in sum, for a file of %zu bytes: they share "
                         "bytes",
-                        archive->name, archive->input.length);
+                        archive->name, archive->size);
         int code = define(context, names + name, little_endian(array + at + width, width), err);
         if (code)
             return code;

@@ -21,6 +21,8 @@ struct tn__archive {
     struct tn__archive *next;
     struct tn_input input;
     struct tn__source source;
+    const uint8_t *bytes; /* of the input or, if that is universal, of its part for one of the formats */
+    size_t size;
     const struct tn_format *const *formats; /* of its members */
     char *name;
     bool thin;
@@ -39,8 +41,10 @@ struct tn__member {
     uint64_t offset, next; /* of this member's header and of the next one */
 };
 
-bool tn__archive_claims(const uint8_t *bytes, size_t size);
-/* Checks the magic and finds the table of long names. TN_EFORMAT. */
+/* True for archives, and for universal files whose part for the first of the formats that has one is an archive. The
+ * formats, up to NULL, may be NULL. */
+bool tn__archive_claims(const struct tn_format *const *formats, const uint8_t *bytes, size_t size);
+/* Finds that part, checks the magic and finds the table of long names. TN_EFORMAT. */
 int tn__archive_open(struct tn__archive *archive, struct tn_error *err);
 /* Reads the member whose header is at `offset`; 0: the first one. Sets *end if there is none. */
 int tn__archive_member(const struct tn__archive *archive, uint64_t offset, struct tn__member *member, bool *end,

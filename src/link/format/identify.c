@@ -160,14 +160,34 @@ static int fail_elf(const struct tn__object_data *object, const struct tn_format
         object->name, found->name, b[EI_CLASS], b[EI_DATA], machine);
 }
 
+/* The machine of a Mach-O file or, in a universal one, of the first part that there is a reader for. */
+static const struct macho_machine *find_macho(const uint8_t *bytes, size_t size)
+{
+    enum { HEADER = 8, PART = 20, PART_64 = 32 };
+    size_t part = bytes[3] == 0xbf ? PART_64 : PART;
+    bool universal = is_universal(bytes, size);
+    const uint8_t *at = bytes + (universal ? HEADER : 4);
+    for (unsigned count = universal ? bytes[7] : 1; count && tn__inside((uint64_t)(at - bytes), 4, size); count--) {
+        uint32_t machine = universal ? __builtin_bswap32(tn__get32(at)) : tn__get32(at);
+        for (size_t i = 0; i < TN_COUNT(macho_machines); i++)
+            if (macho_machines[i].machine == machine)
+                return &macho_machines[i];
+        at += part;
+    }
+    return NULL;
+}
+
 static int fail_macho(const struct tn__object_data *object, const struct tn_format *const *formats,
                       struct tn_error *err)
 {
-    uint32_t machine = object->size >= 8 ? tn__get32(object->bytes + 4) : 0;
-    for (size_t i = 0; i < TN_COUNT(macho_machines); i++)
-        if (macho_machines[i].machine == machine)
-            return fail_unnamed(object, formats, macho_machines[i].name, macho_machines[i].format, err);
-    return tn__fail(err, TN_EFORMAT, "%s: a Mach-O file for an unknown machine (CPU type %#x)", object->name, machine);
+    const struct macho_machine *found = find_macho(object->bytes, object->size);
+    if (found)
+        return fail_unnamed(object, formats, found->name, found->format, err);
+    if (is_universal(object->bytes, object->size))
+        return tn__fail(err, TN_EFORMAT, "%s: a universal Mach-O file without a part for a known machine",
+                        object->name);
+    return tn__fail(err, TN_EFORMAT, "%s: a Mach-O file for an unknown machine (CPU type %#x)", object->name,
+                    object->size >= 8 ? tn__get32(object->bytes + 4) : 0);
 }
 
 int tn__object_fail_format(const struct tn__object_data *object, const struct tn_format *const *formats,
@@ -175,11 +195,8 @@ int tn__object_fail_format(const struct tn__object_data *object, const struct tn
 {
     if (is_elf(object->bytes, object->size))
         return fail_elf(object, formats, err);
-    if (is_macho(object->bytes, object->size))
+    if (is_macho(object->bytes, object->size) || is_universal(object->bytes, object->size))
         return fail_macho(object, formats, err);
-    if (is_universal(object->bytes, object->size))
-        return tn__fail(err, TN_ENOTSUP, "%s: a universal Mach-O file without a part of the formats of this session",
-                        object->name);
     const struct magic *magic = find_magic(object->bytes, object->size);
     const struct coff_machine *coff = magic ? NULL : find_coff(object->bytes, object->size);
     if (coff && coff->format)

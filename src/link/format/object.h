@@ -195,6 +195,9 @@ struct tn__reader {
     /* True for files of this format, for the architecture that they know by this number (0: for any). Also true for
      * files that are too short to say. */
     bool (*claims)(const uint8_t *bytes, size_t size, uint32_t machine);
+    /* Of files that have a part for each of several machines: changes *bytes and *size to the part for this one. False:
+     * it is no such file, or has none for it. NULL: the format has no such files. */
+    bool (*take_part)(const uint8_t **bytes, size_t *size, uint32_t machine);
     /* Fills in the arrays of an object whose name, bytes, size, format and architecture are set; allocates in its
      * arena. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
     int (*read)(struct tn__object_data *object, struct tn_error *err);

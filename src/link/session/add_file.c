@@ -17,8 +17,9 @@ static void close_partial(void *partial, const void *bytes, size_t length)
 static int add_input(struct tn_library *library, const struct tn_input *input, struct tn__source source,
                      struct tn_error *err)
 {
-    int code = tn__archive_claims(input->bytes, input->length) ? tn__library_add_archive(library, input, source, err)
-                                                               : tn__library_add_object(library, input, source, err);
+    int code = tn__archive_claims(library->session->formats, input->bytes, input->length)
+                   ? tn__library_add_archive(library, input, source, err)
+                   : tn__library_add_object(library, input, source, err);
     if (code)
         input->release(input->context, input->bytes, input->length);
     return code;
@@ -29,13 +30,13 @@ static int fail_file(int error, const char *path, struct tn_error *err)
     return tn__fail(err, error == ENOMEM ? TN_ENOMEM : TN_EIO, "%s: %s", path, strerror(error));
 }
 
-/* Of an object all parts are needed. */
+/* Of an object and of a universal file all parts are needed. */
 static int add_partial(struct tn_library *library, struct tn_input *input, struct tn__partial_file *partial,
                        struct tn_error *err)
 {
     enum { MAGIC = 8 }; /* the file is larger */
     int error = tn__partial_file_need(partial, 0, MAGIC);
-    if (!error && !tn__archive_claims(input->bytes, input->length))
+    if (!error && !tn__archive_claims(NULL, input->bytes, input->length))
         error = tn__partial_file_need(partial, 0, input->length);
     if (error) {
         tn__partial_file_close(partial);

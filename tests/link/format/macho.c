@@ -203,7 +203,7 @@ static void archive_of(const char *name)
     struct fixture f = open_fixture(&options);
     struct tn_error err;
     char path[64];
-    snprintf(path, sizeof path, "macho/%s.a", name);
+    snprintf(path, sizeof path, "macho/%s", name);
     add(&f, "program_O2");
     assert_ok(tn_add_file(f.library, data_file(path), &err), &err);
     check_program(&f);
@@ -211,16 +211,12 @@ static void archive_of(const char *name)
     close_fixture(&f);
 }
 
-static void test_darwin_archive(void **state)
+static void test_archives(void **state)
 {
     (void)state;
-    archive_of("darwin");
-}
-
-static void test_gnu_archive(void **state)
-{
-    (void)state;
-    archive_of("gnu");
+    static const char *const names[] = {"darwin.a", "gnu.a", "universal.a", "universal64.a"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        archive_of(names[i]);
 }
 
 static void test_universal(void **state)
@@ -243,7 +239,7 @@ static void test_not_named(void **state)
     struct fixture f = open_fixture(NULL);
     struct tn_error err;
     assert_error(tn_add_file(f.library, file_of("other"), &err), TN_ENOTSUP, &err, "tn_format_macho_x86_64");
-    assert_error(tn_add_file(f.library, file_of("universal"), &err), TN_ENOTSUP, &err, "universal");
+    assert_error(tn_add_file(f.library, file_of("universal"), &err), TN_ENOTSUP, &err, "tn_format_macho_");
     close_fixture(&f);
     f = open_fixture(&options);
     assert_error(tn_add_file(f.library, file_of("arm64"), &err), TN_ENOTSUP, &err, "tn_format_macho_aarch64");
@@ -449,15 +445,14 @@ static void test_compact_stripping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_c_unoptimised),      cmocka_unit_test(test_c_optimised),
-        cmocka_unit_test(test_stripping),          cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_one_copy),           cmocka_unit_test(test_other_copy),
-        cmocka_unit_test(test_exceptions),         cmocka_unit_test(test_darwin_archive),
-        cmocka_unit_test(test_gnu_archive),        cmocka_unit_test(test_universal),
-        cmocka_unit_test(test_not_named),          cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_segment_bounds),     cmocka_unit_test(test_observers),
-        cmocka_unit_test(test_exceptions_compact), cmocka_unit_test(test_compact_frames),
-        cmocka_unit_test(test_compact_stripping),
+        cmocka_unit_test(test_c_unoptimised),  cmocka_unit_test(test_c_optimised),
+        cmocka_unit_test(test_stripping),      cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_one_copy),       cmocka_unit_test(test_other_copy),
+        cmocka_unit_test(test_exceptions),     cmocka_unit_test(test_archives),
+        cmocka_unit_test(test_universal),      cmocka_unit_test(test_not_named),
+        cmocka_unit_test(test_bounds),         cmocka_unit_test(test_segment_bounds),
+        cmocka_unit_test(test_observers),      cmocka_unit_test(test_exceptions_compact),
+        cmocka_unit_test(test_compact_frames), cmocka_unit_test(test_compact_stripping),
     };
     return cmocka_run_group_tests_name("link/macho", tests, NULL, NULL);
 }

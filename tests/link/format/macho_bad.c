@@ -299,62 +299,13 @@ static void test_no_memory(void **state)
     free(file.at);
 }
 
-/* ---- universal files ---- */
-
-static void put_big(uint8_t *at, uint32_t value)
-{
-    tn__put32(at, __builtin_bswap32(value));
-}
-
-/* A part for another machine, then one for x86-64. */
-static struct bytes universal(void)
-{
-    enum { AT = 64 };
-    struct bytes part = built(), file = {calloc(1, AT + part.size), AT + part.size};
-    put_big(file.at, TN__MACHO_UNIVERSAL);
-    put_big(file.at + 4, 2);
-    put_big(file.at + 8, TN__MACHO_ARM64);
-    put_big(file.at + 28, TN__MACHO_X86_64);
-    put_big(file.at + 36, AT);
-    put_big(file.at + 40, (uint32_t)part.size);
-    memcpy(file.at + AT, part.at, part.size);
-    free(part.at);
-    return file;
-}
-
-static void test_universal(void **state)
-{
-    (void)state;
-    const struct tn_session_options options = {.size = sizeof options, .formats = formats};
-    struct fixture f = open_fixture(&options);
-    struct bytes file = universal();
-    add_bytes(&f, "universal.o", file.at, file.size);
-    link_all(&f);
-    lookup(&f, "first");
-    close_fixture(&f);
-    struct tn_error err;
-    f = open_fixture(&options);
-    put_big(file.at + 28, 18); /* PowerPC */
-    assert_error(try_add_bytes(&f, "universal.o", file.at, file.size, &err), TN_ENOTSUP, &err, "without a part");
-    put_big(file.at + 28, TN__MACHO_X86_64);
-    put_big(file.at + 36, (uint32_t)file.size);
-    assert_error(try_add_bytes(&f, "universal.o", file.at, file.size, &err), TN_EFORMAT, &err, "does not lie inside");
-    close_fixture(&f);
-    free(file.at);
-}
-
-static void test_spoiled_universal(void **state)
-{
-    (void)state;
-    struct bytes file = universal();
-    spoil_prefixes(file, SPOIL_HERE);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_good),   cmocka_unit_test(test_prefixes),  cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_universal), cmocka_unit_test(test_spoiled_universal),
+        cmocka_unit_test(test_is_good),
+        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_no_memory),
     };
     spoil_formats = formats;
     return RUN_ROWS("link/macho_bad", rows, check_row) +

@@ -30,43 +30,60 @@ static bool is_universal(const uint8_t *bytes, size_t size)
            big32(bytes + 4) <= MOST_SLICES;
 }
 
-/* Finds the part of a universal file for this architecture; false if there is none in it. */
-static bool find_slice(const uint8_t *bytes, size_t size, uint32_t machine, uint64_t *offset, uint64_t *length)
+/* Parts that only some processors of the machine can run. */
+static bool is_special(uint32_t subtype)
 {
-    bool wide = big32(bytes) == TN__MACHO_UNIVERSAL64;
-    size_t entry = wide ? TN__MACHO_SLICE64 : TN__MACHO_SLICE;
+    return (subtype & TN__MACHO_SUBTYPE_MASK) == TN__MACHO_ARM64E ||
+           (subtype & TN__MACHO_SUBTYPE_MASK) == TN__MACHO_HASWELL;
+}
+
+/* Finds the part of a universal file for this machine, rather one for all of its processors; NULL: there is none. */
+static const uint8_t *find_slice(const uint8_t *bytes, size_t size, uint32_t machine)
+{
+    size_t entry = big32(bytes) == TN__MACHO_UNIVERSAL64 ? TN__MACHO_SLICE64 : TN__MACHO_SLICE;
     uint32_t count = big32(bytes + 4);
+    const uint8_t *found = NULL;
     for (uint32_t i = 0; i < count && tn__inside(TN__MACHO_SLICES + i * entry, entry, size); i++) {
         const uint8_t *slice = bytes + TN__MACHO_SLICES + i * entry;
-        if (big32(slice) != machine)
-            continue;
-        *offset = wide ? big64(slice + 8) : big32(slice + 8);
-        *length = wide ? big64(slice + 16) : big32(slice + 12);
-        return true;
+        if (big32(slice) == machine && (!found || (is_special(big32(found + 4)) && !is_special(big32(slice + 4)))))
+            found = slice;
     }
-    return false;
+    return found;
+}
+
+static bool take_part(const uint8_t **bytes, size_t *size, uint32_t machine)
+{
+    const uint8_t *slice = is_universal(*bytes, *size) ? find_slice(*bytes, *size, machine) : NULL;
+    if (!slice)
+        return false;
+    bool wide = big32(*bytes) == TN__MACHO_UNIVERSAL64;
+    uint64_t offset = wide ? big64(slice + 8) : big32(slice + 8);
+    uint64_t length = wide ? big64(slice + 16) : big32(slice + 12);
+    uint64_t table = TN__MACHO_SLICES + big32(*bytes + 4) * (uint64_t)(wide ? TN__MACHO_SLICE64 : TN__MACHO_SLICE);
+    if (offset < table || !tn__inside(offset, length, *size))
+        return false;
+    *bytes += offset;
+    *size = (size_t)length;
+    return true;
 }
 
 static int take_slice(struct tn__macho_reader *r)
 {
     struct tn__object_data *object = r->object;
-    uint64_t offset, length;
     if (!is_universal(object->bytes, object->size))
         return 0;
-    if (!find_slice(object->bytes, object->size, object->format->machine, &offset, &length) ||
-        !tn__inside(offset, length, object->size))
+    if (!take_part(&object->bytes, &object->size, object->format->machine))
         return FAIL(r, "%s: the part for %s does not lie inside the universal file's %zu bytes", object->name,
                     object->arch->name, object->size);
-    object->bytes += offset;
-    object->size = (size_t)length;
+    if (tn__archive_claims(NULL, object->bytes, object->size))
+        return FAIL(r, "%s: the part for %s is an archive, not an object", object->name, object->arch->name);
     return 0;
 }
 
 static bool claims(const uint8_t *bytes, size_t size, uint32_t machine)
 {
-    uint64_t offset, length;
     if (is_universal(bytes, size))
-        return find_slice(bytes, size, machine, &offset, &length);
+        return find_slice(bytes, size, machine);
     if (size < 4 || tn__get32(bytes) != TN__MACHO_MAGIC)
         return false;
     return size < TN__MACHO_HEADER || tn__get32(bytes + TN__MACHO_CPU) == machine;
@@ -232,4 +249,10 @@ static int read(struct tn__object_data *object, struct tn_error *err)
 }
 
 const struct tn__reader tn__reader_macho = {
-    .name = "Mach-O", .c_prefix = '_', .rename = tn__archive_rename, .claims = claims, .read = read};
+    .name = "Mach-O",
+    .c_prefix = '_',
+    .rename = tn__archive_rename,
+    .claims = claims,
+    .take_part = take_part,
+    .read = read,
+};

@@ -15,7 +15,7 @@ enum {
 
 /* cputype, cpusubtype without the capability bits. */
 enum { TN__MACHO_X86_64 = 0x01000007, TN__MACHO_ARM64 = 0x0100000c };
-enum { TN__MACHO_SUBTYPE_MASK = 0x00ffffff, TN__MACHO_ARM64E = 2 };
+enum { TN__MACHO_SUBTYPE_MASK = 0x00ffffff, TN__MACHO_ARM64E = 2, TN__MACHO_HASWELL = 8 };
 
 /* Places of members: MAGIC is that of struct mach_header_64, and so on. */
 enum { /* struct mach_header_64 */
