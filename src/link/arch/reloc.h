@@ -44,7 +44,7 @@ enum tn__value {
 enum tn__slot {
     TN__SLOT_NONE = 0,
     TN__SLOT_ADDRESS,   /* S */
-    TN__SLOT_TLS_INDEX, /* two words for __tls_get_addr: 1, S */
+    TN__SLOT_TLS_INDEX, /* two words for __tls_get_addr: 1, S - tls_index_bias */
     TN__SLOT_TLS_BASE,  /* the same for the beginning of all thread-local storage; one per object */
     TN__SLOT_TLS_DESC,  /* two words: a function, S */
     TN__SLOTS,
@@ -215,7 +215,7 @@ struct tn__arch {
      * thread pointer, or begins `tls_gap` bytes above it. */
     bool tls_above;
     uint8_t tls_gap;
-    uint16_t tls_index_bias; /* what the C library's __tls_get_addr adds to the second word of a slot */
+    uint16_t tls_index_bias; /* what __tls_get_addr adds to the second word of a slot */
     /* Rewrites instructions so that they need no GOT slot. Returns how many bytes from the field on are final then; 0,
      * without any change, if it cannot or the values do not fit. */
     uint64_t (*relax)(const struct tn__sequence *code);

@@ -222,7 +222,7 @@ static void fill_got(const struct tn__link *link, const struct tn__object *objec
             if (kind == TN__SLOT_ADDRESS)
                 tn__put64(at, plan->addresses[i]);
             else
-                tn__tls_fill_slot(at, kind, plan->addresses[i], descriptor);
+                tn__tls_fill_slot(at, kind, plan->addresses[i], descriptor, object->data->arch->tls_index_bias);
         }
 }
 

@@ -108,6 +108,13 @@ static int check_absolute(const struct finder *f, const struct tn__section *sect
                     f->object->name, section->name, reloc->offset, row->name, symbol->name);
 }
 
+static int fail_variable(const struct finder *f, uint32_t symbol)
+{
+    return tn__fail(f->o->err, TN_ENOTSUP,
+                    "%s: '%s' is a thread-local variable of another file; declare it as initial-exec", f->object->name,
+                    f->object->data->symbols[symbol].name);
+}
+
 static int find_in_reloc(const struct finder *f, const struct tn__section *section, const struct tn__reloc *reloc)
 {
     const struct tn__object_data *data = f->object->data;
@@ -118,6 +125,9 @@ static int find_in_reloc(const struct finder *f, const struct tn__section *secti
                         "): %s is for code of a program, not of a file that is loaded; compile it with "
                         "-fPIC",
                         f->object->name, section->name, reloc->offset, row->name);
+    uint32_t import;
+    if (row->flags & TN__R_TLS && !row->slot && tn__output_is_import(f->o, data->symbols[reloc->symbol].entry, &import))
+        return fail_variable(f, reloc->symbol);
     bool wide = row->field == TN__F_LE64, instruction = row->field >= TN__FIELDS;
     bool unchecked = row->bits > MOST_BITS || !(row->flags & (TN__R_SIGNED | TN__R_UNSIGNED));
     if (row->flags & TN__R_TLS || row->bits <= PAGE_BITS || (!wide && !(instruction && unchecked)))
@@ -150,9 +160,7 @@ static int find_variable(const struct finder *f, enum tn__slot kind, uint32_t sy
         return add_site(f, offset, TN__DYNAMIC_TLS_IMPORT, import, 0);
     if (kind == TN__SLOT_TLS_DESC)
         return add_site(f, offset, TN__DYNAMIC_TLS_DESC_IMPORT, import, 0);
-    return tn__fail(f->o->err, TN_ENOTSUP,
-                    "%s: '%s' is a thread-local variable of another file; declare it as initial-exec", f->object->name,
-                    f->object->data->symbols[symbol].name);
+    return fail_variable(f, symbol);
 }
 
 static int find_in_slot(const struct finder *f, enum tn__slot kind, uint32_t symbol, uint64_t offset)
@@ -310,8 +318,6 @@ static void finish_word(const struct tn__output_link *o, struct tn__output_reloc
         reloc->addend = tn__get64(word) - o->base;
     else if (reloc->fixup == TN__DYNAMIC_TLS_OFFSET)
         reloc->addend = tn__get64(word);
-    if (reloc->fixup == TN__DYNAMIC_TLS_MODULE)
-        tn__put64(word + 8, tn__get64(word + 8) - o->output->arch->tls_index_bias);
     tn__put64(word, reloc->fixup == TN__DYNAMIC_RELATIVE ? reloc->addend : 0);
     reloc->address -= o->base;
 }

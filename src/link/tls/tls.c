@@ -257,13 +257,13 @@ void tn__tls_give(struct tn__range *range)
 /* ---- what loaded code reads and calls ---- */
 
 /* Arguments of __tls_get_addr (Drepper, "ELF Handling For Thread-Local Storage", 3.4), or a TLS descriptor. */
-void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor)
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor, uint16_t bias)
 {
     tn__put64(at, kind == TN__SLOT_TLS_DESC ? descriptor : 1);
-    tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : distance);
+    tn__put64(at + 8, kind == TN__SLOT_TLS_BASE ? 0 : kind == TN__SLOT_TLS_INDEX ? distance - bias : distance);
 }
 
 void *tn__tls_get_addr(const uint64_t index[2])
 {
-    return tn__thread_pointer() + index[1];
+    return tn__thread_pointer() + index[1] + tn__arch_host->tls_index_bias;
 }

@@ -28,8 +28,8 @@ int tn__tls_publish(struct tn__range *range, const uint8_t *initial, size_t size
 void tn__tls_give(struct tn__range *range);
 
 /* Fills in the two words of a GOT slot for a variable at this distance from the thread pointer. `descriptor` is the
- * address of the function that a TLS descriptor calls. */
-void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor);
+ * address of the function that a TLS descriptor calls; `bias` what __tls_get_addr adds. */
+void tn__tls_fill_slot(uint8_t *at, enum tn__slot kind, uint64_t distance, uint64_t descriptor, uint16_t bias);
 
 /* ---- a larger reserve ---- */
 
@@ -49,7 +49,8 @@ void tn__tls_use(struct tn__tls_area *area);
 /* Sets the initial values in the area of a thread that is being created; the program calls it for each. */
 void tn__tls_fill(uint8_t *thread_pointer);
 
-/* Called by loaded code instead of the C library's __tls_get_addr; index[1] is a distance from the thread pointer. */
+/* Called by loaded code instead of the C library's __tls_get_addr; index[1], with the machine's bias
+ * added, is a distance from the thread pointer. */
 void *tn__tls_get_addr(const uint64_t index[2]);
 
 /* Called by TLS descriptors of loaded code, with a calling convention of its own, so it is in a file per host,

@@ -208,9 +208,7 @@ static uint64_t target_of(const struct field *field, uint64_t value, uint64_t go
 
 static bool is_same_slot(const struct field *field, const uint8_t *ours, const uint8_t *theirs)
 {
-    bool index = field->slot_row->slot == TN__SLOT_TLS_INDEX;
-    uint64_t bias = index ? field->object->data->arch->tls_index_bias : 0;
-    return !memcmp(ours, theirs, 8) && (!index || tn__get64(ours + 8) - bias == tn__get64(theirs + 8));
+    return !memcmp(ours, theirs, field->slot_row->slot == TN__SLOT_TLS_INDEX ? 16 : 8);
 }
 
 /* True if both are the same instruction for slots that hold the same; *theirs is that of ld.lld. */

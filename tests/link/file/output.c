@@ -559,14 +559,60 @@ static void test_distances(void **state)
     }
 }
 
+/* Offsets in the thread-local data of the file, as __tls_get_addr takes them. Those in other files are unknown. */
+static void test_thread_local_offsets(void **state)
+{
+    (void)state;
+    enum { R_RISCV_DTPREL64 = 9 };
+    static const struct {
+        const struct tn_format *formats[2];
+        uint16_t machine;
+        uint32_t type;
+        uint64_t value;
+    } rows[] = {{{&tn_format_elf_x86_64}, EM_X86_64, R_X86_64_DTPOFF64, 12},
+                {{&tn_format_elf_riscv64}, EM_RISCV, R_RISCV_DTPREL64, 12 - 0x800ULL}};
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        static struct elf elf;
+        memset(&elf, 0, sizeof elf);
+        unsigned data = elf_section(&elf, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, words, 8);
+        unsigned tls = elf_section(&elf, ".tdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE | SHF_TLS, words, 16);
+        unsigned own = elf_symbol(&elf, "own", STB_GLOBAL, STT_TLS, tls, 8, 8);
+        unsigned far = elf_symbol(&elf, "far", STB_GLOBAL, STT_TLS, 0, 0, 0);
+        elf_reloc(&elf, data, 0, i % 2 ? far : own, rows[i / 2].type, 4);
+        struct bytes file = elf_finish(&elf);
+        elf_header(file)->e_machine = rows[i / 2].machine;
+        struct tn__output *output;
+        struct tn_error err;
+        const struct tn__output_options options = {.name = "out", .formats = rows[i / 2].formats};
+        int rc = link_output(&options, file, &output, &err);
+        if (i % 2) {
+            assert_error(rc, TN_ENOTSUP, &err, "'far' is a thread-local variable of another file");
+            continue;
+        }
+        assert_ok(rc, &err);
+        assert_int_equal(tn__get64(find(output, ".data")->bytes), rows[i / 2].value);
+        tn__output_free(output);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_relocs),        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_flags),         cmocka_unit_test(test_relr),          cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_beside),        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_distances),     cmocka_unit_test(test_thread_local),
-        cmocka_unit_test(test_debug_strings), cmocka_unit_test(test_many_sections),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_relocs),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_relr),
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_thread_local),
+        cmocka_unit_test(test_debug_strings),
+        cmocka_unit_test(test_many_sections),
+        cmocka_unit_test(test_thread_local_offsets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

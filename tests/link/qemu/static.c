@@ -22,11 +22,36 @@ static int (*choose(void))(void)
 int chosen(void) __attribute__((ifunc("choose")));
 extern int missing __attribute__((weak));
 
+/* In a program, module 1 is the program itself. */
+#ifdef __riscv
+__asm__(".pushsection .data\n"
+        ".balign 8\n"
+        "variable_index: .dword 1\n"
+        ".reloc ., R_RISCV_TLS_DTPREL64, zeroed\n"
+        ".dword 0\n"
+        "beyond: .reloc ., R_RISCV_TLS_DTPREL32, zeroed + 0x804\n"
+        ".word 0\n"
+        ".popsection\n");
+extern const long variable_index[2];
+extern const int beyond;
+extern char *__tls_get_addr(const long variable_index[2]);
+
+static int finds_by_index(void)
+{
+    return __tls_get_addr(variable_index) == (char *)&zeroed && beyond == variable_index[1] + 0x804;
+}
+#else
+static int finds_by_index(void)
+{
+    return 1;
+}
+#endif
+
 static void *count(void *times)
 {
     for (int i = 0; i < *(int *)times; i++)
         counted++, zeroed += chosen();
-    printf("%d %ld\n", counted, zeroed);
+    printf("%d %ld %d\n", counted, zeroed, finds_by_index());
     return NULL;
 }
 

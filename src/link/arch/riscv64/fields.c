@@ -64,6 +64,16 @@ static void put_low6(uint8_t *at, uint64_t v)
     *at = (uint8_t)((*at & 0xc0) | (v & 0x3f));
 }
 
+static void put_dtprel32(uint8_t *at, uint64_t v)
+{
+    tn__put32(at, (uint32_t)(v - TN__RISCV64_DTP_BIAS));
+}
+
+static void put_dtprel64(uint8_t *at, uint64_t v)
+{
+    tn__put64(at, v - TN__RISCV64_DTP_BIAS);
+}
+
 #define FIELD(field) [TN__RISCV64_##field - TN__FIELDS]
 const struct tn__encoder tn__riscv64_encoders[] = {
     FIELD(BRANCH) = {"branch", .put = put_branch, .zeros = 1},
@@ -75,4 +85,6 @@ const struct tn__encoder tn__riscv64_encoders[] = {
     FIELD(RVC_BRANCH) = {"cb", .put = put_rvc_branch, .zeros = 1},
     FIELD(RVC_JUMP) = {"cj", .put = put_rvc_jump, .zeros = 1},
     FIELD(LOW6) = {"low6", .put = put_low6},
+    FIELD(DTPREL32) = {"dtprel32", .put = put_dtprel32},
+    FIELD(DTPREL64) = {"dtprel64", .put = put_dtprel64},
 };

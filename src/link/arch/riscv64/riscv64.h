@@ -23,8 +23,13 @@ enum tn__riscv64_field {
     TN__RISCV64_RVC_BRANCH,          /* CB: 8..1 */
     TN__RISCV64_RVC_JUMP,            /* CJ: 11..1 */
     TN__RISCV64_LOW6,                /* the low bits of a byte: 5..0 */
+    TN__RISCV64_DTPREL32,            /* whole bytes: 31..0 and 63..0 of what __tls_get_addr adds its bias to */
+    TN__RISCV64_DTPREL64,
     TN__RISCV64_FIELDS,
 };
+
+/* What __tls_get_addr adds to the second word of its argument (psABI, "Global Dynamic"): 12 signed bits reach 4 KiB. */
+enum { TN__RISCV64_DTP_BIAS = 0x800 };
 
 /* Forms of instructions that may become shorter (shorten.c), or absolute (relax.c). */
 enum tn__riscv64_form {

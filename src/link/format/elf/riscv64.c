@@ -76,6 +76,8 @@ const struct tn__row tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS] = {
     /* thread-local storage */
     I(21, TLS_GOT_HI20, G_A_P, HI20, 4, 32, HIGH | TLS, ADDRESS),
     I(22, TLS_GD_HI20, G_A_P, HI20, 4, 32, HIGH | TLS, TLS_INDEX),
+    I(8, TLS_DTPREL32, S_A, DTPREL32, 4, 32, TLS, NONE), /* in data */
+    I(9, TLS_DTPREL64, S_A, DTPREL64, 8, 64, TLS, NONE),
     X(29, TPREL_HI20, S_A, HI20, 4, 32, HIGH | TLS | PROGRAM, TLS_HIGH),
     X(30, TPREL_LO12_I, S_A, LO12_I, 4, 12, TLS | PROGRAM, TLS_LOW),
     X(31, TPREL_LO12_S, S_A, LO12_S, 4, 12, TLS | PROGRAM, TLS_LOW),
@@ -95,8 +97,6 @@ const struct tn__row tn__elf_riscv64_rows[TN__ELF_RISCV64_ROWS] = {
     DYNAMIC(5, JUMP_SLOT),
     DYNAMIC(6, TLS_DTPMOD32),
     DYNAMIC(7, TLS_DTPMOD64),
-    DYNAMIC(8, TLS_DTPREL32),
-    DYNAMIC(9, TLS_DTPREL64),
     DYNAMIC(10, TLS_TPREL32),
     DYNAMIC(11, TLS_TPREL64),
     DYNAMIC(12, TLSDESC),
