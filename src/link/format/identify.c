@@ -107,6 +107,7 @@ static const struct coff_machine {
     {0x014c, "32-bit x86 and Windows (COFF)", NULL},
     {0x01c4, "32-bit ARM and Windows (COFF)", NULL},
     {0xa641, "x86-64 and AArch64 and Windows (ARM64EC)", NULL},
+    {0xa64e, "AArch64 and ARM64EC and Windows (ARM64X)", NULL},
 };
 
 /* There is no magic number, so the whole header has to look like one. */

@@ -35,9 +35,10 @@ static struct text split(struct text *text, char at)
     return first;
 }
 
+/* Of a text that one pair of quotes is around. */
 static struct text unquote(struct text text)
 {
-    if (text.length >= 2 && text.at[0] == '"' && text.at[text.length - 1] == '"')
+    if (text.length >= 2 && text.at[0] == '"' && memchr(text.at + 1, '"', text.length - 1) == text.at + text.length - 1)
         return (struct text){text.at + 1, text.length - 2};
     return text;
 }
