@@ -4,7 +4,8 @@
  *     normalize.c    IR of stock clang
  *     retype.c       types of stack memory
  *     scalarize.c    structs and vectors of references become scalars
- *     calls.c        arrays of arguments, typeof, polls, and what else is left of intrinsics
+ *     calls.c        arrays of arguments, typeof, and what else is left of intrinsics
+ *     polls.c        polls
  *     allocations.c  allocation inline
  *     barriers.c     write barriers
  *     globals.c      tables of references in globals
