@@ -33,6 +33,13 @@ static void print_counters(const struct tn_compile_stats *stats)
         {"allocations removed", stats->removed_allocations},
         {"allocations split into fields", stats->split_allocations},
         {"allocations in stack memory", stats->stack_allocations},
+        {"barriers removed", stats->removed_barriers},
+        {"polls removed", stats->removed_polls},
+        {"allocations merged with others", stats->merged_allocations},
+        {"moved out of loops", stats->hoisted},
+        {"accesses of no object", stats->unmanaged_accesses},
+        {"calls devirtualized", stats->devirtualized_calls},
+        {"handlers", stats->handlers},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         fprintf(stderr, "%10" PRIu64 " %s\n", rows[i].count, rows[i].what);

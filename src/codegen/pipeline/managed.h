@@ -12,7 +12,8 @@
 
 #pragma GCC visibility push(hidden)
 
-template <typename Pass, bool (*optimize)(tn__gc *gc, LLVMValueRef function)>
+/* `option`: the optimisation's bit in tn__gc.off. */
+template <typename Pass, unsigned option, bool (*optimize)(tn__gc *gc, LLVMValueRef function)>
 class ManagedPass : public llvm::PassInfoMixin<Pass> {
     tn__gc *gc;
 
@@ -23,7 +24,7 @@ class ManagedPass : public llvm::PassInfoMixin<Pass> {
 
     llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &)
     {
-        bool changed = optimize(gc, llvm::wrap(&function));
+        bool changed = !(gc->off & option) && optimize(gc, llvm::wrap(&function));
         tn__arena_free(&gc->arena);
         if (!changed)
             return llvm::PreservedAnalyses::all();
@@ -33,7 +34,7 @@ class ManagedPass : public llvm::PassInfoMixin<Pass> {
     }
 };
 
-struct AllocOptPass : ManagedPass<AllocOptPass, tn__optimize_allocations> {
+struct AllocOptPass : ManagedPass<AllocOptPass, TN__ALLOC_OPT, tn__optimize_allocations> {
     using ManagedPass::ManagedPass;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "codegen/managed/ir/gc.h"
 #include "codegen/pipeline/pipeline.h"
 
 /* `unset`: no_NAME is what sets the bits. */
@@ -26,6 +27,13 @@ static const struct option {
     {"dump_native", TN__STRIP_PROTOTYPES},
     {"remove_ni", TN__REMOVE_NI},
     {"warn_missed_transformations", TN__WARN_MISSED},
+    {"alloc_opt", TN__ALLOC_OPT},
+    {"barrier_elimination", TN__OMIT_BARRIERS},
+    {"poll_elimination", TN__OMIT_POLLS},
+    {"merge_allocations", TN__MERGE_ALLOCATIONS},
+    {"managed_licm", TN__HOIST},
+    {"propagate_addrspaces", TN__LEAVE_SPACES},
+    {"devirtualize", TN__DEVIRTUALIZE},
     {"external_use", .refusal = "only images have versions of functions: see tenon build"},
     {"sanitize_address", .refusal = "sanitizers are not built in"},
     {"sanitize_memory", .refusal = "sanitizers are not built in"},
@@ -36,7 +44,7 @@ struct tn__stages tn__stages_default(int level)
 {
     return (struct tn__stages){level, TN__LOWER_INTRINSICS | TN__ALWAYS_INLINE | TN__EARLY_SIMPLIFICATIONS |
                                           TN__EARLY_OPTIMIZATIONS | TN__LOOP_OPTIMIZATIONS | TN__SCALAR_OPTIMIZATIONS |
-                                          TN__VECTOR_PIPELINE | TN__CLEANUP | TN__OUR_PASSES};
+                                          TN__VECTOR_PIPELINE | TN__CLEANUP | TN__OUR_PASSES | TN__OPTIMIZATIONS};
 }
 
 static bool is_name(const char *text, size_t length, const char *name)

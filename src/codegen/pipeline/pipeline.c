@@ -159,6 +159,7 @@ static int run_all(struct run *r, const struct tn__stages *stages)
 {
     struct tn__gc *gc = r->gc;
     bool ours = stages->options & TN__OUR_PASSES;
+    gc->off = stages->level ? ~stages->options & TN__OPTIMIZATIONS : TN__OPTIMIZATIONS;
     mark(gc, "BeforeOptimization");
     int code = tn__gc_call_hook(gc, TN_HOOK_BEGIN);
     if (code == TN_OK && ours)
@@ -177,6 +178,7 @@ static int run_all(struct run *r, const struct tn__stages *stages)
         code = run_named(gc, "remove-ni");
     mark(gc, "AfterOptimization");
     r->is_prepared = false; /* a second time, everything starts again */
+    gc->off = 0;
     return code;
 }
 

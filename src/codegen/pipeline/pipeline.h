@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* The options of tenon<...>. */
+/* The options of tenon<...>; those from 1 << 16 on are of managed code (managed/ir/gc.h). */
 enum {
     TN__LOWER_INTRINSICS = 1 << 0,
     TN__ALWAYS_INLINE = 1 << 1,

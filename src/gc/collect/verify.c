@@ -4,8 +4,8 @@
  * start of an object; no header is a forwarding one.
  *
  * Then every object is marked as not logged, and its references are recorded. Before the next collection, each
- * reference of an object that still has that mark must be unchanged, or null, which is stored without a barrier, or in
- * a word that was logged. Of such a word, the object's type has to say that it holds a reference. */
+ * reference of an object that still has that mark must be unchanged, or lead to no object of the heap (null or a
+ * permanent object, which are stored without a barrier), or be in a word that was logged. Of such a word, the object's type has to say that it holds a reference. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +179,7 @@ static void note_stored(struct tn__snapshot *snapshot, const void *slot)
 }
 
 struct comparison {
+    const struct tn_heap *heap;
     const struct tn__snapshot *snapshot;
     const uintptr_t *words;
     bool differs;
@@ -189,7 +190,7 @@ static void compare_slot(void *context, void **slot)
     struct comparison *comparison = context;
     const struct tn__snapshot *snapshot = comparison->snapshot;
     uintptr_t key = (uintptr_t)slot;
-    if (*slot && (uintptr_t)*slot != *comparison->words)
+    if ((uintptr_t)*slot != *comparison->words && tn__is_in_heap(comparison->heap, *slot))
         comparison->differs |= !snapshot->stored_count ||
                                !bsearch(&key, snapshot->stored, snapshot->stored_count, sizeof key, compare_addresses);
     comparison->words++;
@@ -204,7 +205,7 @@ static void compare_snapshot(struct tn_heap *heap)
         sort_stored(snapshot);
     for (size_t at = 0; at < snapshot->count; at += 2 + snapshot->words[at + 1]) {
         void *object = (void *)snapshot->words[at];
-        struct comparison comparison = {snapshot, &snapshot->words[at + 2], false};
+        struct comparison comparison = {heap, snapshot, &snapshot->words[at + 2], false};
         if (*tn__header(object) & TN_GC_UNLOGGED)
             visit_all(object, compare_slot, &comparison);
         if (comparison.differs)

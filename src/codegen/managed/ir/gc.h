@@ -36,9 +36,22 @@ struct tn__gc {
     bool is_optimized;            /* gc-verify ran last: LLVM may have exchanged the types that getelementptr names */
     LLVMTargetMachineRef machine; /* for passes that ask about the target */
     struct tn__watch *watch;      /* NULL: no observer of passes */
+    unsigned off;                 /* optimisations that are not wanted: TN__... below */
     /* While passes run (tn__gc_begin): */
     LLVMBuilderRef builder; /* one for all of them, each of which places it before use */
     LLVMTypeRef nothing, i8, i32, i64, pointer, reference, derived; /* the pointers are in 0, TRACKED and DERIVED */
+};
+
+/* Optimisations of managed code, each of which tenon<no_...> turns off (pipeline.h has the other options). */
+enum {
+    TN__ALLOC_OPT = 1 << 16,
+    TN__OMIT_BARRIERS = 1 << 17,
+    TN__OMIT_POLLS = 1 << 18,
+    TN__MERGE_ALLOCATIONS = 1 << 19,
+    TN__HOIST = 1 << 20,
+    TN__LEAVE_SPACES = 1 << 21,
+    TN__DEVIRTUALIZE = 1 << 22,
+    TN__OPTIMIZATIONS = 0x7f << 16,
 };
 
 /* ---- address spaces ---- */
@@ -88,6 +101,13 @@ int tn__address_operand(LLVMValueRef i);
 LLVMValueRef tn__accessed_value(LLVMValueRef i);
 /* True if it uses this operand as its address, and for nothing else. */
 bool tn__is_only_address(LLVMValueRef user, LLVMValueRef address);
+
+/* What stores a reference into managed memory: a store, an atomic access, or a store of a vector's elements. */
+struct tn__reference_store {
+    LLVMValueRef address, value;
+};
+
+bool tn__stores_reference(LLVMValueRef i, struct tn__reference_store *store); /* false: this does not */
 
 /* ---- attributes (support.c) ---- */
 

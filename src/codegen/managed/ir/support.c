@@ -151,6 +151,16 @@ bool tn__is_only_address(LLVMValueRef user, LLVMValueRef address)
     return operand >= 0;
 }
 
+bool tn__stores_reference(LLVMValueRef i, struct tn__reference_store *store)
+{
+    int operand = tn__is_vector_store(i) ? 1 : tn__address_operand(i);
+    if (operand < 0 || LLVMIsALoadInst(i))
+        return false;
+    store->address = LLVMGetOperand(i, (unsigned)operand);
+    store->value = LLVMGetOperand(i, operand ? 0 : LLVMIsAAtomicCmpXchgInst(i) ? 2 : 1);
+    return tn__space_of(store->address) >= TRACKED && tn__type_holds(LLVMTypeOf(store->value), IN_TRACKED);
+}
+
 /* ---- attributes ---- */
 
 bool tn__has_text(LLVMValueRef function, const char *key)

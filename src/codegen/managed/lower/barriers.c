@@ -5,6 +5,7 @@
  * dropped in favour of these. */
 
 #include "codegen/managed/lower/lower.h"
+#include "codegen/managed/optimize/optimize.h"
 #include "tenon_gc.h"
 
 enum { FAR = 64, PRESERVE_MOST = 14 }; /* instructions to look back; LLVM's number of the calling convention */
@@ -16,19 +17,8 @@ struct barriers {
 
 /* ---- which stores ---- */
 
-/* The address and the value of what stores a reference; false for other instructions. */
-static bool stores_reference(LLVMValueRef i, LLVMValueRef *address, LLVMValueRef *value)
-{
-    int operand = tn__is_vector_store(i) ? 1 : tn__address_operand(i);
-    if (operand < 0 || LLVMIsALoadInst(i))
-        return false;
-    *address = LLVMGetOperand(i, (unsigned)operand);
-    *value = LLVMGetOperand(i, operand ? 0 : LLVMIsAAtomicCmpXchgInst(i) ? 2 : 1);
-    return tn__space_of(*address) >= TRACKED && tn__type_holds(LLVMTypeOf(*value), IN_TRACKED);
-}
-
 /* Where the pointer comes from in the end, if that is no object: an argument, a variable of the stack ... */
-static LLVMValueRef origin(LLVMValueRef address)
+static LLVMValueRef origin_of(LLVMValueRef address)
 {
     while (LLVMIsAAddrSpaceCastInst(address) || LLVMIsAGetElementPtrInst(address))
         address = LLVMGetOperand(address, 0);
@@ -80,12 +70,13 @@ struct report {
 
 static struct report report_of(struct barriers *b, LLVMValueRef store, LLVMValueRef parent)
 {
-    LLVMValueRef address, value, null = LLVMConstNull(b->gc->pointer);
-    stores_reference(store, &address, &value);
-    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind;
-    bool has_slot = is_plain && !LLVMIsConstant(value) && tn__space_of(address) != LOADED;
-    return (struct report){in_space_0(b, parent), has_slot ? in_space_0(b, address) : null,
-                           is_plain ? in_space_0(b, value) : null};
+    struct tn__reference_store s;
+    LLVMValueRef null = LLVMConstNull(b->gc->pointer);
+    tn__stores_reference(store, &s);
+    bool is_plain = LLVMGetTypeKind(LLVMTypeOf(s.value)) == LLVMPointerTypeKind;
+    bool has_slot = is_plain && !LLVMIsConstant(s.value) && tn__space_of(s.address) != LOADED;
+    return (struct report){in_space_0(b, parent), has_slot ? in_space_0(b, s.address) : null,
+                           is_plain ? in_space_0(b, s.value) : null};
 }
 
 /* Goes on to `behind` unless the value is young: then to a new block, where the builder is afterwards. */
@@ -138,14 +129,16 @@ static void insert_test(struct barriers *b, LLVMValueRef store, LLVMValueRef par
 /* The object that the store needs a barrier for, or NULL; asked for all stores before the first barrier is inserted. */
 static LLVMValueRef parent_to_test(struct barriers *b, LLVMValueRef store)
 {
-    LLVMValueRef address, value;
-    stores_reference(store, &address, &value);
-    LLVMValueRef parent = tn__base_of(b->bases, address);
-    bool needed = parent && !LLVMIsNull(value) && !is_fresh(store, parent);
-    if (!parent && LLVMIsAArgument(origin(address)) && tn__space_of(origin(address)) != 0)
+    struct tn__reference_store s;
+    tn__stores_reference(store, &s);
+    LLVMValueRef parent = tn__base_of(b->bases, s.address), origin = origin_of(s.address);
+    bool needed = parent && !LLVMIsNull(s.value) && !is_fresh(store, parent);
+    bool removed = needed && tn__needs_no_barrier(b->gc, store, parent);
+    if (!parent && LLVMIsAArgument(origin) && tn__space_of(origin) != 0)
         tn__gc_reject(b->gc, store, NULL, "parent", "the object that this reference is stored into is not known here");
-    b->gc->stats->barriers_skipped += !needed;
-    return needed ? parent : NULL;
+    b->gc->stats->barriers_skipped += !needed || removed;
+    b->gc->stats->removed_barriers += removed;
+    return needed && !removed ? parent : NULL;
 }
 
 /* ---- moves of memory ---- */
@@ -174,33 +167,34 @@ static void replace_move(struct barriers *b, LLVMValueRef call)
 
 static void guard_function(struct barriers *b, LLVMValueRef function)
 {
-    LLVMValueRef *stores = NULL, address, value;
+    struct tn__reference_store s;
+    LLVMValueRef *stores = NULL;
     size_t count = 0;
     for (TN__EACH_BLOCK(block, function))
         for (TN__EACH_INSTRUCTION(i, block)) {
-            bool is_store = stores_reference(i, &address, &value);
-            if (is_store && LLVMGetTypeKind(LLVMTypeOf(address)) != LLVMPointerTypeKind) /* `scalarize` has left it */
+            bool is_store = tn__stores_reference(i, &s);
+            if (is_store && LLVMGetTypeKind(LLVMTypeOf(s.address)) != LLVMPointerTypeKind) /* `scalarize` has left it */
                 tn__gc_reject(b->gc, i, NULL, "not-scalar", "references are stored into several objects at once");
             else if (is_store || is_move(i) || tn__intrinsic_called(i) == TN__WRITE_BARRIER)
                 TN__APPEND(b->gc, stores, count, i);
         }
     for (size_t i = 0; i < count; i++) { /* bases first: their phis belong to blocks that are split afterwards */
-        if (stores_reference(stores[i], &address, &value))
-            tn__base_of(b->bases, address);
+        if (tn__stores_reference(stores[i], &s))
+            tn__base_of(b->bases, s.address);
         else if (is_move(stores[i]))
             tn__base_of(b->bases, LLVMGetOperand(stores[i], 0));
     }
     tn__bases_simplify(b->bases);
     LLVMValueRef *parents = tn__gc_array(b->gc, count, sizeof(LLVMValueRef));
     for (size_t i = 0; i < count; i++)
-        if (stores_reference(stores[i], &address, &value))
+        if (tn__stores_reference(stores[i], &s))
             parents[i] = parent_to_test(b, stores[i]);
     for (size_t i = 0; i < count; i++) {
         if (parents[i])
             insert_test(b, stores[i], parents[i]);
         else if (is_move(stores[i]))
             replace_move(b, stores[i]);
-        else if (!stores_reference(stores[i], &address, &value))
+        else if (!tn__stores_reference(stores[i], &s))
             LLVMInstructionEraseFromParent(stores[i]);
     }
 }

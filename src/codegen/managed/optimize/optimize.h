@@ -2,7 +2,9 @@
 
 /* Passes that make managed code fast. They run among LLVM's, function by function (pipeline/managed.h), on IR that
  * keeps the contract:
- *     allocations.c  alloc-opt: objects that nothing else sees are no objects */
+ *     allocations.c  alloc-opt: objects that nothing else sees are no objects
+ * and questions that passes ask which lower managed code:
+ *     barriers.c     stores that need no barrier */
 
 #ifndef TENON_CODEGEN_OPTIMIZE_H
 #define TENON_CODEGEN_OPTIMIZE_H
@@ -16,6 +18,10 @@ extern "C" {
 
 /* True if the function has changed; its control flow stays. */
 bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function);
+
+/* Whether a store of a reference into `parent` needs no barrier: the value is permanent, or the object is new, or the
+ * word was logged since the last safepoint. To be asked before the first barrier is inserted. */
+bool tn__needs_no_barrier(struct tn__gc *gc, LLVMValueRef store, LLVMValueRef parent);
 
 #ifdef __cplusplus
 }
