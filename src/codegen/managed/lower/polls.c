@@ -3,7 +3,16 @@
 /* Polls: where threads look for stop requests, besides allocations. */
 
 #include "codegen/managed/lower/lower.h"
+#include "codegen/managed/optimize/optimize.h"
 #include "tenon_gc.h"
+
+struct polls {
+    struct tn__gc *gc;
+    struct tn__map entered;     /* functions that poll when they are entered */
+    const struct tn__cfg *cfg;  /* of the function at hand */
+    bool *looks;                /* blocks in which the thread looks for requests, whatever happens */
+    struct tn__map short_loops; /* their latches, and the headers' numbers + 1 */
+};
 
 static void poll_before(struct tn__gc *gc, LLVMValueRef instruction)
 {
@@ -27,41 +36,126 @@ static void lower_safepoint(struct tn__gc *gc, LLVMValueRef call)
     LLVMInstructionEraseFromParent(call);
 }
 
-static bool allocates(LLVMBasicBlockRef block)
+/* ---- loops ---- */
+
+/* Not each safepoint looks for requests: a callee may return without having met a poll. */
+static bool looks_in(const struct polls *p, LLVMBasicBlockRef block)
 {
+    bool omits = !(p->gc->off & TN__OMIT_POLLS);
     for (TN__EACH_INSTRUCTION(i, block))
-        if (tn__is_allocation(i))
+        if (tn__is_allocation(i) || (omits && (tn__intrinsic_called(i) == TN__SAFEPOINT ||
+                                               (tn__is_call(i) && tn__map_find(&p->entered, LLVMGetCalledValue(i))))))
             return true;
     return false;
 }
 
-/* The ends of the blocks from which loops go on; a loop that allocates each time round looks for requests there. */
-static void poll_in_loops(struct tn__gc *gc, LLVMValueRef function)
+/* True if the thread may come from the block `header` to the block `latch` without looking for requests. */
+static bool is_blind(const struct polls *p, uint32_t latch, uint32_t header)
 {
-    const struct tn__cfg *cfg = tn__cfg_build(gc, function);
-    for (uint32_t b = 0; b < cfg->count; b++) {
-        LLVMValueRef end = LLVMGetBasicBlockTerminator(cfg->blocks[b].block);
-        bool goes_on = false;
-        for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
-            LLVMBasicBlockRef to = LLVMGetSuccessor(end, s);
-            goes_on |= tn__cfg_number(cfg, to) <= b && !allocates(to);
+    struct tn__gc *gc = p->gc;
+    uint32_t *blocks = NULL;
+    size_t count = 0;
+    bool *seen = tn__gc_array(gc, p->cfg->count, sizeof *seen);
+    if (p->looks[latch] || p->looks[header])
+        return false;
+    TN__APPEND(gc, blocks, count, latch);
+    for (size_t i = 0; i < count; i++) {
+        const struct tn__block *block = &p->cfg->blocks[blocks[i]];
+        if (blocks[i] == header || gc->off & TN__OMIT_POLLS)
+            return true;
+        for (uint32_t k = 0; k < block->predecessor_count; k++) {
+            uint32_t from = block->predecessors[k];
+            if (!seen[from] && !p->looks[from])
+                TN__APPEND(gc, blocks, count, from);
+            seen[from] = true;
         }
-        if (goes_on && !allocates(cfg->blocks[b].block))
-            poll_before(gc, end);
     }
+    return false;
+}
+
+static void note_short_loop(void *context, LLVMBasicBlockRef latch, LLVMBasicBlockRef header)
+{
+    struct polls *p = context;
+    *tn__map_add(p->gc, &p->short_loops, latch) = tn__cfg_number(p->cfg, header) + 1;
+}
+
+static bool is_short(const struct polls *p, uint32_t latch, uint32_t header)
+{
+    const uint32_t *of = tn__map_find(&p->short_loops, p->cfg->blocks[latch].block);
+    return of && *of == header + 1;
+}
+
+/* Whether loops go on from the end of this block in which it would be the only place to look. */
+static bool needs_poll(struct polls *p, uint32_t latch)
+{
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(p->cfg->blocks[latch].block);
+    bool needed = false;
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
+        uint32_t header = tn__cfg_number(p->cfg, LLVMGetSuccessor(end, s));
+        if (header > latch || p->looks[latch] || p->looks[header])
+            continue;
+        bool removed = !is_blind(p, latch, header) || is_short(p, latch, header);
+        p->gc->stats->removed_polls += removed;
+        needed |= !removed;
+    }
+    return needed;
+}
+
+/* The ends of the blocks from which loops go on; all of them are found before the first is changed. */
+static void poll_in_loops(struct polls *p, LLVMValueRef function)
+{
+    struct tn__gc *gc = p->gc;
+    LLVMValueRef *ends = NULL;
+    size_t count = 0;
+    p->cfg = tn__cfg_build(gc, function);
+    p->looks = tn__gc_array(gc, p->cfg->count, sizeof *p->looks);
+    p->short_loops = (struct tn__map){0};
+    for (uint32_t b = 0; b < p->cfg->count; b++)
+        p->looks[b] = looks_in(p, p->cfg->blocks[b].block);
+    if (!(gc->off & TN__OMIT_POLLS))
+        tn__each_short_loop(function, note_short_loop, p);
+    for (uint32_t b = 0; b < p->cfg->count; b++)
+        if (needs_poll(p, b))
+            TN__APPEND(gc, ends, count, LLVMGetBasicBlockTerminator(p->cfg->blocks[b].block));
+    for (size_t i = 0; i < count; i++)
+        poll_before(gc, ends[i]);
+}
+
+/* ---- the pass ---- */
+
+static bool is_candidate(LLVMValueRef function)
+{
+    return !LLVMIsDeclaration(function) && !tn__has_text(function, TN__LEAF);
+}
+
+static bool is_entered_with_poll(const struct tn__gc *gc, LLVMValueRef function)
+{
+    return gc->options->polls & TN_POLL_ENTRIES && is_candidate(function) && tn__find_safepoint(function);
+}
+
+static bool is_what_is_called(LLVMValueRef function)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(function);
+    return (tn__is_local(function) || linkage == LLVMExternalLinkage) && !tn__is_naked(function);
 }
 
 void tn__insert_polls(struct tn__gc *gc)
 {
-    tn__each_call(gc, 1u << TN__SAFEPOINT, NULL, lower_safepoint);
+    struct polls p = {.gc = gc};
     for (TN__EACH_FUNCTION(f, gc)) {
-        if (LLVMIsDeclaration(f) || tn__has_text(f, TN__LEAF))
+        if (is_candidate(f))
+            tn__llvm_remove_unreachable(f);
+        if (is_entered_with_poll(gc, f) && is_what_is_called(f))
+            *tn__map_add(gc, &p.entered, f) = 1;
+    }
+    for (TN__EACH_FUNCTION(f, gc)) {
+        if (!is_candidate(f))
             continue;
-        tn__llvm_remove_unreachable(f);
-        bool at_entry = (gc->options->polls & TN_POLL_ENTRIES) && tn__find_safepoint(f);
+        bool at_entry = is_entered_with_poll(gc, f);
         if (gc->options->polls & TN_POLL_LOOPS)
-            poll_in_loops(gc, f);
+            poll_in_loops(&p, f);
         if (at_entry)
             poll_before(gc, LLVMGetNextInstruction(tn__function_block(gc, f)));
     }
+    tn__each_call(gc, 1u << TN__SAFEPOINT, NULL, lower_safepoint);
 }

@@ -4,7 +4,8 @@
  * keeps the contract:
  *     allocations.c  alloc-opt: objects that nothing else sees are no objects
  * and questions that passes ask which lower managed code:
- *     barriers.c     stores that need no barrier */
+ *     barriers.c     stores that need no barrier
+ *     loops.cpp      loops that end soon */
 
 #ifndef TENON_CODEGEN_OPTIMIZE_H
 #define TENON_CODEGEN_OPTIMIZE_H
@@ -22,6 +23,11 @@ bool tn__optimize_allocations(struct tn__gc *gc, LLVMValueRef function);
 /* Whether a store of a reference into `parent` needs no barrier: the value is permanent, or the object is new, or the
  * word was logged since the last safepoint. To be asked before the first barrier is inserted. */
 bool tn__needs_no_barrier(struct tn__gc *gc, LLVMValueRef store, LLVMValueRef parent);
+
+/* Calls `visit` for the ways on which loops go on of which it is known that they end within microseconds. */
+void tn__each_short_loop(LLVMValueRef function,
+                         void (*visit)(void *context, LLVMBasicBlockRef latch, LLVMBasicBlockRef header),
+                         void *context);
 
 #ifdef __cplusplus
 }
