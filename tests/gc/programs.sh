@@ -67,3 +67,8 @@ done
 timeout 120 "$out/deep.plain" 1000000 10000000 >"$out/want" ||
     echo "not ok gc/programs deep, large: the plain program fails with status $?"
 same "deep, large" "$BUILD/tenon" run -O2 "$out/deep.bc" -- 1000000 10000000
+
+# Collections where memory is full, not at each safepoint: only then is the quick side of allocations taken.
+timeout 120 "$out/omitted.plain" 5000 >"$out/want" ||
+    echo "not ok gc/programs omitted, many: the plain program fails with status $?"
+same "omitted, many" env TENON_GC_VERIFY=1 "$BUILD/tenon" run -O2 "$out/omitted.bc" -- 5000

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* Allocation inline, as doc/GC.md says: bump, compare, header, and null for the references. Only the slow side calls,
- * and only that call is a safepoint. What the program stores at once need not be null before. */
+ * and only that call is a safepoint. What the program stores at once need not be null before.
+ *
+ * Allocations that follow each other in a block are made by one bump: if there is room for all objects. The slow side
+ * then is a copy of all that the program does between them, and allocates one object after the other. So nothing is
+ * stored earlier or later than the program says, with regard to safepoints. */
+
+#include <llvm-c/DebugInfo.h>
 
 #include "codegen/managed/lower/lower.h"
 #include "tenon_gc.h"
 
-enum { WORD = 8, MAX_WORDS = 64, LARGE_ALIGNMENT = 16 };
+enum {
+    WORD = 8,
+    MAX_WORDS = 64,
+    LARGE_ALIGNMENT = 16,
+    MOST_TOGETHER = 8, /* allocations by one bump */
+    MOST_BETWEEN = 16, /* instructions from one to the next */
+};
 
 struct allocation {
     struct tn__gc *gc;
@@ -16,6 +28,7 @@ struct allocation {
     uint64_t words;          /* of the payload; 0: not known */
     uint64_t nulls;          /* words that have to be null, if there are at most 64; others are all nulled */
     unsigned alignment;
+    LLVMValueRef header; /* where it goes; of the first one of several */
 };
 
 static LLVMValueRef constant(const struct allocation *a, uint64_t value)
@@ -104,36 +117,122 @@ static LLVMValueRef align_header(struct allocation *a, LLVMValueRef bump)
                              "");
 }
 
-/* The new object's address in space 0, in a block of its own; leaves for `slow` if there is no room. */
-static LLVMValueRef allocate_inline(struct allocation *a, LLVMValueRef block, LLVMBasicBlockRef slow,
-                                    LLVMBasicBlockRef room)
+/* Bytes of the object and its header; of one of known size. */
+static uint64_t total_of(const struct allocation *a)
 {
-    struct tn__gc *gc = a->gc;
-    LLVMValueRef bump_field = tn__field(gc, block, TN_GC_BLOCK_BUMP);
-    LLVMValueRef bump = tn__tag(gc, LLVMBuildLoad2(gc->builder, gc->pointer, bump_field, "bump"), TN__RUNTIME_MEMORY);
-    LLVMValueRef header = align_header(a, bump);
-    LLVMValueRef total = LLVMBuildAdd(gc->builder, a->size, constant(a, TN_GC_HEADER_SIZE), "");
-    LLVMValueRef end = LLVMBuildGEP2(gc->builder, gc->i8, header, &total, 1, "end");
+    return a->words * WORD + TN_GC_HEADER_SIZE;
+}
+
+/* What allocations by one bump have in common. */
+struct bump {
+    LLVMValueRef field, old, end; /* the end is that of the last object */
+};
+
+/* Tests whether there is room, and leaves for one of the two blocks. */
+static struct bump test_room(struct allocation *list, size_t count, LLVMValueRef block, LLVMBasicBlockRef room,
+                             LLVMBasicBlockRef slow)
+{
+    struct tn__gc *gc = list->gc;
+    struct bump b = {.field = tn__field(gc, block, TN_GC_BLOCK_BUMP)};
+    b.old = tn__tag(gc, LLVMBuildLoad2(gc->builder, gc->pointer, b.field, "bump"), TN__RUNTIME_MEMORY);
+    list->header = align_header(list, b.old);
+    LLVMValueRef total = LLVMBuildAdd(gc->builder, list->size, constant(list, TN_GC_HEADER_SIZE), "");
+    for (size_t i = 1; i < count; i++)
+        total = LLVMBuildAdd(gc->builder, total, constant(list, total_of(&list[i])), "");
+    b.end = LLVMBuildGEP2(gc->builder, gc->i8, list->header, &total, 1, "end");
     LLVMValueRef limit = LLVMBuildLoad2(gc->builder, gc->pointer, tn__field(gc, block, TN_GC_BLOCK_LIMIT), "");
     LLVMSetOrdering(limit, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(limit, WORD);
     tn__tag(gc, limit, TN__RUNTIME_MEMORY);
-    tn__likely(gc, LLVMBuildCondBr(gc->builder, LLVMBuildICmp(gc->builder, LLVMIntULE, end, limit, ""), room, slow));
-
-    LLVMPositionBuilderAtEnd(gc->builder, room);
-    tn__tag(gc, LLVMBuildStore(gc->builder, end, bump_field), TN__RUNTIME_MEMORY);
-    if (header != bump)
-        LLVMBuildStore(gc->builder, constant(a, 0), bump);
-    tn__tag(gc, LLVMBuildStore(gc->builder, a->type, header), TN__HEADER_MEMORY);
-    LLVMValueRef object = tn__field(gc, header, TN_GC_HEADER_SIZE);
-    null_words(a, object);
-    return object;
+    LLVMValueRef fits = LLVMBuildICmp(gc->builder, LLVMIntULE, b.end, limit, "");
+    tn__likely(gc, LLVMBuildCondBr(gc->builder, fits, room, slow));
+    return b;
 }
 
-static LLVMValueRef allocate_slowly(struct allocation *a)
+/* Makes the objects in the room that there is, each where the program asked for it. */
+static void allocate_inline(struct allocation *list, size_t count, const struct bump *b)
 {
-    LLVMValueRef arguments[] = {a->asked, a->type};
+    struct tn__gc *gc = list->gc;
+    uint64_t offset = 0;
+    LLVMPositionBuilderBefore(gc->builder, list->call);
+    tn__tag(gc, LLVMBuildStore(gc->builder, b->end, b->field), TN__RUNTIME_MEMORY);
+    if (list->header != b->old)
+        LLVMBuildStore(gc->builder, constant(list, 0), b->old);
+    for (size_t i = 0; i < count; offset += total_of(&list[i++])) {
+        struct allocation *a = &list[i];
+        LLVMPositionBuilderBefore(gc->builder, a->call);
+        LLVMValueRef header = tn__field(gc, list->header, (int64_t)offset);
+        tn__tag(gc, LLVMBuildStore(gc->builder, a->type, header), TN__HEADER_MEMORY);
+        LLVMValueRef object = tn__field(gc, header, TN_GC_HEADER_SIZE);
+        null_words(a, object);
+        LLVMReplaceAllUsesWith(a->call, LLVMBuildAddrSpaceCast(gc->builder, object, LLVMTypeOf(a->call), ""));
+        LLVMInstructionEraseFromParent(a->call);
+    }
+}
+
+static LLVMValueRef allocate_slowly(const struct allocation *a, LLVMValueRef type)
+{
+    LLVMValueRef arguments[] = {a->asked, type};
     return tn__call_runtime(a->gc, false, "tn__gc_allocate", a->gc->reference, arguments, 2);
+}
+
+/* ---- the slow side ---- */
+
+/* Instructions and their copies. */
+struct copies {
+    struct tn__map numbers; /* of the copies, + 1 */
+    LLVMValueRef *list;
+    size_t count;
+};
+
+static LLVMValueRef copy_of(const struct copies *copies, LLVMValueRef value)
+{
+    const uint32_t *number = tn__map_find(&copies->numbers, value);
+    return number ? copies->list[*number - 1] : value;
+}
+
+static LLVMValueRef copy_instruction(struct tn__gc *gc, const struct copies *copies, LLVMValueRef i)
+{
+    LLVMValueRef copy = LLVMInstructionClone(i);
+    for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); k++)
+        LLVMSetOperand(copy, k, copy_of(copies, LLVMGetOperand(i, k)));
+    LLVMInsertIntoBuilder(gc->builder, copy);
+    return copy;
+}
+
+/* Copies what `room` contains to where the builder is; the objects come from calls. */
+static void copy_slowly(struct allocation *list, LLVMBasicBlockRef room, struct copies *copies)
+{
+    struct tn__gc *gc = list->gc;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(room); !LLVMIsATerminatorInst(i); i = LLVMGetNextInstruction(i)) {
+        LLVMValueRef copy =
+            i == list->call ? allocate_slowly(list, copy_of(copies, list->type)) : copy_instruction(gc, copies, i);
+        list += i == list->call;
+        TN__APPEND(gc, copies->list, copies->count, copy);
+        *tn__map_add(gc, &copies->numbers, i) = (uint32_t)copies->count;
+    }
+}
+
+/* Outside of `room`, its values become phis of both sides'. */
+static void join_value(struct tn__gc *gc, LLVMValueRef value, LLVMValueRef copy, LLVMBasicBlockRef done)
+{
+    LLVMBasicBlockRef room = LLVMGetInstructionParent(value);
+    LLVMValueRef *users = NULL, phi = NULL;
+    size_t count = 0;
+    for (TN__EACH_USE(use, value))
+        if (LLVMGetInstructionParent(LLVMGetUser(use)) != room)
+            TN__APPEND(gc, users, count, LLVMGetUser(use));
+    if (count) {
+        LLVMPositionBuilderBeforeInstrAndDbgRecords(gc->builder, LLVMGetFirstInstruction(done));
+        phi = LLVMBuildPhi(gc->builder, LLVMTypeOf(value), "object");
+        LLVMValueRef values[] = {value, copy};
+        LLVMBasicBlockRef blocks[] = {room, LLVMGetInstructionParent(copy)};
+        LLVMAddIncoming(phi, values, blocks, 2);
+    }
+    for (size_t i = 0; i < count; i++)
+        for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(users[i]); k++)
+            if (LLVMGetOperand(users[i], k) == value)
+                LLVMSetOperand(users[i], k, phi);
 }
 
 /* ---- one allocation ---- */
@@ -162,40 +261,138 @@ static void describe_allocation(struct allocation *a)
     a->size = LLVMBuildAnd(a->gc->builder, rounded, constant(a, (uint64_t)-WORD), "");
 }
 
-static void lower_allocation(struct tn__gc *gc, LLVMValueRef call)
+static bool is_inline(const struct allocation *a)
 {
-    struct allocation a = {.gc = gc, .call = call};
-    describe_allocation(&a);
-    if (a.words > TN_GC_LARGEST_INLINE / WORD || a.alignment > LARGE_ALIGNMENT) {
-        LLVMReplaceAllUsesWith(call, allocate_slowly(&a));
-        LLVMInstructionEraseFromParent(call);
-        return;
-    }
-    LLVMValueRef block = tn__function_block(gc, tn__function_of(call));
-    LLVMBasicBlockRef done, slow = tn__make_detour(gc, call, "slow", &done);
-    LLVMBasicBlockRef room = LLVMInsertBasicBlockInContext(gc->context, slow, "room");
-    if (!a.words) { /* of unknown size: perhaps too large */
+    return a->words <= TN_GC_LARGEST_INLINE / WORD && a->alignment <= LARGE_ALIGNMENT;
+}
+
+static void call_runtime(struct allocation *a)
+{
+    LLVMPositionBuilderBefore(a->gc->builder, a->call);
+    LLVMReplaceAllUsesWith(a->call, allocate_slowly(a, a->type));
+    LLVMInstructionEraseFromParent(a->call);
+}
+
+/* Objects of which each is allocated behind the one before, in one block. */
+static void lower_together(struct allocation *list, size_t count)
+{
+    struct tn__gc *gc = list->gc;
+    struct copies copies = {.count = 0};
+    LLVMValueRef block = tn__function_block(gc, tn__function_of(list->call));
+    LLVMBasicBlockRef head = LLVMGetInstructionParent(list->call);
+    LLVMBasicBlockRef done = tn__llvm_split(LLVMGetNextInstruction(list[count - 1].call));
+    LLVMBasicBlockRef room = tn__llvm_split(list->call);
+    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(gc->context, done, "slow");
+    LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(head));
+    LLVMSetValueName2(LLVMBasicBlockAsValue(room), "room", strlen("room"));
+    LLVMSetCurrentDebugLocation2(gc->builder, LLVMInstructionGetDebugLoc(list->call));
+
+    LLVMPositionBuilderAtEnd(gc->builder, slow);
+    copy_slowly(list, room, &copies);
+    LLVMBuildBr(gc->builder, done);
+    size_t n = 0;
+    for (LLVMValueRef i = LLVMGetFirstInstruction(room); n < copies.count; i = LLVMGetNextInstruction(i))
+        join_value(gc, i, copies.list[n++], done);
+
+    LLVMSetCurrentDebugLocation2(gc->builder, LLVMInstructionGetDebugLoc(list->call));
+    LLVMPositionBuilderAtEnd(gc->builder, head);
+    if (!list->words) { /* of unknown size: perhaps too large */
         LLVMBasicBlockRef small = LLVMInsertBasicBlockInContext(gc->context, room, "small");
-        LLVMValueRef fits = LLVMBuildICmp(gc->builder, LLVMIntULE, a.asked, constant(&a, TN_GC_LARGEST_INLINE), "");
+        LLVMValueRef fits =
+            LLVMBuildICmp(gc->builder, LLVMIntULE, list->asked, constant(list, TN_GC_LARGEST_INLINE), "");
         tn__likely(gc, LLVMBuildCondBr(gc->builder, fits, small, slow));
         LLVMPositionBuilderAtEnd(gc->builder, small);
     }
-    LLVMValueRef quick = allocate_inline(&a, block, slow, room);
-    quick = LLVMBuildAddrSpaceCast(gc->builder, quick, LLVMTypeOf(call), "");
-    LLVMBuildBr(gc->builder, done);
-    LLVMPositionBuilderAtEnd(gc->builder, slow);
-    LLVMValueRef values[] = {quick, allocate_slowly(&a)};
-    LLVMBasicBlockRef blocks[] = {room, slow};
-    LLVMBuildBr(gc->builder, done);
-    LLVMPositionBuilderBeforeInstrAndDbgRecords(gc->builder, call);
-    LLVMValueRef object = LLVMBuildPhi(gc->builder, LLVMTypeOf(call), "object");
-    LLVMAddIncoming(object, values, blocks, 2);
-    LLVMReplaceAllUsesWith(call, object);
-    LLVMInstructionEraseFromParent(call);
-    gc->stats->inline_allocations++;
+    struct bump b = test_room(list, count, block, room, slow);
+    allocate_inline(list, count, &b);
+    gc->stats->inline_allocations += count;
+    gc->stats->merged_allocations += count - 1;
+}
+
+/* ---- which ones together ---- */
+
+/* What may be done twice in the code: without effects beyond values and memory, and without ends. */
+static bool may_be_between(LLVMValueRef i)
+{
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMStore:
+    case LLVMLoad:
+    case LLVMGetElementPtr:
+    case LLVMICmp:
+    case LLVMFCmp:
+    case LLVMSelect:
+    case LLVMFreeze:
+    case LLVMFNeg:
+    case LLVMExtractValue:
+    case LLVMInsertValue:
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+        return true;
+    default:
+        return LLVMIsABinaryOperator(i) || LLVMIsACastInst(i);
+    }
+}
+
+/* The next allocation in the block that may be done by the same bump, or NULL. */
+static LLVMValueRef next_together(LLVMValueRef call)
+{
+    LLVMValueRef i = LLVMGetNextInstruction(call);
+    for (unsigned between = 0; i && !tn__is_allocation(i); i = LLVMGetNextInstruction(i))
+        if (between++ == MOST_BETWEEN || !may_be_between(i))
+            return NULL;
+    return i;
+}
+
+/* Bytes that the object takes; 0: it is not allocated together with others. */
+static uint64_t bytes_together(LLVMValueRef call)
+{
+    LLVMValueRef size = LLVMGetOperand(call, 1);
+    LLVMAttributeRef align = tn__attribute(call, LLVMAttributeReturnIndex, "align");
+    uint64_t bytes = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : UINT64_MAX;
+    if (bytes > TN_GC_LARGEST_INLINE || (align && LLVMGetEnumAttributeValue(align) > WORD))
+        return 0;
+    return (bytes ? (bytes + WORD - 1) / WORD * WORD : WORD) + TN_GC_HEADER_SIZE;
+}
+
+/* How many of the calls, of which the first is the first, one bump is for. */
+static size_t count_together(const struct tn__gc *gc, LLVMValueRef *calls, size_t count)
+{
+    uint64_t total = bytes_together(*calls), more = 0;
+    size_t n = 1;
+    if (!total || gc->off & TN__MERGE_ALLOCATIONS)
+        return 1;
+    while (n < count && n < MOST_TOGETHER && next_together(calls[n - 1]) == calls[n] &&
+           (more = bytes_together(calls[n])) && total + more <= TN_GC_LARGEST_INLINE) {
+        total += more;
+        n++;
+    }
+    return n;
+}
+
+static void lower_calls(struct tn__gc *gc, LLVMValueRef *calls, size_t count)
+{
+    struct allocation list[MOST_TOGETHER];
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count_together(gc, calls + i, count - i);
+        for (size_t k = 0; k < n; k++) {
+            list[k] = (struct allocation){.gc = gc, .call = calls[i + k]};
+            describe_allocation(&list[k]);
+        }
+        if (is_inline(list))
+            lower_together(list, n);
+        else
+            call_runtime(list);
+    }
 }
 
 void tn__lower_allocations(struct tn__gc *gc)
 {
-    tn__each_call(gc, 1u << TN__ALLOC_OBJ | 1u << TN__ALLOC_BYTES, NULL, lower_allocation);
+    LLVMValueRef *calls = NULL;
+    size_t count = 0;
+    for (TN__EACH_FUNCTION(f, gc))
+        for (TN__EACH_BLOCK(b, f))
+            for (TN__EACH_INSTRUCTION(i, b))
+                if (tn__is_allocation(i))
+                    TN__APPEND(gc, calls, count, i);
+    lower_calls(gc, calls, count);
 }
