@@ -80,8 +80,8 @@ struct tn_compile_stats {
     uint64_t free_ns; /* giving LLVM's memory back */
     /* Allocations that alloc-opt deleted, made variables of their fields, or put into stack memory. */
     uint64_t removed_allocations, split_allocations, stack_allocations;
-    /* Of barriers_skipped, those that needed an analysis: permanent values, words that were logged, objects that are new
-     * on all ways; polls that were left out of loops; allocations that were made part of another one. */
+    /* Of barriers_skipped, those that needed an analysis: permanent values, words that were logged, objects that are
+     * new on all ways; polls that were left out of loops; allocations that were made part of another one. */
     uint64_t removed_barriers, removed_polls, merged_allocations;
     /* Regions and allocations moved out of loops; accesses that turned out to be of no object; calls that name their
      * callee; calls that began a handler. */

@@ -5,7 +5,8 @@
  *
  * Then every object is marked as not logged, and its references are recorded. Before the next collection, each
  * reference of an object that still has that mark must be unchanged, or lead to no object of the heap (null or a
- * permanent object, which are stored without a barrier), or be in a word that was logged. Of such a word, the object's type has to say that it holds a reference. */
+ * permanent object, which are stored without a barrier), or be in a word that was logged. Of such a word, the object's
+ * type has to say that it holds a reference. */
 
 #include <stdio.h>
 #include <stdlib.h>
