@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Prints the SQL that both the sqlite3 command and our program run: a schema, 100,000 single inserts, joins, window
-# functions, JSON and full-text search. Everything in it is deterministic: also the order of rows.
+# Prints the SQL that both the sqlite3 command and our program run: a schema, 100,000 single inserts (with
+# -v purchases=N 4,000 and N), joins, window functions, JSON and full-text search. Everything in it is deterministic:
+# also the order of rows.
 
 function random(limit) {
     seed = seed * 16807 % 2147483647 # exact in a double
@@ -10,6 +11,8 @@ function random(limit) {
 
 BEGIN {
     seed = 42
+    if (!purchases)
+        purchases = 96000
     for (i = 0; i < 9; i++)
         random(1)
     split("oak ash elm lime beech maple walnut cherry", wood)
@@ -24,7 +27,7 @@ BEGIN {
     print "BEGIN;"
     for (i = 1; i <= 2000; i++)
         printf "INSERT INTO customer VALUES(%d, 'customer %04d', '%s');\n", i, i, substr("ABCDEFG", 1 + random(7), 1)
-    for (i = 1; i <= 96000; i++)
+    for (i = 1; i <= purchases; i++)
         printf "INSERT INTO purchase VALUES(%d, %d, %d, %d.%02d, '%s %s');\n", i, 1 + random(2000), random(365),
             random(900), random(100), wood[1 + random(8)], thing[1 + random(8)]
     for (i = 1; i <= 2000; i++)

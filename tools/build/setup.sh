@@ -17,6 +17,7 @@ own_mimalloc=build/deps/mimalloc # fetched by us; any other MIMALLOC_DIR is the 
 sqlite=build/deps/sqlite3
 lua=build/deps/lua5.4
 zstd=build/deps/libzstd
+zlib=build/deps/zlib
 cmocka=build/deps/cmocka
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -44,7 +45,7 @@ packages_of() {
         "$(llvm_packages 'libunwind-%s-dev')" groff-base tcl elfutils strace ninja-build gcc-mingw-w64-x86-64-win32 ;;
     models-*) echo spin ;;
     slow-0) packages_of models ;;
-    slow-*) echo "$(packages_of models)" "$(llvm_packages 'libclang-rt-%s-dev')" ;;
+    slow-*) echo "$(packages_of models)" "$(llvm_packages 'libclang-rt-%s-dev')" csmith libcsmith-dev ;;
     demo-*) echo "$(llvm_packages 'clang-%s')" lua5.4 liblua5.4-dev sqlite3 libsqlite3-dev pkgconf ;;
     bench-*) echo tcl valgrind "$(llvm_packages 'clang-%s')" ;;
     peers-*) echo libgc-dev openjdk-17-jdk-headless ocaml-nox golang-go ;;
@@ -79,6 +80,7 @@ file_of() {
     sqlite) echo $sqlite/sqlite3.c ;;
     lua) echo $lua/src/lua.h ;;
     zstd) echo $zstd/lib/zstd.h ;;
+    zlib) echo $zlib/zlib.h ;;
     cmocka) echo $cmocka/src/cmocka.c ;;
     esac
 }
@@ -87,7 +89,7 @@ sources_of() {
     case $1-$LLVM in
     bench-*) echo sqlite ;;
     test-0) ;;
-    test-*) echo sqlite lua zstd ;;
+    test-*) echo sqlite lua zstd zlib ;;
     qemu-*) echo sqlite lua zstd cmocka ;;
     esac
 }
@@ -138,6 +140,11 @@ source_lines() {
     done
 }
 
+download_source() {
+    rm -f "$work/source/"*
+    apt-get $apt update </dev/null && (cd "$work/source" && apt-get $apt source -qq --download-only "$1" </dev/null)
+}
+
 # The source package $1, unpacked into the folder $2, without Debian's patches. apt checks the archive's signature and
 # the checksum of each file; the lists and caches it makes are ours and go away.
 fetch_source() {
@@ -155,8 +162,11 @@ fetch_source() {
         fail "apt knows no Debian mirror; put the unpacked source of $1 into $2"
     apt="-o Dir::Etc::SourceList=$work/sources.list -o Dir::Etc::SourceParts=/dev/null
         -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/cache"
-    apt-get $apt update </dev/null
-    (cd "$work/source" && apt-get $apt source -qq --download-only "$1" </dev/null)
+    download_source "$1" || {
+        say "trying the release without its updates" # a mirror may list a version that it has no longer
+        sed -i '/-security\|-updates/d' "$work/sources.list"
+        download_source "$1"
+    }
     mkdir -p "$work/tree" "$(dirname "$2")"
     rm -f "$work/source/"*.asc
     tar -xf "$work/source/"*.orig.tar.* -C "$work/tree" --strip-components=1
@@ -175,6 +185,7 @@ get_source() {
     sqlite) make_sqlite ;;
     lua) fetch_source lua5.4 $lua ;;
     zstd) fetch_source libzstd $zstd ;;
+    zlib) fetch_source zlib $zlib ;;
     cmocka) fetch_source cmocka $cmocka ;;
     esac
     [ -f "$(file_of "$1")" ] || fail "the source of $1 has no $(file_of "$1")"
