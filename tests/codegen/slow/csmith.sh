@@ -17,7 +17,8 @@ mkdir -p "$out"
 program() {
     local stem=$out/$1
     (cd "$out" && csmith --seed "$1" --max-funcs 6 --max-block-depth 4) >"$stem.c" &&
-        $clang -O1 "$stem.c" -o "$stem.plain" && record "$stem.plain" timeout 5 "$stem.plain" && [ "$(cat "$stem.plain.status")" != 124 ] &&
+        $clang -O1 "$stem.c" -o "$stem.plain" && record "$stem.plain" timeout 5 "$stem.plain" &&
+        [ "$(cat "$stem.plain.status")" != 124 ] &&
         $clang -O1 -Xclang -disable-llvm-passes -emit-llvm -c "$stem.c" -o "$stem.bc"
 }
 
