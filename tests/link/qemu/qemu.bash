@@ -26,15 +26,21 @@ compiler() { # MACHINE gcc|g++|clang|clang++
 }
 
 # Compiles sources side by side to FOLDER/*.o, unless they are there and newer.
-compile() { # FOLDER MACHINE COMPILER FLAGS SOURCE...
-    local folder=$1 command
-    command="$(compiler "$2" "$3") -w $4"
-    shift 4
+compile_with() { # FOLDER COMMAND SOURCE...
+    local folder=$1 command=$2
+    shift 2
     mkdir -p "$folder"
     [ "$(cat "$folder/command" 2>/dev/null)" = "$command" ] || rm -f "$folder"/*.o
     echo "$command" >"$folder/command"
     printf '%s\n' "$@" | xargs -P "$JOBS" -I{} bash -c \
         'object=$1/$(basename "$3").o; [ "$object" -nt "$3" ] || $2 -c "$3" -o "$object"' _ "$folder" "$command" {}
+}
+
+compile() { # FOLDER MACHINE COMPILER FLAGS SOURCE...
+    local folder=$1 command
+    command="$(compiler "$2" "$3") -w $4"
+    shift 4
+    compile_with "$folder" "$command" "$@"
 }
 
 # A check for each machine and each compiler: $1 name, $2 compilers, $3 flags, $4 sources, the rest: arguments of the
