@@ -43,7 +43,7 @@ check_c() {
     if ! compile "$stem.linux" aarch64 gcc "$flags" $sources 2>"$stem.log" ||
         ! aarch64-linux-gnu-gcc -static "$stem.linux"/*.o -o "$stem.program" -pthread -lm 2>"$stem.log" ||
         ! compile_with "$stem.macho" "$apple -isystem /usr/aarch64-linux-gnu/include -w $flags" \
-            $sources tests/programs/darwin.c 2>"$stem.log"; then
+            $sources tests/programs/darwin.c tests/programs/variadic.c 2>"$stem.log"; then
         echo "not ok $name for macOS, aarch64: it cannot be built: $(head -1 "$stem.log")"
         return
     fi

@@ -25,11 +25,12 @@ TN_EXPORT(pthread_join);
 
 static struct tn_library *library;
 
-/* ELF, and Mach-O where there is one for the machine. */
+/* ELF, and Mach-O and COFF where there are some for the machine. */
 static const struct tn_format *const formats[] = {
 #if defined __aarch64__
     &tn_format_elf_aarch64,
     &tn_format_macho_aarch64,
+    &tn_format_coff_aarch64,
 #elif defined __riscv
     &tn_format_elf_riscv64,
 #else
