@@ -36,6 +36,9 @@ size_t tn__os_page_size(void);
  * EEXIST. */
 int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *address);
 
+/* Where the heap that brk(2) extends ends now; it begins behind the program, at a random distance. 0: unknown. */
+uint64_t tn__os_heap_end(void);
+
 /* Replaces reserved space with fresh, zeroed private memory. */
 int tn__os_commit(uint64_t address, size_t size, enum tn__prot prot);
 /* Turns it back into reserved space; the contents are lost. */

@@ -72,6 +72,12 @@ int tn__os_reserve(uint64_t hint, size_t size, bool hint_required, uint64_t *add
     return 0;
 }
 
+uint64_t tn__os_heap_end(void)
+{
+    void *end = sbrk(0);
+    return end == (void *)-1 ? 0 : (uintptr_t)end;
+}
+
 static int map_fixed(uint64_t address, size_t size, int prot, int flags, int fd, uint64_t offset)
 {
     int fault = tn__os_fault(prot & PROT_EXEC, NULL);

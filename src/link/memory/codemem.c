@@ -122,11 +122,11 @@ static int reserve_near(size_t size, bool may_shrink, uint64_t near, struct tn__
                         size_t *got, struct tn_error *err)
 {
     size_t smallest = may_shrink ? SMALLEST_WINDOW : size;
-    uint64_t start = near, end = near + 1;
+    uint64_t start = near, end = near + 1, heap_end = tn__os_heap_end();
     if (!near)
         tn__os_program_range(&start, &end);
     int error;
-    for (*got = size; (error = tn__place_near(start, end, *got, memory->random, address)) && *got > smallest;)
+    for (*got = size; (error = tn__place_near(start, end, heap_end, *got, memory->random, address)) && *got > smallest;)
         *got /= 2;
     if (error == EEXIST)
         for (*got = size; (error = tn__os_reserve(0, *got, false, address)) && *got > smallest;)
@@ -242,7 +242,7 @@ int tn__codemem_low_window(struct tn__codemem *memory, struct tn__window **windo
     uint64_t address;
     size_t size = memory->low_size;
     int error = ENOMEM;
-    for (; size && (error = tn__place_low(size, memory->random, &address));
+    for (; size && (error = tn__place_low(tn__os_heap_end(), size, memory->random, &address));
          size = size > SMALLEST_WINDOW ? size / 2 : 0)
         ;
     if (error)
