@@ -43,6 +43,14 @@ succeeds "one that collects sections" build "$work/collected" -static -Wl,--gc-s
 succeeds "one that takes every member" build "$work/whole" -Wl,--whole-archive
 some "its stack is not executable" "$(readelf --wide --program-headers "$work/whole" | grep 'GNU_STACK.* RW ')"
 
+# What only other formats and machines than ELF for x86-64 need comes with these.
+$CC -O2 -static -Wl,--gc-sections -Iinclude tests/hosts/footprint.c "$BUILD/libtenon.a" -lelf -lz -o "$work/elf"
+used=$(nm "$work/elf" | awk '{ print $3 }')
+some "a program for ELF links" "$(echo "$used" | grep '^tn__object_apply$')"
+none "and has no code of other formats" "$(echo "$used" | grep -E \
+    '^tn__(apply_any|scan_any|apply_pair|compare_copies|bind_stand_ins|parse_bound|gather_groups|macho_|coff_)')"
+none "and none of other machines" "$(echo "$used" | grep -E 'aarch64|riscv')"
+
 # mimalloc's functions keep their sections, so those that nobody calls can be dropped.
 used=$(nm "$work/collected" | awk '{ print $3 }')
 some "the allocator's used parts are kept" "$(echo "$used" | grep '^_mi_malloc_generic$')"

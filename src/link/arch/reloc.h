@@ -18,13 +18,16 @@ enum tn__value {
     TN__V_NONE,        /* nothing to do */
     TN__V_S_A,
     TN__V_S_A_P,
-    TN__V_BRANCH, /* the same; to the next instruction (4) if S is an undefined weak symbol */
     TN__V_S_A_GOT,
-    TN__V_G_A,     /* G + A */
     TN__V_G_A_P,   /* G + A - P */
     TN__V_G_A_GOT, /* G + A - GOT */
     TN__V_GOT_A_P, /* GOT + A - P */
     TN__V_Z_A,
+    /* Those behind this one, and fields that are no whole bytes, are for formats with steps of their own
+     * (core/shrink.h): */
+    TN__V_LAST_COMMON = TN__V_Z_A,
+    TN__V_BRANCH,       /* S + A - P; to the next instruction (4) if S is an undefined weak symbol */
+    TN__V_G_A,          /* G + A */
     TN__V_PAGE_S_A_P,   /* Page(S + A) - Page(P) */
     TN__V_PAGE_G_A_P,   /* Page(G + A) - Page(P) */
     TN__V_G_A_PAGE_GOT, /* G + A - Page(GOT) */

@@ -11,7 +11,11 @@
 
 static void put_field(const struct tn__site *site, uint8_t *at, uint64_t value)
 {
-    tn__field_put(site->object->data->arch, site->row, at, value);
+    const struct tn__steps *steps = site->object->data->format->steps;
+    if (steps)
+        steps->put(site, at, value);
+    else
+        tn__put_bytes(at, site->row->size, value);
 }
 
 int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P)
@@ -28,16 +32,6 @@ int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint
                                                    : "unsigned",
                     absolute ? "compile it with -fPIC, or keep program and window below 2 GiB"
                              : "compile it with -fPIC, or open the session with window_near at what it refers to");
-}
-
-__attribute__((noinline, cold)) static int fail_unit(const struct tn__site *site, const uint8_t *at, uint64_t value)
-{
-    const struct tn__encoder *encoder = &site->object->data->arch->encoders[site->row->field - TN__FIELDS];
-    uint32_t unit = encoder->unit_of ? encoder->unit_of(at) : encoder->zeros + 1;
-    return tn__fail(site->link->err, TN_ERANGE,
-                    "%s: %s against '%s' gives 0x%" PRIx64 ", and the instruction can only hold multiples of %" PRIu32
-                    "; align what it refers to",
-                    tn__site_place(site).text, site->row->name, tn__site_symbol(site), value, unit);
 }
 
 static int fail_descriptor(const struct tn__site *site)
@@ -66,7 +60,7 @@ static bool relax(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
 {
     const struct tn__reloc *reloc = site->reloc;
     const struct tn__arch *arch = site->object->data->arch;
-    uint32_t next = tn__form_behind(site->object->data->format, reloc, reloc + 1);
+    uint32_t next = tn__site_next_form(site);
     if (!next && site->row->relax >= TN__FORM_LEADS)
         return false;
     if (site->row->flags & TN__R_TLS && site->object->plan->tls_apart)
@@ -97,10 +91,7 @@ bool tn__was_scanned(const struct tn__object *object, const struct tn__section *
     return !row->slot || (slots && slots[reloc->symbol]);
 }
 
-enum { TO_STORE = 1 };
-
-/* What is no value, or need not be stored. TO_STORE: it has to be. */
-__attribute__((noinline)) static int apply_unusual(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
+int tn__apply_unusual(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
 {
     const struct tn__object *object = site->object;
     const struct tn__row *row = site->row;
@@ -114,7 +105,7 @@ __attribute__((noinline)) static int apply_unusual(struct tn__site *site, uint8_
         return object->data->format->steps->apply_pair(site, at, S);
     if (row->relax && relax(site, at, S, P))
         return 0;
-    return lacks_descriptor(site) ? fail_descriptor(site) : TO_STORE;
+    return lacks_descriptor(site) ? fail_descriptor(site) : TN__TO_STORE;
 }
 
 /* A branch may go through its stub. 0: there is none. */
@@ -126,9 +117,8 @@ static uint64_t stub_of(const struct tn__site *site)
     return has_stub ? tn__stub_address(object, symbol) : 0;
 }
 
-/* When a value does not fit. It is a distance from the field, if there is a stub. */
-__attribute__((noinline, cold)) static int apply_far(struct tn__site *site, uint8_t *at, uint64_t value, uint64_t S,
-                                                     uint64_t P)
+/* It is a distance from the field, if there is a stub. */
+__attribute__((cold)) int tn__apply_far(struct tn__site *site, uint8_t *at, uint64_t value, uint64_t S, uint64_t P)
 {
     uint64_t stub = stub_of(site), near = value - S + stub;
     const struct tn__sequence code = sequence_at(site, at, S, P, 0);
@@ -140,32 +130,13 @@ __attribute__((noinline, cold)) static int apply_far(struct tn__site *site, uint
     return 0;
 }
 
-__attribute__((noinline)) static int store_specially(const struct tn__site *site, const struct tn__encoder *encoder,
-                                                     uint8_t *at, uint64_t value)
+/* A value in whole bytes, as all of ELF for x86-64. */
+static int store(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P)
 {
-    if (encoder->unit_of && value & (encoder->unit_of(at) - 1))
-        return fail_unit(site, at, value);
-    encoder->put(at, value);
-    return 0;
-}
-
-/* Any value. */
-TN__INLINE int store(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row, uint8_t *at,
-                     uint64_t S, uint64_t P)
-{
-    uint64_t value = tn__value_of(loop->object, row, reloc, at, S, P);
-    if (!tn__value_fits(value, row))
-        return apply_far(tn__site_of(loop, reloc, row), at, value, S, P);
-    if (row->field < TN__FIELDS) {
-        tn__put_bytes(at, row->size, value);
-        return 0;
-    }
-    const struct tn__encoder *encoder = &loop->encoders[row->field - TN__FIELDS];
-    if (value & encoder->zeros)
-        return fail_unit(tn__site_of(loop, reloc, row), at, value);
-    if (encoder->put)
-        return store_specially(tn__site_of(loop, reloc, row), encoder, at, value);
-    tn__encode_runs(encoder, at, value);
+    uint64_t value = tn__common_value(site->object, site->row, site->reloc, S, P);
+    if (!tn__value_fits(value, site->row))
+        return tn__apply_far(site, at, value, S, P);
+    tn__put_bytes(at, site->row->size, value);
     return 0;
 }
 
@@ -186,22 +157,13 @@ __attribute__((noinline)) static int check_again(const struct tn__loop *loop, co
 TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
 {
     uint64_t S = loop->addresses[reloc->symbol], P = loop->address + reloc->offset;
-    uint64_t value = S + (uint64_t)reloc->addend - P;
-    /* No pointer arithmetic: what changes nothing (TN__V_NONE) may stand outside its section. */
-    uint8_t *at = (uint8_t *)((uintptr_t)loop->write + reloc->offset);
-    if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value &&
-                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED),
-                         1)) { /* the fast path: on x86-64, nearly all are displacements within range */
-        tn__put32(at, (uint32_t)value);
+    uint8_t *at = tn__place_of(loop, reloc);
+    if (tn__apply_displacement(loop, reloc, row, at, S, P))
         return 0;
-    }
+    struct tn__site *site = tn__site_of(loop, reloc, row);
     bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
-    int code = direct ? TO_STORE : apply_unusual(tn__site_of(loop, reloc, row), at, S, P);
-    if (code != TO_STORE)
-        return code;
-    if (row->relax >= TN__FORM_TRAILS && reloc->offset - loop->site->final < loop->site->final_size)
-        return 0; /* rewritten with the one before */
-    return store(loop, reloc, row, at, S, P);
+    int code = direct ? TN__TO_STORE : tn__apply_unusual(site, at, S, P);
+    return code == TN__TO_STORE ? store(site, at, S, P) : code;
 }
 
 static uint64_t ifunc_pointer(const struct tn__object *object, uint32_t symbol)
@@ -285,7 +247,8 @@ int tn__object_apply(struct tn__link *link, struct tn__object *object)
     if (object->plan->ifunc_count)
         store_ifunc_resolvers(object);
     tn__visit_block *begin = object->data->may_change ? check_again : NULL;
-    int code = tn__for_each_reloc(link, object, begin, apply_one);
+    const struct tn__steps *steps = object->data->format->steps;
+    int code = steps ? steps->apply(link, object, begin) : tn__for_each_reloc(link, object, begin, apply_one);
     /* Tables for another address space are not registered with this process's unwinder. */
     return code || tn__session_is_elsewhere(link->session) ? code : check_unwind_data(link, object);
 }

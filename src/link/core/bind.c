@@ -6,7 +6,7 @@
  * Entries of symbols that the link itself defines may be read at any time: no thread changes them meanwhile
  * (tn__library_is_held). */
 
-#include "link/core/link.h"
+#include "link/core/shrink.h"
 
 static uint8_t reach_flags(const struct tn__link *link, const struct tn__object_data *from, uint64_t address)
 {
@@ -100,26 +100,6 @@ static uint8_t global_flags(const struct tn__link *link, const struct tn__object
     }
 }
 
-/* Symbols that nothing defines, and that are something else for their own object then. */
-static int bind_stand_ins(struct tn__link *link, struct tn__object *object)
-{
-    uint8_t *flags = object->plan->symbol_flags;
-    int code = 0;
-    for (uint32_t i = 1; !code && i < object->data->symbol_count; i++) {
-        const struct tn__symbol *symbol = &object->data->symbols[i];
-        if (!symbol->stand_in || !symbol->entry ||
-            (symbol->entry->kind != TN__ENTRY_UNDEFINED && symbol->entry->kind != TN__ENTRY_LAZY))
-            continue;
-        if (symbol->stand_in == TN__STAND_IN_SLOT) {
-            if (flags[symbol->section] & TN__SYMBOL_UNRESOLVED)
-                continue; /* reported where it is needed */
-            code = tn__object_need_slot(link, object, TN__SLOT_ADDRESS, symbol->section);
-        }
-        flags[i] = TN__SYMBOL_OWN;
-    }
-    return code;
-}
-
 int tn__object_bind(struct tn__link *link, struct tn__object *object)
 {
     struct tn__object_data *data = object->data;
@@ -141,7 +121,7 @@ int tn__object_bind(struct tn__link *link, struct tn__object *object)
         plan->symbol_flags[i] = out ? missing_flags(symbol) : global_flags(link, object, i, &plan->addresses[i]);
         plan->has_ifuncs |= symbol->type == TN__TYPE_IFUNC;
     }
-    return data->has_stand_ins ? bind_stand_ins(link, object) : 0;
+    return data->has_stand_ins ? data->format->steps->bind_stand_ins(link, object) : 0;
 }
 
 /* A link that fails leaves its objects as they were: other entries may be found for their symbols next time. */
@@ -170,15 +150,6 @@ void tn__object_bind_locals(struct tn__link *link, struct tn__object *object)
 
 /* ---- addresses ---- */
 
-/* Not inlined, for nearly no symbol is one, and the path of all others needs no registers to be saved. */
-__attribute__((noinline)) static uint64_t stand_in_address(const struct tn__object *object,
-                                                           const struct tn__symbol *symbol)
-{
-    if (symbol->stand_in == TN__STAND_IN_SLOT)
-        return tn__got_slot(object, TN__SLOT_ADDRESS, symbol->section);
-    return symbol->stand_in == TN__STAND_IN_BASE ? object->window->start : 0;
-}
-
 static uint64_t place_address(const struct tn__object *object, uint32_t index)
 {
     const struct tn__symbol *symbol = &object->data->symbols[index];
@@ -193,7 +164,7 @@ static uint64_t place_address(const struct tn__object *object, uint32_t index)
     case TN__PLACE_ABSOLUTE:
         return symbol->value;
     default:
-        return stand_in_address(object, symbol);
+        return symbol->stand_in ? object->data->format->steps->stand_in_address(object, symbol) : 0;
     }
 }
 

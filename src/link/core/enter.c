@@ -2,7 +2,7 @@
 
 /* Entering objects in a library: reading them, and which of the definitions of a name is the one that counts. */
 
-#include "link/core/link.h"
+#include "link/core/shrink.h"
 
 /* ---- definitions ---- */
 
@@ -146,47 +146,22 @@ static void discard_followers(const struct tn__object_data *data)
             data->sections[i].discarded = true;
 }
 
-/* True if the object is linked, or is being linked by another link than the one that notes changes in this journal. */
-static bool is_taken(const struct tn__object *object, const struct tn__journal *journal)
-{
-    return !object->data || (object->link && &object->link->journal != journal);
-}
-
-/* A copy of a group that another object's copy is kept of. *larger: this one has to be kept instead. */
-static int compare_copies(const struct tn__object *object, const struct tn__group *group, const struct tn__entry *entry,
-                          const struct tn__journal *journal, bool *larger, struct tn_error *err)
-{
-    uint8_t selection = group->selection > entry->selection ? group->selection : entry->selection;
-    const struct tn__object *other = entry->group_owner;
-    /* What must match is compared by another measure; else gcc's copies must have one size, and clang's are any. */
-    bool comparable = selection != TN__SELECT_EXACT_MATCH || group->selection == entry->selection;
-    if (selection >= TN__SELECT_SAME_SIZE && (!comparable || group->measure != entry->measure))
-        return tn__fail(err, TN_EDUP, "'%s' differs in %s and in %s, but its copies have to %s", entry->name,
-                        other->name, object->name,
-                        selection == TN__SELECT_SAME_SIZE ? "have one size" : "be identical");
-    *larger = selection == TN__SELECT_LARGEST && group->measure > entry->measure;
-    if (*larger && is_taken(other, journal))
-        return tn__fail(err, TN_EDUP, "'%s' in %s is larger than in %s, which is linked already", entry->name,
-                        object->name, other->name);
-    return 0;
-}
-
-static int drop_all_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
-                         struct tn_error *err);
-
 /* Keeps this object's copy of each COMDAT group, or discards it because another object's is kept already. `queue`: that
  * the object will be in. */
 static int claim_groups(struct tn_library *library, struct tn__object *object, const struct tn__list *queue,
                         struct tn__journal *journal, struct tn_error *err)
 {
     bool any = false, any_larger = false;
+    const struct tn__steps *steps = object->data->group_count ? object->data->format->steps : NULL;
     for (uint32_t i = 0; i < object->data->group_count; i++) {
         struct tn__group *group = &object->data->groups[i];
         struct tn__entry *entry = tn__symtab_intern_key(&library->symtab, group->signature, group->key);
         if (!entry)
             return tn__no_memory(err, object->name);
         bool larger = false;
-        int code = entry->group_owner ? compare_copies(object, group, entry, journal, &larger, err) : 0;
+        int code = entry->group_owner && steps && steps->compare_copies
+                       ? steps->compare_copies(object, group, entry, journal, &larger, err)
+                       : 0;
         if (code)
             return code;
         if (!entry->group_owner || larger) {
@@ -202,11 +177,10 @@ static int claim_groups(struct tn_library *library, struct tn__object *object, c
     }
     if (any)
         discard_followers(object->data);
-    return any_larger ? drop_all_lost(library, queue, journal, err) : 0;
+    return any_larger ? steps->drop_lost(library, queue, journal, err) : 0;
 }
 
-/* A definition in a section that is not loaded is a reference to that of the copy that is. */
-static bool drop_discarded(const struct tn__object_data *data, struct tn__symbol *symbol)
+bool tn__object_drop_discarded(const struct tn__object_data *data, struct tn__symbol *symbol)
 {
     if (symbol->place != TN__PLACE_SECTION || tn__section_is_loaded(&data->sections[symbol->section]))
         return false;
@@ -231,7 +205,7 @@ static int enter_symbols(struct tn_library *library, struct tn__object *object, 
                 symbol->entry = tn__symtab_intern_key(&library->symtab, symbol->name, symbol->key);
                 if (!symbol->entry)
                     return tn__no_memory(err, object->name);
-                drop_discarded(object->data, symbol);
+                tn__object_drop_discarded(object->data, symbol);
             }
             bool alias = symbol->place == TN__PLACE_ALIAS;
             has_aliases |= alias;
@@ -321,9 +295,7 @@ int tn__library_add(struct tn_tracker *owner, struct tn__object_data *data, stru
 
 /* ---- falling back ---- */
 
-/* Keeps this object's copy of each group whose kept copy was removed, and then decides again which sections are
- * discarded: those of groups of which another object's copy is kept, and those that follow a discarded section. */
-static void reclaim_groups(const struct tn_library *library, struct tn__object *object)
+void tn__object_reclaim_groups(const struct tn_library *library, struct tn__object *object)
 {
     const struct tn__object_data *data = object->data;
     for (uint32_t i = 1; i < data->section_count; i++)
@@ -344,47 +316,6 @@ static void reclaim_groups(const struct tn_library *library, struct tn__object *
             discard_group(object, group, true);
     }
     discard_followers(data);
-}
-
-/* Discards what the object had of groups of which a larger copy has come, and its definitions there. */
-static int drop_lost(struct tn_library *library, struct tn__object *object, struct tn__journal *journal,
-                     struct tn_error *err)
-{
-    reclaim_groups(library, object);
-    for (uint32_t i = 1; i < object->data->symbol_count; i++) {
-        struct tn__entry *entry = object->data->symbols[i].entry;
-        if (!entry || !drop_discarded(object->data, &object->data->symbols[i]) || entry->object != object ||
-            entry->symbol != i)
-            continue;
-        if (!tn__journal_note(journal, entry))
-            return tn__no_memory(err, object->name);
-        tn__entry_reset(entry);
-        entry->strength = TN__STRENGTH_NONE;
-        entry->object = NULL;
-    }
-    return 0;
-}
-
-static int drop_lost_of(struct tn_library *library, const struct tn__list *objects, struct tn__journal *journal,
-                        struct tn_error *err)
-{
-    int code = 0;
-    for (struct tn__list *node = objects->next; !code && node != objects; node = node->next) {
-        struct tn__object *object = tn__container_of(node, struct tn__object, queued);
-        if (object->owner->library == library && !is_taken(object, journal))
-            code = drop_lost(library, object, journal, err);
-    }
-    return code;
-}
-
-/* Of all objects that can still lose something: those that wait, and those that the same link has loaded. If it is
- * undone, falling back brings it back. */
-static int drop_all_lost(struct tn_library *library, const struct tn__list *members, struct tn__journal *journal,
-                         struct tn_error *err)
-{
-    library->fall_back_due = true;
-    int code = drop_lost_of(library, &library->queue, journal, err);
-    return code || members == &library->queue ? code : drop_lost_of(library, members, journal, err);
 }
 
 /* Enters a definition again if its name is undefined, or has a weaker definition in a pending object. What the client
@@ -433,7 +364,7 @@ void tn__library_fall_back(struct tn_library *library)
             library->fall_back_due = true;
             continue;
         }
-        reclaim_groups(library, object);
+        tn__object_reclaim_groups(library, object);
         reenter_symbols(library, object);
     }
 }

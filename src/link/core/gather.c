@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
 /* __start_NAME and __stop_NAME: where the sections called NAME begin and end, if NAME is a C identifier (GNU ld,
- * "Source Code Reference"); for Mach-O, section$start$SEGMENT$SECTION and section$end$SEGMENT$SECTION, and
- * segment$start$SEGMENT and segment$end$SEGMENT for all sections of a segment. Programs build tables this way: each
- * file adds entries, and one loop runs over all of them. For COFF, sections called NAME$SUFFIX lie together whether or
- * not something refers to their bounds, in the order of the suffixes: programs put labels into the first and the last.
+ * "Source Code Reference"); gather_more.c has what other formats than ELF call such bounds. Programs build tables this
+ * way: each file adds entries, and one loop runs over all of them.
  *
  * A static linker knows all files of a program. Here, a library grows, and addresses that were handed out stay valid:
  * so these symbols belong to a single link. If something in it refers to them, the sections of that name in all objects
@@ -16,7 +14,7 @@
 
 #include <stdlib.h>
 
-#include "link/core/link.h"
+#include "link/core/shrink.h"
 
 /* No section is larger than any window; the sum of such sizes cannot overflow. */
 static const uint64_t LARGEST = 1ULL << 40;
@@ -25,13 +23,6 @@ static const uint64_t LARGEST = 1ULL << 40;
 struct tn__gathered {
     struct tn__gathered *next;
     struct tn__gathering *gathering;
-};
-
-/* A section of an object of the link. */
-struct tn__named_section {
-    struct tn__object *object;
-    struct tn__section *section;
-    size_t place; /* in link order */
 };
 
 static bool is_identifier(const char *name)
@@ -45,81 +36,51 @@ static bool is_identifier(const char *name)
     return true;
 }
 
-/* What follows the beginning of a name; NULL if it begins otherwise. */
-static const char *behind(const char *name, const char *beginning)
+/* Of a name of ELF files. */
+static bool find_plain(const char *name, struct tn__wanted *wanted, bool *is_end)
 {
-    size_t length = strlen(beginning);
-    return strncmp(name, beginning, length) ? NULL : name + length;
-}
-
-/* What kinds of bounds there are, by the beginnings of their names. */
-static const struct bound_name {
-    const char *start, *end;
-    uint8_t reach;
-} bound_names[] = {
-    {"__start_", "__stop_", TN__GATHER_SECTION},
-    {"\1section$start$", "\1section$end$", TN__GATHER_SECTION},
-    {"\1segment$start$", "\1segment$end$", TN__GATHER_SEGMENT},
-};
-
-/* The name of the sections, or of the segment, in a bound's name; NULL if it is none. */
-static const char *parse_bound(const char *name, const struct bound_name **kind, bool *is_end)
-{
-    for (size_t i = 0; i < TN_COUNT(bound_names); i++) {
-        const char *start = behind(name, bound_names[i].start), *end = behind(name, bound_names[i].end);
-        *kind = &bound_names[i];
-        *is_end = !start;
-        if (start || end)
-            return start ? start : end;
-    }
-    return NULL;
-}
-
-/* The sections that are meant: in Mach-O files, they are called "__DATA,__data". False when memory is out. */
-static bool set_wanted(struct tn__link *link, const char *name, uint8_t reach, struct tn__wanted *wanted)
-{
-    size_t length = strlen(name);
-    *wanted = (struct tn__wanted){name, length, reach};
-    const char *dollar = strchr(name, '$');
-    if (reach == TN__GATHER_SECTION && !dollar)
-        return true;
-    char *copy = tn__arena_alloc(&link->arena, length + 2);
-    if (!copy)
+    static const char start[] = "__start_", stop[] = "__stop_";
+    *is_end = strncmp(name, start, sizeof start - 1) != 0;
+    if (*is_end && strncmp(name, stop, sizeof stop - 1))
         return false;
-    memcpy(copy, name, length + 1);
-    if (reach == TN__GATHER_SEGMENT)
-        memcpy(copy + length, ",", 2);
-    else
-        copy[dollar - name] = ',';
-    *wanted = (struct tn__wanted){copy, length + (reach == TN__GATHER_SEGMENT), reach};
+    name += *is_end ? sizeof stop - 1 : sizeof start - 1;
+    if (!is_identifier(name))
+        return false;
+    *wanted = (struct tn__wanted){name, strlen(name), TN__GATHER_SECTION};
     return true;
+}
+
+static int find_bound(struct tn__link *link, const char *name, struct tn__wanted *wanted, bool *is_end)
+{
+    int code = 0;
+    wanted->name = NULL;
+    const struct tn_format *const *formats = link->session->formats;
+    for (bool found = find_plain(name, wanted, is_end); !code && !found && *formats; formats++)
+        if ((*formats)->steps && (*formats)->steps->parse_bound) {
+            code = (*formats)->steps->parse_bound(link, name, wanted, is_end);
+            found = wanted->name;
+        }
+    return code;
 }
 
 int tn__link_note_bound(struct tn__link *link, struct tn_library *library, struct tn__entry *entry, bool *noted)
 {
-    const struct bound_name *kind;
+    struct tn__wanted wanted;
     bool is_end;
-    const char *name = parse_bound(entry->name, &kind, &is_end);
     *noted = false;
-    if (!name || !*name || (*kind->start == '_' && !is_identifier(name)))
-        return 0;
-    if (*kind->start == '\1' && (strchr(name, '$') != NULL) != (kind->reach == TN__GATHER_SECTION))
-        return 0;
+    int code = find_bound(link, entry->name, &wanted, &is_end);
+    if (code || !wanted.name)
+        return code;
     struct tn__bound *bound = tn__arena_alloc(&link->arena, sizeof *bound);
-    if (bound)
-        *bound = (struct tn__bound){.next = link->bounds, .library = library, .entry = entry, .is_end = is_end};
-    if (!bound || !set_wanted(link, name, kind->reach, &bound->wanted))
+    if (!bound)
         return tn__no_memory(link->err, NULL);
+    *bound = (struct tn__bound){
+        .next = link->bounds, .library = library, .entry = entry, .wanted = wanted, .is_end = is_end};
     link->bounds = bound;
     link->bound_count++;
     entry->kind = TN__ENTRY_BOUND;
     *noted = true;
     return 0;
-}
-
-static bool is_gathered(const struct tn__section *section)
-{
-    return tn__section_is_loaded(section) && !tn__section_is_tls(section);
 }
 
 /* ---- the index: a link may have tens of thousands of bounds and of sections ---- */
@@ -161,7 +122,7 @@ static bool has_plain_names(const struct tn__object_data *data)
     return sum <= most;
 }
 
-static int index_sections(struct tn__link *link)
+int tn__link_index_sections(struct tn__link *link)
 {
     size_t count = 0;
     for (size_t i = 0; i < link->count; i++) {
@@ -219,7 +180,7 @@ static struct tn__named_section *gathered_from(const struct tn__link *link, stru
                                                const struct tn__wanted *wanted)
 {
     for (; at < link->named + link->named_count && is_among(at->section, wanted); at++)
-        if (is_gathered(at->section) && (wanted->reach != TN__GATHER_GROUP || at->section->grouped))
+        if (tn__section_may_be_gathered(at->section) && (wanted->reach != TN__GATHER_GROUP || at->section->grouped))
             return at;
     return NULL;
 }
@@ -234,7 +195,7 @@ void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wan
 
 int tn__link_settle_bounds(struct tn__link *link)
 {
-    int code = link->bounds ? index_sections(link) : 0;
+    int code = link->bounds ? tn__link_index_sections(link) : 0;
     for (struct tn__bound **at = &link->bounds, *bound; !code && (bound = *at);)
         if (gathered_from(link, first_named(link, &bound->wanted), &bound->wanted)) {
             at = &bound->next;
@@ -308,9 +269,7 @@ static int collect_sections(struct tn__link *link, struct tn__gathering *gatheri
     return code;
 }
 
-/* Unless that has been done already, with these sections or with more. What is allocated here belongs to the objects
- * that take part, and is freed with them. */
-static int gather(struct tn__link *link, const struct tn__wanted *wanted)
+int tn__link_gather_wanted(struct tn__link *link, const struct tn__wanted *wanted)
 {
     const struct tn__named_section *first = gathered_from(link, first_named(link, wanted), wanted);
     if (!first || first->section->gathered)
@@ -329,38 +288,23 @@ static int gather(struct tn__link *link, const struct tn__wanted *wanted)
     return code;
 }
 
-static bool has_groups(const struct tn__link *link)
+static int gather_groups(struct tn__link *link)
 {
     for (size_t i = 0; i < link->count; i++)
         if (link->objects[i]->data->has_groups)
-            return true;
-    return false;
-}
-
-/* Sections with a $ in their names, which come behind one without it. */
-static int gather_groups(struct tn__link *link)
-{
-    int code = link->named ? 0 : index_sections(link);
-    for (size_t i = 0; !code && i < link->named_count; i++) {
-        const struct tn__section *section = link->named[i].section;
-        bool open = section->grouped && !section->gathered && is_gathered(section);
-        const char *dollar = open ? strchr(section->name, '$') : NULL;
-        if (dollar)
-            code =
-                gather(link, &(struct tn__wanted){section->name, (size_t)(dollar - section->name), TN__GATHER_GROUP});
-    }
-    return code;
+            return link->objects[i]->data->format->steps->gather_groups(link);
+    return 0;
 }
 
 /* Whatever contains others comes first. */
 int tn__link_gather(struct tn__link *link)
 {
     static const uint8_t reaches[] = {TN__GATHER_SEGMENT, TN__GATHER_SECTION};
-    int code = has_groups(link) ? gather_groups(link) : 0;
+    int code = gather_groups(link);
     for (size_t i = 0; i < TN_COUNT(reaches); i++)
         for (const struct tn__bound *bound = link->bounds; !code && bound; bound = bound->next)
             if (bound->wanted.reach == reaches[i])
-                code = gather(link, &bound->wanted);
+                code = tn__link_gather_wanted(link, &bound->wanted);
     return code;
 }
 

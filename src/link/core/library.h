@@ -152,6 +152,12 @@ int tn__entry_yields(struct tn__entry *entry, uint8_t strength, const char *by, 
 /* After definitions were removed: definitions and group copies of pending objects that had given way to them take their
  * places. Cannot fail; only tests a flag if there were none. */
 void tn__library_fall_back(struct tn_library *library);
+/* For copies.c. Keeps this object's copy of each group whose kept copy was removed, and then decides again which
+ * sections are discarded: those of groups of which another object's copy is kept, and those that follow a discarded
+ * section. */
+void tn__object_reclaim_groups(const struct tn_library *library, struct tn__object *object);
+/* A definition in a section that is not loaded is a reference to that of the copy that is. False: it is none. */
+bool tn__object_drop_discarded(const struct tn__object_data *data, struct tn__symbol *symbol);
 
 /* ---- remove.c ---- */
 

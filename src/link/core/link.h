@@ -140,6 +140,12 @@ struct tn__wanted {
     size_t length;
     uint8_t reach;
 };
+/* A section of an object of the link. */
+struct tn__named_section {
+    struct tn__object *object;
+    struct tn__section *section;
+    size_t place; /* in link order */
+};
 /* A symbol of this link that stands for the start or end of sections. */
 struct tn__bound {
     struct tn__bound *next;
@@ -158,6 +164,15 @@ int tn__link_settle_bounds(struct tn__link *link);
 typedef void tn__visit_gathered(void *context, const struct tn__object *object, struct tn__section *section);
 void tn__each_gathered(const struct tn__link *link, const struct tn__wanted *wanted, tn__visit_gathered *visit,
                        void *context);
+/* For gather_more.c. Makes link->named. TN_EFORMAT, TN_ENOMEM. */
+int tn__link_index_sections(struct tn__link *link);
+/* Gathers these sections, unless that has been done already, with them or with more. What is allocated here belongs to
+ * the objects that take part, and is freed with them. */
+int tn__link_gather_wanted(struct tn__link *link, const struct tn__wanted *wanted);
+static inline bool tn__section_may_be_gathered(const struct tn__section *section)
+{
+    return tn__section_is_loaded(section) && !tn__section_is_tls(section);
+}
 /* What an entry of kind TN__ENTRY_BOUND stands for. */
 struct tn__bound *tn__find_bound(const struct tn__link *link, const struct tn__entry *entry);
 /* At the end of resolving: resets their entries, because the next link has bounds of its own. */

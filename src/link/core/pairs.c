@@ -5,7 +5,7 @@
 #include "link/core/shrink.h"
 #include "link/core/values.h"
 
-static bool is_partner(const struct tn__row *row, enum tn__value of)
+TN__INLINE bool is_partner(const struct tn__row *row, enum tn__value of)
 {
     switch (of) {
     case TN__V_MINUEND:
@@ -18,7 +18,7 @@ static bool is_partner(const struct tn__row *row, enum tn__value of)
 }
 
 /* True for the other relocation of a pair, which stands at `offset`. */
-static bool is_other(const struct tn__site *site, uint64_t offset, const struct tn__reloc *reloc)
+TN__INLINE bool is_other(const struct tn__site *site, uint64_t offset, const struct tn__reloc *reloc)
 {
     const struct tn_format *format = site->object->data->format;
     return reloc->offset == offset && reloc->type < format->row_count &&
@@ -30,7 +30,7 @@ static const struct tn__reloc *find_near(const struct tn__site *site, uint64_t o
 {
     enum { MOST = 16 };
     const struct tn__reloc *reloc = site->reloc;
-    if (is_other(site, offset, reloc + 1))
+    if (reloc + 1 < site->end && is_other(site, offset, reloc + 1))
         return reloc + 1;
     for (int i = 0; i < MOST && reloc > site->block; i++)
         if (is_other(site, offset, --reloc))
@@ -58,7 +58,9 @@ static const struct tn__reloc *find_partner(const struct tn__site *site, const s
 {
     const struct tn__reloc *other = section == site->section ? find_near(site, offset) : NULL;
     other = other ? other : find_far(site, section, offset, found);
-    bool sound = other && tn__was_scanned(site->object, section, other, &site->object->data->format->rows[other->type]);
+    bool sound =
+        other && (!site->object->data->may_change ||
+                  tn__was_scanned(site->object, section, other, &site->object->data->format->rows[other->type]));
     return sound ? other : NULL;
 }
 
@@ -106,4 +108,4 @@ int tn__apply_pair(const struct tn__site *site, uint8_t *at, uint64_t S)
     return 0;
 }
 
-const struct tn__steps tn__steps_pairs = {.apply_pair = tn__apply_pair};
+const struct tn__steps tn__steps_pairs = {TN__STEPS_ANY, .apply_pair = tn__apply_pair};

@@ -17,8 +17,8 @@ struct tn__site {
     const struct tn__section *section;
     const struct tn__reloc *reloc;
     const struct tn__row *row;
-    const struct tn__reloc *block; /* those from here to `reloc`, and the one behind, stand side by side */
-    uint64_t final, final_size;    /* the place in the section, and the bytes, of what was rewritten last */
+    const struct tn__reloc *block, *end; /* `reloc` is one of those from here to there, in the section's order */
+    uint64_t final, final_size;          /* the place in the section, and the bytes, of what was rewritten last */
 };
 
 /* What a loop over relocations reads for each of them. Its address is never taken, so it stays in registers although
@@ -47,7 +47,13 @@ TN__INLINE struct tn__site *tn__site_of(const struct tn__loop *loop, const struc
     return loop->site;
 }
 
-/* The relocation that follows is behind `reloc`; its type is UINT32_MAX if there is none. */
+/* The form of the relocation that follows; 0: there is none (see tn__form_behind). */
+static inline uint32_t tn__site_next_form(const struct tn__site *site)
+{
+    const struct tn__reloc *next = site->reloc + 1;
+    return next < site->end ? tn__form_behind(site->object->data->format, site->reloc, next) : 0;
+}
+
 typedef int tn__visit_reloc(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row);
 
 /* Called for each block of relocations before they are visited. NULL: nothing to do. */
@@ -59,23 +65,23 @@ TN__INLINE int tn__visit_section(struct tn__loop loop, const struct tn__section 
 {
     static const struct tn__row unknown = {.value = TN__V_UNKNOWN};
     const struct tn_format *format = loop.object->data->format;
-    struct tn__reloc block[TN__RELOC_BLOCK + 2]; /* with the one that follows, or the end */
-    struct tn__site site = {.link = loop.link, .object = loop.object, .section = section, .block = block};
+    struct tn__reloc block[TN__RELOC_BLOCK + 1]; /* with the one that follows */
+    struct tn__site site = {.link = loop.link, .object = loop.object, .section = section};
     loop.section = section;
     loop.site = &site;
     loop.size = section->size, loop.address = section->address, loop.write = section->write;
     for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
         size_t copied = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK + 1);
         size_t count = copied > TN__RELOC_BLOCK ? TN__RELOC_BLOCK : copied;
-        tn__relocs_copy(section, first, block, copied);
-        block[copied].type = UINT32_MAX;
+        const struct tn__reloc *relocs = tn__relocs_take(section, first, block, copied), *end = relocs + count;
+        site.block = relocs, site.end = relocs + copied;
         const struct tn__loop copy = loop; /* whose address may be taken */
-        int code = begin ? begin(&copy, block, count) : 0;
+        int code = begin ? begin(&copy, relocs, count) : 0;
         if (code)
             return code;
-        for (size_t i = 0; i < count; i++) {
-            uint32_t type = block[i].type;
-            code = visit(&loop, &block[i], type < format->row_count ? &format->rows[type] : &unknown);
+        for (; relocs < end; relocs++) {
+            uint32_t type = relocs->type;
+            code = visit(&loop, relocs, type < format->row_count ? &format->rows[type] : &unknown);
             if (code)
                 return code;
         }
@@ -103,6 +109,11 @@ TN__INLINE int tn__for_each_reloc(struct tn__link *link, struct tn__object *obje
 
 /* ---- apply.c, for what only some formats have (shrink.h) ---- */
 
+/* What is no value, or need not be stored. TN__TO_STORE: it has to be. */
+enum { TN__TO_STORE = 1 };
+int tn__apply_unusual(struct tn__site *site, uint8_t *at, uint64_t S, uint64_t P);
+/* When a value does not fit. */
+int tn__apply_far(struct tn__site *site, uint8_t *at, uint64_t value, uint64_t S, uint64_t P);
 /* TN_ERANGE. */
 int tn__fail_range(const struct tn__site *site, uint64_t value, uint64_t S, uint64_t P);
 /* The second scan trusts what the first one has checked. The bytes of a mapped file may have changed since: true if

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/shown_name.h"
-#include "link/core/reloc_loop.h"
+#include "link/core/shrink.h"
 
 /* ---- messages ---- */
 
@@ -133,22 +133,6 @@ static int need_stub(struct tn__link *link, struct tn__object *object, uint32_t 
     return tn__object_need_slot(link, object, TN__SLOT_ADDRESS, symbol);
 }
 
-/* An instruction that may be rewritten later. */
-static void note_form(const struct tn__site *site)
-{
-    const struct tn__object_data *data = site->object->data;
-    const struct tn__section *section = site->section;
-    uint64_t offset = site->reloc->offset;
-    if (!data->arch->note || !section->bytes)
-        return;
-    const struct tn__sequence code = {.form = site->row->relax,
-                                      .next = tn__form_behind(data->format, site->reloc, site->reloc + 1),
-                                      .field = (uint8_t *)(uintptr_t)section->bytes + offset, /* only read */
-                                      .before = offset,
-                                      .after = section->size - offset};
-    data->arch->note(&code, &data->sections[section - data->sections].notes);
-}
-
 static int fail_type(const struct tn__site *site)
 {
     if (site->row->value == TN__V_UNSUPPORTED)
@@ -173,8 +157,6 @@ __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
         return tn__fail(site->link->err, TN_EFORMAT, "%s: %s lies outside the section's %" PRIu64 " bytes",
                         tn__site_place(site).text, row->name, site->section->size);
     uint8_t flags = object->plan->symbol_flags[symbol];
-    if (row->relax)
-        note_form(site);
     if (row->flags & TN__R_LOW)
         object->plan->low = true;
     bool thread_local = flags & TN__SYMBOL_TLS, wants_thread_local = row->flags & TN__R_TLS;
@@ -186,10 +168,10 @@ __attribute__((noinline)) static int scan_unusual(const struct tn__site *site)
     if (row->value == TN__V_Z_A && flags & TN__SYMBOL_ELSEWHERE)
         return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', whose size only its own object knows",
                         tn__site_place(site).text, row->name, tn__site_symbol(site));
-    bool needs_section = row->value == TN__V_S_A_SECTION || row->value == TN__V_SECTION_A;
-    if (needs_section && (object->data->symbols[symbol].place != TN__PLACE_SECTION || !(flags & TN__SYMBOL_OWN)))
-        return tn__fail(site->link->err, TN_ENOTSUP, "%s: %s against '%s', which lies in no section of this object",
-                        tn__site_place(site).text, row->name, tn__site_symbol(site));
+    const struct tn__steps *steps = object->data->format->steps;
+    int code = steps ? steps->scan(site, flags) : 0;
+    if (code)
+        return code;
     if (flags & TN__SYMBOL_FAR && row->flags & TN__R_STUB)
         return need_stub(site->link, object, symbol);
     return row->slot ? tn__object_need_slot(site->link, object, row->slot, symbol) : 0;

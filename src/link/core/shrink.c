@@ -45,29 +45,39 @@ struct tn__shrunk {
 
 /* ---- finding places ---- */
 
-static uint32_t form_of(const struct tn_format *format, const struct tn__reloc *reloc)
+static uint32_t form_of(const struct tn_format *format, uint32_t type)
 {
-    return reloc->type < format->row_count ? format->rows[reloc->type].relax : 0;
+    return type < format->row_count ? format->rows[type].relax : 0;
+}
+
+/* What follows reads relocations where they are: each of them once, and all of them. */
+static const uint8_t *reloc_at(const struct tn__section *section, uint64_t number)
+{
+    return section->relocs + number * sizeof(struct tn__reloc);
+}
+
+static bool are_sorted(const struct tn__section *section)
+{
+    uint64_t last = 0;
+    bool sorted = true;
+    for (uint64_t i = 0; i < section->reloc_count; i++) {
+        uint64_t offset = tn__get64(reloc_at(section, i) + offsetof(struct tn__reloc, offset));
+        sorted &= last <= offset;
+        last = offset;
+    }
+    return sorted;
 }
 
 /* At most so many places: with a permission, or padding. */
-static size_t count_places(const struct tn_format *format, const struct tn__section *section, bool *sorted)
+static size_t count_places(const struct tn_format *format, const struct tn__section *section)
 {
     const uint32_t padding = format->arch->shortener->padding;
-    struct tn__reloc block[TN__RELOC_BLOCK];
     size_t count = 0;
-    uint64_t last = 0;
-    for (uint64_t first = 0; first < section->reloc_count; first += TN__RELOC_BLOCK) {
-        size_t copied = (size_t)tn__min64(section->reloc_count - first, TN__RELOC_BLOCK);
-        tn__relocs_copy(section, first, block, copied);
-        for (size_t i = 0; i < copied; i++) {
-            uint32_t form = form_of(format, &block[i]);
-            count += form == TN__FORM_PERMITS || form == padding;
-            *sorted &= last <= block[i].offset;
-            last = block[i].offset;
-        }
+    for (uint64_t i = 0; section->kind == TN__SECTION_CODE && i < section->reloc_count; i++) {
+        uint32_t form = form_of(format, tn__get32(reloc_at(section, i) + offsetof(struct tn__reloc, type)));
+        count += form == TN__FORM_PERMITS || form == padding;
     }
-    return section->kind == TN__SECTION_CODE ? count : 0;
+    return count;
 }
 
 /* Relocations of one place keep their order. */
@@ -114,7 +124,7 @@ static int find_places(struct tn__link *link, const struct tn__object *object, s
     const struct tn__shortener *shortener = format->arch->shortener;
     struct place at = {.offset = UINT64_MAX}; /* not permitted so far */
     for (uint64_t i = 0; i < count && s->place_count < most; i++) {
-        uint32_t form = form_of(format, &s->relocs[i]);
+        uint32_t form = form_of(format, s->relocs[i].type);
         bool permits = form == TN__FORM_PERMITS && at.offset == s->relocs[i].offset;
         if (form && form <= shortener->last)
             at = (struct place){.offset = s->relocs[i].offset, .reloc = (uint32_t)i};
@@ -148,8 +158,8 @@ static int find_sections(struct tn__link *link, struct tn__object *object, bool 
         struct tn__section *section = &data->sections[i];
         if (!section->reloc_count || !section->bytes || !tn__section_is_loaded(section))
             continue;
-        bool sorted = true;
-        size_t count = count_places(data->format, section, &sorted);
+        bool sorted = are_sorted(section);
+        size_t count = count_places(data->format, section);
         if (!count && sorted)
             continue;
         if (!shrunk) {
@@ -314,6 +324,7 @@ static int move_relocs(struct tn__link *link, const struct tn__object *object, s
         s->relocs[count++] = reloc;
     }
     s->section->relocs = (const uint8_t *)s->relocs;
+    s->section->relocs_made = true;
     s->section->reloc_count = count;
     return 0;
 }
@@ -382,6 +393,7 @@ static void unshrink(struct tn__object *object)
         section->bytes = was->bytes;
         section->size = was->size;
         section->relocs = was->relocs;
+        section->relocs_made = was->relocs_made;
         section->reloc_count = was->reloc_count;
     }
     for (uint32_t i = 0; shrunk->symbols && i < object->data->symbol_count; i++) {
@@ -390,4 +402,5 @@ static void unshrink(struct tn__object *object)
     }
 }
 
-const struct tn__steps tn__steps_shrink = {shrink, unshrink, tn__apply_pair};
+const struct tn__steps tn__steps_shrink = {TN__STEPS_ANY, .shrink = shrink, .unshrink = unshrink,
+                                           .apply_pair = tn__apply_pair};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* The values of relocations: for apply.c, which computes one for nearly each of them, and for pairs.c. */
+/* The values of relocations: for apply.c and apply_any.c, which compute one for nearly each of them, and for
+ * pairs.c. */
 
 #ifndef TENON_VALUES_H
 #define TENON_VALUES_H
@@ -34,33 +35,47 @@ static inline uint64_t tn__page_of(uint64_t address)
     return address & ~(uint64_t)0xfff;
 }
 
-/* What the row says. S is the symbol's address, P that of the field, which begins at `at`. */
+/* What the row says, of values up to TN__V_LAST_COMMON. S is the symbol's address, P that of the field. */
+static inline uint64_t tn__common_value(const struct tn__object *object, const struct tn__row *row,
+                                        const struct tn__reloc *reloc, uint64_t S, uint64_t P)
+{
+    uint64_t A = (uint64_t)reloc->addend;
+    switch (row->value) {
+    case TN__V_S_A:
+        return S + A;
+    case TN__V_S_A_P:
+        return S + A - P;
+    case TN__V_S_A_GOT:
+        return S + A - object->plan->got_address;
+    case TN__V_G_A_P:
+        return tn__got_slot(object, row->slot, reloc->symbol) + A - P;
+    case TN__V_G_A_GOT:
+        return tn__got_slot(object, row->slot, reloc->symbol) + A - object->plan->got_address;
+    case TN__V_GOT_A_P:
+        return object->plan->got_address + A - P;
+    case TN__V_Z_A:
+        return object->data->symbols[reloc->symbol].size + A;
+    default:
+        return 0;
+    }
+}
+
+/* Of any value; the field begins at `at`. */
 static inline uint64_t tn__value_of(const struct tn__object *object, const struct tn__row *row,
                                     const struct tn__reloc *reloc, const uint8_t *at, uint64_t S, uint64_t P)
 {
     uint32_t symbol = reloc->symbol;
     uint64_t A = (uint64_t)reloc->addend;
-    if (row->value == TN__V_S_A) /* the most frequent one but for displacements: not by a table of jumps */
-        return S + A;
     switch (row->value) {
+    case TN__V_S_A:
     case TN__V_MINUEND:
         return S + A;
     case TN__V_S_A_P:
         return S + A - P;
     case TN__V_BRANCH:
         return S || object->data->symbols[symbol].place != TN__PLACE_UNDEFINED ? S + A - P : 4 + A;
-    case TN__V_S_A_GOT:
-        return S + A - object->plan->got_address;
     case TN__V_G_A:
         return tn__got_slot(object, row->slot, symbol) + A;
-    case TN__V_G_A_P:
-        return tn__got_slot(object, row->slot, symbol) + A - P;
-    case TN__V_G_A_GOT:
-        return tn__got_slot(object, row->slot, symbol) + A - object->plan->got_address;
-    case TN__V_GOT_A_P:
-        return object->plan->got_address + A - P;
-    case TN__V_Z_A:
-        return object->data->symbols[symbol].size + A;
     case TN__V_PAGE_S_A_P:
         return tn__page_of(S + A) - tn__page_of(P);
     case TN__V_PAGE_G_A_P:
@@ -78,8 +93,28 @@ static inline uint64_t tn__value_of(const struct tn__object *object, const struc
     case TN__V_SECTION_A:
         return object->data->symbols[symbol].section + A;
     default:
-        return 0;
+        return tn__common_value(object, row, reloc, S, P);
     }
+}
+
+/* No pointer arithmetic: what changes nothing (TN__V_NONE) may stand outside its section. */
+TN__INLINE uint8_t *tn__place_of(const struct tn__loop *loop, const struct tn__reloc *reloc)
+{
+    return (uint8_t *)((uintptr_t)loop->write + reloc->offset);
+}
+
+/* The fast path: on x86-64, nearly all are displacements within range. False: this one is not. */
+TN__INLINE bool tn__apply_displacement(const struct tn__loop *loop, const struct tn__reloc *reloc,
+                                       const struct tn__row *row, uint8_t *at, uint64_t S, uint64_t P)
+{
+    uint64_t value = S + (uint64_t)reloc->addend - P;
+    if (__builtin_expect(row->displacement && value == (uint64_t)(int64_t)(int32_t)value &&
+                             !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED),
+                         1)) {
+        tn__put32(at, (uint32_t)value);
+        return true;
+    }
+    return false;
 }
 
 #pragma GCC visibility pop

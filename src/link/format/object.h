@@ -51,6 +51,7 @@ struct tn__section {
     uint64_t size, alignment;
     const uint8_t *relocs; /* in the file, undecoded, or in the object's arena; also of sections that are not loaded */
     uint64_t reloc_count;
+    bool relocs_made; /* they are an array of struct tn__reloc that belongs to the object or the link */
     uint64_t address; /* once placed */
     union {
         uint8_t *write;                   /* where the bytes for `address` are written */
@@ -228,6 +229,10 @@ extern const struct tn_format *const tn__formats_host[];
 /* Copies `count` relocations starting at number `first`, all below reloc_count: nothing in a file is aligned. They are
  * unchecked. */
 void tn__relocs_copy(const struct tn__section *section, uint64_t first, struct tn__reloc *out, size_t count);
+
+/* The same without a copy where that can be done: *out, or an array of the section's. */
+const struct tn__reloc *tn__relocs_take(const struct tn__section *section, uint64_t first, struct tn__reloc *out,
+                                        size_t count);
 
 /* Iterates over the relocations of a section (except in core/reloc_loop.h, whose loop is hot):
  *

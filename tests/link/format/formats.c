@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "link/core/shrink.h"
 #include "link/file/detached.h"
 #include "link/format/object.h"
 
@@ -98,12 +99,31 @@ static void test_format_that_is_not_named(void **state)
     free(object.at);
 }
 
+/* What programs contain without the steps of a format is what such rows need. */
+static void test_formats_without_steps_need_none(void **state)
+{
+    (void)state;
+    static const struct tn_format *const formats[] = {
+        &tn_format_elf_x86_64,    &tn_format_elf_aarch64, &tn_format_elf_riscv64, &tn_format_macho_x86_64,
+        &tn_format_macho_aarch64, &tn_format_coff_x86_64, &tn_format_coff_aarch64};
+    for (size_t i = 0; i < TN_COUNT(formats); i++) {
+        const struct tn__steps *steps = formats[i]->steps;
+        assert_int_equal(steps == NULL, formats[i] == &tn_format_elf_x86_64);
+        assert_true(!steps || (steps->scan && steps->apply && steps->put));
+        for (uint32_t type = 0; !steps && type < formats[i]->row_count; type++) {
+            assert_true(formats[i]->rows[type].value <= TN__V_LAST_COMMON);
+            assert_true(formats[i]->rows[type].field < TN__F_ULEB128);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_named_format_is_read),
         cmocka_unit_test(test_lists_that_make_no_sense),
         cmocka_unit_test(test_format_that_is_not_named),
+        cmocka_unit_test(test_formats_without_steps_need_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

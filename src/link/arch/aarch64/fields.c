@@ -63,7 +63,7 @@ const struct tn__encoder tn__aarch64_encoders[] = {
     FIELD(LO12_8) = {"lo12/8", SCALED(3)},
     FIELD(LO12_16) = {"lo12/16", SCALED(4)},
     FIELD(LO15_8) = {"lo15/8", TN__BITS(3, 10, 12), .zeros = 7},
-    FIELD(LO12_ANY) = {"lo12/any", .put = put_lo12_any, .unit_of = unit_of},
+    FIELD(LO12_ANY) = {"lo12/any", .put = put_lo12_any, .clears = TN__MASK(10, 12), .unit_of = unit_of},
     FIELD(MOVW_G0) = {"movw0", MOVW(0)},
     FIELD(MOVW_G1) = {"movw1", MOVW(16)},
     FIELD(MOVW_G2) = {"movw2", MOVW(32)},

@@ -21,7 +21,7 @@ enum { ADDR64 = 14, REL32 = 17, BRANCH26 = 3 };
 #define LOW      TN__R_LOW
 
 /* no., name, value, field, bits, flags; D: in data, I: in an instruction */
-static const struct tn__row rows[] = {
+const struct tn__row tn__coff_aarch64_rows[TN__COFF_AARCH64_ROWS] = {
     D(0, ABSOLUTE, NONE, LE8, 0, 0),
     D(1, ADDR32, S_A, LE32, 32, UNSIGNED | LOW),
     D(2, ADDR32NB, S_A_BASE, LE32, 32, UNSIGNED),
@@ -48,12 +48,15 @@ static int64_t bits_of(uint32_t instruction, unsigned first, unsigned width)
     return (int64_t)((uint64_t)instruction << (64 - first - width)) >> (64 - width);
 }
 
-/* The number that an instruction holds. */
-static int64_t addend_of(const struct tn__row *row, const uint8_t *at)
+/* The number that an instruction holds: nearly always 0. */
+static inline int64_t addend_of(unsigned field, const uint8_t *at)
 {
+    const struct tn__encoder *encoder = &tn__aarch64_encoders[field - TN__FIELDS];
     uint32_t instruction = tn__get32(at);
     uint32_t imm12 = instruction >> 10 & 0xfff;
-    switch (row->field) {
+    if (__builtin_expect(!(instruction & encoder->clears), 1))
+        return 0;
+    switch (field) {
     case TN__AARCH64_BRANCH26:
         return bits_of(instruction, 0, 26) * 4;
     case TN__AARCH64_BRANCH19:
@@ -64,7 +67,7 @@ static int64_t addend_of(const struct tn__row *row, const uint8_t *at)
     case TN__AARCH64_ADRP:
         return bits_of(instruction, 5, 19) * 4 + (instruction >> 29 & 3);
     case TN__AARCH64_LO12_ANY:
-        return (int64_t)imm12 * tn__aarch64_encoders[row->field - TN__FIELDS].unit_of(at);
+        return (int64_t)imm12 * encoder->unit_of(at);
     case TN__AARCH64_HI12:
         return (int64_t)imm12 << 12;
     default:
@@ -72,28 +75,17 @@ static int64_t addend_of(const struct tn__row *row, const uint8_t *at)
     }
 }
 
-static void take_addend(const struct tn__section *section, struct tn__reloc *reloc)
+static inline int64_t take_addend(const struct tn__section *section, uint64_t offset, const struct tn__row *row,
+                                  uint32_t *type)
 {
-    const struct tn__row *row = &rows[reloc->type];
-    if (row->value <= TN__V_NONE || !tn__inside(reloc->offset, row->size, section->size))
-        return;
-    const uint8_t *at = section->bytes + reloc->offset;
-    if (row->field >= TN__FIELDS)
-        reloc->addend = addend_of(row, at);
-    else
-        reloc->addend = row->size == 8   ? (int64_t)tn__get64(at)
-                        : row->size == 4 ? (int32_t)tn__get32(at)
-                                         : (int16_t)tn__get16(at);
-    if (reloc->type == REL32)
-        reloc->addend -= 4; /* it counts from the end of the field */
+    const uint8_t *at = section->bytes + offset;
+    int64_t addend = row->field >= TN__FIELDS ? addend_of(row->field, at) : tn__coff_number(at, row->size);
+    return *type == REL32 ? addend - 4 : addend; /* it counts from the end of the field */
 }
 
-const struct tn_format tn_format_coff_aarch64 = {
-    .name = "coff-aarch64",
-    .reader = &tn__reader_coff,
-    .arch = &tn__arch_aarch64,
-    .machine = 0xaa64,
-    .rows = rows,
-    .row_count = TN_COUNT(rows),
-    .details = &(const struct tn__coff_details){.types = TN_COUNT(rows), .take_addend = take_addend},
-};
+static uint64_t convert(const struct tn__coff_records *records, struct tn__reloc *out)
+{
+    return tn__coff_convert(records, out, tn__coff_aarch64_rows, TN__COFF_AARCH64_ROWS, take_addend);
+}
+
+const struct tn__coff_details tn__coff_aarch64_details = {.types = TN__COFF_AARCH64_ROWS, .convert = convert};

@@ -70,13 +70,65 @@ struct tn__coff_reader {
 
 #define TN__COFF_FAIL(r, ...) tn__fail((r)->err, TN_EFORMAT, __VA_ARGS__)
 
+/* The relocations of a section in the file. */
+struct tn__coff_records {
+    const struct tn__section *section;
+    const uint8_t *at;
+    uint64_t count;
+    uint32_t base;    /* from which places are counted */
+    uint32_t symbols; /* of the file */
+};
+enum { TN__COFF_RELOC = 10 }; /* bytes of one */
+
 /* What the reader has to know of an architecture: the details of its struct tn_format. */
 struct tn__coff_details {
     uint32_t types; /* numbers of types from here on do not occur in files */
-    /* Sets the addend of a relocation, which stands in the field. Changes its type, which is that of the file, where
-     * several rows share one. The field may lie outside of the section. */
-    void (*take_addend)(const struct tn__section *section, struct tn__reloc *reloc);
+    /* Converts `count` relocations of a section, of which `records` are, to `out`: calls tn__coff_convert with the
+     * function that knows addends. Returns how many are sound; those behind are not converted. */
+    uint64_t (*convert)(const struct tn__coff_records *records, struct tn__reloc *out);
 };
+
+/* The tables of the formats, which stand in src/link/core. */
+enum { TN__COFF_X86_64_ROWS = 18, TN__COFF_AARCH64_ROWS = 18 };
+extern const struct tn__row tn__coff_x86_64_rows[TN__COFF_X86_64_ROWS], tn__coff_aarch64_rows[TN__COFF_AARCH64_ROWS];
+extern const struct tn__coff_details tn__coff_x86_64_details, tn__coff_aarch64_details;
+
+/* The number of a file's symbol in the neutral object. */
+static inline uint32_t tn__coff_symbol(uint32_t index)
+{
+    return index + 1;
+}
+
+/* See struct tn__coff_details. Inlined, so that each architecture has a loop of its own. `take` returns the addend of a
+ * relocation, which stands in the field at `at`, and may change its type where several rows share one of the file. */
+typedef int64_t tn__coff_take(const struct tn__section *section, uint64_t offset, const struct tn__row *row,
+                              uint32_t *type);
+__attribute__((always_inline)) static inline uint64_t tn__coff_convert(const struct tn__coff_records *records,
+                                                                       struct tn__reloc *out,
+                                                                       const struct tn__row *rows, uint32_t types,
+                                                                       tn__coff_take *take)
+{
+    const struct tn__section *section = records->section;
+    const uint64_t size = section->size;
+    const uint32_t base = records->base, symbols = records->symbols;
+    const uint8_t *at = records->at, *const end = at + records->count * TN__COFF_RELOC;
+    for (; at < end; at += TN__COFF_RELOC, out++) {
+        uint32_t place = tn__get32(at), symbol = tn__get32(at + 4), type = tn__get16(at + 8);
+        if (place < base || symbol >= symbols || type >= types)
+            break;
+        const struct tn__row *row = &rows[type];
+        const uint64_t offset = place - base; /* of 32 bits, like the size: no sum overflows */
+        int64_t addend = row->value > TN__V_NONE && offset + row->size <= size ? take(section, offset, row, &type) : 0;
+        *out = (struct tn__reloc){offset, type, tn__coff_symbol(symbol), addend};
+    }
+    return (uint64_t)(at - records->at) / TN__COFF_RELOC;
+}
+
+/* The number that a field of data holds. */
+static inline int64_t tn__coff_number(const uint8_t *at, unsigned size)
+{
+    return size == 4 ? (int32_t)tn__get32(at) : size == 8 ? (int64_t)tn__get64(at) : (int16_t)tn__get16(at);
+}
 
 /* The header of section `index`, from 1 on. */
 static inline struct tn__coff_section tn__coff_section(const struct tn__coff_reader *r, uint32_t index)
@@ -100,11 +152,6 @@ const char *tn__coff_string(const struct tn__coff_reader *r, uint64_t offset);
 int tn__coff_set_kind(const struct tn__coff_reader *r, uint32_t index, uint32_t flags);
 
 /* symbols.c */
-/* The number of a file's symbol in the neutral object. */
-static inline uint32_t tn__coff_symbol(uint32_t index)
-{
-    return index + 1;
-}
 /* Reads all symbols, and adds those that directives and imports need. TN_EFORMAT, TN_ENOTSUP, TN_ENOMEM. */
 int tn__coff_read_symbols(struct tn__coff_reader *r);
 /* Adds a symbol to those of the file, or counts it; returns its number in the neutral object. */
@@ -119,7 +166,6 @@ int tn__coff_read_directives(struct tn__coff_reader *r);
 /* relocs.c */
 /* The table of a section's relocations, which lies in the file. TN_EFORMAT. */
 int tn__coff_find_relocs(const struct tn__coff_reader *r, uint32_t index, uint64_t *offset, uint64_t *count);
-enum { TN__COFF_RELOC = 10 }; /* bytes of one */
 /* TN_EFORMAT, TN_ENOMEM. */
 int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index);
 

@@ -41,6 +41,14 @@ static int fail_reloc(const struct tn__coff_reader *r, uint32_t index, const uin
                          (unsigned long long)offset, tn__get32(at + 4));
 }
 
+static bool uses_base(const struct tn__row *rows, const struct tn__reloc *relocs, uint64_t count)
+{
+    bool uses = false;
+    for (uint64_t i = 0; i < count; i++)
+        uses |= rows[relocs[i].type].value == TN__V_S_A_BASE;
+    return uses;
+}
+
 int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
 {
     struct tn__object_data *object = r->object;
@@ -52,21 +60,20 @@ int tn__coff_read_relocs(struct tn__coff_reader *r, uint32_t index)
     if (!section->bytes)
         return TN__COFF_FAIL(r, "%s: section %u (%s) has relocations and no bytes", object->name, index, section->name);
     const struct tn__coff_details *details = object->format->details;
-    const struct tn__row *rows = object->format->rows;
-    const uint8_t *at = object->bytes + offset;
-    uint32_t base = tn__coff_section(r, index).address;
+    const struct tn__coff_records records = {.section = section,
+                                             .at = object->bytes + offset,
+                                             .count = count,
+                                             .base = tn__coff_section(r, index).address,
+                                             .symbols = r->symbol_count};
     struct tn__reloc *relocs = tn__arena_alloc(&object->arena, count * sizeof *relocs); /* 10 bytes of the file each */
     if (!relocs)
         return tn__no_memory(r->err, object->name);
-    for (struct tn__reloc *reloc = relocs; reloc < relocs + count; reloc++, at += TN__COFF_RELOC) {
-        uint32_t place = tn__get32(at), symbol = tn__get32(at + 4), type = tn__get16(at + 8);
-        if (place < base || symbol >= r->symbol_count || type >= details->types)
-            return fail_reloc(r, index, at);
-        *reloc = (struct tn__reloc){place - base, type, tn__coff_symbol(symbol), 0};
-        details->take_addend(section, reloc);
-        r->uses_base |= rows[reloc->type].value == TN__V_S_A_BASE;
-    }
+    uint64_t sound = details->convert(&records, relocs);
+    if (sound < count)
+        return fail_reloc(r, index, records.at + sound * TN__COFF_RELOC);
+    r->uses_base = r->uses_base || uses_base(object->format->rows, relocs, count);
     section->relocs = (const uint8_t *)relocs;
+    section->relocs_made = true;
     section->reloc_count = count;
     return 0;
 }

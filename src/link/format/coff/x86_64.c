@@ -22,7 +22,7 @@ enum { ADDR64 = 1, REL32 = 4, REL32_5 = 9, BRANCH = 17 };
 #define LOW      TN__R_LOW
 
 /* no., name, value, field, bits, flags. The last one is none of the file's. */
-static const struct tn__row rows[] = {
+const struct tn__row tn__coff_x86_64_rows[TN__COFF_X86_64_ROWS] = {
     ROW(0, ABSOLUTE, NONE, LE8, 0, 0),
     ROW(ADDR64, ADDR64, S_A, LE64, 64, 0),
     ROW(2, ADDR32, S_A, LE32, 32, UNSIGNED | LOW),
@@ -45,7 +45,7 @@ static const struct tn__row rows[] = {
 };
 
 /* call, jmp, and the conditional jumps. */
-static bool is_branch(const struct tn__section *section, uint64_t field)
+static inline bool is_branch(const struct tn__section *section, uint64_t field)
 {
     if (section->kind != TN__SECTION_CODE || !field)
         return false;
@@ -53,28 +53,21 @@ static bool is_branch(const struct tn__section *section, uint64_t field)
     return (at[-1] & 0xfe) == 0xe8 || (field > 1 && at[-2] == 0x0f && (at[-1] & 0xf0) == 0x80);
 }
 
-static void take_addend(const struct tn__section *section, struct tn__reloc *reloc)
+static inline int64_t take_addend(const struct tn__section *section, uint64_t offset, const struct tn__row *row,
+                                  uint32_t *type)
 {
-    const struct tn__row *row = &rows[reloc->type];
-    if (row->value <= TN__V_NONE || !tn__inside(reloc->offset, row->size, section->size))
-        return;
-    const uint8_t *at = section->bytes + reloc->offset;
-    reloc->addend = row->size == 8   ? (int64_t)tn__get64(at)
-                    : row->size == 4 ? (int32_t)tn__get32(at)
-                                     : (int16_t)tn__get16(at);
-    if (reloc->type < REL32 || reloc->type > REL32_5)
-        return;
-    reloc->addend -= 4 + (int64_t)(reloc->type - REL32);
-    if (reloc->type == REL32 && is_branch(section, reloc->offset))
-        reloc->type = BRANCH;
+    int64_t addend = tn__coff_number(section->bytes + offset, row->size);
+    if (*type < REL32 || *type > REL32_5)
+        return addend;
+    addend -= 4 + (int64_t)(*type - REL32);
+    if (*type == REL32 && is_branch(section, offset))
+        *type = BRANCH;
+    return addend;
 }
 
-const struct tn_format tn_format_coff_x86_64 = {
-    .name = "coff-x86-64",
-    .reader = &tn__reader_coff,
-    .arch = &tn__arch_x86_64,
-    .machine = 0x8664,
-    .rows = rows,
-    .row_count = TN_COUNT(rows),
-    .details = &(const struct tn__coff_details){.types = BRANCH, .take_addend = take_addend},
-};
+static uint64_t convert(const struct tn__coff_records *records, struct tn__reloc *out)
+{
+    return tn__coff_convert(records, out, tn__coff_x86_64_rows, BRANCH, take_addend);
+}
+
+const struct tn__coff_details tn__coff_x86_64_details = {.types = BRANCH, .convert = convert};

@@ -8,10 +8,8 @@
  *
  * DTPREL(S) is S here, a distance from the thread pointer, because the slots of TLSGD and TLSLD hold such ones. */
 
-#include <elf.h>
-
 #include "link/arch/aarch64/aarch64.h"
-#include "link/format/object.h"
+#include "link/format/elf/reader.h"
 
 #define ROW(no, name, value, field, size, bits, flags, slot, relax)                                                    \
     [no] = TN__ROW("R_AARCH64_" #name, TN__V_##value, field, size, bits, flags, TN__SLOT_##slot, relax)
@@ -32,7 +30,7 @@
 
 /* no. name, value, field, bits, flags, GOT slot; D: in data, I: in an instruction,
  * X: that relax.c may rewrite */
-static const struct tn__row rows[] = {
+const struct tn__row tn__elf_aarch64_rows[TN__ELF_AARCH64_ROWS] = {
     N(0, NONE),
     N(256, NONE),
 
@@ -175,13 +173,4 @@ static const struct tn__row rows[] = {
     DYNAMIC(1030, TLS_TPREL),
     DYNAMIC(1031, TLSDESC),
     DYNAMIC(1032, IRELATIVE),
-};
-
-const struct tn_format tn_format_elf_aarch64 = {
-    .name = "elf-aarch64",
-    .reader = &tn__reader_elf,
-    .arch = &tn__arch_aarch64,
-    .machine = EM_AARCH64,
-    .rows = rows,
-    .row_count = TN_COUNT(rows),
 };

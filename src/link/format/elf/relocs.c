@@ -59,6 +59,7 @@ __attribute__((noinline)) static int read_crel(const struct tn__elf_reader *r, u
     if (!c.good || c.at != c.end)
         return TN__ELF_FAIL(r, "%s: section %u (%s): malformed relocations", object->name, index, section->name);
     target->relocs = (const uint8_t *)relocs;
+    target->relocs_made = true;
     target->reloc_count = count;
     return 0;
 }

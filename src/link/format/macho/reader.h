@@ -85,6 +85,7 @@ enum {
     TN__MACHO_PLUS32, /* the second half of a difference */
     TN__MACHO_PLUS64,
     TN__MACHO_TLS_OFFSET, /* in a descriptor: the variable's distance from the thread pointer */
+    TN__MACHO_ROWS,
 };
 
 #define TN__MACHO_OWN_ROWS                                                                                             \
@@ -95,6 +96,10 @@ enum {
     [TN__MACHO_PLUS64] = TN__ROW("PLUS64 (made by the reader)", TN__V_F_S_A, TN__F_LE64, 8, 64, 0, TN__SLOT_NONE, 0),  \
     [TN__MACHO_TLS_OFFSET] =                                                                                           \
         TN__ROW("TLV_OFFSET (made by the reader)", TN__V_S_A, TN__F_LE64, 8, 64, TN__R_TLS, TN__SLOT_NONE, 0)
+
+/* The tables of the formats, which stand in src/link/core. */
+extern const struct tn__row tn__macho_x86_64_rows[TN__MACHO_ROWS], tn__macho_aarch64_rows[TN__MACHO_ROWS];
+extern const struct tn__macho_machine tn__macho_x86_64_machine, tn__macho_aarch64_machine;
 
 /* ---- the reader ---- */
 

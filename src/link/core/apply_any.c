@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Applies the relocations of formats that have other values, or other fields than whole bytes, than ELF for x86-64. A
+ * loop of its own, so that programs that link nothing else do not contain this one. */
+
+#include <inttypes.h>
+
+#include "link/core/shrink.h"
+#include "link/core/values.h"
+
+__attribute__((noinline, cold)) static int fail_unit(const struct tn__site *site, const uint8_t *at, uint64_t value)
+{
+    const struct tn__encoder *encoder = &site->object->data->arch->encoders[site->row->field - TN__FIELDS];
+    uint32_t unit = encoder->unit_of ? encoder->unit_of(at) : encoder->zeros + 1;
+    return tn__fail(site->link->err, TN_ERANGE,
+                    "%s: %s against '%s' gives 0x%" PRIx64 ", and the instruction can only hold multiples of %" PRIu32
+                    "; align what it refers to",
+                    tn__site_place(site).text, site->row->name, tn__site_symbol(site), value, unit);
+}
+
+__attribute__((noinline)) static int store_specially(const struct tn__site *site, const struct tn__encoder *encoder,
+                                                     uint8_t *at, uint64_t value)
+{
+    if (encoder->unit_of && value & (encoder->unit_of(at) - 1))
+        return fail_unit(site, at, value);
+    encoder->put(at, value);
+    return 0;
+}
+
+/* Any value. */
+TN__INLINE int store(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row, uint8_t *at,
+                     uint64_t S, uint64_t P)
+{
+    uint64_t value = tn__value_of(loop->object, row, reloc, at, S, P);
+    if (!tn__value_fits(value, row))
+        return tn__apply_far(tn__site_of(loop, reloc, row), at, value, S, P);
+    if (row->field < TN__FIELDS) {
+        tn__put_bytes(at, row->size, value);
+        return 0;
+    }
+    const struct tn__encoder *encoder = &loop->encoders[row->field - TN__FIELDS];
+    if (value & encoder->zeros)
+        return fail_unit(tn__site_of(loop, reloc, row), at, value);
+    if (encoder->put)
+        return store_specially(tn__site_of(loop, reloc, row), encoder, at, value);
+    tn__encode_runs(encoder, at, value);
+    return 0;
+}
+
+TN__INLINE int apply_one(const struct tn__loop *loop, const struct tn__reloc *reloc, const struct tn__row *row)
+{
+    uint64_t S = loop->addresses[reloc->symbol], P = loop->address + reloc->offset;
+    uint8_t *at = tn__place_of(loop, reloc);
+    if (tn__apply_displacement(loop, reloc, row, at, S, P))
+        return 0;
+    bool direct = row->direct && !(loop->symbol_flags[reloc->symbol] & TN__SYMBOL_DISCARDED);
+    int code = direct ? TN__TO_STORE : tn__apply_unusual(tn__site_of(loop, reloc, row), at, S, P);
+    if (code != TN__TO_STORE)
+        return code;
+    if (row->relax >= TN__FORM_TRAILS && reloc->offset - loop->site->final < loop->site->final_size)
+        return 0; /* rewritten with the one before */
+    return store(loop, reloc, row, at, S, P);
+}
+
+void tn__put_any(const struct tn__site *site, uint8_t *at, uint64_t value)
+{
+    tn__field_put(site->object->data->arch, site->row, at, value);
+}
+
+int tn__apply_any(struct tn__link *link, struct tn__object *object, tn__visit_block *begin)
+{
+    return tn__for_each_reloc(link, object, begin, apply_one);
+}
+
+const struct tn__steps tn__steps_any = {TN__STEPS_ANY};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What links do for COFF objects alone. */
+
+#include "link/core/shrink.h"
+
+const struct tn__steps tn__steps_coff = {TN__STEPS_ANY,
+                                         .bind_stand_ins = tn__bind_stand_ins,
+                                         .stand_in_address = tn__stand_in_address,
+                                         .compare_copies = tn__compare_copies,
+                                         .drop_lost = tn__drop_lost,
+                                         .gather_groups = tn__gather_groups};

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What links do for Mach-O objects alone. */
+
+#include "link/core/shrink.h"
+
+const struct tn__steps tn__steps_macho = {TN__STEPS_ANY, .parse_bound = tn__parse_bound};
