@@ -10,6 +10,8 @@
 #include "link/format/macho/reader.h"
 
 enum { FUNCTION = 0, LENGTH = 8, ENCODING = 12, PERSONALITY = 16, DATA = 24, ENTRY = 32 };
+/* Bytes, and references, that an entry becomes at most: its own, with 20 saved registers, and a common one. */
+enum { MOST_BYTES = 192, MOST_REFERENCES = 3 };
 
 /* A place in the neutral object. */
 struct place {
@@ -21,9 +23,11 @@ struct place {
 struct entry {
     const struct tn__reloc *function, *personality, *data;
     uint32_t length, encoding;
+    uint64_t start;     /* in the file's section */
+    struct place place; /* of the function */
 };
 
-/* The table that is made. Its functions run twice: first only to learn its size (`bytes` is NULL). */
+/* The table that is made. */
 struct table {
     struct tn__macho_reader *r;
     const struct tn__macho_section *section;
@@ -159,8 +163,7 @@ static bool are_all_described(const struct table *table)
 
 static void put(struct table *table, uint64_t value, unsigned size)
 {
-    if (table->bytes)
-        memcpy(table->bytes + table->size, &value, size);
+    memcpy(table->bytes + table->size, &value, size);
     table->size += size;
 }
 
@@ -174,9 +177,7 @@ static void put_uleb(struct table *table, uint64_t value)
 /* A field of 4 bytes that a relocation fills. */
 static void put_reference(struct table *table, uint32_t type, uint32_t symbol, int64_t addend)
 {
-    if (table->bytes)
-        table->relocs[table->reloc_count] = (struct tn__reloc){table->size, type, symbol, addend};
-    table->reloc_count++;
+    table->relocs[table->reloc_count++] = (struct tn__reloc){table->size, type, symbol, addend};
     put(table, 0, 4);
 }
 
@@ -286,7 +287,8 @@ static int read_entry(const struct table *table, uint64_t start, const struct tn
                       const struct tn__reloc *end, struct entry *entry)
 {
     const uint8_t *bytes = table->section->bytes + start;
-    *entry = (struct entry){.length = tn__get32(bytes + LENGTH), .encoding = tn__get32(bytes + ENCODING)};
+    *entry =
+        (struct entry){.length = tn__get32(bytes + LENGTH), .encoding = tn__get32(bytes + ENCODING), .start = start};
     for (; *at < end && (*at)->offset < start + ENTRY; ++*at) {
         uint64_t field = (*at)->offset - start;
         const struct tn__reloc **of = field == FUNCTION      ? &entry->function
@@ -309,16 +311,28 @@ static const uint8_t *code_at(const struct tn__macho_reader *r, const struct pla
     return inside ? atom->bytes + place->offset : NULL;
 }
 
-static int convert_entry(struct table *table, uint64_t start, const struct entry *entry)
+/* Stores the entries of functions that __eh_frame does not describe. */
+static int read_entries(struct table *table, const struct tn__reloc *relocs, uint64_t reloc_count,
+                        struct entry *entries, size_t *count)
+{
+    const struct tn__reloc *at = relocs;
+    int code = 0;
+    *count = 0;
+    for (uint64_t start = 0; !code && start < table->section->size; start += ENTRY) {
+        struct entry *entry = &entries[*count];
+        code = read_entry(table, start, &at, relocs + reloc_count, entry);
+        if (!code && (!entry->function || !find_place(table->r, entry->function, &entry->place)))
+            return fail_entry(table, start, TN_EFORMAT, "belongs to no function of the file");
+        *count += !code && !is_described(table, &entry->place);
+    }
+    return code;
+}
+
+static int convert_entry(struct table *table, const struct entry *entry)
 {
     struct tn__macho_frame frame = {0};
-    struct place place;
     uint64_t size;
-    if (!entry->function || !find_place(table->r, entry->function, &place))
-        return fail_entry(table, start, TN_EFORMAT, "belongs to no function of the file");
-    if (is_described(table, &place))
-        return 0;
-    const uint8_t *code = code_at(table->r, &place, &size);
+    const uint8_t *code = code_at(table->r, &entry->place, &size);
     switch (table->r->machine->decode(entry->encoding, code, size, &frame)) {
     case TN__MACHO_NOTHING:
         return 0;
@@ -326,22 +340,8 @@ static int convert_entry(struct table *table, uint64_t start, const struct entry
         put_entry(table, entry, &frame);
         return 0;
     default:
-        return fail_entry(table, start, TN_ENOTSUP, "has an encoding that is not defined");
+        return fail_entry(table, entry->start, TN_ENOTSUP, "has an encoding that is not defined");
     }
-}
-
-static int convert_entries(struct table *table, const struct tn__reloc *relocs, uint64_t count)
-{
-    const struct tn__reloc *at = relocs;
-    int code = 0;
-    table->size = table->reloc_count = table->plain = table->throwing = 0;
-    for (uint64_t start = 0; !code && start < table->section->size; start += ENTRY) {
-        struct entry entry;
-        code = read_entry(table, start, &at, relocs + count, &entry);
-        if (!code)
-            code = convert_entry(table, start, &entry);
-    }
-    return code;
 }
 
 /* ---- the section ---- */
@@ -355,6 +355,7 @@ static void add_table(struct table *table)
         .size = table->size,
         .alignment = 8,
         .relocs = (const uint8_t *)table->relocs,
+        .relocs_made = true,
         .reloc_count = table->reloc_count,
         .kind = TN__SECTION_RODATA,
         .role = TN__ROLE_UNWIND,
@@ -368,24 +369,30 @@ static int convert_section(struct tn__macho_reader *r, const struct tn__macho_se
     struct tn__arena *arena = &r->object->arena;
     struct tn__reloc *relocs;
     uint64_t count;
+    size_t entry_count;
     if (!section->bytes || section->size % ENTRY)
         return TN__MACHO_FAIL(r, "%s: section %s: %llu bytes are no whole number of entries", r->object->name,
                               section->name, (unsigned long long)(section->bytes ? section->size : 0));
     int code = collect_described(&table);
     if (code || are_all_described(&table))
         return code;
+    struct entry *entries = tn__arena_alloc(arena, section->size / ENTRY * sizeof *entries);
+    if (!entries)
+        return tn__no_memory(r->err, r->object->name);
     code = tn__macho_convert_relocs(r, section, &relocs, &count);
     if (!code)
-        code = convert_entries(&table, relocs, count);
-    if (code || !table.size)
+        code = read_entries(&table, relocs, count, entries, &entry_count);
+    if (code || !entry_count)
         return code;
-    table.bytes = tn__arena_alloc(arena, table.size);
-    table.relocs = tn__arena_alloc(arena, table.reloc_count * sizeof *table.relocs);
+    table.bytes = tn__arena_alloc(arena, entry_count * MOST_BYTES);
+    table.relocs = tn__arena_alloc(arena, entry_count * MOST_REFERENCES * sizeof *table.relocs);
     if (!table.bytes || !table.relocs)
         return tn__no_memory(r->err, r->object->name);
-    convert_entries(&table, relocs, count);
-    add_table(&table);
-    return 0;
+    for (size_t i = 0; !code && i < entry_count; i++)
+        code = convert_entry(&table, &entries[i]);
+    if (!code && table.size)
+        add_table(&table);
+    return code;
 }
 
 int tn__macho_read_compact(struct tn__macho_reader *r)

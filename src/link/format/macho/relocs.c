@@ -44,6 +44,12 @@ static inline struct record record_at(const struct tn__macho_section *section, u
     };
 }
 
+/* What a record of form TN__MACHO_ADDEND says in place of a symbol: 24 bits, signed. */
+static inline int64_t addend_of(uint32_t symbol)
+{
+    return (int64_t)((uint64_t)symbol << 40) >> 40;
+}
+
 static int fail_record(const struct output *out, const struct record *record, const char *why)
 {
     return FAIL(out->r, "%s: section %s: relocation at %#x (type %u, length %u): %s", out->r->object->name,
@@ -209,7 +215,6 @@ static int convert(struct output *out, uint32_t *index)
     const struct tn__macho_section *section = out->section;
     struct record record = record_at(section, *index), next = {0};
     uint8_t form = out->r->machine->kinds[record.type].form;
-    uint64_t addend = 0;
     int code = check_field(out, &record);
     if (!code && (form == TN__MACHO_MINUS || form == TN__MACHO_ADDEND)) {
         if (*index + 1 == section->reloc_count)
@@ -224,8 +229,7 @@ static int convert(struct output *out, uint32_t *index)
     if (form == TN__MACHO_ADDEND) {
         if (next.address != record.address || out->r->machine->kinds[next.type].form != TN__MACHO_IN_INSTRUCTION)
             return fail_record(out, &record, "no other one that it belongs to follows");
-        addend = (uint64_t)((int64_t)((uint64_t)record.symbol << 40) >> 40); /* 24 bits, signed */
-        return convert_in_instruction(out, &next, addend);
+        return convert_in_instruction(out, &next, (uint64_t)addend_of(record.symbol));
     }
     return form == TN__MACHO_IN_PLACE ? convert_in_place(out, &record) : convert_in_instruction(out, &record, 0);
 }
@@ -238,32 +242,100 @@ static int by_offset(const void *a, const void *b)
     return (x->type > y->type) - (x->type < y->type); /* the halves of a difference commute */
 }
 
-/* Converts records from one on, up to one that is not as nearly all are: it names a symbol, and its field of 4 or 8
- * bytes holds the addend or none. */
-static uint32_t convert_plain(struct output *out, uint32_t from)
+/* The highest byte of a record. */
+enum { HIGH = 24, EXTERNAL = 8, WIDE = 4, WIDEST = 2, RELATIVE = 1, REST = 7, TYPE = 4 };
+
+/* Sets the symbol and the addend of a field whose target is given as a section. False: convert_in_place says why it
+ * cannot be, or takes more time. */
+static bool find_plain_local(const struct output *out, uint64_t place, uint32_t high, uint64_t field, uint32_t *symbol,
+                             uint64_t *addend)
 {
-    enum { HIGH = 24, EXTERNAL = 8, WIDE = 4, WIDEST = 2, REST = 7, TYPE = 4 }; /* the highest byte of a record */
-    const struct tn__macho_section *section = out->section;
+    struct tn__macho_reader *r = out->r;
+    const struct tn__macho_kind *kind = &r->machine->kinds[high >> TYPE];
+    const struct tn__macho_section *section = &r->sections[*symbol];
+    uint64_t bias = high & RELATIVE ? kind->base + (uint64_t)kind->after : 0;
+    uint64_t target = high & RELATIVE ? field + out->section->address + place + bias
+                      : high & WIDEST ? field
+                                      : (uint32_t)field;
+    if (!*symbol || *symbol >= r->section_count || target - section->address > section->size)
+        return false;
+    uint64_t offset = target - section->address;
+    uint32_t atom = tn__macho_atom_at(r, section, offset);
+    *symbol = tn__macho_section_symbol(r, atom);
+    *addend = offset - r->starts[atom] - bias;
+    return true;
+}
+
+/* Converts records from `at` on, up to one that is not as nearly all are: it names a symbol, and its field of 4 bytes
+ * holds the addend or none. */
+static const uint8_t *convert_run(struct output *out, const uint8_t *at, const uint8_t *end)
+{
     const struct tn__macho_kind *kinds = out->r->machine->kinds;
     const uint32_t symbols = out->r->symbol_count;
+    const uint8_t *bytes = out->section->bytes;
+    const uint64_t size = out->section->size;
     struct output now = *out; /* in registers: nothing points at it */
-    uint32_t i = from;
-    for (const uint8_t *at = section->relocs + (size_t)from * TN__MACHO_RELOC; i < now.plain;
-         i++, at += TN__MACHO_RELOC) {
+    for (; at < end; at += TN__MACHO_RELOC) {
         uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
         uint64_t place = tn__get32(at), addend = 0;
-        const struct tn__macho_kind kind = kinds[high >> TYPE];
-        if ((high & (EXTERNAL | WIDE)) != (EXTERNAL | WIDE) || symbol >= symbols ||
-            place + (high & WIDEST ? 8 : 4) > section->size || (uint8_t)(kind.form - 1) >= TN__MACHO_MINUS - 1)
+        const struct tn__macho_kind *kind = &kinds[high >> TYPE];
+        if ((high & (EXTERNAL | WIDE | WIDEST)) != (EXTERNAL | WIDE) || place + 4 > size || symbol >= symbols)
             break;
-        if (kind.form == TN__MACHO_IN_PLACE) {
-            const uint8_t *field = section->bytes + place;
-            addend = (high & WIDEST ? tn__get64(field) : (uint64_t)(int32_t)tn__get32(field)) - kind.base;
-        }
+        if (kind->form == TN__MACHO_IN_PLACE)
+            addend = (uint64_t)(int32_t)tn__get32(bytes + place) - kind->base;
+        else if (kind->form != TN__MACHO_IN_INSTRUCTION)
+            break;
         emit(&now, place, (high >> TYPE) * (REST + 1) + (high & REST), symbol + 1, addend);
     }
     *out = now;
-    return i;
+    return at;
+}
+
+/* Converts the record at `at` and, if that is its addend, the one behind; returns what follows, or `at` if it is none
+ * of the frequent ones. */
+static const uint8_t *convert_frequent(struct output *out, const uint8_t *at, const uint8_t *end)
+{
+    const struct tn__macho_section *section = out->section;
+    uint32_t bits = tn__get32(at + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
+    uint64_t place = tn__get32(at), addend = 0;
+    const struct tn__macho_kind *kind = &out->r->machine->kinds[high >> TYPE];
+    const uint8_t *last = at;
+    if (kind->form == TN__MACHO_ADDEND && (high & (WIDE | WIDEST)) == WIDE) {
+        addend = (uint64_t)addend_of(symbol);
+        last += TN__MACHO_RELOC;
+        if (last == end || tn__get32(last) != place)
+            return at;
+        bits = tn__get32(last + 4), high = bits >> HIGH, symbol = bits & TN__MACHO_RELOC_SYMBOL;
+        kind = &out->r->machine->kinds[high >> TYPE];
+        if (kind->form != TN__MACHO_IN_INSTRUCTION)
+            return at;
+    } else if (kind->form != TN__MACHO_IN_PLACE)
+        return at;
+    if (!(high & WIDE) || place + (high & WIDEST ? 8 : 4) > section->size)
+        return at;
+    if (last == at) {
+        const uint8_t *field = section->bytes + place;
+        addend = (high & WIDEST ? tn__get64(field) : (uint64_t)(int32_t)tn__get32(field)) - kind->base;
+    }
+    if (high & EXTERNAL ? symbol++ >= out->r->symbol_count
+                        : last != at || !find_plain_local(out, place, high, addend + kind->base, &symbol, &addend))
+        return at;
+    emit(out, place, (high >> TYPE) * (REST + 1) + (high & REST), symbol, addend);
+    return last + TN__MACHO_RELOC;
+}
+
+/* Converts records from one on, up to one that takes more (convert). */
+static uint32_t convert_plain(struct output *out, uint32_t from)
+{
+    const uint8_t *relocs = out->section->relocs, *end = relocs + (size_t)out->plain * TN__MACHO_RELOC;
+    const uint8_t *at = relocs + (size_t)from * TN__MACHO_RELOC;
+    for (const uint8_t *next = at; next < end; at = next) {
+        at = convert_run(out, next, end);
+        next = at < end ? convert_frequent(out, at, end) : at;
+        if (next == at)
+            break;
+    }
+    return (uint32_t)((size_t)(at - relocs) / TN__MACHO_RELOC);
 }
 
 static int convert_records(struct output *out)
@@ -300,15 +372,15 @@ static int convert_all(struct output *out, uint64_t *count)
 static void distribute(struct tn__macho_reader *r, const struct tn__macho_section *section, struct tn__reloc *relocs,
                        uint64_t count)
 {
+    struct tn__reloc *at = relocs, *const end = relocs + count;
     for (uint32_t i = section->first; i < section->first + section->count; i++) {
         struct tn__section *atom = &r->object->sections[i];
-        uint64_t n = 0;
-        for (; n < count && relocs[n].offset - r->starts[i] < atom->size; n++)
-            relocs[n].offset -= r->starts[i];
-        atom->relocs = (const uint8_t *)relocs;
-        atom->reloc_count = n;
-        relocs += n;
-        count -= n;
+        const uint64_t start = r->starts[i], size = atom->size;
+        atom->relocs = (const uint8_t *)at;
+        atom->relocs_made = true;
+        for (; at < end && at->offset - start < size; at++)
+            at->offset -= start;
+        atom->reloc_count = (uint64_t)(at - (const struct tn__reloc *)atom->relocs);
     }
 }
 
