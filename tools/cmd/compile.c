@@ -2,7 +2,22 @@
 
 /* tenon compile. */
 
+#include "codegen/compile/view.h"
 #include "lib/watch.h"
+
+/* False: an error was reported. */
+static bool compile(const struct file *file, const struct settings *settings, struct tn_buffer *out)
+{
+    struct tn_compile_stats stats = {.size = sizeof stats};
+    struct tn__view view = {
+        .function = settings->function, .no_names = settings->strip, .no_debug_info = settings->no_debug_info};
+    bool is_view = view.function || view.no_names || view.no_debug_info;
+    if (!tool_compile(file, settings, is_view ? &view : NULL, out, &stats))
+        return false;
+    if (is_view && !view.was_called)
+        return tool_fail(STATUS_USAGE, "--function, --strip and --debuginfo need 'tenon' among --passes"), false;
+    return tool_write(settings->output, out->data, out->size);
+}
 
 int command_compile(struct settings *settings)
 {
@@ -20,11 +35,10 @@ int command_compile(struct settings *settings)
         return STATUS_FAILURE;
     int status = STATUS_FAILURE;
     struct tn_buffer out = {0};
-    struct tn_compile_stats stats = {.size = sizeof stats};
     if (file.kind != FILE_IR)
         tool_fail(STATUS_FAILURE, "'%s' is %s, not LLVM IR; there is nothing to compile", file.name,
                   tool_kind_name(&file));
-    else if (tool_compile(&file, settings, &out, &stats) && tool_write(settings->output, out.data, out.size))
+    else if (compile(&file, settings, &out))
         status = STATUS_OK;
     tool_progress_stop();
     tn_buffer_free(&out);

@@ -156,7 +156,7 @@ static bool show_file(const char *name, const struct settings *settings)
         return tool_show_program(&file, settings);
     if (file.kind == FILE_OBJECT)
         return tool_show_object(file.name, file.bytes, file.size, settings);
-    return tool_compile(&file, settings, &object, &stats) &&
+    return tool_compile(&file, settings, NULL, &object, &stats) &&
            tool_show_object(file.name, object.data, object.size, settings);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/compile/view.h"
 #include "lib/watch.h"
 
 /* True if nothing but our guess says that the file holds IR text. */
@@ -77,14 +78,18 @@ void tool_explain_ir(const struct file *file, int code)
                   file->name, advice ? "; " : "", advice ? advice : "");
 }
 
-bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
-                  struct tn_compile_stats *stats)
+bool tool_compile(const struct file *file, const struct settings *settings, struct tn__view *view,
+                  struct tn_buffer *out, struct tn_compile_stats *stats)
 {
     struct tn_compile_options options;
     struct tn_compile_stats one = {.size = sizeof one};
     struct tn_error error;
     if (!tool_compile_options(settings, &options))
         return false;
+    if (view) {
+        options.hook = tn__view_hook;
+        options.hook_context = view;
+    }
     int rc = tn_compile(file->name, file->bytes, file->size, &options, out, &one, &error);
     if (rc) {
         tool_fail(STATUS_FAILURE, "%s", error.text);

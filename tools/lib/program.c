@@ -122,7 +122,7 @@ static bool add_ir(struct file *file, const struct settings *settings)
     if (tool_program.jit)
         return add_module(file);
     struct tn_buffer object;
-    bool compiled = tool_compile(file, settings, &object, &tool_program.stats.compile);
+    bool compiled = tool_compile(file, settings, NULL, &object, &tool_program.stats.compile);
     tool_release(file);
     if (!compiled)
         return false;

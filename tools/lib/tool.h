@@ -46,6 +46,7 @@ struct settings {
     const char *threads;
     const char *passes;
     int polls, weak;
+    int no_debug_info;
     int function_sections, assembly_files, stats, help, noexec, phony, no_host, strip; /* flags */
     struct item {
         const char *option; /* its name; NULL: a file */
@@ -190,8 +191,9 @@ bool tool_compile_options(const struct settings *settings, struct tn_compile_opt
 void tool_explain_ir(const struct file *file, int code);
 
 /* Compiles the IR in *file as the settings say; sums times up in *stats. False: an error was reported. */
-bool tool_compile(const struct file *file, const struct settings *settings, struct tn_buffer *out,
-                  struct tn_compile_stats *stats);
+struct tn__view; /* codegen/compile/view.h */
+bool tool_compile(const struct file *file, const struct settings *settings, struct tn__view *view,
+                  struct tn_buffer *out, struct tn_compile_stats *stats);
 
 /* ---- observing (observe.c) ---- */
 

@@ -20,6 +20,7 @@ static struct {
     /* The passes that options name; `found`: one of them ran. */
     struct wanted {
         const char *option, *name;
+        bool on_modules; /* --function does not keep it from passes over the module, such as markers */
         bool found;
     } print_before, print_after, stop_before;
     bool passes_ran;
@@ -127,7 +128,7 @@ static bool is_wanted(struct wanted *wanted, const struct tn_pass *pass)
     const char *function = self.settings.function;
     __atomic_store_n(&self.passes_ran, true, __ATOMIC_RELAXED);
     bool is = wanted->name && (strcmp(wanted->name, "all") == 0 || is_pass(wanted->name, pass)) &&
-              (!function || (pass->function && strcmp(function, pass->function) == 0));
+              (!function || (pass->function ? strcmp(function, pass->function) == 0 : wanted->on_modules));
     if (is)
         __atomic_store_n(&wanted->found, true, __ATOMIC_RELAXED);
     return is;
@@ -232,9 +233,9 @@ static bool start(const struct settings *settings)
     self.settings = *settings;
     if (settings->time_trace)
         tool_time_start();
-    self.print_before = (struct wanted){"--print-before", settings->print_before, false};
-    self.print_after = (struct wanted){"--print-after", settings->print_after, false};
-    self.stop_before = (struct wanted){"--stop-before", settings->stop_before, false};
+    self.print_before = (struct wanted){"--print-before", settings->print_before, false, false};
+    self.print_after = (struct wanted){"--print-after", settings->print_after, false, false};
+    self.stop_before = (struct wanted){"--stop-before", settings->stop_before, true, false};
     if (!take_llvm_arguments())
         return false;
     self.process = getpid();
