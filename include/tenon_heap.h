@@ -82,7 +82,7 @@ enum {
 /* Collectors (doc/GC.md). A program contains those that it names, and the default one. It may define
  * tn_default_collector itself, and then contains only those that it names. */
 struct tn_collector; /* opaque */
-TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational;
+TN_API extern const struct tn_collector tn_collector_copying, tn_collector_generational, tn_collector_concurrent;
 TN_API extern const struct tn_collector *const tn_default_collector;
 
 /* Parts of a collection, in the order of time but for the last. Collectors without a nursery have no YOUNG ones. */
@@ -113,6 +113,7 @@ struct tn_collection {
     uint64_t holes;                /* full ones: free bytes between objects, for small objects only */
     uint64_t committed;            /* bytes that the heap has from the system */
     uint64_t phase_ns[16];         /* by enum tn_collection_phase */
+    uint64_t cycle_ns;             /* full ones whose objects were marked beside threads: since marking began; else 0 */
 };
 
 /* Writes the collection as a line without its end, "gc number=1 full=1 ...", all members by name, and returns the
@@ -169,10 +170,9 @@ TN_API int tn_heap_attach(struct tn_heap *heap, struct tn_error *err);
  * from then on. */
 TN_API void tn_heap_detach(void);
 
-/* Fills in options from the environment: TENON_GC names the collector (copy or
- * generational), TENON_GC_STRESS=1 and TENON_GC_VERIFY=1
- * set flags, TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of bytes. TN_EINVAL (the text names the variable),
- * TN_ENOTSUP (the program does not contain the collector). */
+/* Fills in options from the environment: TENON_GC names the collector (copy, generational or concurrent),
+ * TENON_GC_STRESS=1 and TENON_GC_VERIFY=1 set flags, TENON_GC_LIMIT and TENON_GC_SOFT_LIMIT are numbers of bytes.
+ * TN_EINVAL (the text names the variable), TN_ENOTSUP (the program does not contain the collector). */
 TN_API int tn_heap_options_from_environment(struct tn_heap_options *options, struct tn_error *err);
 
 /* The default heap, for threads not attached to one: the heap set here, or else one created on first use with the

@@ -39,6 +39,7 @@ check() {
         same "$name -O$level, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O$level \
             "$out/$name.bc" -- "$@"
     done
+    same "$name, concurrent" env TENON_GC=concurrent TENON_GC_VERIFY=1 "$BUILD/tenon" run -O2 "$out/$name.bc" -- "$@"
     same "$name, lazy, stress" env TENON_GC_STRESS=1 TENON_GC_VERIFY=1 "$BUILD/tenon" run -O1 --lazy "$out/$name.bc" \
         -- "$@"
     "$BUILD/tenon" compile -O2 "$out/$name.bc" -o "$out/$name.o" &&

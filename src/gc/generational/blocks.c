@@ -180,10 +180,8 @@ static uint32_t count_lines(const uint8_t *lines)
     return (uint32_t)count;
 }
 
-static void sweep_block(struct tn__generational *g, uint32_t block, bool *is_live)
+static void sweep_block(struct tn__generational *g, uint32_t block, uint32_t count, bool *is_live)
 {
-    const uint8_t *lines = g->lines + ((uint64_t)block << (TN__BLOCK_SHIFT - TN__LINE_SHIFT));
-    uint32_t count = g->blocks[block] == TN__BLOCK_REST ? 0 : count_lines(lines);
     if (g->blocks[block] != TN__BLOCK_REST)
         *is_live = count;
     if (!*is_live) {
@@ -213,14 +211,21 @@ static void sweep_pieces(struct tn__generational *g)
     }
 }
 
-void tn__gen_sweep(struct tn__generational *g)
+static uint32_t count_used(const struct tn__generational *g, uint32_t block, const uint16_t *counts)
+{
+    if (g->blocks[block] == TN__BLOCK_REST)
+        return 0;
+    return counts ? counts[block] : count_lines(g->lines + ((uint64_t)block << (TN__BLOCK_SHIFT - TN__LINE_SHIFT)));
+}
+
+void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts)
 {
     bool is_live = false; /* the object that blocks in state REST belong to */
     g->used = g->large = g->holes = 0;
     sweep_pieces(g);
     for (uint32_t i = TN__FIRST_OLD; i < g->block_end; i++)
         if (g->blocks[i] != TN__BLOCK_FREE)
-            sweep_block(g, i, &is_live);
+            sweep_block(g, i, count_used(g, i, counts), &is_live);
     memset(g->moving, 0, g->block_end);
     g->any_moving = false;
     forget_holes(g);

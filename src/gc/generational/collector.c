@@ -11,6 +11,7 @@ enum {
     LEAST_COPIED = 256 << 10, /* bytes for each worker */
     LEAST_MARKED = 4 << 20,   /* likewise */
     USUAL_WORKERS = 4,
+    MANY_SURVIVE = 2,      /* nurseries in a row of which most survived */
     STRESSED = 16,         /* collections */
     LEAST_HUGE = 64 << 20, /* bytes of a heap that large pages are worth it for */
     SLOW_NS = 50           /* for each marked object, because of the processor's tables of pages */
@@ -26,25 +27,26 @@ static void count_use(struct tn_heap *heap)
     heap->committed = g->committed;
 }
 
-/* What counts as young. If the heap is verified, every value does. The world is stopped, or has no threads. */
+/* What counts as young. Every value does if the heap is verified, or if objects are marked beside threads. The world
+ * is stopped, or has no threads. */
 static void set_young(struct tn_heap *heap)
 {
     const struct tn__generational *g = tn__generational_of(heap);
-    bool verify = heap->options.flags & TN_HEAP_VERIFY;
-    heap->young = verify ? 0 : g->base;
-    heap->young_size = verify ? UINT64_MAX : g->is_direct ? 0 : TN__YOUNG_SIZE;
+    bool all = g->marks || heap->options.flags & TN_HEAP_VERIFY;
+    heap->young = all ? 0 : g->base;
+    heap->young_size = all ? UINT64_MAX : g->is_direct ? 0 : TN__YOUNG_SIZE;
     for (TN__EACH_MUTATOR(mutator, heap)) {
         mutator->block->young = heap->young;
         mutator->block->young_size = heap->young_size;
     }
 }
 
-static int open_generational(struct tn_heap *heap, struct tn_error *err)
+int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct tn_error *err)
 {
     struct tn__generational *g = tn__alloc_zeroed(NULL, 1, sizeof *g);
     if (!g)
         return tn__no_memory(err, NULL);
-    if (!tn__gen_open(g, heap->options.limit) || !tn__gen_open_team(g)) {
+    if (!tn__gen_open(g, heap->options.limit, beside) || !tn__gen_open_team(g)) {
         tn__gen_close(g);
         tn__free(NULL, g);
         return tn__fail(err, TN_ENOMEM, "no address space for a heap");
@@ -56,6 +58,7 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     g->workers = (uint32_t)tn__min64(heap->options.workers ? heap->options.workers
                                                            : tn__min64(tn__os_usable_cores(), USUAL_WORKERS),
                                      TN__MOST_WORKERS);
+    g->beside = beside;
     heap->own = g;
     heap->start = g->base;
     heap->size = g->size;
@@ -63,7 +66,12 @@ static int open_generational(struct tn_heap *heap, struct tn_error *err)
     return 0;
 }
 
-static void close_generational(struct tn_heap *heap)
+static int open_generational(struct tn_heap *heap, struct tn_error *err)
+{
+    return tn__gen_create(heap, NULL, err);
+}
+
+void tn__gen_close_heap(struct tn_heap *heap)
 {
     struct tn__generational *g = tn__generational_of(heap);
     tn__gen_close_team(g, heap);
@@ -91,20 +99,36 @@ static void *bump(struct tn__mutator *mutator, uint64_t size, const struct tn_ty
     return object;
 }
 
-static void retire(struct tn__mutator *mutator)
+static void retire_span(struct tn__generational *g, struct tn__span *span, char *end)
+{
+    span->end = end;
+    if (g->beside)
+        g->beside->settle(g, span);
+}
+
+void tn__gen_retire(struct tn__mutator *mutator)
 {
     struct tn__generational *g = tn__generational_of(mutator->heap);
     tn__gen_hand_over(g, mutator);
     if (!mutator->chunk)
         return;
     if (mutator->chunk & DIRECT)
-        g->spans[mutator->chunk & ~DIRECT].end = mutator->block->bump;
+        retire_span(g, &g->spans[mutator->chunk & ~DIRECT], mutator->block->bump);
     else
         g->piece_used[mutator->chunk - 1] =
             (uint32_t)((uintptr_t)mutator->block->bump - g->base - (mutator->chunk - 1) * (uint64_t)TN__PIECE);
     mutator->chunk = 0;
     mutator->limit = mutator->block->bump = NULL;
     __atomic_store_n(&mutator->block->limit, NULL, __ATOMIC_RELAXED);
+}
+
+/* If marking beside threads is verified, there are many pauses in small heaps, in each of which it is verified. */
+static uint64_t usable(const struct tn_heap *heap)
+{
+    const struct tn__generational *g = tn__generational_of(heap);
+    bool many = g->beside && heap->options.flags & TN_HEAP_VERIFY;
+    return many ? tn__min64(tn__max64(g->used / 8, 2 * TN_GC_LARGEST_INLINE) & -(uint64_t)TN__MEDIUM, TN__PIECE)
+                : TN__PIECE;
 }
 
 static bool give_piece(struct tn_heap *heap, struct tn__mutator *mutator)
@@ -115,7 +139,7 @@ static bool give_piece(struct tn_heap *heap, struct tn__mutator *mutator)
         return false;
     mutator->chunk = piece + 1;
     mutator->block->bump = (char *)g->base + piece * (uint64_t)TN__PIECE;
-    mutator->limit = mutator->block->bump + TN__PIECE;
+    mutator->limit = mutator->block->bump + usable(heap);
     return true;
 }
 
@@ -137,12 +161,14 @@ static bool give_hole(struct tn__generational *g, struct tn__mutator *mutator, u
 static bool refill(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size)
 {
     struct tn__generational *g = tn__generational_of(heap);
-    retire(mutator);
+    tn__gen_retire(mutator);
     if (!(g->is_direct ? give_hole(g, mutator, size + 8) : give_piece(heap, mutator)))
         return false;
     /* Under the lock, so no stop request is lost. In stress mode every allocation takes the slow path. */
     bool stress = heap->options.flags & TN_HEAP_STRESS;
     __atomic_store_n(&mutator->block->limit, stress ? NULL : mutator->limit, __ATOMIC_RELAXED);
+    if (g->beside)
+        g->beside->help(heap);
     return true;
 }
 
@@ -168,7 +194,7 @@ static bool is_young_size(const struct tn__mutator *mutator, uint64_t size)
     return mutator && size <= TN_GC_LARGEST_INLINE + TN_GC_HEADER_SIZE;
 }
 
-static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
+void *tn__gen_take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type)
 {
     void *object = NULL;
     if (!is_young_size(mutator, size)) {
@@ -186,13 +212,17 @@ static void *take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t si
 
 /* ---- when ---- */
 
-/* Pieces after which the nursery is emptied: small heaps have a small one. */
+/* Pieces after which the nursery is emptied: small heaps have a small one, and so have those with short pauses. */
 static uint64_t most_pieces(const struct tn_heap *heap)
 {
-    return tn__max64(tn__min64(NURSERY, heap->options.limit / 8) / TN__PIECE, 1);
+    const struct tn__generational *g = tn__generational_of(heap);
+    uint64_t most = !g->beside ? NURSERY : g->full_nurseries >= MANY_SURVIVE ? NURSERY / 4 : NURSERY / 2;
+    if (g->beside && heap->options.flags & TN_HEAP_VERIFY)
+        most = TN__PIECE; /* give_piece */
+    return tn__max64(tn__min64(most, heap->options.limit / 8) / TN__PIECE, 1);
 }
 
-static enum tn__extent due(const struct tn_heap *heap, const struct tn__mutator *mutator, uint64_t size)
+enum tn__extent tn__gen_due(const struct tn_heap *heap, const struct tn__mutator *mutator, uint64_t size)
 {
     const struct tn__generational *g = tn__generational_of(heap);
     if (heap->options.flags & TN_HEAP_STRESS)
@@ -200,11 +230,12 @@ static enum tn__extent due(const struct tn_heap *heap, const struct tn__mutator 
     bool is_old = !is_young_size(mutator, size);
     if (!is_old && mutator->limit && size + 8 <= (uint64_t)(mutator->limit - mutator->block->bump))
         return TN__NOTHING;
-    if (is_old || g->is_direct)
-        return g->used + (is_old ? size : 0) > g->budget ? TN__FULL : TN__NOTHING;
-    if (g->pieces_young < most_pieces(heap))
+    bool is_full = !is_old && !g->is_direct && g->pieces_young >= most_pieces(heap);
+    if (!is_old && !g->is_direct && !is_full)
         return TN__NOTHING;
-    return g->used > g->budget ? TN__FULL : TN__PARTIAL;
+    uint64_t used = g->used + (is_old ? size : 0);
+    enum tn__extent extent = g->beside ? g->beside->due(heap, used) : used > g->budget ? TN__FULL : TN__NOTHING;
+    return is_full && !extent ? TN__PARTIAL : extent;
 }
 
 static double square_root(double x)
@@ -218,7 +249,7 @@ static double square_root(double x)
 /* M. Kirisame et al., "Optimal heap limits for reducing browser memory use", OOPSLA 2022: beyond what is live, a heap
  * takes the root of live bytes times the rate at which they grow, divided by the rate at which they are marked. Of
  * programs that do little but allocate, this takes too much: MOST_RATIO. */
-static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
+void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, uint64_t time)
 {
     struct tn__generational *g = tn__generational_of(heap);
     const double UNIT = 220e6; /* bytes: trades time for memory */
@@ -226,7 +257,7 @@ static void set_budget(struct tn_heap *heap, uint64_t before, uint64_t start)
     uint64_t now = tn__os_now_ns(), live = g->used;
     double growth =
         (double)(before > g->live_before ? before - g->live_before : 1) / (double)(start - g->last_full + 1);
-    double marking = (double)(live + 1) / (double)(now - start + 1);
+    double marking = (double)(live + 1) / (double)(time + 1);
     g->growth_rate = g->growth_rate > 0 ? (g->growth_rate + growth) / 2 : growth;
     g->mark_rate = g->mark_rate > 0 ? (g->mark_rate + marking) / 2 : marking;
     double ratio = g->growth_rate / g->mark_rate;
@@ -249,7 +280,8 @@ static void choose_mode(struct tn_heap *heap, uint64_t nursery, uint64_t survive
     struct tn__generational *g = tn__generational_of(heap);
     bool was_direct = g->is_direct;
     g->full_nurseries = nursery && survived > nursery / 100 * 60 ? g->full_nurseries + 1 : 0;
-    g->is_direct = !is_full && (was_direct || g->full_nurseries >= 2) && !(heap->options.flags & TN_HEAP_STRESS);
+    g->is_direct = !is_full && !g->marks && (was_direct || g->full_nurseries >= MANY_SURVIVE) &&
+                   !(heap->options.flags & TN_HEAP_STRESS);
     if (is_full)
         g->full_nurseries = 0;
     set_young(heap);
@@ -280,21 +312,28 @@ static void collect_all(struct tn_heap *heap, struct tn_collection *done)
         tn__corrupt(heap, wrong);
     if (g->used > LEAST_HUGE && (tn__os_thread_ns() - began) * workers > g->first.marked * SLOW_NS)
         tn__gen_use_huge(g);
-    set_budget(heap, before, start);
+    tn__gen_set_budget(heap, before, start, tn__os_now_ns() - start);
 }
 
-static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
+void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done)
 {
     struct tn__generational *g = tn__generational_of(heap);
     uint64_t nursery = (uint64_t)g->pieces_young * TN__PIECE;
-    done->full = extent >= TN__FULL;
     tn__verify_barriers(heap);
     tn__sift_results(heap, is_object);
+    if (g->beside)
+        g->beside->begin(heap, extent);
     tn__gen_minor(heap, workers_for(heap, g->promoted, LEAST_COPIED), done);
     g->promoted = done->survived;
-    if (done->full) {
+    if (g->marks)
+        done->full = g->beside->end(heap, done);
+    if (extent >= TN__FULL || (g->beside && g->used > heap->options.limit)) {
+        if (g->beside)
+            g->beside->begin(heap, TN__FULL);
         tn__verify_heap(heap); /* the remembered words were complete */
         collect_all(heap, done);
+        done->full = 1;
+        done->cycle_ns = 0;
     }
     if (extent == TN__TRIM)
         tn__gen_trim(g);
@@ -303,13 +342,13 @@ static void collect(struct tn_heap *heap, enum tn__extent extent, struct tn_coll
     tn__verify_heap(heap);
 }
 
-static void each_object(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
+void tn__gen_each(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context)
 {
     tn__gen_each_object(tn__generational_of(heap), visit, context);
 }
 
 /* Also of stores that are verified only. */
-static void log_store(struct tn_heap *heap, void *object, void *slot, void *value)
+void tn__gen_log_store(struct tn_heap *heap, void *object, void *slot, void *value)
 {
     struct tn__generational *g = tn__generational_of(heap);
     struct tn__mutator *self = tn__self() && tn__self()->heap == heap ? tn__self() : NULL;
@@ -319,7 +358,7 @@ static void log_store(struct tn_heap *heap, void *object, void *slot, void *valu
     if (!slot) {
         __atomic_fetch_and(tn__header(object), ~(uint64_t)TN_GC_UNLOGGED, __ATOMIC_SEQ_CST);
         tn__gen_log(g, self, (uintptr_t)object | 1);
-    } else if (tn__has_young_address(g, value)) {
+    } else if (g->marks || tn__has_young_address(g, value)) {
         tn__gen_log(g, self, (uintptr_t)slot);
     }
 }
@@ -327,11 +366,11 @@ static void log_store(struct tn_heap *heap, void *object, void *slot, void *valu
 const struct tn_collector tn_collector_generational = {
     .name = "generational",
     .open = open_generational,
-    .close = close_generational,
-    .due = due,
-    .take = take,
-    .retire = retire,
-    .log = log_store,
-    .collect = collect,
-    .each_object = each_object,
+    .close = tn__gen_close_heap,
+    .due = tn__gen_due,
+    .take = tn__gen_take,
+    .retire = tn__gen_retire,
+    .log = tn__gen_log_store,
+    .collect = tn__gen_collect,
+    .each_object = tn__gen_each,
 };

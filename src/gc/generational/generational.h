@@ -62,7 +62,7 @@ struct tn__cursor {
     uint32_t block, line;
 };
 
-/* Entries of a worker's stack that are for workers without any. */
+/* Entries of a worker's stack that are for workers without any; or objects that marking beside threads has found. */
 struct tn__packet {
     struct tn__packet *next;
     uint32_t count;
@@ -75,6 +75,10 @@ struct tn__part {
     uint64_t count;
 };
 
+/* What pauses and the marker leave for each other while objects are marked beside threads: objects to be marked; weak
+ * references and ephemerons that are; and objects with visitors, whose references are visited in the next pause. */
+enum tn__found { TN__GREY, TN__WEAK, TN__CUSTOM, TN__FOUND_COUNT };
+
 /* A thread that collects. Number 0 is the thread that stopped the world; it also does everything that is not shared. */
 struct tn__worker {
     struct tn__collection all; /* first */
@@ -85,6 +89,8 @@ struct tn__worker {
     uint64_t promoted, marked;                   /* bytes; entries looked at */
     struct tn__log *log;                         /* taken, not looked at yet */
     struct tn__part part;                        /* likewise */
+    struct tn__packet **shared;                  /* where entries go that it does not keep */
+    struct tn__packet *found[TN__FOUND_COUNT];   /* that it fills: members of the cycle's lists */
     pthread_t thread;
     uint32_t phase; /* when it was started */
     uint32_t next_ahead, count;
@@ -110,6 +116,25 @@ struct tn__team {
     bool is_full; /* an entry was dropped for lack of memory */
 };
 
+struct tn__cycle;
+
+/* What marking beside threads adds to this collector: a table, so that programs without it do not contain it. */
+struct tn__beside {
+    /* What is due with so many bytes in use in the old space, apart from emptying the nursery. */
+    enum tn__extent (*due)(const struct tn_heap *heap, uint64_t used);
+    /* A thread has got new memory, under the heap's lock. */
+    void (*help)(struct tn_heap *heap);
+    /* In a pause: before the nursery is emptied, and after it. True: this has ended a full collection. */
+    void (*begin)(struct tn_heap *heap, enum tn__extent extent);
+    bool (*end)(struct tn_heap *heap, struct tn_collection *done);
+    /* While objects are marked: of one that is old from now on, whose references the pause visits itself; and of an
+     * old one that a root, a new object or a stored word refers to. */
+    void (*born)(struct tn__worker *w, void *object, const struct tn_type *type, uint64_t size);
+    void (*reached)(struct tn__worker *w, void *object);
+    /* The thread goes on elsewhere: objects of its span become like other old ones. */
+    void (*settle)(struct tn__generational *g, struct tn__span *span);
+};
+
 struct tn__generational {
     uintptr_t base; /* of the young addresses, and of all */
     uint64_t size;
@@ -117,9 +142,15 @@ struct tn__generational {
      * not 0 if an object of a full collection is in it. */
     uint64_t *starts;
     uint8_t *lines;
-    uint8_t *units;                                         /* committed ones */
-    uint8_t *blocks;                                        /* their states; those of young addresses are FULL */
-    bool *moving;                                           /* blocks whose objects are being moved */
+    uint64_t *spare_starts; /* NULL, or a second pair: for marking beside threads */
+    uint8_t *spare_lines;
+    uint64_t *marks;     /* NULL, or the second table of starts: objects are being marked beside threads */
+    bool marks_are_lost; /* no memory: they cannot become complete */
+    uint16_t *counts;    /* used lines of blocks in the second tables */
+    uint64_t tables;     /* address of all tables */
+    uint8_t *units;      /* committed ones */
+    uint8_t *blocks;     /* their states; those of young addresses are FULL */
+    bool *moving;        /* blocks whose objects are being moved */
     uint32_t block_count, block_end, first_free, next_hole; /* from `block_end` on, no block has ever been used */
     struct tn__cursor direct;                               /* of threads that allocate in holes */
     uint64_t used, large, budget; /* bytes of the old space; `used` at which it is collected */
@@ -143,6 +174,9 @@ struct tn__generational {
     uint32_t workers; /* that may collect */
     struct tn__team team;
     struct tn__worker first;
+
+    const struct tn__beside *beside; /* NULL: objects are marked while the world is stopped */
+    struct tn__cycle *cycle;
 
     uint64_t live_before, last_full, promoted; /* for the sizing */
     double growth_rate, mark_rate;
@@ -171,6 +205,12 @@ static inline bool tn__has_young_address(const struct tn__generational *g, const
     return (uintptr_t)address - g->base < TN__YOUNG_SIZE;
 }
 
+static inline bool tn__has_bit(const struct tn__generational *g, const uint64_t *table, const void *object)
+{
+    uint64_t word = ((uintptr_t)object - g->base) / 8;
+    return __atomic_load_n(&table[word / 64], __ATOMIC_RELAXED) >> word % 64 & 1;
+}
+
 static inline uint32_t tn__block_of(const struct tn__generational *g, const void *object)
 {
     return (uint32_t)(((uintptr_t)object - TN_GC_HEADER_SIZE - g->base) >> TN__BLOCK_SHIFT);
@@ -191,14 +231,23 @@ static inline bool tn__is_start(const struct tn__generational *g, const void *ob
     return *tn__start_word(g, object) & tn__start_bit(object);
 }
 
+/* Old objects in pieces have the headers of others. */
+static inline bool tn__is_young(const struct tn__generational *g, const void *object)
+{
+    return tn__has_young_address(g, object) && !(g->pieces_old && tn__is_start(g, object));
+}
+
 /* ---- memory (space.c) ---- */
 
-bool tn__gen_open(struct tn__generational *g, uint64_t limit);
+/* `spares`: with the second pair of tables. */
+bool tn__gen_open(struct tn__generational *g, uint64_t limit, bool spares);
 void tn__gen_close(struct tn__generational *g);
 /* From now on the old space has large pages, if the system can: objects are found far from each other. */
 void tn__gen_use_huge(struct tn__generational *g);
 /* Makes a part of the range usable. */
 bool tn__gen_commit(struct tn__generational *g, uint64_t offset, uint64_t size);
+/* Gives a unit back to the system, with its part of the tables. */
+void tn__gen_give_unit(struct tn__generational *g, uint64_t unit);
 
 static inline char *tn__block_address(const struct tn__generational *g, uint32_t block)
 {
@@ -219,8 +268,9 @@ void tn__gen_free_pieces(struct tn__generational *g, bool unmap);
 void tn__gen_settle_pieces(struct tn__generational *g);
 /* From now on copies go to free blocks only, and starts and lines are those of no object. */
 void tn__gen_clear(struct tn__generational *g);
-/* Frees blocks and pieces in which no line is in use or no object starts, and finds holes in the others. */
-void tn__gen_sweep(struct tn__generational *g);
+/* Frees blocks and pieces in which no line is in use or no object starts, and finds holes in the others. `counts`: used
+ * lines of each block; NULL: they have not been counted. */
+void tn__gen_sweep(struct tn__generational *g, const uint16_t *counts);
 
 /* ---- room for objects (room.c) ---- */
 
@@ -254,6 +304,10 @@ void tn__gen_run(struct tn__generational *g, uint32_t size, void (*work)(struct 
 bool tn__gen_more(struct tn__worker *w);
 /* The older half of the stack goes to the team, if there is memory. */
 void tn__gen_share(struct tn__worker *w);
+/* One without entries. NULL: there is no memory. */
+struct tn__packet *tn__gen_take_packet(struct tn__team *team);
+/* The worker's stack is empty: gets entries that were shared. */
+bool tn__gen_get_packet(struct tn__worker *w);
 /* tn__scan; types' functions run in one worker at a time. */
 void tn__gen_scan_any(struct tn__worker *w, void *object);
 /* False: there are too many parts. */
@@ -283,6 +337,9 @@ void tn__gen_each_object(const struct tn__generational *g, void (*visit)(void *c
 void tn__gen_each_old(const struct tn__generational *g, void (*visit)(void *context, void *object), void *context);
 void tn__gen_each_start(const struct tn__generational *g, uint64_t offset, uint64_t size,
                         void (*visit)(void *context, void *object), void *context);
+/* The same by another table of starts. */
+void tn__gen_each_in(const struct tn__generational *g, const uint64_t *table, uint64_t offset, uint64_t size,
+                     void (*visit)(void *context, void *object), void *context);
 bool tn__gen_is_object(const struct tn__generational *g, const void *address);
 
 /* ---- what barriers remember (log.c) ---- */
@@ -301,6 +358,20 @@ void tn__gen_free_logs(struct tn__generational *g);
 void tn__gen_minor(struct tn_heap *heap, uint32_t workers, struct tn_collection *done);
 /* Marks the old space and frees what is dead. The nursery is empty. `all`: moves all objects (major.c). */
 void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_collection *done);
+
+/* ---- the collector (collector.c) ---- */
+
+int tn__gen_create(struct tn_heap *heap, const struct tn__beside *beside, struct tn_error *err);
+void tn__gen_close_heap(struct tn_heap *heap);
+enum tn__extent tn__gen_due(const struct tn_heap *heap, const struct tn__mutator *mutator, uint64_t size);
+void *tn__gen_take(struct tn_heap *heap, struct tn__mutator *mutator, uint64_t size, const struct tn_type *type);
+void tn__gen_retire(struct tn__mutator *mutator);
+void tn__gen_log_store(struct tn_heap *heap, void *object, void *slot, void *value);
+void tn__gen_collect(struct tn_heap *heap, enum tn__extent extent, struct tn_collection *done);
+void tn__gen_each(const struct tn_heap *heap, void (*visit)(void *context, void *object), void *context);
+/* The budget after a full collection: there were `before` bytes in the old space when it began, at `start`, and marking
+ * took so many ns. */
+void tn__gen_set_budget(struct tn_heap *heap, uint64_t before, uint64_t start, uint64_t marking);
 
 /* ---- verification (check.c) ---- */
 

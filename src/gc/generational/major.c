@@ -4,9 +4,9 @@
  * found in the order of a stack, but an object and its bit are looked at only some steps after the processor was told
  * to fetch them. Objects in blocks that are emptied, and in pieces, are moved instead, unless they are pinned. */
 
-#include "gc/generational/generational.h"
+#include "gc/generational/mark.h"
 
-enum { PART = 512, MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked */
+enum { MARKED = 1 }; /* MARKED: of an entry of the stack, its object is marked */
 
 /* ---- reaching objects ---- */
 
@@ -26,7 +26,7 @@ static inline void mark_lines(struct tn__generational *g, void *object, uint64_t
 {
     uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base;
     uint8_t *first = &g->lines[at >> TN__LINE_SHIFT];
-    uint64_t more = size > TN__BLOCK / 2 ? 0 : (at % TN__LINE + size - 1) >> TN__LINE_SHIFT;
+    uint64_t more = tn__more_lines(at, size);
     *first = 1;
     for (uint64_t i = 1; i <= more; i++)
         first[i] = 1;
@@ -36,8 +36,7 @@ static inline void mark_lines(struct tn__generational *g, void *object, uint64_t
 static inline uint64_t prepare_object(struct tn__generational *g, void *object)
 {
     uint64_t header = *tn__header(object);
-    if (!(header & TN_GC_UNLOGGED) &&
-        ((const struct tn_type *)(uintptr_t)(header & TN_GC_TYPE_MASK))->kind != TN_KIND_LEAF)
+    if (!(header & TN_GC_UNLOGGED) && tn__type_in(header)->kind != TN_KIND_LEAF)
         *tn__header(object) = header |= TN_GC_UNLOGGED;
     mark_lines(g, object, tn__size_by(object, header));
     return header;
@@ -111,21 +110,7 @@ static void scan_items(struct tn__worker *w, void **items, uint64_t count)
 
 static inline void scan(struct tn__worker *w, void *object, const struct tn_type *type)
 {
-    void **words = object;
-    if (type->kind == TN_KIND_FIXED && !type->offsets) {
-        for (uint64_t rest = type->references; rest;) { /* the first one is at the top of the stack afterwards */
-            unsigned last = 63 - (unsigned)__builtin_clzll(rest);
-            rest ^= 1ull << last;
-            reach(w, &words[last]);
-        }
-    } else if (type->kind == TN_KIND_REFERENCES) {
-        uint64_t count = tn__get64((char *)object + type->length);
-        words = (void **)(void *)((char *)object + type->size);
-        if (count <= PART || !tn__gen_share_part(w, words, count))
-            scan_items(w, words, count);
-    } else if (type->kind != TN_KIND_LEAF) {
-        tn__gen_scan_any(w, object);
-    }
+    tn__scan_by(w, object, type, reach, tn__gen_share_part, tn__gen_scan_any);
 }
 
 static inline void look_at(struct tn__worker *w, void *entry)
@@ -135,28 +120,14 @@ static inline void look_at(struct tn__worker *w, void *entry)
         void *object = (char *)entry - MARKED;
         scan(w, object, tn__type_of(object));
     } else if (mark(w, entry)) {
-        scan(w, entry, (const struct tn_type *)(uintptr_t)(prepare_object(w->g, entry) & TN_GC_TYPE_MASK));
+        scan(w, entry, tn__type_in(prepare_object(w->g, entry)));
     }
 }
 
-static void empty_stack(struct tn__worker *w)
+static bool help(struct tn__worker *w)
 {
-    uint32_t at = w->next_ahead;
-    for (uint32_t nothing = 0; nothing < TN__AHEAD; at = (at + 1) % TN__AHEAD) {
-        void *in = NULL, *out = w->ahead[at];
-        if (w->count) {
-            in = w->entries[--w->count];
-            __builtin_prefetch((char *)in - TN_GC_HEADER_SIZE);
-            __builtin_prefetch(tn__start_word(w->g, in));
-        }
-        w->ahead[at] = in;
-        if (out)
-            look_at(w, out);
-        nothing = in || out ? 0 : nothing + 1;
-        if (!at)
-            tn__gen_help(w);
-    }
-    w->next_ahead = at;
+    tn__gen_help(w);
+    return false;
 }
 
 static void trace(struct tn__worker *w)
@@ -164,7 +135,7 @@ static void trace(struct tn__worker *w)
     do {
         scan_items(w, w->part.items, w->part.count);
         w->part.count = 0;
-        empty_stack(w);
+        tn__empty_stack(w, w->g->starts, look_at, help);
     } while (tn__gen_more(w));
 }
 
@@ -240,7 +211,7 @@ void tn__gen_major(struct tn_heap *heap, uint32_t workers, bool all, struct tn_c
     if (w->all.pinned)
         settle_headers(g);
     tn__phase_end(heap, TN_COLLECTION_WEAK);
-    tn__gen_sweep(g);
+    tn__gen_sweep(g, NULL);
     tn__phase_end(heap, TN_COLLECTION_SWEEP);
     done->marked = g->used;
     done->swept = before > g->used ? before - g->used : 0;

@@ -14,13 +14,9 @@ static void make_old(struct tn__worker *w, void *object)
 {
     struct tn__generational *g = w->g;
     __atomic_fetch_or(tn__start_word(g, object), tn__start_bit(object), __ATOMIC_RELAXED);
+    if (g->marks)
+        g->beside->born(w, object, tn__type_of(object), tn__size_by(object, *tn__header(object)));
     __atomic_store_n(&g->pieces[((uintptr_t)object - g->base) / TN__PIECE], TN__PIECE_OLD, __ATOMIC_RELAXED);
-}
-
-/* Old objects in pieces have the headers of others. */
-static inline bool is_young(const struct tn__generational *g, const void *object)
-{
-    return tn__has_young_address(g, object) && !(g->pieces_old && tn__is_start(g, object));
 }
 
 static inline const struct tn_type *type_by(uint64_t header)
@@ -54,11 +50,26 @@ static inline void *take_away(struct tn__worker *w, void *object, uint64_t heade
 
 /* ---- references ---- */
 
+/* If objects are being marked beside threads, the old ones that are seen here are among those to be marked. */
+static __attribute__((noinline, cold)) void mark_old(struct tn__worker *w, void *object)
+{
+    if (tn__is_in_space(w->g, object) && !tn__has_bit(w->g, w->g->marks, object))
+        w->g->beside->reached(w, object);
+}
+
+static inline void see_old(struct tn__worker *w, void *object)
+{
+    if (__builtin_expect(w->g->marks != NULL, false))
+        mark_old(w, object);
+}
+
 static inline void look_at(struct tn__worker *w, void **slot)
 {
     void *object = *slot;
-    if (!is_young(w->g, object))
+    if (!tn__is_young(w->g, object)) {
+        see_old(w, object);
         return;
+    }
     uint64_t header = header_of(object);
     bool is_mine;
     if (header & TN_GC_FORWARDED)
@@ -102,8 +113,10 @@ static inline void forward_young(struct tn__worker *w, void **slot)
 {
     void *object = __atomic_load_n(slot, __ATOMIC_RELAXED);
     bool is_mine = false;
-    if (!is_young(w->g, object))
+    if (!tn__is_young(w->g, object)) {
+        see_old(w, object);
         return;
+    }
     uint64_t header = header_of(object);
     void *moved = header & TN_GC_FORWARDED ? where(object, header) : take_away(w, object, header, &is_mine);
     update(slot, moved);
@@ -120,8 +133,10 @@ static void forward(void *worker, void **slot)
 static void keep(void *worker, void *object)
 {
     struct tn__worker *w = worker;
-    if (!tn__has_young_address(w->g, object) || tn__is_start(w->g, object))
+    if (!tn__has_young_address(w->g, object) || tn__is_start(w->g, object)) {
+        see_old(w, object);
         return;
+    }
     make_old(w, object);
     *tn__header(object) |= TN__STAYS;
     w->all.pinned++;
@@ -224,6 +239,7 @@ static void finish_stack(struct tn__worker *w)
     trace(w);
     while (g->log_is_lost || g->team.is_full) {
         g->log_is_lost = g->team.is_full = false;
+        g->marks_are_lost = true;
         tn__gen_each_old(g, scan_any_old, w);
         trace(w);
     }

@@ -98,7 +98,10 @@ void *tn__gen_room(struct tn__generational *g, uint64_t size, const struct tn_ty
 {
     struct tn__worker *w = &g->first;
     char *header = size > TN__BLOCK / 2 ? room_large(w, size, type) : room_small(w, size, type);
-    return header ? set_start(w, header) : NULL;
+    void *object = header ? set_start(w, header) : NULL;
+    if (object && g->marks)
+        g->beside->born(w, object, type, size);
+    return object;
 }
 
 /* ---- copies ---- */
@@ -172,6 +175,8 @@ void *tn__gen_copy(struct tn__worker *w, void *object, uint64_t header, bool *is
     *is_mine = left == word;
     if (*is_mine) {
         w->promoted += size;
+        if (w->g->marks)
+            w->g->beside->born(w, words + 1, type, room);
         return words + 1;
     }
     __atomic_fetch_and(tn__start_word(w->g, words + 1), ~tn__start_bit(words + 1), __ATOMIC_RELAXED);

@@ -12,33 +12,57 @@ _Static_assert((int)TN__LINE_SHIFT == (int)TABLE_SHIFT, "both tables take a 64th
 /* ---- the range ---- */
 
 struct tables {
-    uint64_t starts, lines, blocks, moving, units, end; /* offsets */
+    uint64_t size, counts, blocks, moving, units, end; /* of one by address; offsets, after two or four of these */
 };
 
-static struct tables layout(const struct tn__generational *g)
+static struct tables layout(const struct tn__generational *g, bool spares)
 {
-    struct tables t = {.starts = 0, .lines = g->size >> TABLE_SHIFT, .blocks = 2 * (g->size >> TABLE_SHIFT)};
+    struct tables t = {.size = g->size >> TABLE_SHIFT, .counts = (spares ? 4 : 2) * (g->size >> TABLE_SHIFT)};
     uint64_t page = tn__os_page_size(), count = g->size >> TN__BLOCK_SHIFT;
+    t.blocks = t.counts + (spares ? tn__align_up(count * sizeof *g->counts, page) : 0);
     t.moving = t.blocks + tn__align_up(count, page);
     t.units = t.moving + tn__align_up(count, page);
     t.end = t.units + tn__align_up(g->size >> TN__UNIT_SHIFT, page);
     return t;
 }
 
+/* The part of a unit in each table by address; how many there are. */
+static unsigned parts_of(const struct tn__generational *g, uint64_t unit, uint64_t parts[4])
+{
+    uint64_t at = (unit << TN__UNIT_SHIFT) >> TABLE_SHIFT;
+    parts[0] = (uintptr_t)g->starts + at;
+    parts[1] = (uintptr_t)g->lines + at;
+    parts[2] = (uintptr_t)g->spare_starts + at;
+    parts[3] = (uintptr_t)g->spare_lines + at;
+    return g->spare_starts ? 4 : 2;
+}
+
 static bool commit_unit(struct tn__generational *g, uint64_t unit)
 {
-    uint64_t at = unit << TN__UNIT_SHIFT, part = TN__UNIT >> TABLE_SHIFT;
+    uint64_t at = unit << TN__UNIT_SHIFT, parts[4];
     if (g->units[unit])
         return true;
-    if (tn__os_commit((uintptr_t)g->starts + (at >> TABLE_SHIFT), part, TN__PROT_RW) ||
-        tn__os_commit((uintptr_t)g->lines + (at >> TABLE_SHIFT), part, TN__PROT_RW) ||
-        tn__os_commit(g->base + at, TN__UNIT, TN__PROT_RW))
+    for (unsigned i = parts_of(g, unit, parts); i-- > 0;)
+        if (tn__os_commit(parts[i], TN__UNIT >> TABLE_SHIFT, TN__PROT_RW))
+            return false;
+    if (tn__os_commit(g->base + at, TN__UNIT, TN__PROT_RW))
         return false;
-    g->units[unit] = 1;
+    __atomic_store_n(&g->units[unit], 1, __ATOMIC_RELEASE);
     g->committed += TN__UNIT;
     if (g->is_huge)
         tn__os_prefer_huge(g->base + at, TN__UNIT);
     return true;
+}
+
+void tn__gen_give_unit(struct tn__generational *g, uint64_t unit)
+{
+    uint64_t parts[4];
+    if (tn__os_decommit(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT))
+        return;
+    for (unsigned i = parts_of(g, unit, parts); i-- > 0;)
+        tn__os_decommit(parts[i], TN__UNIT >> TABLE_SHIFT);
+    g->units[unit] = 0;
+    g->committed -= TN__UNIT;
 }
 
 void tn__gen_use_huge(struct tn__generational *g)
@@ -51,9 +75,9 @@ void tn__gen_use_huge(struct tn__generational *g)
     for (uint64_t unit = first; unit < end; unit++)
         if (g->units[unit])
             tn__os_make_huge(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT);
-    uint64_t at = (first << TN__UNIT_SHIFT) >> TABLE_SHIFT, size = ((end - first) << TN__UNIT_SHIFT) >> TABLE_SHIFT;
-    tn__os_make_huge((uintptr_t)g->starts + at, size);
-    tn__os_make_huge((uintptr_t)g->lines + at, size);
+    uint64_t parts[4];
+    for (unsigned i = parts_of(g, first, parts); i-- > 0;)
+        tn__os_make_huge(parts[i], ((end - first) << TN__UNIT_SHIFT) >> TABLE_SHIFT);
 }
 
 bool tn__gen_commit(struct tn__generational *g, uint64_t offset, uint64_t size)
@@ -64,25 +88,31 @@ bool tn__gen_commit(struct tn__generational *g, uint64_t offset, uint64_t size)
     return true;
 }
 
-static bool open_tables(struct tn__generational *g)
+static bool open_tables(struct tn__generational *g, bool spares)
 {
-    struct tables t = layout(g);
+    struct tables t = layout(g, spares);
     uint64_t base;
     if (tn__os_reserve(0, t.end, false, &base))
         return false;
+    g->tables = base;
     g->starts = (uint64_t *)(uintptr_t)base;
-    g->lines = (uint8_t *)(uintptr_t)(base + t.lines);
+    g->lines = (uint8_t *)(uintptr_t)(base + t.size);
+    if (spares) {
+        g->spare_starts = (uint64_t *)(uintptr_t)(base + 2 * t.size);
+        g->spare_lines = (uint8_t *)(uintptr_t)(base + 3 * t.size);
+        g->counts = (uint16_t *)(uintptr_t)(base + t.counts);
+    }
     g->blocks = (uint8_t *)(uintptr_t)(base + t.blocks);
     g->moving = (bool *)(uintptr_t)(base + t.moving);
     g->units = (uint8_t *)(uintptr_t)(base + t.units);
-    if (tn__os_commit(base + t.blocks, t.end - t.blocks, TN__PROT_RW)) {
+    if (tn__os_commit(base + t.counts, t.end - t.counts, TN__PROT_RW)) {
         tn__os_release(base, t.end);
         return false;
     }
     return true;
 }
 
-static bool reserve(struct tn__generational *g, uint64_t size)
+static bool reserve(struct tn__generational *g, uint64_t size, bool spares)
 {
     uint64_t base, slack = TN__YOUNG_SIZE;
     if (tn__os_reserve(0, size + slack, false, &base))
@@ -94,19 +124,19 @@ static bool reserve(struct tn__generational *g, uint64_t size)
         tn__os_release(g->base + size, base + slack - g->base);
     g->size = size;
     g->block_count = (uint32_t)(size >> TN__BLOCK_SHIFT);
-    if (open_tables(g))
+    if (open_tables(g, spares))
         return true;
     tn__os_release(g->base, size);
     return false;
 }
 
-bool tn__gen_open(struct tn__generational *g, uint64_t limit)
+bool tn__gen_open(struct tn__generational *g, uint64_t limit, bool spares)
 {
     uint64_t least = 2 * (uint64_t)TN__YOUNG_SIZE;
     uint64_t size = tn__align_up(tn__min64(limit, 1ull << 40) * 2 + least, TN__UNIT);
     bool reserved = false;
     for (; !reserved && size >= least; size = tn__align_up(size / 2, TN__UNIT))
-        reserved = reserve(g, size);
+        reserved = reserve(g, size, spares);
     if (!reserved)
         return false;
     g->first_free = g->next_hole = g->block_end = TN__FIRST_OLD;
@@ -116,9 +146,9 @@ bool tn__gen_open(struct tn__generational *g, uint64_t limit)
 
 void tn__gen_close(struct tn__generational *g)
 {
-    struct tables t = layout(g);
+    struct tables t = layout(g, g->spare_starts);
     if (!g->size)
         return;
-    tn__os_release((uintptr_t)g->starts, t.end);
+    tn__os_release(g->tables, t.end);
     tn__os_release(g->base, g->size);
 }

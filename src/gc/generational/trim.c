@@ -24,17 +24,6 @@ static uint64_t count_free(const struct tn__generational *g, uint64_t block)
     return at - block;
 }
 
-static void give_unit(struct tn__generational *g, uint64_t unit)
-{
-    enum { PART = TN__UNIT >> TN__LINE_SHIFT }; /* of each table, in bytes */
-    if (tn__os_decommit(g->base + (unit << TN__UNIT_SHIFT), TN__UNIT))
-        return;
-    tn__os_decommit((uintptr_t)g->starts + unit * PART, PART);
-    tn__os_decommit((uintptr_t)g->lines + unit * PART, PART);
-    g->units[unit] = 0;
-    g->committed -= TN__UNIT;
-}
-
 static void give_blocks(struct tn__generational *g, uint64_t unit)
 {
     uint64_t block = unit * BLOCKS_OF_UNIT, end = block + BLOCKS_OF_UNIT;
@@ -49,7 +38,7 @@ void tn__gen_trim(struct tn__generational *g)
 {
     for (uint64_t unit = 0; unit < g->size >> TN__UNIT_SHIFT; unit++)
         if (g->units[unit] && count_free(g, unit * BLOCKS_OF_UNIT) == BLOCKS_OF_UNIT)
-            give_unit(g, unit);
+            tn__gen_give_unit(g, unit);
         else if (g->units[unit])
             give_blocks(g, unit);
     while (g->block_end > TN__FIRST_OLD && g->blocks[g->block_end - 1] == TN__BLOCK_FREE)

@@ -7,11 +7,17 @@
 
 typedef void visitor(void *context, void *object);
 
-void tn__gen_each_start(const struct tn__generational *g, uint64_t from, uint64_t size, visitor *visit, void *context)
+void tn__gen_each_in(const struct tn__generational *g, const uint64_t *table, uint64_t from, uint64_t size,
+                     visitor *visit, void *context)
 {
     for (uint64_t word = from / 8 / 64; word < (from + size) / 8 / 64; word++)
-        for (uint64_t rest = g->starts[word]; rest; rest &= rest - 1)
+        for (uint64_t rest = table[word]; rest; rest &= rest - 1)
             visit(context, (void *)(g->base + (word * 64 + (unsigned)__builtin_ctzll(rest)) * 8));
+}
+
+void tn__gen_each_start(const struct tn__generational *g, uint64_t from, uint64_t size, visitor *visit, void *context)
+{
+    tn__gen_each_in(g, g->starts, from, size, visit, context);
 }
 
 void tn__gen_each_object(const struct tn__generational *g, visitor *visit, void *context)

@@ -24,7 +24,7 @@ static bool commit_packets(struct tn__team *team)
     return true;
 }
 
-static struct tn__packet *take_unused(struct tn__team *team)
+struct tn__packet *tn__gen_take_packet(struct tn__team *team)
 {
     struct tn__packet *packet = team->unused;
     if (packet) {
@@ -72,12 +72,12 @@ void tn__gen_share(struct tn__worker *w)
     struct tn__team *team = &w->g->team;
     uint32_t half = w->count / 2;
     lock(w);
-    struct tn__packet *packet = take_unused(team);
+    struct tn__packet *packet = tn__gen_take_packet(team);
     if (packet) {
         memcpy(packet->entries, w->entries, half * sizeof *w->entries);
         packet->count = half;
-        packet->next = team->shared;
-        team->shared = packet;
+        packet->next = *w->shared;
+        *w->shared = packet;
     } else if (w->count == TN__ENTRIES) {
         team->is_full = true; /* and these entries are lost */
     } else {
@@ -117,13 +117,13 @@ void tn__gen_scan_any(struct tn__worker *w, void *object)
 
 /* ---- looking for work ---- */
 
-static bool take_packet(struct tn__worker *w)
+bool tn__gen_get_packet(struct tn__worker *w)
 {
     struct tn__team *team = &w->g->team;
-    struct tn__packet *packet = team->shared;
+    struct tn__packet *packet = *w->shared;
     if (!packet)
         return false;
-    team->shared = packet->next;
+    *w->shared = packet->next;
     memcpy(w->entries, packet->entries, packet->count * sizeof *w->entries);
     w->count = packet->count;
     packet->next = team->unused;
@@ -148,7 +148,7 @@ static bool take_part(struct tn__worker *w)
 static bool take_any(struct tn__worker *w)
 {
     struct tn__team *team = &w->g->team;
-    return take_packet(w) || take_part(w) || (team->take && team->take(w));
+    return tn__gen_get_packet(w) || take_part(w) || (team->take && team->take(w));
 }
 
 /* Until something has happened since `event`. */
@@ -220,6 +220,7 @@ static bool start_worker(struct tn__generational *g)
     if (!w)
         return false;
     w->g = g;
+    w->shared = &team->shared;
     w->phase = team->phase;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -320,6 +321,7 @@ bool tn__gen_open_team(struct tn__generational *g)
     team->process = tn__os_process_id();
     team->workers[0] = &g->first;
     g->first.g = g;
+    g->first.shared = &team->shared;
     g->first.alone = true;
     return true;
 }

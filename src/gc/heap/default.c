@@ -17,13 +17,16 @@ static bool is_set(const char *name)
 /* Weak, so that looking for a collector does not make it part of the program. */
 extern const struct tn_collector tn_collector_copying __attribute__((weak));
 extern const struct tn_collector tn_collector_generational __attribute__((weak));
+extern const struct tn_collector tn_collector_concurrent __attribute__((weak));
 
 static int find_collector(const char *name, const struct tn_collector **found, struct tn_error *err)
 {
     static const struct {
         const char *name;
         const struct tn_collector *collector;
-    } all[] = {{"copy", &tn_collector_copying}, {"generational", &tn_collector_generational}};
+    } all[] = {{"copy", &tn_collector_copying},
+               {"generational", &tn_collector_generational},
+               {"concurrent", &tn_collector_concurrent}};
     for (size_t i = 0; i < TN_COUNT(all); i++) {
         if (strcmp(all[i].name, name) != 0)
             continue;
@@ -32,7 +35,8 @@ static int find_collector(const char *name, const struct tn_collector **found, s
             return tn__fail(err, TN_ENOTSUP, "TENON_GC=%s: the program does not contain this collector", name);
         return 0;
     }
-    return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there are: copy, generational", name);
+    return tn__fail(err, TN_EINVAL, "TENON_GC names no collector: '%s'; there are: copy, generational, concurrent",
+                    name);
 }
 
 /* A variable that is not there leaves *bytes as it is. */

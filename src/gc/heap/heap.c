@@ -56,6 +56,7 @@ int tn_heap_create(const struct tn_heap_options *given, struct tn_heap **out, st
     heap->waiting_end = &heap->waiting;
     pthread_mutex_init(&heap->lock, NULL);
     pthread_mutex_init(&heap->roots_lock, NULL);
+    pthread_mutex_init(&heap->beside, NULL);
     heap->fences = tn__os_fence_threads() != 0;
     tn__watch_lazy_calls();
     tn__heaps_add(heap);
@@ -100,6 +101,7 @@ void tn_heap_destroy(struct tn_heap *heap)
     heap->collector->close(heap);
     pthread_mutex_destroy(&heap->lock);
     pthread_mutex_destroy(&heap->roots_lock);
+    pthread_mutex_destroy(&heap->beside);
     tn__free(NULL, heap);
 }
 

@@ -18,7 +18,7 @@ static const struct {
     size_t at;
 } members[] = {
     M(number), M(full),   M(begin_ns), M(stop_ns),  M(pause_ns), M(before), M(after), M(committed),
-    M(moved),  M(pinned), M(young),    M(survived), M(marked),   M(swept),  M(holes),
+    M(moved),  M(pinned), M(young),    M(survived), M(marked),   M(swept),  M(holes), M(cycle_ns),
 };
 #undef M
 

@@ -64,7 +64,7 @@ bool tn__is_between(char *at, const char *end, const void *address)
     return search.found;
 }
 
-static void visit_words(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context)
+void tn__visit_element(void *at, const struct tn_type *type, tn_visit_slot *visit, void *context)
 {
     if (type->offsets) {
         for (uint64_t i = 0; i < type->offset_count; i++)
@@ -81,7 +81,7 @@ void tn__visit_references(void *object, tn_visit_slot *visit, void *context)
     char *element = (char *)object + type->size;
     switch (type->kind) {
     case TN_KIND_FIXED:
-        visit_words(object, type, visit, context);
+        tn__visit_element(object, type, visit, context);
         break;
     case TN_KIND_REFERENCES:
         for (uint64_t i = length_of(object, type); i; i--, element += sizeof(void *))
@@ -89,7 +89,7 @@ void tn__visit_references(void *object, tn_visit_slot *visit, void *context)
         break;
     case TN_KIND_STRUCTS:
         for (uint64_t i = length_of(object, type); i; i--, element += type->element)
-            visit_words(element, type, visit, context);
+            tn__visit_element(element, type, visit, context);
         break;
     case TN_KIND_CUSTOM:
         type->visit(object, visit, context);

@@ -26,6 +26,10 @@ struct tn_heap {
     bool fences;            /* the system refuses tn__os_fence_threads: threads use fences of their own */
     uint32_t forks;         /* whose child the process is, since the heap was made */
     uint32_t stops;         /* calls of tn__world_stop without their tn__world_start */
+    /* Whatever touches objects beside the heap's threads without being one holds `beside`, and gives it back soon after
+     * `beside_stops` has become other than 0 (2: and sleeps until it is 0). Held while the world is stopped. */
+    pthread_mutex_t beside;
+    uint32_t beside_stops;
     struct tn_heap_options options;
     const struct tn_collector *collector;
     void *own;          /* the collector's */

@@ -113,9 +113,30 @@ static bool needs_fence(struct tn_heap *heap)
     return false;
 }
 
+/* Its holder gives it back soon. */
+static void stop_beside(struct tn_heap *heap)
+{
+    enum { LOOKS = 1000 };
+    for (int i = 0; i < LOOKS; i++) {
+        if (!pthread_mutex_trylock(&heap->beside))
+            return;
+        tn__os_relax();
+    }
+    pthread_mutex_lock(&heap->beside);
+}
+
+static void start_beside(struct tn_heap *heap)
+{
+    pthread_mutex_unlock(&heap->beside);
+    if (__atomic_exchange_n(&heap->beside_stops, 0, __ATOMIC_SEQ_CST) == 2)
+        tn__os_wake(&heap->beside_stops);
+}
+
 void tn__world_stop(struct tn_heap *heap)
 {
-    heap->stops++;
+    bool is_first = !heap->stops++;
+    if (is_first)
+        __atomic_store_n(&heap->beside_stops, 1, __ATOMIC_SEQ_CST);
     for (TN__EACH_MUTATOR(mutator, heap)) {
         struct tn_gc_block *block = mutator->block;
         __atomic_fetch_or(&block->poll, TN__STOP, __ATOMIC_SEQ_CST);
@@ -126,6 +147,8 @@ void tn__world_stop(struct tn_heap *heap)
         fence_threads(heap);
         tn__await_stopped(heap);
     }
+    if (is_first)
+        stop_beside(heap);
     for (TN__EACH_MUTATOR(mutator, heap))
         heap->collector->retire(mutator);
 }
@@ -134,6 +157,7 @@ void tn__world_start(struct tn_heap *heap)
 {
     if (--heap->stops)
         return;
+    start_beside(heap);
     for (TN__EACH_MUTATOR(mutator, heap))
         __atomic_fetch_and(&mutator->block->poll, ~(uint32_t)TN__STOP, __ATOMIC_SEQ_CST);
 }

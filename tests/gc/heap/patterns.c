@@ -300,7 +300,7 @@ static void heaps_do_not_disturb_each_other(void **state)
         struct tn_heap_options options = {.size = sizeof options,
                                           .limit = 8 * MB,
                                           .flags = *(uint64_t *)*state,
-                                          .collector = tests_collectors[i % 2]};
+                                          .collector = tests_collectors[i % 3]};
         assert_int_equal(tn_heap_create(&options, &heaps[i], &err), 0);
     }
     for (uint64_t n = 0; n < (is_stressed(state) ? NODES / 10 : NODES); n++)

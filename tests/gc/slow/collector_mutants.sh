@@ -9,7 +9,7 @@
 out=$BUILD/tests/gc/collector_mutants
 rm -rf "$out" && mkdir -p "$out" || exit 1
 compile="$CC -std=c11 -O1 -w -fPIC -D_GNU_SOURCE -Iinclude -Isrc -Itests/gc/support"
-tests="object/objects heap/heap heap/patterns heap/limits threads/threads"
+tests="object/objects heap/heap heap/patterns heap/limits threads/threads heap/concurrent"
 
 for test in $tests; do
     $compile -c "tests/gc/$test.c" -o "$out/${test##*/}.o" || exit 1
@@ -28,8 +28,8 @@ link() {
         "$CC" "$out/${test##*/}.o" "$out/support.o" "$@" "$BUILD/libtenon.a" -lcmocka -lpthread \
             -o "$out/${test##*/}" || return
     done
-    "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying -lpthread \
-        -o "$out/barriers"
+    "$CC" -static "$out/barriers.o" "$@" "$BUILD/libtenon.a" -Wl,-u,tn_collector_copying,-u,tn_collector_concurrent \
+        -lpthread -o "$out/barriers"
 }
 
 # passes COLLECTOR PROGRAM: whether the program finds nothing wrong
@@ -51,7 +51,7 @@ finder() {
 }
 
 link || exit 1
-for collector in generational copy; do
+for collector in generational copy concurrent; do
     found=$(finder $collector 2>/dev/null)
     [ -z "$found" ] || { echo "not ok gc/mutants: nothing is wrong, and $collector fails in $found"; exit 1; }
 done

@@ -19,7 +19,8 @@ const struct tn_type bytes_type = {.kind = TN_KIND_LEAF, .alignment = 8, .size =
 _Thread_local struct tn_error err;
 
 /* The tests contain all. */
-const struct tn_collector *const tests_collectors[] = {&tn_collector_copying, &tn_collector_generational};
+const struct tn_collector *const tests_collectors[] = {&tn_collector_copying, &tn_collector_generational,
+                                                       &tn_collector_concurrent};
 
 const struct tn_collector *chosen_collector(void)
 {

@@ -32,7 +32,7 @@ extern _Thread_local struct tn_error err;
 
 /* The one that TENON_GC names: the tests pass with each. NULL: the default one. */
 const struct tn_collector *chosen_collector(void);
-extern const struct tn_collector *const tests_collectors[2];
+extern const struct tn_collector *const tests_collectors[3];
 /* Creates a heap with this collector and the flags that *state points to, and attaches the calling thread. */
 struct tn_heap *make_heap(void **state, uint64_t limit);
 struct tn_handle *make(struct tn_heap *heap, const struct tn_type *type, uint64_t length);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A full collection whose objects are marked beside threads, between two pauses: what its marking (marker.c) and its
+ * course (concurrent.c) share. Used while the world is stopped, or by the holder of heap->beside. */
+
+#ifndef TENON_GC_CYCLE_H
+#define TENON_GC_CYCLE_H
+
+#include "gc/generational/mark.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The rest of a long array, which is looked at in parts: its elements are references (no type), or structs. */
+struct tn__rest {
+    char *at;
+    uint64_t count;
+    const struct tn_type *type;
+};
+
+/* An object that was allocated in the old space. */
+struct tn__born {
+    void *object;
+    uint64_t size;
+};
+
+struct tn__cycle {
+    struct tn_heap *heap;
+    struct tn__worker marker;
+    struct tn__packet *found[TN__FOUND_COUNT];
+    struct tn__rest *rests;
+    size_t rest_count, rest_capacity;
+    struct tn__born *born; /* since the last pause; under the heap's lock */
+    size_t born_count, born_capacity;
+    uint64_t deadline;          /* at which tn__mark_beside stops; 0: when the world is to stop */
+    bool is_dry;                /* nothing was left to be marked at that time. Also read by others: atomic */
+    struct tn__packet *looking; /* ephemerons whose keys may have been marked since: the packet, */
+    uint32_t looking_at;        /* the entry, */
+    bool is_looking, has_found; /* and whether there were any since the first packet */
+
+    bool begins;                    /* in the pause that goes on */
+    bool is_dirty;                  /* bits of an earlier cycle are in the spare tables, */
+    uint32_t next_dirty, dirty_end; /* up to this block; the unit that is next to be cleared */
+    uint64_t used_before, start, marking_ns, used_at_pause, slice_ns; /* as the cycle began; so far; ... */
+
+    pthread_t thread;
+    bool has_thread, wants_thread, ends;
+    uint32_t forks; /* heap->forks when the thread was started */
+    uint32_t event; /* futex word: changed when there is work for it */
+};
+
+/* From now on nothing is marked. The second tables are clear. */
+void tn__marker_reset(struct tn__cycle *cycle);
+/* Marks until the deadline. True: nothing is left, except what pauses have to find. */
+bool tn__mark_beside(struct tn__cycle *cycle);
+/* While the world is stopped: marks all that is left, including what objects with visitors refer to. False: the
+ * deadline was reached. */
+bool tn__mark_in_pause(struct tn__cycle *cycle);
+/* In a pause: marks what was allocated in the old space since the last one. */
+void tn__mark_noted(struct tn__cycle *cycle);
+/* The functions of the same names in struct tn__beside. */
+void tn__mark_born(struct tn__worker *w, void *object, const struct tn_type *type, uint64_t size);
+void tn__mark_later(struct tn__worker *w, void *object);
+/* Clears weak references and queues finalizers; everything is marked, but for what they reach. */
+void tn__marker_settle(struct tn__cycle *cycle);
+/* NULL, or what is wrong with the marks when all is marked. */
+const char *tn__marker_check(struct tn__cycle *cycle);
+/* Packets of lists become unused. */
+void tn__marker_forget(struct tn__cycle *cycle);
+
+#pragma GCC visibility pop
+#endif

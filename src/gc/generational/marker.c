@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Marks objects beside threads, which meanwhile store references into them. Whatever they store into old objects is in
+ * the log, so that the next pause sees it; and pauses look at all stacks. So each object is looked at once, in any
+ * state that it had since it was marked (E. Dijkstra et al., "On-the-fly garbage collection", CACM 1978: an incremental
+ * update). Young objects are not marked: the pause that makes them old looks at them.
+ *
+ * What must not be done while threads run is left for a pause: calling the visitors of types, and linking weak
+ * references and ephemerons, whose word for this is in use by every pause. */
+
+#include "base/os.h"
+#include "gc/generational/cycle.h"
+
+/* ---- what is left for later ---- */
+
+static struct tn__packet *add_packet(struct tn__worker *w, enum tn__found kind)
+{
+    struct tn__generational *g = w->g;
+    if (!w->alone)
+        pthread_mutex_lock(&g->team.lock);
+    struct tn__packet *packet = tn__gen_take_packet(&g->team);
+    if (packet) {
+        packet->count = 0;
+        packet->next = g->cycle->found[kind];
+        g->cycle->found[kind] = packet;
+    }
+    if (!w->alone)
+        pthread_mutex_unlock(&g->team.lock);
+    return packet;
+}
+
+static void leave(struct tn__worker *w, enum tn__found kind, void *object)
+{
+    struct tn__packet *packet = w->found[kind];
+    if (!packet || packet->count == TN_COUNT(packet->entries))
+        packet = w->found[kind] = add_packet(w, kind);
+    if (packet)
+        packet->entries[packet->count++] = object;
+    else
+        __atomic_store_n(&w->g->marks_are_lost, true, __ATOMIC_RELAXED);
+}
+
+void tn__mark_later(struct tn__worker *w, void *object)
+{
+    leave(w, TN__GREY, object);
+}
+
+static void free_packets(struct tn__cycle *cycle, enum tn__found kind)
+{
+    struct tn__team *team = &cycle->marker.g->team;
+    for (struct tn__packet *packet; (packet = cycle->found[kind]);) {
+        cycle->found[kind] = packet->next;
+        packet->next = team->unused;
+        team->unused = packet;
+    }
+}
+
+void tn__marker_forget(struct tn__cycle *cycle)
+{
+    for (enum tn__found kind = 0; kind < TN__FOUND_COUNT; kind++)
+        free_packets(cycle, kind);
+    cycle->rest_count = cycle->born_count = 0;
+}
+
+/* Takes the whole list. */
+static struct tn__packet *take_found(struct tn__cycle *cycle, enum tn__found kind)
+{
+    struct tn__packet *found = cycle->found[kind];
+    cycle->found[kind] = cycle->marker.found[kind] = NULL;
+    return found;
+}
+
+/* Visits objects of a list that was taken. */
+static void visit_found(struct tn__cycle *cycle, struct tn__packet *packet,
+                        void (*visit)(struct tn__worker *w, void *object))
+{
+    struct tn__worker *w = &cycle->marker;
+    for (struct tn__packet *next; packet; packet = next) {
+        next = packet->next;
+        for (uint32_t i = 0; i < packet->count; i++)
+            visit(w, packet->entries[i]);
+        packet->next = w->g->team.unused;
+        w->g->team.unused = packet;
+    }
+}
+
+/* ---- one object ---- */
+
+/* False: it was marked before. A worker is alone unless it shares a pause with others. */
+static inline bool set_mark(struct tn__worker *w, const void *object)
+{
+    uint64_t at = ((uintptr_t)object - w->g->base) / 8, bit = 1ull << at % 64, *word = &w->g->marks[at / 64];
+    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (before & bit)
+        return false;
+    if (!w->alone)
+        return !(__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit);
+    __atomic_store_n(word, before | bit, __ATOMIC_RELAXED);
+    return true;
+}
+
+static inline bool set_line(const struct tn__worker *w, uint8_t *line)
+{
+    if (__atomic_load_n(line, __ATOMIC_RELAXED))
+        return false;
+    if (!w->alone)
+        return !__atomic_exchange_n(line, 1, __ATOMIC_RELAXED);
+    *line = 1;
+    return true;
+}
+
+static inline void use_lines(struct tn__worker *w, const void *object, uint64_t size)
+{
+    struct tn__generational *g = w->g;
+    uint64_t at = (uintptr_t)object - TN_GC_HEADER_SIZE - g->base, more = tn__more_lines(at, size);
+    uint8_t *lines = &g->spare_lines[at >> TN__LINE_SHIFT];
+    uint16_t fresh = 0, *count = &g->counts[at >> TN__BLOCK_SHIFT];
+    if (at < TN__YOUNG_SIZE)
+        return;
+    for (uint64_t i = 0; i <= more; i++)
+        fresh += set_line(w, &lines[i]);
+    if (w->alone)
+        *count += fresh;
+    else if (fresh)
+        __atomic_fetch_add(count, fresh, __ATOMIC_RELAXED);
+}
+
+static bool is_weak(const struct tn_type *type)
+{
+    return type->kind == TN_KIND_WEAK || type->kind == TN_KIND_EPHEMERON;
+}
+
+/* Outside of pauses the marker may be marking. So an object that is allocated there is noted, with its size, because
+ * the marker may see an array whose length is not stored yet. Weak ones are marked when they are found, like others. */
+void tn__mark_born(struct tn__worker *w, void *object, const struct tn_type *type, uint64_t size)
+{
+    struct tn__cycle *cycle = w->g->cycle;
+    bool weak = is_weak(type);
+    if (!cycle->heap->stops) {
+        if (weak)
+            return;
+        if (tn__grow(NULL, &cycle->born, &cycle->born_capacity, cycle->born_count + 1, sizeof *cycle->born))
+            cycle->born[cycle->born_count++] = (struct tn__born){object, size};
+        else
+            __atomic_store_n(&w->g->marks_are_lost, true, __ATOMIC_RELAXED);
+    } else if (set_mark(w, object)) {
+        use_lines(w, object, size);
+        if (weak)
+            leave(w, TN__WEAK, object);
+    }
+}
+
+void tn__mark_noted(struct tn__cycle *cycle)
+{
+    struct tn__worker *w = &cycle->marker;
+    for (size_t i = 0; i < cycle->born_count; i++) {
+        set_mark(w, cycle->born[i].object);
+        use_lines(w, cycle->born[i].object, cycle->born[i].size);
+    }
+    cycle->born_count = 0;
+}
+
+/* ---- references ---- */
+
+static inline void reach_object(struct tn__worker *w, void *object)
+{
+    if (tn__is_in_space(w->g, object) && !tn__is_young(w->g, object))
+        tn__gen_push(w, object);
+}
+
+static inline void reach(struct tn__worker *w, void **slot)
+{
+    reach_object(w, __atomic_load_n(slot, __ATOMIC_RELAXED));
+}
+
+static void forward(void *worker, void **slot)
+{
+    reach(worker, slot);
+}
+
+static bool is_marked(const struct tn__generational *g, const void *object)
+{
+    return !tn__is_in_space(g, object) || tn__has_bit(g, g->marks, object);
+}
+
+/* Without memory no more is found to be dead. */
+static bool is_live(const struct tn__collection *collection, const void *object)
+{
+    const struct tn__generational *g = ((const struct tn__worker *)collection)->g;
+    return g->marks_are_lost || is_marked(g, object);
+}
+
+/* ---- long arrays ---- */
+
+static bool add_rest(struct tn__worker *w, char *at, uint64_t count, const struct tn_type *type)
+{
+    struct tn__cycle *cycle = w->g->cycle;
+    if (!tn__grow(NULL, &cycle->rests, &cycle->rest_capacity, cycle->rest_count + 1, sizeof *cycle->rests))
+        return false;
+    cycle->rests[cycle->rest_count++] = (struct tn__rest){at, count, type};
+    return true;
+}
+
+static bool add_references(struct tn__worker *w, void **items, uint64_t count)
+{
+    return add_rest(w, (char *)items, count, NULL);
+}
+
+/* False: there are none. */
+static bool look_at_rest(struct tn__worker *w)
+{
+    struct tn__cycle *cycle = w->g->cycle;
+    if (!cycle->rest_count)
+        return false;
+    struct tn__rest *rest = &cycle->rests[cycle->rest_count - 1], part = *rest;
+    uint64_t size = part.type ? part.type->element : sizeof(void *);
+    part.count = tn__min64(part.count, TN__PART_ITEMS);
+    rest->at += part.count * size;
+    rest->count -= part.count;
+    cycle->rest_count -= !rest->count;
+    for (; part.count; part.count--, part.at += size)
+        if (part.type)
+            tn__visit_element(part.at, part.type, forward, w);
+        else
+            reach(w, (void **)(void *)part.at);
+    return true;
+}
+
+/* ---- ephemerons ---- */
+
+/* The value of a live key. True: it has not been marked before. */
+static bool reach_value(struct tn__worker *w, void *const *ephemeron)
+{
+    void *key = __atomic_load_n(&ephemeron[0], __ATOMIC_RELAXED);
+    void *value = __atomic_load_n(&ephemeron[1], __ATOMIC_RELAXED);
+    if (!key || tn__is_young(w->g, key) || !is_marked(w->g, key) || tn__is_young(w->g, value) || is_marked(w->g, value))
+        return false;
+    tn__gen_push(w, value);
+    return true;
+}
+
+/* Looks for ephemerons whose keys have been marked since they were found. False: there were none; but the pause that
+ * ends the cycle looks again. */
+static bool look_for_values(struct tn__worker *w)
+{
+    enum { PART = 512 };
+    struct tn__cycle *cycle = w->g->cycle;
+    if (!cycle->looking) {
+        bool ends = cycle->is_looking && !cycle->has_found;
+        cycle->is_looking = !ends;
+        cycle->has_found = false;
+        cycle->looking = ends ? NULL : cycle->found[TN__WEAK];
+        cycle->looking_at = 0;
+        if (!cycle->looking)
+            return cycle->is_looking = false;
+    }
+    for (uint32_t i = 0; i < PART && cycle->looking; i++) {
+        const struct tn__packet *packet = cycle->looking;
+        if (cycle->looking_at == packet->count) {
+            cycle->looking = packet->next;
+            cycle->looking_at = 0;
+            continue;
+        }
+        void *object = packet->entries[cycle->looking_at++];
+        if (tn__type_of(object)->kind == TN_KIND_EPHEMERON)
+            cycle->has_found |= reach_value(w, object);
+    }
+    return true;
+}
+
+/* ---- objects ---- */
+
+static void scan_structs(struct tn__worker *w, void *object, const struct tn_type *type)
+{
+    uint64_t count = tn__get64((char *)object + type->length);
+    if (count <= TN__PART_ITEMS || !add_rest(w, (char *)object + type->size, count, type))
+        tn__visit_references(object, forward, w);
+}
+
+static void scan_others(struct tn__worker *w, void *object)
+{
+    const struct tn_type *type = tn__type_of(object);
+    if (type->kind == TN_KIND_STRUCTS) {
+        scan_structs(w, object, type);
+    } else if (is_weak(type)) {
+        leave(w, TN__WEAK, object);
+        if (type->kind == TN_KIND_EPHEMERON)
+            reach_value(w, object);
+    } else if (type->kind == TN_KIND_CUSTOM) {
+        leave(w, TN__CUSTOM, object);
+    } else {
+        tn__visit_references(object, forward, w);
+    }
+}
+
+static inline void look_at(struct tn__worker *w, void *object)
+{
+    w->marked++;
+    if (!set_mark(w, object))
+        return;
+    uint64_t header = __atomic_load_n(tn__header(object), __ATOMIC_RELAXED);
+    use_lines(w, object, tn__size_by(object, header));
+    tn__scan_by(w, object, tn__type_in(header), reach, add_references, scan_others);
+}
+
+/* ---- all of them ---- */
+
+static bool stops(struct tn__worker *w)
+{
+    const struct tn__cycle *cycle = w->g->cycle;
+    return cycle->deadline ? tn__os_now_ns() >= cycle->deadline
+                           : __atomic_load_n(&cycle->heap->beside_stops, __ATOMIC_RELAXED);
+}
+
+/* False: it was stopped. */
+static bool mark_strong(struct tn__worker *w)
+{
+    do
+        if (!tn__empty_stack(w, w->g->marks, look_at, stops) || stops(w))
+            return false;
+    while (tn__gen_get_packet(w) || look_at_rest(w));
+    return true;
+}
+
+bool tn__mark_beside(struct tn__cycle *cycle)
+{
+    do
+        if (!mark_strong(&cycle->marker))
+            return false;
+    while (look_for_values(&cycle->marker));
+    return true;
+}
+
+static void visit_custom(struct tn__worker *w, void *object)
+{
+    tn__visit_references(object, forward, w);
+}
+
+bool tn__mark_in_pause(struct tn__cycle *cycle)
+{
+    do {
+        visit_found(cycle, take_found(cycle, TN__CUSTOM), visit_custom);
+        if (!mark_strong(&cycle->marker))
+            return false;
+    } while (cycle->found[TN__CUSTOM]);
+    return true;
+}
+
+/* ---- the end ---- */
+
+static void link_weak(struct tn__worker *w, void *object)
+{
+    tn__scan(&w->all, object);
+}
+
+static void drain(struct tn__collection *collection)
+{
+    struct tn__cycle *cycle = ((struct tn__worker *)collection)->g->cycle;
+    tn__mark_in_pause(cycle);
+    visit_found(cycle, take_found(cycle, TN__WEAK), link_weak);
+}
+
+void tn__marker_settle(struct tn__cycle *cycle)
+{
+    static const struct tn__tracing tracing = {.forward = forward, .is_live = is_live, .drain = drain};
+    struct tn__collection *all = &cycle->marker.all;
+    *all = (struct tn__collection){.tracing = &tracing, .heap = cycle->heap};
+    cycle->deadline = UINT64_MAX;
+    drain(all);
+    tn__settle_dead(all);
+}
+
+void tn__marker_reset(struct tn__cycle *cycle)
+{
+    struct tn__worker *w = &cycle->marker;
+    w->alone = true;
+    w->shared = &cycle->found[TN__GREY];
+    w->count = w->next_ahead = 0;
+    w->marked = 0;
+    memset(w->ahead, 0, sizeof w->ahead);
+    memset(w->found, 0, sizeof w->found);
+    tn__marker_forget(cycle);
+    cycle->looking = NULL;
+    cycle->is_looking = cycle->is_dry = false;
+}
+
+/* ---- verification ---- */
+
+struct check {
+    struct tn__collection all; /* first */
+    const struct tn__generational *g;
+    const char *wrong;
+};
+
+static void check_slot(void *context, void **slot)
+{
+    struct check *check = context;
+    if (!is_marked(check->g, *slot))
+        check->wrong = "a marked object or a root refers to an object that was not marked";
+}
+
+static void check_kept(void *context, void *object)
+{
+    check_slot(context, &object);
+}
+
+static void check_object(void *context, void *object)
+{
+    tn__visit_references(object, check_slot, context);
+}
+
+const char *tn__marker_check(struct tn__cycle *cycle)
+{
+    static const struct tn__tracing tracing = {.forward = check_slot, .keep = check_kept};
+    struct tn__generational *g = cycle->marker.g;
+    struct check check = {.all = {.tracing = &tracing, .heap = cycle->heap}, .g = g};
+    for (uint64_t unit = 0; unit < g->size >> TN__UNIT_SHIFT; unit++)
+        if (g->units[unit])
+            tn__gen_each_in(g, g->marks, unit << TN__UNIT_SHIFT, TN__UNIT, check_object, &check);
+    tn__find_roots(&check.all);
+    return check.wrong;
+}
